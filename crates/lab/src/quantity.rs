@@ -1,4 +1,4 @@
-//! Quantities that only scenarios have, and how all of them are read from text.
+//! Quantities that only scenarios use, and tables of named items.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -11,12 +11,12 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
 
-/// Why a text is not the quantity that belongs here.
+/// The reason why a text is not a valid quantity.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct QuantityError(String);
 
 impl QuantityError {
-    /// The refusal with this text.
+    /// Returns an error with this message.
     pub(super) const fn new(message: String) -> Self {
         Self(message)
     }
@@ -30,17 +30,17 @@ impl fmt::Display for QuantityError {
 
 impl Error for QuantityError {}
 
-/// The least retransmission timeout: a time, or `"ns2"` for the second of ns-2's agents.
+/// The least retransmission timeout: a time, or `"ns2"` for the one second of ns-2's agents.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum MinRto {
-    /// ns-2's DCCP and early TCP agents: one second.
+    /// One second, as in ns-2's DCCP and early TCP agents.
     Ns2,
-    /// This long.
+    /// This time.
     Time(Duration),
 }
 
 impl MinRto {
-    /// How long that is.
+    /// Returns the time.
     pub const fn duration(self) -> Duration {
         match self {
             Self::Ns2 => Duration::from_secs(1),
@@ -72,15 +72,15 @@ impl fmt::Display for MinRto {
     }
 }
 
-/// How far flows' starts are moved at random: `"rtt"`, `"none"` or a time.
+/// The largest random delay of flows' starts: `"rtt"`, `"none"` or a time.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum StartOffset {
-    /// Up to one round trip of the flow's empty path.
+    /// One round trip of the flow's empty path.
     #[default]
     Rtt,
-    /// Not at all.
+    /// No random delay.
     None,
-    /// Up to this long.
+    /// This time.
     UpTo(Duration),
 }
 
@@ -109,7 +109,7 @@ impl fmt::Display for StartOffset {
     }
 }
 
-/// Things by name, in the order of the file.
+/// Items by name, in the order of the file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Named<T>(pub Vec<(String, T)>);
 
@@ -120,19 +120,19 @@ impl<T> Default for Named<T> {
 }
 
 impl<T> Named<T> {
-    /// The thing called `name`.
+    /// Returns the item called `name`.
     pub fn get(&self, name: &str) -> Option<&T> {
         self.iter()
             .find(|(known, _)| *known == name)
             .map(|(_, thing)| thing)
     }
 
-    /// Names and things in order.
+    /// Returns names and items in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &T)> {
         self.0.iter().map(|(name, thing)| (name.as_str(), thing))
     }
 
-    /// Is there nothing?
+    /// Returns whether there are no items.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -198,7 +198,7 @@ mod tests {
 
     use super::{MinRto, StartOffset};
 
-    /// What is printed is read back to the same value.
+    /// A printed quantity reads back as the same value.
     #[test]
     fn printed_quantities_are_read_back() {
         for rto in [MinRto::Ns2, MinRto::Time(Duration::from_millis(200))] {

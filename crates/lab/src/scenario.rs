@@ -1,9 +1,8 @@
 //! Scenarios: experiments as data.
 //!
-//! A scenario file holds a base and named cells, each a set of overrides; a [`ScenarioFile`]
-//! reads it, lays cells and `--set` over the base and gives [`Cell`]s, which are checked and
-//! ready to run. Every refusal is a [`ScenarioError`] that points at its line.
-//! `docs/scenario.md` describes the format.
+//! A scenario file holds a base and named cells, each a set of overrides. A [`ScenarioFile`] reads the file and lays
+//! cells and `--set` over the base. It returns [`Cell`]s, which are checked and ready to run. Every error is a
+//! [`ScenarioError`] that points at its line. `docs/scenario.md` describes the format.
 
 mod argument;
 mod bdp;
@@ -68,57 +67,58 @@ pub use voice::{CodecName, RTP_HEADER};
 pub(crate) use wiring::Wiring;
 pub use wlan::{AccessPoint, Decibels, HandOff, Station, Wlan};
 
-/// One experiment, complete: nothing is left to defaults.
+/// One complete experiment: every setting has a value.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
-    /// What it is, in a line.
+    /// The experiment in one line.
     pub title: String,
-    /// What it shows, in a sentence or two.
+    /// What the experiment shows, in one or two sentences.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
-    /// The paper that it reproduces. Then every value of `topology`, `flows` and `run.duration` needs a source.
+    /// The paper that the scenario reproduces. With it, every value of `topology` and `flows`, and `run.duration`,
+    /// needs a source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paper: Option<String>,
-    /// How long and how often.
+    /// The duration of a run, and the number of runs.
     pub run: Run,
     /// The network.
     pub topology: Topology,
-    /// Who sends what.
+    /// The flows: what each sends, from where to where, and by which protocol.
     pub flows: Named<Flow>,
-    /// What is looked at.
+    /// What is measured.
     #[serde(default)]
     pub measure: Measure,
 }
 
-/// How long a run is and how many there are.
+/// The duration of a run and the number of runs.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
-    /// Simulated time.
+    /// The simulated time of one run.
     #[schemars(extend(
         "exclusive_minimum_quantity" = "0 s",
         "maximum_quantity" = "100 h",
         "advice" = "a run takes some time, and at most 100 hours: it keeps what happened in each second"
     ))]
     pub duration: Duration,
-    /// Seeds at least.
+    /// The least number of seeds.
     #[serde(default = "ten")]
     #[schemars(
         range(min = 1, max = 10_000),
         extend("advice" = "at least one seed is needed, and at most 10000 seeds run")
     )]
     pub seeds: u32,
-    /// Seeds at most. In between, as many run as bring each flow's throughput in each window within 5 %:
-    /// n = (1.96 s / (0.05 mean))² over the first `seeds` runs. More `seeds` than the default are as many at
-    /// most where nothing else is said.
+    /// The greatest number of seeds. More than `seeds` run until the mean throughput of each flow in each window is
+    /// known to ±5 % (95 % confidence): n = (1.96 s / (0.05 mean))², with the mean and the standard deviation s of the
+    /// first `seeds` runs. If `seeds` is above 30 and this key is absent, it equals `seeds`.
     #[serde(default = "thirty")]
     #[schemars(range(max = 10_000), extend("advice" = "at most 10000 seeds"))]
     pub max_seeds: u32,
-    /// The first seed; the others follow it.
+    /// The first seed. The others are the numbers that follow it.
     #[serde(default = "first")]
     pub seed: u64,
-    /// How far the starts of flows are moved at random, uniformly, in every cell: `"rtt"` (up to one round trip of the
+    /// The largest random delay of each flow's start, drawn uniformly from zero up: `"rtt"` (one round trip of the
     /// flow's empty path), `"none"`, or a time.
     #[serde(default)]
     pub start_offset: StartOffset,
@@ -137,12 +137,12 @@ fn first() -> u64 {
 }
 
 impl Scenario {
-    /// The flows that take part.
+    /// Returns the flows that take part.
     pub fn enabled_flows(&self) -> impl Iterator<Item = (&str, &Flow)> {
         self.flows.iter().filter(|(_, flow)| flow.enabled)
     }
 
-    /// How far the start of `flow` may be moved; zero where starts are fixed.
+    /// Returns the largest random delay of the start of `flow`; zero if starts are fixed.
     pub fn start_range(&self, flow: &Flow) -> Duration {
         match self.run.start_offset {
             StartOffset::None => Duration::ZERO,
@@ -151,13 +151,13 @@ impl Scenario {
         }
     }
 
-    /// Does any link, source or jitter draw at random, starts not counted?
+    /// Returns whether any link, source or jitter draws at random. Random starts do not count.
     fn is_random_by_itself(&self) -> bool {
         let mut flows = self.enabled_flows();
         self.topology.is_random() || flows.any(|(_, flow)| flow.is_random())
     }
 
-    /// Is anything random, so that seeds differ?
+    /// Returns whether anything is random, so that runs with different seeds differ.
     pub fn is_random(&self) -> bool {
         self.is_random_by_itself()
             || self
@@ -165,13 +165,12 @@ impl Scenario {
                 .any(|(_, flow)| !self.start_range(flow).is_zero())
     }
 
-    /// Are random starts the only thing that is random? Then the run without them is shown, too.
+    /// Returns whether random starts are the only random part. If so, the results also show the run without them.
     pub fn is_perturbed_only(&self) -> bool {
         !self.is_random_by_itself() && self.is_random()
     }
 
-    /// The round-trip time of `flow`'s path when nobody else is on it: a data packet there, a
-    /// header of 40 bytes back.
+    /// Returns the round-trip time of `flow` on an empty path: a data packet forth, and a packet of 40 bytes back.
     pub fn empty_rtt(&self, flow: &Flow) -> Duration {
         let extra = flow.extra_delay.unwrap_or_default();
         let mut rtt = extra + extra;

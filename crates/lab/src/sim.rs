@@ -1,6 +1,6 @@
-//! From a scenario to a run: topology, agents, meters, and what they come to.
+//! The simulation of a scenario: its network, its agents and meters, and the results of a run.
 //!
-//! [`run`] is the whole of it: one cell, one seed, one thread, no clock.
+//! [`run`] simulates one cell with one seed, in one thread and without reading a clock.
 
 mod build;
 mod built;

@@ -1,8 +1,8 @@
 //! Traffic: when applications send, and how much.
 //!
-//! A [`TrafficModel`] is a kind of application with its settings, as a flow of a scenario names it; it makes a
-//! [`Source`] for the flow, which is the application at work. A source knows no transport, and a transport knows no
-//! kind of source. The models of this crate are listed here; other crates add theirs with
+//! A [`TrafficModel`] is a kind of application with its settings, which a flow of a scenario names. It makes a
+//! [`Source`] for the flow, which is the running application. Sources do not depend on transports, and transports do
+//! not depend on kinds of sources. The models of this crate are listed here; other crates add theirs with
 //! [`Registry::register`].
 //!
 //! A model is one file, which holds its settings and its source, and a line in the list.

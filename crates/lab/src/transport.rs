@@ -1,11 +1,11 @@
-//! Transports: what carries the data of a flow.
+//! Transports: the protocols that carry the data of flows.
 //!
-//! A [`Transport`] is a protocol with its settings, as a flow of a scenario has them; it makes the two [`Peer`]s of a
-//! conversation. Everything that one protocol alone knows stands in its module: its settings and what they refuse,
-//! its header sizes, its endpoints and their gauges, and what its packets look like in a capture. Another transport
-//! is one more module here, and a key of [`Flow`](crate::scenario::Flow).
+//! A [`Transport`] is a protocol with its settings in a flow of a scenario. It makes the two [`Peer`]s of a
+//! conversation. The module of a protocol holds everything that is specific to it: its settings and their checks, its
+//! header sizes, its endpoints and their gauges, and the form of its packets in a capture. A further transport is one
+//! more module here, and a key of [`Flow`](crate::scenario::Flow).
 //!
-//! Below the transports: the [`store`] that holds packets on their way, the [`ends`] and the [`application`] of a
+//! Common to the transports are the [`store`] of packets in flight, the [`ends`] and the [`application`] of a
 //! conversation, and the meters of a flow.
 
 pub(crate) mod application;
@@ -26,5 +26,5 @@ pub(crate) mod windows;
 pub(crate) use model::{Conversation, Transport};
 pub(crate) use peer::{Peer, Reading};
 
-/// The keys of a flow that are transports, in the order of `Flow::transports`; a flow has one of them.
+/// The keys of a flow that are transports, in the order of `Flow::transports`. A flow has exactly one of them.
 pub(crate) const TRANSPORTS: &[&str] = &["tcp", "dccp", "udp"];

@@ -1,4 +1,4 @@
-//! What the command line gives: texts of arguments, and the values in them.
+//! Arguments of the command line: their texts, and the values in them.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use toml::de::DeValue;
 use super::place::{COMMAND_LINE, SourceText};
 use super::tree::{Node, Value};
 
-/// The parts of a key's path on the command line: far more than any key has, far fewer than a stack holds.
+/// The most parts of a key's dotted path on the command line. It is more than any key has, and safe for the stack.
 const DEEPEST: usize = 64;
 
-/// A text of the command line.
+/// Returns a text of the command line as a source.
 pub(super) fn command_line(text: String) -> Arc<SourceText> {
     Arc::new(SourceText {
         name: COMMAND_LINE.into(),
@@ -18,7 +18,7 @@ pub(super) fn command_line(text: String) -> Arc<SourceText> {
     })
 }
 
-/// What an argument gives: TOML where it is TOML, a text otherwise.
+/// Returns the value of an argument: parsed as TOML if it is TOML, and a text otherwise.
 pub(super) fn parse_word(text: &str) -> Value {
     let source = command_line(text.to_owned());
     DeValue::parse(text)
@@ -27,7 +27,7 @@ pub(super) fn parse_word(text: &str) -> Value {
         .map_or_else(|| Value::Text(text.to_owned()), |node| node.value)
 }
 
-/// What is wrong with the dotted path of a key, if anything.
+/// Returns an error if the dotted path of a key is not well formed.
 pub(super) fn plain_path(path: &str) -> Result<(), String> {
     if path.split('.').count() > DEEPEST {
         return Err(format!("a key's path has at most {DEEPEST} parts"));

@@ -1,8 +1,7 @@
-//! Queues that hold a multiple of what their link and its round trips hold: `limit = "1 bdp"`, of the product of bandwidth and
-//! delay.
+//! Queue limits in bandwidth-delay products: `limit = "1 bdp"`.
 //!
-//! The product needs the flows and the network, so it is found in two steps: [`take`] puts a number in the place of each
-//! such limit, the scenario is read, and [`put`] writes the packets that it comes to.
+//! The product depends on the flows and the network, so it is computed in two steps. [`take`] replaces each such limit
+//! by a number. After the scenario is read, [`put`] writes the number of packets.
 
 use std::collections::BTreeMap;
 
@@ -12,17 +11,18 @@ use super::place::{Place, ScenarioError};
 use super::tree::{Node, Value};
 use super::{Flow, Scenario};
 
-/// What follows the number.
+/// The unit of such a limit.
 const UNIT: &str = "bdp";
 
-/// The most packets that a queue holds, as the format has it.
+/// The most packets that a queue may hold.
 const MOST: f64 = 1e7;
 
-/// A limit to be computed.
+/// A limit that is to be computed.
 #[derive(Debug)]
 pub(super) struct Wanted {
-    /// The link's table in `topology`, and is it its way back?
+    /// The path of the link's table below `topology`.
     link: String,
+    /// Whether the limit is that of the link's way back.
     is_back: bool,
     products: f64,
     place: Place,
@@ -32,7 +32,7 @@ pub(super) struct Wanted {
 pub(super) type Computed = BTreeMap<String, String>;
 
 impl Wanted {
-    /// The names of the tables down to the limit.
+    /// Returns the names of the tables on the path to the limit.
     fn path(&self) -> Vec<&str> {
         let back = self.is_back.then_some("back");
         let above = ["topology"].into_iter().chain(self.link.split('.'));
@@ -40,7 +40,7 @@ impl Wanted {
     }
 }
 
-/// Takes the limits out of `tree`, in which each way back of a link is complete, that are in products.
+/// Takes the limits in bandwidth-delay products out of `tree`, in which the way back of each link is complete.
 pub(super) fn take(tree: &mut Node) -> Result<Vec<Wanted>, ScenarioError> {
     let mut links = vec!["access".to_owned(), "bottleneck".to_owned()];
     let named = tree.below(&["topology", "links"]).map(Node::names);
@@ -81,7 +81,7 @@ pub(super) fn take(tree: &mut Node) -> Result<Vec<Wanted>, ScenarioError> {
     Ok(all)
 }
 
-/// Writes into `tree` what the limits come to in `scenario`, which was read from it.
+/// Writes the computed limits into `tree`, from which `scenario` was read.
 pub(super) fn put(
     tree: &mut Node,
     scenario: &Scenario,
@@ -99,7 +99,7 @@ pub(super) fn put(
     Ok(computed)
 }
 
-/// The packets of a limit, and how they are computed; or why they cannot be.
+/// Returns the packets of a limit and how they were computed, or why they cannot be computed.
 fn packets(scenario: &Scenario, wanted: &Wanted) -> Result<(u64, String), String> {
     let topology = &scenario.topology;
     if topology.wlan().is_some() {
@@ -133,7 +133,7 @@ fn packets(scenario: &Scenario, wanted: &Wanted) -> Result<(u64, String), String
         return Err("a link with a trace has no one rate: write the queue in packets".to_owned());
     };
     let product = rate.bits_per_s() as f64 * rtt.as_secs_f64() / (8.0 * f64::from(bytes));
-    // What is a whole number but for rounding is that number.
+    // A product that is a whole number up to rounding errors is not rounded up.
     let packets = (wanted.products * product - 1e-6).ceil().max(1.0);
     if packets > MOST {
         return Err(format!(
@@ -153,7 +153,7 @@ fn packets(scenario: &Scenario, wanted: &Wanted) -> Result<(u64, String), String
     Ok((packets as u64, words))
 }
 
-/// A time with the microseconds that matter here.
+/// Returns a time rounded to microseconds.
 fn short(time: Duration) -> Duration {
     const STEP: u64 = 1_000;
     Duration::from_nanos((time.as_nanos() + STEP / 2) / STEP * STEP)
@@ -188,9 +188,9 @@ flows.long = { traffic = "greedy", wire = "1000 B", extra_delay = "10 ms", tcp =
         link.queue.limit().to_string()
     }
 
-    /// The longest empty round trip of a flow on the link is 64 ms of delays, and what its packet of 1,000 bytes and 40
-    /// bytes of acknowledgement take on three links each: 0.96 + 0.0384 ms. With 10 Mbit/s these are 81.2 kB: 54.2
-    /// packets of the largest size, 1,500 bytes.
+    /// A limit of 1 bdp is the link's rate times the longest empty round trip of its flows. Here the delays are 64 ms.
+    /// A packet of 1,000 bytes takes 0.96 ms on three links, and an acknowledgement of 40 bytes 0.0384 ms. At 10 Mbit/s
+    /// this is 81.2 kB: 54.2 packets of the largest size, 1,500 bytes.
     #[test]
     fn a_product_is_rate_times_the_longest_round_trip() {
         let word = |set: &[&str]| queue(DUMBBELL, set, "bottleneck", false);
@@ -202,13 +202,13 @@ flows.long = { traffic = "greedy", wire = "1000 B", extra_delay = "10 ms", tcp =
         );
         assert_eq!(word(&["topology.bottleneck.queue=0.001 bdp"]), "1 packet");
         assert_eq!(word(&["flows.one.enabled=false"]), "82 packets");
-        // Each direction by its own rate.
+        // Each direction has its own rate.
         let back = ["topology.bottleneck.back.rate=5 Mbit/s"];
         assert_eq!(queue(DUMBBELL, &back, "bottleneck", false), "55 packets");
         assert_eq!(queue(DUMBBELL, &back, "bottleneck", true), "28 packets");
     }
 
-    /// `--explain` shows the packets, and how they are computed.
+    /// `--explain` shows the packets and how they were computed.
     #[test]
     fn the_calculation_is_shown() {
         let cells = cells(DUMBBELL, &[]).unwrap_or_else(|error| panic!("{error}"));
@@ -225,7 +225,7 @@ flows.long = { traffic = "greedy", wire = "1000 B", extra_delay = "10 ms", tcp =
         );
     }
 
-    /// Where there is no one product a number is wanted.
+    /// A limit without a computable product is refused.
     #[test]
     fn what_has_no_product_is_refused() {
         for (set, says) in [

@@ -1,4 +1,4 @@
-//! What lies beside a scenario: the traces of its links, and the files that it extends.
+//! Files beside a scenario: the traces of its links, and the files that it extends.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -6,20 +6,21 @@ use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-/// Where that is.
+/// Where the files beside a scenario are found.
 #[derive(Clone, Debug, Default)]
 pub(super) enum Beside {
     /// Nowhere: the scenario is in no folder.
     #[default]
     Nowhere,
-    /// In files; paths begin in this folder.
+    /// In files; relative paths begin in this folder.
     Folder(PathBuf),
-    /// Here, by the paths that the scenario writes.
+    /// In memory, by the paths that the scenario writes.
     Texts(Arc<BTreeMap<String, String>>),
 }
 
 impl Beside {
-    /// What `path` leads to, and how messages call it; `what` it should be, and how long it is at most.
+    /// Reads the text at `path`, at most `most` bytes long, and returns the name for messages and the text. `what` is
+    /// the word for the expected file in messages.
     pub(super) fn read(&self, path: &str, what: &str, most: u64) -> io::Result<(String, String)> {
         match self {
             Self::Nowhere => {
@@ -46,7 +47,7 @@ impl Beside {
         }
     }
 
-    /// In which folder `path` begins, in words; nothing if it says so itself.
+    /// Returns the folder in which `path` begins, in words; empty if `path` is absolute.
     pub(super) fn folder(&self, path: &str) -> String {
         let Self::Folder(folder) = self else {
             return String::new();
@@ -64,14 +65,14 @@ impl Beside {
     }
 }
 
-/// `path` without the parts that lead nowhere: `./a.trace` is `a.trace`.
+/// Returns `path` without `.` components: `./a.trace` is `a.trace`.
 pub(super) fn plain(path: &str) -> String {
     let parts = Path::new(path).components();
     let parts: PathBuf = parts.filter(|part| *part != Component::CurDir).collect();
     parts.to_string_lossy().into_owned()
 }
 
-/// The text of the file at `path`, which should be a `what` and is `most` bytes long at most.
+/// Reads the text of the file at `path`, which should be a `what` and at most `most` bytes long.
 pub(super) fn read_bounded(path: &Path, what: &str, most: u64) -> io::Result<String> {
     let mut text = String::new();
     let mut file = File::open(path)?.take(most.saturating_add(1));

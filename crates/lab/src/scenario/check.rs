@@ -1,4 +1,4 @@
-//! What types cannot say: which keys belong together and which values make sense.
+//! The checks that types cannot express: which keys go together and which values make sense.
 
 pub(super) mod checker;
 pub(super) mod models;
@@ -16,7 +16,7 @@ use super::wiring::Wiring;
 use super::wlan::check as wlan;
 use super::{Flow, Scenario};
 
-/// The longest IP packet.
+/// The size of the longest IP packet, bytes.
 const MAX_PACKET: u32 = 65_535;
 
 /// Checks `scenario`, which was read from `tree`.
@@ -84,7 +84,7 @@ fn topology(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), ScenarioEr
     }
 }
 
-/// The links of a graph, their nodes, and the ends of each flow.
+/// Checks the links of a graph, their nodes, and the ends of each flow.
 fn graph(checker: &Checker<'_>, graph: &Graph, scenario: &Scenario) -> Result<(), ScenarioError> {
     let message =
         "a graph needs links: write [topology.links.NAME] with 'between', 'rate' and 'delay'";
@@ -101,7 +101,7 @@ fn graph(checker: &Checker<'_>, graph: &Graph, scenario: &Scenario) -> Result<()
     problem.map_or(Ok(()), |(path, message)| checker.refuse(&path, message))
 }
 
-/// A queue of bytes holds a data packet of each flow that crosses it.
+/// Checks that each queue of bytes holds a data packet of each flow that crosses it.
 fn queues(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
     let topology = &scenario.topology;
     for (flow_name, flow) in scenario.enabled_flows() {
@@ -155,7 +155,7 @@ fn traffic(checker: &Checker<'_>, path: &str, flow: &Flow) -> Result<(), Scenari
     if let Some((key, message)) = flow.traffic.problem(&flow.packet_shape()) {
         return checker.refuse(&format!("{path}.traffic.{key}"), message);
     }
-    // Where --set made it a flow over UDP, that is what does not go with its traffic.
+    // If `--set` changed the flow to UDP, the error points at `udp` rather than at the traffic.
     let is_set = |key: &str| {
         let place = &checker.tree.nearest(&format!("{path}.{key}")).place;
         place.source.name == COMMAND_LINE
@@ -172,7 +172,7 @@ fn traffic(checker: &Checker<'_>, path: &str, flow: &Flow) -> Result<(), Scenari
     checker.require(held, &at_fault, message)
 }
 
-/// What goes with flows of finite size that arrive one after the other.
+/// Checks a flow whose traffic is short flows of finite size, which arrive one after the other.
 fn short_flows(
     checker: &Checker<'_>,
     (path, at_fault): (&str, &str),
@@ -242,7 +242,7 @@ fn measure(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), ScenarioErr
     )
 }
 
-/// In a paper's scenario every value of topology, flows and timing says where it comes from.
+/// Checks that in a paper's scenario every value of topology, flows and duration states its source.
 fn sources(tree: &Node) -> Result<(), ScenarioError> {
     let mut missing = None;
     tree.leaves("", &mut |path, node| {

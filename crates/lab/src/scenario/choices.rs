@@ -1,11 +1,12 @@
 //! Combinations of values of several axes.
 
-/// The number of combinations of one value of each axis, which have so many values; at most `usize::MAX`.
+/// Returns the number of combinations of one value of each axis, given the number of values of each; at most
+/// `usize::MAX`.
 pub(crate) fn count(values: impl IntoIterator<Item = usize>) -> usize {
     values.into_iter().fold(1, usize::saturating_mul)
 }
 
-/// The combinations themselves, by the numbers of the values. The first axis changes last.
+/// Returns the combinations as indices of values. The first axis changes last.
 pub(crate) fn choices(values: Vec<usize>) -> impl Iterator<Item = Vec<usize>> {
     (0..count(values.iter().copied())).map(move |number| {
         let mut left = number;
@@ -22,7 +23,7 @@ pub(crate) fn choices(values: Vec<usize>) -> impl Iterator<Item = Vec<usize>> {
 mod tests {
     use super::{choices, count};
 
-    /// The first axis changes last; no axis has one combination, and an axis without values none.
+    /// The first axis changes last. No axes have one combination, and an axis without values has none.
     #[test]
     fn the_first_axis_changes_last() {
         let all: Vec<Vec<usize>> = choices(vec![2, 3]).collect();

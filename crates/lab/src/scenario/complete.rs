@@ -1,4 +1,4 @@
-//! What follows from what a scenario states, laid under it before it is read.
+//! Values that follow from what a scenario states. They are laid under it before it is read.
 
 use super::link::BETWEEN;
 use super::place::{Place, ScenarioError};
@@ -21,7 +21,7 @@ pub(super) fn complete(tree: &mut Node) {
     }
 }
 
-/// More seeds than there are at most by default are as many at most.
+/// Raises `max_seeds` to `seeds` where the file states only a `seeds` above the default of `max_seeds`.
 fn seeds(tree: &mut Node) {
     let Some(run) = tree.below_mut(&["run"]) else {
         return;
@@ -35,7 +35,7 @@ fn seeds(tree: &mut Node) {
     }
 }
 
-/// States `key` in `table` unless it is stated.
+/// Sets `key` in `table` unless it is stated.
 fn lay_under(table: &mut Node, key: &str, value: Value) {
     let Value::Table(entries) = &mut table.value else {
         return;
@@ -56,7 +56,7 @@ fn lay_under(table: &mut Node, key: &str, value: Value) {
     });
 }
 
-/// `tree` with the way back of each link complete: the link's table with `back` laid over it.
+/// Returns `tree` with the way back of each link complete: the link's table with `back` laid over it.
 pub(super) fn ways_back(tree: &Node) -> Result<Node, ScenarioError> {
     let mut tree = tree.clone();
     for name in ["access", "bottleneck"] {
@@ -83,7 +83,7 @@ fn way_back(link: &mut Node) -> Result<(), ScenarioError> {
     };
     let mut back = entries.remove(at);
     let mut whole = link.clone();
-    // The way back joins the same nodes, and may say so.
+    // The way back joins the same nodes and may repeat them.
     let joins = whole.take(BETWEEN).map(|node| node.inline());
     if joins.is_some() && back.node.below(&[BETWEEN]).map(Node::inline) == joins {
         back.node.take(BETWEEN);

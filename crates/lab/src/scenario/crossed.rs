@@ -12,11 +12,11 @@ use super::tree::{Entry, Node, Over, Value};
 /// The option that names an axis.
 const AXES: &str = "--axes ";
 
-/// How it is written.
+/// The usage that error messages show.
 const USAGE: &str =
     "write --axes NAME=VALUE,VALUE, as in --axes ccid=2,3 or --axes flows.dccp.start=0s,5s";
 
-/// An axis with its values.
+/// An axis of the command line with its values.
 #[derive(Clone, Debug)]
 pub(super) struct Crossed {
     /// The name of an axis of the file, or the dotted path of a key.
@@ -25,25 +25,25 @@ pub(super) struct Crossed {
     pub(super) values: Vec<CrossedValue>,
 }
 
-/// One value of it.
+/// One value of an axis of the command line.
 #[derive(Clone, Debug)]
 pub(super) struct CrossedValue {
-    /// It as people read it.
+    /// The value in words.
     pub(super) text: String,
     pub(super) node: Node,
 }
 
-/// What the command line says of axes.
+/// The axes that the command line states.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Told<'a> {
     pub(super) axes: &'a [Crossed],
-    /// Are cells named after these axes alone, as the others have one value each?
+    /// Whether cells are named after these axes alone. The other axes then have one value each.
     pub(super) is_short: bool,
 }
 
 impl Crossed {
-    /// Reads `NAME=VALUE,VALUE`. The values may be a list as TOML has it; a comma within quotes, brackets or braces
-    /// parts no values.
+    /// Parses `NAME=VALUE,VALUE`. The values may be a TOML list. A comma within quotes, brackets or braces does not
+    /// separate values.
     pub(super) fn parse(argument: &str) -> Result<Self, ScenarioError> {
         let source = command_line(format!("{AXES}{argument}"));
         let place = |range: Range<usize>| {
@@ -99,7 +99,7 @@ impl Crossed {
         })
     }
 
-    /// It as a file states it below `axes`.
+    /// Returns the axis as an entry of a file's `axes` table.
     pub(super) fn entry(&self) -> Entry {
         let values = self.values.iter().map(|value| value.node.clone());
         Entry {
@@ -114,13 +114,13 @@ impl Crossed {
         }
     }
 
-    /// The last part of its path.
+    /// Returns the last part of its path.
     pub(super) fn key(&self) -> &str {
         self.name.rsplit('.').next().unwrap_or(&self.name)
     }
 }
 
-/// The values of a list, if `text` is one.
+/// Returns the values of `text` if it is a list.
 fn list(text: &str) -> Option<Vec<Value>> {
     if !text.trim_start().starts_with('[') {
         return None;
@@ -133,7 +133,7 @@ fn list(text: &str) -> Option<Vec<Value>> {
     }
 }
 
-/// Where the values of `text` are, between commas that do not stand within quotes, brackets or braces.
+/// Returns the ranges of the values in `text`, separated by commas outside of quotes, brackets and braces.
 fn words(text: &str) -> Vec<Range<usize>> {
     let (mut all, mut from) = (Vec::new(), 0);
     let (mut depth, mut quote) = (0_usize, None);
@@ -154,7 +154,7 @@ fn words(text: &str) -> Vec<Range<usize>> {
     all
 }
 
-/// A value as people read it.
+/// Returns a value in words.
 fn words_of(node: &Node) -> String {
     match &node.value {
         Value::Text(text) => text.clone(),
@@ -166,7 +166,7 @@ fn words_of(node: &Node) -> String {
 mod tests {
     use super::Crossed;
 
-    /// Values are parted by commas, unless they stand within quotes, brackets or braces; a list is a list.
+    /// Commas separate values, unless they are within quotes, brackets or braces. A list is read as a list.
     #[test]
     fn values_are_parted_by_commas() {
         for (argument, values) in [
@@ -192,7 +192,7 @@ mod tests {
         }
     }
 
-    /// What is no axis is told how one is written, and where it is wrong.
+    /// An invalid axis is refused with its correct form and the place of the error.
     #[test]
     fn what_is_no_axis_is_refused() {
         for (argument, says) in [

@@ -1,4 +1,4 @@
-//! A scenario explained: every value, where it comes from, and what it means.
+//! The explanation of a scenario: every value, its source, and its meaning.
 
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
@@ -12,24 +12,24 @@ use super::tree::{Node, Value};
 /// One line of an explanation.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Explained {
-    /// Dotted path of the value.
+    /// The dotted path of the value.
     pub path: String,
     /// The value, as TOML.
     pub value: String,
-    /// `paper`, `derived`, `assumed`, `fitted`; `stated` in a file without sources, `preset`, or
+    /// The source: `paper`, `derived`, `assumed` or `fitted`; `stated` in a file without sources; `preset`, or
     /// `default`.
     pub source: &'static str,
-    /// Why, if it is said.
+    /// The note of the source, if there is one.
     pub note: Option<String>,
-    /// What it means.
+    /// The meaning of the value.
     pub meaning: String,
-    /// Does it change anything? What only another CCID reads does not, nor does anything of a flow that takes
-    /// no part.
+    /// Whether the value changes anything. A value that only another CCID reads does not, nor does any value of a flow
+    /// that takes no part.
     pub has_effect: bool,
 }
 
 impl Explained {
-    /// Does the file or the command line say it?
+    /// Returns whether the file or the command line states the value.
     pub fn is_stated(&self) -> bool {
         !["default", "preset"].contains(&self.source)
     }
@@ -49,7 +49,7 @@ impl fmt::Display for Explained {
     }
 }
 
-/// Every value of `cell`, in the order of the format; of the way back of a link, what differs.
+/// Returns every value of `cell`, in the order of the format. Of a link's way back it returns the values that differ.
 pub fn explain(cell: &Cell) -> Vec<Explained> {
     let mut lines = Vec::new();
     let source = Arc::new(SourceText {
@@ -59,7 +59,7 @@ pub fn explain(cell: &Cell) -> Vec<Explained> {
     if let Ok(tree) = Node::parse(&source) {
         let form = schema::form();
         tree.leaves("", &mut |path, node| {
-            // A list of tables has no text of its own: its tables stand at the end of the document.
+            // A list of tables has no text of its own, because its tables are at the end of the document.
             let value = match &node.value {
                 Value::Array(_) => node.inline(),
                 _ => source.text[node.place.span.clone()].to_owned(),
@@ -91,7 +91,7 @@ pub fn explain(cell: &Cell) -> Vec<Explained> {
     lines
 }
 
-/// What the trace at `path` amounts to, if there is one.
+/// Returns a summary of the trace at `path`, if there is one.
 fn of_trace(cell: &Cell, path: &str) -> Option<String> {
     let path = path.strip_prefix("topology.")?.strip_suffix(".trace")?;
     let mut all = cell.scenario.topology.directions().into_iter();
@@ -99,7 +99,7 @@ fn of_trace(cell: &Cell, path: &str) -> Option<String> {
     link.trace.as_ref()?.words()
 }
 
-/// What the value at `path` of `tree` means.
+/// Returns the meaning of the value at `path` of `tree`.
 fn meaning<'a>(tree: &Node, path: &str, form: &'a schema::Form) -> &'a str {
     let (above, key) = path.rsplit_once('.').unwrap_or(("", path));
     let mut form = form;
@@ -136,7 +136,7 @@ fn line(cell: &Cell, path: &str, value: String) -> Explained {
     }
 }
 
-/// Does the value at `path` change anything in its flow?
+/// Returns whether the value at `path` changes anything in its flow.
 fn has_effect(cell: &Cell, path: &str) -> bool {
     let parts: Vec<&str> = path.split('.').collect();
     let ["flows", name, of_flow @ ..] = &parts[..] else {
@@ -148,7 +148,7 @@ fn has_effect(cell: &Cell, path: &str) -> bool {
     match of_flow {
         ["enabled"] => true,
         _ if !flow.enabled => false,
-        // In a wlan flows have ends, not sides.
+        // In a graph or a wlan a flow has a sender, not a side.
         ["from"] => flow.sender.is_none(),
         [table, key @ ..] if !key.is_empty() => {
             let mut transports = flow.transports();
@@ -159,7 +159,7 @@ fn has_effect(cell: &Cell, path: &str) -> bool {
     }
 }
 
-/// Is the value one that the flow's preset sets?
+/// Returns whether the flow's preset sets the value.
 fn is_of_preset(cell: &Cell, path: &str) -> bool {
     let parts: Vec<&str> = path.split('.').collect();
     let ["flows", flow, table, key @ ..] = &parts[..] else {

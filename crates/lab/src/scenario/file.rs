@@ -1,4 +1,4 @@
-//! Scenario files: a base, cells laid over it, and what the command line lays over both.
+//! Scenario files: a base, the cells laid over it, and the changes of the command line.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,65 +24,65 @@ use super::shortened;
 use super::traces::Traces;
 use super::tree::{Node, Provenance};
 
-/// What the dumbbell is called that needs no file.
+/// The name of the built-in dumbbell, which needs no file.
 pub const DUMBBELL: &str = "dumbbell";
 
-/// What the command line changes.
+/// The changes of the command line.
 #[derive(Clone, Debug, Default)]
 pub struct Adjust {
-    /// `path.to.key=value` for every cell; `path.to.key=` takes the key or table away.
+    /// `path.to.key=value` for every cell. `path.to.key=` removes the key or table.
     pub set: Vec<String>,
-    /// `NAME=VALUE,VALUE`: axes of the file with these values, or dotted paths of keys, of which each cell is made with each
-    /// value.
+    /// `NAME=VALUE,VALUE`: values for an axis of the file, or for the dotted path of a key. Each cell is then made with
+    /// each value.
     pub axes: Vec<String>,
-    /// Only these cells: names, groups, or patterns with `*`. All of them if there is none.
+    /// The cells to make: names, groups, or patterns with `*`. All cells if empty.
     pub only: Vec<String>,
-    /// Another duration.
+    /// Replaces the duration.
     pub duration: Option<Duration>,
-    /// Another number of seeds: so many, no more and no fewer.
+    /// Replaces both the least and the greatest number of seeds.
     pub seeds: Option<u32>,
-    /// Another first seed.
+    /// Replaces the first seed.
     pub seed: Option<u64>,
-    /// A paper's quick form, which may be shorter.
+    /// Whether a paper runs in its quick form, which may be shorter.
     pub quick: bool,
 }
 
 /// One experiment of a file, ready to run.
 #[derive(Clone, Debug)]
 pub struct Cell {
-    /// Its name; `base` in a file without cells and axes.
+    /// The name; `base` in a file without cells and axes.
     pub name: String,
-    /// The name of the family that it is of, as it is written (`{rate}-q{queue}`), if it is of one.
+    /// The name of its family as it is written (`{rate}-q{queue}`), if it belongs to one.
     pub family: Option<String>,
-    /// The values of its axes, by their names: its own, then those of the cells that it extends.
+    /// The values of its axes, by the names of the axes: its own, then those of the cells that it extends.
     pub axes: Vec<(String, String)>,
-    /// The files, cells and parts that it extends, in the order in which they are laid on each other.
+    /// The files, cells and parts that it extends, in the order in which they are laid.
     pub over: Vec<String>,
-    /// All of it.
+    /// The complete scenario.
     pub scenario: Scenario,
-    /// Where values come from, by dotted path, as far as it is said.
+    /// The stated sources of values, by dotted path.
     pub provenance: BTreeMap<String, Provenance>,
-    /// Dotted paths of the values that the file or the command line states; all others are defaults.
+    /// The dotted paths of the values that the file or the command line states. All others are defaults.
     pub stated: Vec<String>,
-    /// What a reader should know of it that its values do not say.
+    /// Notes for the reader that the values do not show.
     pub notes: Vec<String>,
-    /// How values were computed that are written otherwise, in words, by dotted path: `1 bdp: 10 Mbit/s x 12 ms / 1500 B`.
+    /// How computed values were computed, in words, by dotted path: `1 bdp: 10 Mbit/s x 12 ms / 1500 B`.
     pub computed: BTreeMap<String, String>,
     /// Whether the unperturbed run is run, where there can be one.
     pub wants_unperturbed: bool,
 }
 
-/// A scenario file, read but not yet made into cells.
+/// A scenario file that has been read. [`ScenarioFile::cells`] makes its cells.
 #[derive(Clone, Debug)]
 pub struct ScenarioFile {
     source: Arc<SourceText>,
     sheet: Sheet,
     beside: Beside,
-    /// Are its cells named after the axes that the command line names, and no others?
+    /// Whether cells are named after the axes of the command line alone.
     is_short: bool,
 }
 
-/// A cell on its way, and the values of the dotted paths that the command line crosses it with.
+/// A cell in the making, and the values of the dotted paths that are axes of the command line.
 struct Made<'a> {
     draft: Draft<'a>,
     point: Vec<(&'a Crossed, usize)>,
@@ -95,7 +95,7 @@ impl Cell {
         self.wants_unperturbed && self.scenario.is_perturbed_only()
     }
 
-    /// How many runs there will be, and why, in a sentence.
+    /// Returns how many runs there will be, and why, in one sentence.
     pub fn plan(&self) -> String {
         let run = &self.scenario.run;
         if !self.scenario.is_random() {
@@ -120,10 +120,10 @@ impl Cell {
 }
 
 impl ScenarioFile {
-    /// Reads the file at `path`, and those that it extends.
+    /// Reads the file at `path` and the files that it extends.
     ///
     /// # Errors
-    /// If one cannot be read or is no TOML, or if its cells, parts and axes are not what they should be.
+    /// If a file cannot be read or is not TOML, or if its cells, parts and axes are malformed.
     pub fn load(path: &Path) -> Result<Self, ScenarioError> {
         let name = path.display().to_string();
         let text = read_bounded(path, "scenario", LONGEST_FILE)
@@ -132,15 +132,15 @@ impl ScenarioFile {
         Self::read(&name, &text, Beside::Folder(folder))
     }
 
-    /// Reads `text`, which messages call `name`. It is in no folder: it extends no other file, and has no traces.
+    /// Reads `text`, which messages call `name`. It is in no folder, so it can extend no file and use no trace.
     ///
     /// # Errors
-    /// If it is no TOML, or if its cells, parts and axes are not what they should be.
+    /// If it is not TOML, or if its cells, parts and axes are malformed.
     pub fn parse(name: &str, text: &str) -> Result<Self, ScenarioError> {
         Self::read(name, text, Beside::Nowhere)
     }
 
-    /// The same, with what lies beside it, by the paths that the scenario writes: files that it extends, and traces.
+    /// Reads `text` with the files beside it: those that it extends and its traces, by the paths that it writes.
     ///
     /// # Errors
     /// As [`parse`](Self::parse).
@@ -152,11 +152,11 @@ impl ScenarioFile {
         Self::read(name, text, Beside::Texts(Arc::new(files)))
     }
 
-    /// The dumbbell that is run where there is no file: a DCCP flow beside TCPs, with axes for what is mostly wanted
-    /// otherwise.
+    /// Returns the built-in dumbbell, which is run if no file is given: a DCCP flow beside TCP flows. Its axes are the
+    /// settings that are most often varied.
     ///
     /// # Errors
-    /// None that a program can meet: the file is part of it.
+    /// None in practice, because the file is part of the program.
     pub fn dumbbell() -> Result<Self, ScenarioError> {
         let text = include_str!("dumbbell.toml");
         Ok(Self {
@@ -179,23 +179,23 @@ impl ScenarioFile {
         })
     }
 
-    /// Makes its axes and groups known to `families`.
+    /// Adds its axes and groups to `families`.
     ///
     /// # Errors
-    /// If a group is not what it should be.
+    /// If a group is malformed.
     pub(crate) fn tell(&self, families: &mut Families) -> Result<(), ScenarioError> {
         families.add(&self.sheet)
     }
 
-    /// Names of the cells in the order of the file.
+    /// Returns the names of the cells in the order of the file.
     pub fn names(&self) -> Vec<&str> {
         self.sheet.names().collect()
     }
 
-    /// The cells, adjusted and checked.
+    /// Returns the cells, adjusted and checked.
     ///
     /// # Errors
-    /// The first thing that is wrong with any of them, or an `only` that names none.
+    /// The first error in any of them, or an `only` that names no cell.
     pub fn cells(&self, adjust: &Adjust) -> Result<Vec<Cell>, ScenarioError> {
         let settings = adjust.set.iter().map(|setting| Setting::parse(setting));
         let settings = settings
@@ -224,7 +224,7 @@ impl ScenarioFile {
             return Err(ScenarioError::new(message));
         }
         let points: Vec<Vec<usize>> = choices(counts).collect();
-        // A key that goes need not be in every cell, but in one.
+        // A key that is removed must be in at least one cell, not in all.
         let mut applied = vec![false; settings.len()];
         let mut drafts = Vec::new();
         for instance in instances {
@@ -265,7 +265,7 @@ impl ScenarioFile {
     }
 }
 
-/// The axes of the command line, each of which is there once.
+/// Parses the axes of the command line, each of which may be given once.
 fn crossed(axes: &[String]) -> Result<Vec<Crossed>, ScenarioError> {
     let mut all: Vec<Crossed> = Vec::with_capacity(axes.len());
     for axis in axes {
@@ -280,7 +280,7 @@ fn crossed(axes: &[String]) -> Result<Vec<Crossed>, ScenarioError> {
 }
 
 impl Made<'_> {
-    /// Lays the values of its point over it.
+    /// Lays the values of its point over the draft.
     fn cross(&mut self) -> Result<(), ScenarioError> {
         for (axis, value) in &self.point {
             let setting = Setting::of_axis(axis, *value);
@@ -290,7 +290,7 @@ impl Made<'_> {
         Ok(())
     }
 
-    /// The values of its axes, by their names: those of the file, then paths.
+    /// Returns the values of its axes, by the names of the axes: those of the file, then paths.
     fn axes(&self) -> Vec<(String, String)> {
         let paths = self.point.iter();
         let paths =
@@ -298,7 +298,7 @@ impl Made<'_> {
         self.draft.axes().into_iter().chain(paths).collect()
     }
 
-    /// Its name, and that of its family as it is written.
+    /// Returns its name, and that of its family as it is written.
     fn names(&self) -> Result<(String, Option<String>), ScenarioError> {
         let plain = &self.draft.instance.name;
         let family = self.draft.family().map(str::to_owned);
@@ -327,7 +327,7 @@ impl Made<'_> {
         Ok((name, Some(family)))
     }
 
-    /// `error` with the cell that it is in, where that is one of several.
+    /// Adds the cell to `error`, if the cell has axes.
     fn told(&self, error: ScenarioError) -> ScenarioError {
         self.draft.told(error)
     }
@@ -397,7 +397,7 @@ fn cell(
     })
 }
 
-/// The scenario of `tree`, if that keeps to the format.
+/// Checks `tree` against the format and returns its scenario.
 fn typed(tree: &Node) -> Result<Scenario, ScenarioError> {
     schema::check(tree, &schema::form())?;
     Scenario::deserialize(Reader(tree)).map_err(ScenarioError::unforeseen)

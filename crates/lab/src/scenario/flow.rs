@@ -1,4 +1,4 @@
-//! The flows of a scenario: who sends what, and by which protocol.
+//! The flows of a scenario: what each sends, from where to where, and by which protocol.
 
 use fairwire_net::Streams;
 use fairwire_units::registry::Chosen;
@@ -15,7 +15,7 @@ use crate::transport::header::IP_HEADER;
 use crate::transport::tcp::Tcp;
 use crate::transport::udp::Udp;
 
-/// One flow: a sender, a receiver, and what is sent between them.
+/// One flow: a sender, a receiver, and the traffic between them.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("choices" = [
@@ -37,59 +37,59 @@ use crate::transport::udp::Udp;
     }
 ]))]
 pub struct Flow {
-    /// Is it there at all? A cell may take a flow away.
+    /// Whether the flow takes part. A cell can switch a flow off.
     #[serde(default = "yes")]
     pub enabled: bool,
-    /// The side that its sender is on.
+    /// The side of the sender.
     #[serde(default)]
     pub from: Side,
-    /// In place of `from`, who sends: in a graph one of its nodes, in a wlan a station or one of the wired hosts
+    /// The sender, in place of `from`: in a graph one of its nodes, in a wlan a station or one of the wired hosts
     /// `"left"` and `"right"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sender: Option<String>,
-    /// Who receives, where `sender` says who sends.
+    /// The receiver, if `sender` is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receiver: Option<String>,
-    /// A delay that this flow alone has, each way, so that its round trip is longer by twice as much; not in a wlan.
-    /// Its sender stands behind a link of its own without a limit of rate, which captures call `extra/FLOW`.
+    /// An additional one-way delay of this flow alone; its round-trip time grows by twice as much. It is not available
+    /// in a wlan. The sender is behind a link of its own with no rate limit, which captures call `extra/FLOW`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend(
         "maximum_quantity" = "1 h",
         "advice" = "a delay of more than an hour is surely not meant"
     ))]
     pub extra_delay: Option<Duration>,
-    /// Its sender's host takes from nothing to this time for each packet that it sends, drawn uniformly; packets keep
-    /// their order. As long as the bottleneck takes for a packet weakens [phase effects](models/drop-tail.md), and
-    /// several times as long ends them.
+    /// The largest random delay of each packet in the sender's host. Delays are drawn uniformly from zero up, and
+    /// packets keep their order. Jitter weakens [phase effects](models/drop-tail.md) if it is as long as a packet takes
+    /// on the bottleneck, and ends them if it is several times as long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend(
         "maximum_quantity" = "1 s",
         "advice" = "a jitter of more than a second is surely not meant: some times what the bottleneck takes to send a packet is enough"
     ))]
     pub jitter: Option<Duration>,
-    /// When it starts: TCP's and UDP's first packet, or DCCP's Request, whose source starts when the connection is
-    /// open.
+    /// The time at which the flow starts: TCP and UDP send the first packet, and DCCP sends its Request. The DCCP
+    /// source starts when the connection is open.
     #[serde(default)]
     pub start: Duration,
-    /// When its source stops, if before the end of the run; a greedy TCP falls silent at once.
+    /// The time at which the source stops, if before the end of the run. A greedy TCP then sends nothing more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Duration>,
-    /// The size of a data packet as IP packet, with a plain header. In place of it `payload` or `codec` may stand.
+    /// The size of a data packet as IP packet, with a plain header. `payload` or `codec` can be given instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wire: Option<Size>,
-    /// The size of its payload.
+    /// The size of the payload of a data packet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload: Option<Size>,
-    /// A [speech codec](models/voice.md). It gives sizes and times where the keys around do not, and `r_factor` and
-    /// `mos` in the results.
+    /// A [speech codec](models/voice.md). It sets sizes and intervals that other keys do not set, and adds `r_factor`
+    /// and `mos` to the results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub codec: Option<CodecName>,
-    /// Does an RTP header of 12 bytes come before each payload (RFC 5762; UDP and DCCP)? `wire` includes it.
+    /// Whether an RTP header of 12 bytes precedes each payload (RFC 5762; UDP and DCCP only). `wire` includes it.
     #[serde(default)]
     pub rtp: bool,
-    /// What the application sends, and when: [by its kind](#traffic).
+    /// The traffic that the application offers: [keys by kind](#traffic).
     pub traffic: Chosen<dyn TrafficModel>,
-    /// How much payload it sends at most; without end if it does not say.
+    /// The most payload that the flow sends. Without it there is no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<Size>,
     /// TCP and its parameters.
@@ -98,7 +98,7 @@ pub struct Flow {
     /// DCCP and its parameters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dccp: Option<Dccp>,
-    /// UDP: no congestion control at all.
+    /// UDP, which has no congestion control.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub udp: Option<Udp>,
 }
@@ -107,15 +107,15 @@ pub struct Flow {
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
-    /// Where flows start unless they say otherwise.
+    /// The left side, where flows start by default.
     #[default]
     Left,
-    /// The other one.
+    /// The right side.
     Right,
 }
 
 impl Flow {
-    /// The transports that it names: one, if it was checked.
+    /// Returns the transports that the flow names; exactly one in a checked scenario.
     pub(crate) fn transports(&self) -> impl Iterator<Item = (&'static str, &dyn Transport)> {
         let tcp = self.tcp.as_ref().map(|tcp| tcp as &dyn Transport);
         let dccp = self.dccp.as_ref().map(|dccp| dccp as &dyn Transport);
@@ -124,23 +124,23 @@ impl Flow {
         named.filter_map(|(name, given)| Some((name, given?)))
     }
 
-    /// Its transport; UDP if it names none, which a checked scenario does not.
+    /// Returns the flow's transport; UDP if it names none, which does not happen in a checked scenario.
     pub(crate) fn transport(&self) -> &dyn Transport {
         let named = self.transports().next();
         named.map_or(&Udp {}, |(_, transport)| transport)
     }
 
-    /// Bytes around the payload of a plain data packet: IP, and what the protocol has.
+    /// Returns the bytes around the payload of a plain data packet: the IP header and that of the protocol.
     pub fn header_bytes(&self) -> u32 {
         IP_HEADER + self.transport().header_bytes()
     }
 
-    /// Bytes of RTP header in front of what the application has to say.
+    /// Returns the bytes of the RTP header in front of the application's data.
     pub fn rtp_bytes(&self) -> u32 {
         if self.rtp { RTP_HEADER } else { 0 }
     }
 
-    /// Payload of one packet, bytes: what the protocol carries, an RTP header included.
+    /// Returns the payload of one packet in bytes: what the protocol carries, including an RTP header.
     pub fn payload_bytes(&self) -> u32 {
         let media = |size: Size| size.bytes().saturating_add(u64::from(self.rtp_bytes()));
         let size = match (self.payload, self.wire, self.codec) {
@@ -152,12 +152,12 @@ impl Flow {
         u32::try_from(size).unwrap_or(u32::MAX)
     }
 
-    /// Size of a plain data packet as IP packet, bytes.
+    /// Returns the size of a plain data packet as IP packet, bytes.
     pub fn wire_bytes(&self) -> u32 {
         self.payload_bytes().saturating_add(self.header_bytes())
     }
 
-    /// Its packets, as its traffic sees them.
+    /// Returns the properties of its packets that its traffic needs.
     pub fn packet_shape(&self) -> PacketShape {
         PacketShape {
             rtp: self.rtp_bytes(),
@@ -167,23 +167,24 @@ impl Flow {
         }
     }
 
-    /// The time between two packets, where its traffic has one (but for pauses).
+    /// Returns the time between two packets, if its traffic has a constant one (apart from pauses).
     pub fn interval(&self) -> Option<Duration> {
         self.traffic.interval(&self.packet_shape())
     }
 
-    /// Does chance decide when its packets leave: by its jitter, or by its traffic?
+    /// Returns whether the departure times of its packets are random, by its jitter or by its traffic.
     pub fn is_random(&self) -> bool {
         self.jitter.is_some_and(|most| !most.is_zero()) || self.traffic.is_random()
     }
 
-    /// Does its traffic come as flows of finite size, each with a connection of its own?
+    /// Returns whether its traffic is a series of short flows, each with its own connection.
     pub(crate) fn brings_short_flows(&self) -> bool {
         let context = FlowContext::new("", self.packet_shape(), Streams::new(0));
         self.traffic.arrivals(&context).is_some()
     }
 
-    /// The packets that its application offers per second on average; `None` if it sends whatever it may.
+    /// Returns roughly how many packets its application offers per second while it sends; `None` if it offers as many as
+    /// it may send.
     pub fn packets_per_second(&self) -> Option<u64> {
         self.traffic.packets_per_second(&self.packet_shape())
     }

@@ -1,4 +1,4 @@
-//! What is wrong with networks of kind "graph", and with the ends of flows in them.
+//! Checks of networks of kind "graph" and of the ends of flows in them.
 
 #[cfg(test)]
 mod tests;
@@ -10,15 +10,15 @@ use super::shorten::{QUOTED, shorten};
 use super::topology::Graph;
 use super::wiring::Wiring;
 
-/// More links than this are refused: routes take time and memory.
+/// The most links of a graph: routes take time and memory.
 const MAX_LINKS: usize = 1_000;
-/// A message names so many nodes at most.
+/// The most nodes that a message names.
 const NAMED: usize = 20;
 
-/// The dotted path of what is wrong, and what to tell about it.
+/// The dotted path of the error, and its message.
 pub(super) type Problem = (String, String);
 
-/// What is wrong with the links of `graph`.
+/// Returns what is wrong with the links of `graph`, if anything.
 pub(super) fn link_problem(graph: &Graph) -> Option<Problem> {
     if graph.links.iter().count() > MAX_LINKS {
         let message = format!("a graph has at most {MAX_LINKS} links");
@@ -30,7 +30,7 @@ pub(super) fn link_problem(graph: &Graph) -> Option<Problem> {
     Some((path, "a link joins two different nodes".to_owned()))
 }
 
-/// What is wrong with the ends of `flow`, called `name`, in `wiring`.
+/// Returns what is wrong with the ends of `flow`, called `name`, in `wiring`, if anything.
 pub(super) fn flow_problem(wiring: &Wiring<'_>, name: &str, flow: &Flow) -> Option<Problem> {
     let path = format!("flows.{name}");
     if flow.from != Side::Left {
@@ -70,7 +70,7 @@ pub(super) fn flow_problem(wiring: &Wiring<'_>, name: &str, flow: &Flow) -> Opti
     None
 }
 
-/// `a, b, c`, and how many more there are.
+/// Returns `a, b, c`, and how many more there are.
 fn list(nodes: &[String]) -> String {
     let shown = nodes.iter().take(NAMED).map(|name| shorten(name, QUOTED));
     let shown = shown.collect::<Vec<_>>().join(", ");

@@ -1,4 +1,4 @@
-//! A link of a scenario: how fast, how long, and what happens to packets on it.
+//! A link of a scenario: its rate, its delay, its queue, and its losses.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::queue::droptail;
 use super::trace::{TraceFile, rounded};
 
-/// A link and the queue before it, both ways alike unless `back` says otherwise.
+/// A link and the queue before it. Both directions are alike, unless `back` says otherwise.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("choices" = [{
@@ -24,48 +24,48 @@ use super::trace::{TraceFile, rounded};
     "advice": "a link has a 'rate', or a 'trace' in its place"
 }]))]
 pub struct Link {
-    /// Bits per second. A link has a rate or a `trace`.
+    /// The rate. A link has a rate or a `trace`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend(
         "exclusive_minimum_quantity" = "0 bit/s",
         "advice" = "a link of rate zero carries nothing: write a rate as \"2 Mbit/s\""
     ))]
     pub rate: Option<Rate>,
-    /// A file of times in place of a rate, as mahimahi has them: each line is a millisecond at which a packet of 1500
-    /// bytes can leave. The path begins in the folder of the scenario.
+    /// A file of departure times in place of a rate, in the format of mahimahi: each line is a millisecond at which a
+    /// packet of 1500 bytes can leave. A relative path begins in the folder of the scenario.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub trace: Option<TraceFile>,
-    /// Propagation delay, one way.
+    /// The propagation delay, one way.
     #[schemars(extend(
         "maximum_quantity" = "1 h",
         "advice" = "a delay of more than an hour is surely not meant"
     ))]
     pub delay: Duration,
-    /// Who waits, how much, and who is dropped; a size alone is a DropTail queue of it.
+    /// The queue before the link. A size alone means a DropTail queue of that size.
     #[serde(default = "default_queue")]
     pub queue: Chosen<dyn QueueModel>,
-    /// What is lost behind the queue; a percentage alone is lost at random.
+    /// The loss model, applied after the queue. A percentage alone means independent random losses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<Chosen<dyn LossModel>>,
-    /// How the delay varies.
+    /// The variation of the delay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay_variation: Option<VariationConfig>,
-    /// Bytes that the link adds to each packet.
+    /// The bytes that the link adds to each packet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend(
         "maximum_quantity" = "65535 B",
         "advice" = "framing of more than 65535 bytes is surely not meant"
     ))]
     pub framing: Option<Size>,
-    /// The largest IP packet that it takes; longer ones disappear.
+    /// The largest IP packet that the link carries. Larger packets are dropped without a message to the sender.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend(
         "minimum_quantity" = "576 B",
         "advice" = "an mtu of less than 576 bytes is no link of today: IPv4 hosts take that much"
     ))]
     pub mtu: Option<Size>,
-    /// What is different from right to left: a table of the same keys, laid over the link's.
+    /// The settings that differ from right to left: a table of the same keys, laid over the link's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("laid_over" = true))]
     pub back: Option<Box<Link>>,
@@ -76,7 +76,7 @@ fn default_queue() -> Chosen<dyn QueueModel> {
 }
 
 impl Link {
-    /// A link of which nothing is said but this.
+    /// Returns a link with these settings and no others.
     pub(crate) fn plain(rate: Rate, delay: Duration, queue: Chosen<dyn QueueModel>) -> Self {
         Self {
             rate: Some(rate),
@@ -91,23 +91,23 @@ impl Link {
         }
     }
 
-    /// The link as it is from right to left.
+    /// Returns the link as it is from right to left.
     pub fn reversed(&self) -> &Self {
         self.back.as_deref().unwrap_or(self)
     }
 
-    /// Its rate; that of a trace is the mean.
+    /// Returns its rate; with a trace, the mean rate.
     pub fn mean_rate(&self) -> Rate {
         let traced = || self.trace.as_ref().map(TraceFile::mean_rate);
         self.rate.or_else(traced).unwrap_or(Rate::ZERO)
     }
 
-    /// Have both the same rate, or the same trace?
+    /// Returns whether both have the same rate or the same trace.
     pub fn is_as_fast_as(&self, other: &Self) -> bool {
         (self.rate, &self.trace) == (other.rate, &other.trace)
     }
 
-    /// Its rate in words: with a trace the mean, and where it is from.
+    /// Returns its rate in words; with a trace, the mean rate and the name of the trace.
     pub fn rate_words(&self) -> String {
         match &self.trace {
             Some(file) => format!("{} by {}", rounded(file.mean_rate()), file.name()),
@@ -115,7 +115,7 @@ impl Link {
         }
     }
 
-    /// Is anything random about it, either way: losses, delays, what its queue drops?
+    /// Returns whether losses, delays or queue drops are random in either direction.
     pub fn is_random(&self) -> bool {
         [self, self.reversed()].into_iter().any(|link| {
             link.queue.is_random()
@@ -124,25 +124,25 @@ impl Link {
         })
     }
 
-    /// Bytes that the link adds to each packet, zero if nothing is said.
+    /// Returns the bytes that the link adds to each packet; zero by default.
     pub fn framing_bytes(&self) -> u64 {
         self.framing.map_or(0, Size::bytes)
     }
 
-    /// Its queue in words: the limit of a DropTail queue, or the discipline, too.
+    /// Returns its queue in words: the limit and the discipline.
     pub fn queue_words(&self) -> String {
         format!("{} ({})", self.queue.limit(), self.queue.kind())
     }
 }
 
-/// A link, and the nodes that it joins.
+/// A link and the nodes that it joins.
 #[derive(Clone, Debug, JsonSchema, PartialEq, Serialize)]
 #[schemars(extend("additionalProperties" = false))]
 pub struct Joined {
-    /// The two nodes that it joins, `["a", "b"]`; the way back is from the second to the first.
+    /// The two nodes that the link joins: `["a", "b"]`. Its way back is from the second to the first.
     #[schemars(extend("advice" = "a link joins two nodes: between = [\"a\", \"b\"]"))]
     pub between: [String; 2],
-    /// What it is like.
+    /// The link.
     #[serde(flatten)]
     pub link: Link,
 }
@@ -151,8 +151,8 @@ pub struct Joined {
 pub(super) const BETWEEN: &str = "between";
 
 impl<'de> Deserialize<'de> for Joined {
-    /// Hands all keys but one on to [`Link`] as they come. What serde derives would hold them back first, and an
-    /// error would have lost its place.
+    /// Passes all keys but `between` on to [`Link`] one by one. A derived implementation would buffer them, and errors
+    /// would lose their places.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(Nodes)
     }
@@ -179,7 +179,7 @@ impl<'de> Visitor<'de> for Nodes {
     }
 }
 
-/// A table without the key that names its nodes, which is kept.
+/// A table without the key `between`, whose value it keeps.
 struct Rest<'a, A> {
     map: A,
     between: &'a mut Option<[String; 2]>,

@@ -1,4 +1,4 @@
-//! What of a run is looked at.
+//! What is measured in a run.
 
 use fairwire_units::Duration;
 use schemars::JsonSchema;
@@ -10,31 +10,31 @@ use crate::quantity::Named;
 /// The window that every run has.
 pub const WHOLE: &str = "whole";
 
-/// Windows of time, series and the metrics wanted.
+/// The windows of time, the series and the metrics of a scenario.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measure {
-    /// The metrics wanted, by their [names](results.md#metrics). These alone are written to files, and they are
-    /// the columns of the table that `run` prints; without it that shows a few. Without `throughput` among them
-    /// `max_seeds` has nothing to go by.
+    /// The metrics to report, by their [names](results.md#metrics). Only these are written to files and shown in the
+    /// table that `run` prints. Without this key files hold all metrics and the table shows a few. If `throughput` is
+    /// not among them, only `seeds` seeds run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<Metric>,
-    /// Windows of time, half-open, beside `whole`, which is always there.
+    /// Half-open windows of time. The window `whole` always exists.
     #[serde(default, skip_serializing_if = "Named::is_empty")]
     pub windows: Named<Window>,
-    /// The period of the time series that are written. Counts that need a period (`peak_throughput`,
-    /// `cwnd_mean`) use 1 s if none is set.
+    /// The period of the time series. Without it no series are written, and metrics that need a period
+    /// (`peak_throughput`, `cwnd_mean`) use 1 s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<Duration>,
-    /// The play-out limit. A packet that comes later after its offer is overdue (`overdue`, `loss_playout`), and
-    /// `timely` counts those that come within it after they left.
+    /// The play-out limit. A packet that arrives later than this after its offer is overdue (`overdue`,
+    /// `loss_playout`). `timely` counts the packets that arrive within this time after they left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend(
         "exclusive_minimum_quantity" = "0 s",
         "advice" = "a play-out limit of no time loses everything: write it as \"400 ms\""
     ))]
     pub playout: Option<Duration>,
-    /// The window that `throughput_ratio` compares with.
+    /// The window with which `throughput_ratio` compares.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<String>,
 }
@@ -43,16 +43,16 @@ pub struct Measure {
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Window {
-    /// Its beginning, or else the run's.
+    /// The beginning of the window. The default is the beginning of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<Duration>,
-    /// Its end, or else the run's.
+    /// The end of the window. The default is the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<Duration>,
 }
 
 impl Measure {
-    /// Is `metric` wanted?
+    /// Returns whether `metric` is wanted.
     pub fn wants(&self, metric: Metric) -> bool {
         self.metrics.is_empty() || self.metrics.contains(&metric)
     }

@@ -1,4 +1,4 @@
-//! What can be measured, in which unit, and what exactly it is.
+//! The metrics: names, units and definitions.
 
 use std::fmt;
 
@@ -22,17 +22,17 @@ macro_rules! metrics {
             /// All metrics, in the order of results.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
-            /// Its name in files.
+            /// Returns its name in files.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name),* }
             }
 
-            /// The unit of its values; empty if they have none.
+            /// Returns the unit of its values; empty if they have none.
             pub const fn unit(self) -> &'static str {
                 match self { $(Self::$variant => $unit),* }
             }
 
-            /// What it is, in a sentence.
+            /// Returns its definition in one sentence.
             pub const fn meaning(self) -> &'static str {
                 match self { $(Self::$variant => $meaning),* }
             }

@@ -1,14 +1,14 @@
-//! What a reader of the results should know of the cells themselves, whatever their runs come to.
+//! Notes on the cells themselves, independent of the results of their runs.
 
 use fairwire_units::Duration;
 
 use super::file::Cell;
 use super::{Flow, Scenario, Topology};
 
-/// No more cells than these are named in a note.
+/// The most cells that a note names.
 const NAMED: usize = 6;
 
-/// Returns what is to be known of `cells`, each note once, with the cells that it is about where that is not all of them.
+/// Returns the notes on `cells`, each once. A note that does not apply to all cells names those to which it applies.
 pub fn notes(cells: &[Cell]) -> Vec<String> {
     let mut all: Vec<(String, Vec<&str>)> = Vec::new();
     for cell in cells {
@@ -34,8 +34,8 @@ pub fn notes(cells: &[Cell]) -> Vec<String> {
     told.collect()
 }
 
-/// The note on phase effects, and the cells that it is about; with the first of their queues, and with the jitter that is
-/// enough for all.
+/// Returns the note on phase effects and the cells that it concerns. It names the first of their queues, and a jitter
+/// that is enough for all of them.
 fn in_step(cells: &[Cell]) -> Option<(String, Vec<&str>)> {
     let concerned = cells.iter().filter_map(|cell| {
         let link = phases(&cell.scenario)?;
@@ -51,9 +51,9 @@ fn in_step(cells: &[Cell]) -> Option<(String, Vec<&str>)> {
     Some((note, concerned.iter().map(|(name, _, _)| *name).collect()))
 }
 
-/// The link whose DropTail queue flows share whose packets nothing delays at random: the packets of each then meet the queue
-/// at the same point of its cycle again and again (Floyd and Jacobson, "On Traffic Phase Effects in Packet-Switched
-/// Gateways", 1992).
+/// Returns the link whose DropTail queue is shared by flows whose packets nothing delays at random. Packets of each
+/// flow then arrive at the same point of the queue's cycle again and again (Floyd and Jacobson, "On Traffic Phase
+/// Effects in Packet-Switched Gateways", 1992).
 fn phases(scenario: &Scenario) -> Option<&str> {
     let topology = &scenario.topology;
     if matches!(topology, Topology::Wlan(_)) {
@@ -77,7 +77,7 @@ fn phases(scenario: &Scenario) -> Option<&str> {
     Some(shared[at])
 }
 
-/// Does chance decide when packets of `flow` come to a queue?
+/// Returns whether the times at which packets of `flow` arrive at a queue are random.
 fn is_blurred(topology: &Topology, flow: &Flow) -> bool {
     let hops = topology
         .data_route(flow)
@@ -90,7 +90,7 @@ fn is_blurred(topology: &Topology, flow: &Flow) -> bool {
     flow.is_random() || hops.any(|is_random| is_random)
 }
 
-/// The time for which the link sends a packet, of the largest that a flow has.
+/// Returns the time that the link takes to send the largest packet of any flow, rounded up to 0.1 ms.
 fn enough(scenario: &Scenario, link: &str) -> Duration {
     let rate = scenario.topology.link(link).map(super::Link::mean_rate);
     let largest = scenario
@@ -100,7 +100,7 @@ fn enough(scenario: &Scenario, link: &str) -> Duration {
     let time = rate
         .zip(largest)
         .map(|(rate, bytes)| rate.time_for(fairwire_units::Size::new(u64::from(bytes))));
-    // To the next 0.1 ms: a microsecond more or less is no matter.
+    // Rounds up to the next 0.1 ms, so that the note shows a short number.
     let step = 100_000;
     let nanos = time.map_or(0, Duration::as_nanos).div_ceil(step) * step;
     Duration::from_nanos(nanos)

@@ -1,4 +1,4 @@
-//! Where something is written, and errors that point there.
+//! Places in source texts, and errors that point at them.
 
 use std::error::Error;
 use std::fmt;
@@ -7,15 +7,15 @@ use std::sync::Arc;
 
 use super::shorten::{QUOTED, shorten};
 
-/// What texts are called that nobody wrote.
+/// The name of the source of values that follow from others.
 pub(crate) const FOLLOWS: &str = "what follows from the scenario";
 
 /// A text that was read: a scenario file or an argument of the command line.
 #[derive(Debug, Eq, PartialEq)]
 pub(crate) struct SourceText {
-    /// What to call it: a path, or [`COMMAND_LINE`].
+    /// The name in messages: a path, or [`COMMAND_LINE`].
     pub(crate) name: String,
-    /// All of it.
+    /// The whole text.
     pub(crate) text: String,
 }
 
@@ -24,7 +24,7 @@ pub(crate) struct SourceText {
 pub(crate) struct Place {
     pub(crate) source: Arc<SourceText>,
     pub(crate) span: Range<usize>,
-    /// Where the placeholder stands that what is here fills.
+    /// The place of the placeholder that the text here fills.
     used: Option<Arc<Place>>,
 }
 
@@ -37,7 +37,7 @@ impl Place {
         }
     }
 
-    /// This place, of what fills the placeholder at `place`.
+    /// Returns this place, marked as the value that fills the placeholder at `place`.
     pub(super) fn used_at(&self, place: &Self) -> Self {
         Self {
             used: Some(Arc::new(place.clone())),
@@ -45,20 +45,20 @@ impl Place {
         }
     }
 
-    /// `file:line:column`.
+    /// Returns `file:line:column`.
     pub(super) fn words(&self) -> String {
         let (line, column, _) = self.line();
         format!("{}:{line}:{column}", escaped(self.source.name.clone()))
     }
 
-    /// The path that an option here sets, where its text begins with one: `--set path.to.key=value`.
+    /// Returns the path that a `--set path.to.key=value` sets, if the place is in one.
     pub(super) fn path_set(&self) -> Option<&str> {
         let option = self.source.text.strip_prefix(SET)?;
         let (path, _) = option.split_once('=')?;
         (self.source.name == COMMAND_LINE).then_some(path.trim())
     }
 
-    /// A place in no text, of something that follows from the scenario.
+    /// Returns the place of a value that follows from the scenario and is in no text.
     pub(crate) fn nowhere() -> Self {
         let source = Arc::new(SourceText {
             name: FOLLOWS.into(),
@@ -67,7 +67,7 @@ impl Place {
         Self::new(&source, 0..0)
     }
 
-    /// Line, column (both from 1, columns in characters) and the line's text.
+    /// Returns the line and column (both from 1, columns in characters), and the text of the line.
     fn line(&self) -> (usize, usize, &str) {
         let text = self.source.text.as_str();
         let start = floor_boundary(text, self.span.start);
@@ -78,7 +78,7 @@ impl Place {
         (number, column, text[line_start..line_end].trim_end())
     }
 
-    /// Characters of the first line that the span covers, at least one.
+    /// Returns the number of characters that the span covers on its first line, at least one.
     fn width(&self) -> usize {
         let text = self.source.text.as_str();
         let start = floor_boundary(text, self.span.start);
@@ -96,16 +96,16 @@ fn floor_boundary(text: &str, at: usize) -> usize {
     at
 }
 
-/// Why a scenario cannot be run: what is wrong, where it is written, what would do.
+/// The reason why a scenario cannot be run: what is wrong, where it is written, and what to write instead.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ScenarioError {
     message: String,
     place: Option<Place>,
-    /// What else there is to say: in which cell of a family it is, where the other one stands.
+    /// Further notes: the cell of a family in which the error is, or the place of a duplicate.
     notes: Vec<String>,
 }
 
-/// What [`SourceText`]s from the command line are called; their text is an option with its value, or a value.
+/// The name of [`SourceText`]s from the command line. Their text is an option with its value, or a value.
 pub(crate) const COMMAND_LINE: &str = "command line";
 
 /// The option that changes a key.
@@ -127,10 +127,10 @@ impl ScenarioError {
         }
     }
 
-    /// This error, pointing to `place` unless it points somewhere already.
+    /// Returns this error, pointing at `place` unless it already has a place.
     pub(crate) fn or_at(mut self, place: &Place) -> Self {
         if self.place.is_none() {
-            // `--set flows.typo.start=5s` makes a flow that lacks all the rest.
+            // `--set flows.typo.start=5s` makes a new flow that lacks all other keys.
             let is_set = place.source.name == COMMAND_LINE && place.source.text.starts_with(SET);
             if is_set && self.message.contains(MISSING) {
                 self.message += ": --set makes this table new, is its name right?";
@@ -140,13 +140,13 @@ impl ScenarioError {
         self
     }
 
-    /// This error with a `note` below it.
+    /// Returns this error with a `note` below it.
     pub(super) fn with_note(mut self, note: String) -> Self {
         self.notes.push(escaped(note));
         self
     }
 
-    /// The same as an error of what has passed all checks of the format.
+    /// Returns this error as a bug of Fairwire: the scenario has passed all checks of the format.
     pub(super) fn unforeseen(mut self) -> Self {
         self.message = format!(
             "this keeps to the scenario format and cannot be read all the same, which is a mistake in Fairwire: {}",
@@ -155,12 +155,12 @@ impl ScenarioError {
         self
     }
 
-    /// What is wrong and what would do, without the place.
+    /// Returns what is wrong and what to write instead, without the place.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// Line and column, from 1, where the error is in a text.
+    /// Returns the line and column, from 1, if the error has a place.
     pub fn line_column(&self) -> Option<(usize, usize)> {
         let (line, column, _) = self.place.as_ref()?.line();
         Some((line, column))
@@ -175,7 +175,7 @@ impl fmt::Display for ScenarioError {
             return notes.try_for_each(|note| write!(f, " ({note})"));
         };
         let (line, column, text) = place.line();
-        // An option needs no line to be found.
+        // An option of the command line needs no line number.
         let from_file = place.source.name != COMMAND_LINE;
         let number = if from_file {
             line.to_string()
@@ -183,7 +183,7 @@ impl fmt::Display for ScenarioError {
             " ".to_owned()
         };
         let margin = " ".repeat(number.len());
-        // As many characters as before: the marks are below them.
+        // Each character stays one character, so that the marks below stay aligned.
         let visible = |c: char| match c {
             '\t' => ' ',
             c if c.is_control() => char::REPLACEMENT_CHARACTER,
@@ -213,7 +213,7 @@ impl fmt::Display for ScenarioError {
     }
 }
 
-/// `text` without what a terminal would obey: files and arguments are quoted in messages.
+/// Returns `text` with control characters escaped, because messages quote files and arguments on a terminal.
 fn escaped(text: String) -> String {
     let obeyed = |c: char| c.is_control() && c != '\n';
     if !text.contains(obeyed) {
@@ -229,7 +229,7 @@ fn escaped(text: String) -> String {
     })
 }
 
-/// At most [`QUOTED`] characters of a line around its character number `at`, and where that is in them.
+/// Returns at most [`QUOTED`] characters of a line around its character number `at`, and the new position of `at`.
 fn around(line: &str, at: usize) -> (String, usize) {
     let count = line.chars().count();
     if count <= QUOTED {
@@ -245,10 +245,10 @@ fn around(line: &str, at: usize) -> (String, usize) {
     (text, at - first + before.len())
 }
 
-/// The end of what is said of a missing key.
+/// The end of the message about a missing key.
 pub(super) const MISSING: &str = "is missing here";
 
-/// A message that serde made may quote a value: not all of a long one.
+/// The longest message from serde, in characters. Such a message may quote a long value.
 const MESSAGE: usize = 400;
 
 impl Error for ScenarioError {}
@@ -269,7 +269,7 @@ mod tests {
 
     use super::{Place, ScenarioError, SourceText};
 
-    /// What the command line gets wrong shows the option as it is written there.
+    /// An error in an argument shows the option as it is on the command line.
     #[test]
     fn an_error_points_at_its_option() {
         let source = Arc::new(SourceText {
@@ -283,7 +283,7 @@ mod tests {
         );
     }
 
-    /// The message shows file, line, column, the line itself and marks under the culprit.
+    /// The message shows the file, line, column, the line itself, and marks below the wrong part.
     #[test]
     fn an_error_points_at_its_line() {
         let source = Arc::new(SourceText {

@@ -1,4 +1,5 @@
-//! What a preset stands for, and a TCP's law: `presets.toml`, laid under what a flow states.
+//! Completion of TCP and DCCP tables from `presets.toml`: the values of a preset and of a TCP's law are laid under what
+//! a flow states.
 
 use std::sync::{Arc, LazyLock};
 
@@ -7,7 +8,7 @@ use super::tree::{Entry, Node, Value};
 use crate::transport::dccp::Dccp;
 use crate::transport::tcp::Tcp;
 
-/// The data.
+/// Returns the contents of `presets.toml`.
 fn presets() -> &'static Node {
     static PRESETS: LazyLock<Node> = LazyLock::new(|| {
         let source = Arc::new(SourceText {
@@ -19,7 +20,7 @@ fn presets() -> &'static Node {
     &PRESETS
 }
 
-/// Completes the table of a DCCP: of the tables of CCIDs, those of the ones that it has.
+/// Completes the table of a DCCP flow. The tables `ccid2` and `ccid3` are completed only for CCIDs that the flow has.
 pub(super) fn complete_dccp(dccp: &mut Node) {
     let preset = dccp.text("preset").map(str::to_owned);
     let Some(mut set) = preset.and_then(|name| stack(&name).cloned()) else {
@@ -33,12 +34,12 @@ pub(super) fn complete_dccp(dccp: &mut Node) {
     lay_under(dccp, &set);
 }
 
-/// What the preset `name` sets of a DCCP.
+/// Returns the values that the preset `name` sets for DCCP.
 fn stack(name: &str) -> Option<&'static Node> {
     presets().below(&["dccp", name])
 }
 
-/// Does the flow with the table `dccp` have CCID `wanted` at any time, either way?
+/// Returns whether the flow with the table `dccp` has CCID `wanted` at any time, in either direction.
 fn has_ccid(dccp: &Node, wanted: i64) -> bool {
     let is_wanted = |table: &Node, key: &str| {
         let ccid = table.below(&[key]).map(|ccid| &ccid.value);
@@ -54,7 +55,7 @@ fn has_ccid(dccp: &Node, wanted: i64) -> bool {
         || changes.iter().any(|change| is_wanted(change, "ccid"))
 }
 
-/// Completes the table of a TCP.
+/// Completes the table of a TCP flow.
 pub(super) fn complete(tcp: &mut Node) {
     let preset = tcp.text("preset").map(str::to_owned);
     let preset = preset.and_then(|name| presets().below(&["preset", &name]));
@@ -76,7 +77,7 @@ pub(super) fn complete(tcp: &mut Node) {
     }
 }
 
-/// States the keys that have the value of another key of the same table where nothing else is said.
+/// Sets the keys that have the value of another key of the same table, unless they are stated.
 fn follow(tcp: &mut Node, preset: &Node) {
     let Some(Value::Table(pairs)) = preset.below(&[FOLLOWERS]).map(|pairs| &pairs.value) else {
         return;
@@ -104,20 +105,20 @@ fn follow(tcp: &mut Node, preset: &Node) {
     }
 }
 
-/// The window law that `table` names.
+/// Returns the window law that `table` names.
 fn law(table: &Node) -> Option<&str> {
     table.below(&["law"])?.kind()
 }
 
-/// The key of a preset's cases.
+/// The key of the values that a preset sets for one law only.
 const CASES: &str = "when";
 
-/// The key of what has the value of another key.
+/// The key of the table of keys that have the value of another key.
 const FOLLOWERS: &str = "follows";
 
-/// States in `table` what `set` has and it does not, and the same in the tables that both have.
+/// Adds to `table` what `set` has and it lacks, and does the same in the tables that both have.
 fn lay_under(table: &mut Node, set: &Node) {
-    // A law of another kind is another alternative, with settings of its own.
+    // A law of another kind has settings of its own.
     if table.kind().is_some() && table.kind() != set.kind() {
         return;
     }
@@ -132,19 +133,19 @@ fn lay_under(table: &mut Node, set: &Node) {
     }
 }
 
-/// Is `name` a table that says something about a preset's values, and no key of a flow?
+/// Returns whether `name` is a table about a preset's values rather than a key of a flow.
 fn is_of_presets(name: &str) -> bool {
     [CASES, FOLLOWERS].contains(&name)
 }
 
-/// Is the value at `key`, names with dots between, the preset's of `dccp`, if nobody states another?
+/// Returns whether the preset of `dccp` sets `key`, a dotted path.
 pub(super) fn is_of_stack(dccp: &Dccp, key: &str) -> bool {
     let stack = dccp.preset.and_then(|preset| stack(preset.word()));
     let names: Vec<&str> = key.split('.').collect();
     stack.is_some_and(|stack| stack.below(&names).is_some())
 }
 
-/// Is the value at `key`, the names down to it, the preset's of `tcp`, if nobody states another?
+/// Returns whether the preset of `tcp` sets `key`, given as the names down to it.
 pub(super) fn is_of_preset(tcp: &Tcp, key: &[&str]) -> bool {
     let Some(preset) = tcp.preset else {
         return false;
@@ -154,7 +155,7 @@ pub(super) fn is_of_preset(tcp: &Tcp, key: &[&str]) -> bool {
     preset.is_some_and(|preset| sets(preset, tcp.law.kind(), key))
 }
 
-/// Does `preset` set `key`, for a flow of this law?
+/// Returns whether `preset` sets `key` for a flow of this law.
 fn sets(preset: &str, law: &str, key: &[&str]) -> bool {
     let cases: [&[&str]; 3] = [
         &["preset", preset, CASES, law],
@@ -175,7 +176,7 @@ mod tests {
     use super::super::tree::Value;
     use super::{presets, sets, stack};
 
-    /// The table of docs/models/dccp.md says what each stack sets, and nothing else.
+    /// The table in docs/models/dccp.md lists exactly what each stack sets.
     #[test]
     fn the_table_of_stacks_is_in_step() {
         let text = include_str!("../../../../docs/models/dccp.md");
@@ -212,7 +213,7 @@ mod tests {
         assert!(apart.is_empty(), "{apart:#?}");
     }
 
-    /// The data reads; a preset's values are told from the law's.
+    /// The file of presets is valid, and a preset's values are distinguished from the law's.
     #[test]
     fn presets_are_read() {
         assert_eq!(presets().names(), ["law", "preset", "dccp"]);

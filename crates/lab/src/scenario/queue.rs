@@ -1,11 +1,11 @@
-//! The queue of a link or radio that says nothing about it.
+//! The default kind of queue of links and radios.
 
 use std::sync::Arc;
 
 use fairwire_net::{DropTailConfig, QueueModel};
 use fairwire_units::registry::Chosen;
 
-/// A queue of this kind.
+/// Returns a DropTail queue with this configuration.
 pub(super) fn droptail(config: DropTailConfig) -> Chosen<dyn QueueModel> {
     Chosen::with_settings("droptail", Arc::new(config), &config)
 }
@@ -23,8 +23,8 @@ topology.bottleneck = { rate = "2 Mbit/s", delay = "20 ms", queue = QUEUE, back.
 flows.one = { traffic = "greedy", wire = "1000 B", tcp = {} }
 "#;
 
-    /// A queue is chosen by its kind, in a file or on the command line; what belongs to another one, or is none, is
-    /// refused with what would do.
+    /// A queue is chosen by its kind, in a file or on the command line. An unknown kind, or a key of another kind, is
+    /// refused with a hint.
     #[test]
     fn queues_are_chosen_by_kind() {
         let with = |queue: &str, set: &str| {

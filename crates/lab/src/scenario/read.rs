@@ -1,4 +1,4 @@
-//! From a tree to types: serde over [`Node`], so that every error points at its line.
+//! Deserialization of types from a tree: serde over [`Node`], so that every error points at its line.
 
 use serde::de::value::StrDeserializer;
 use serde::de::{DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor};
@@ -8,7 +8,7 @@ use super::place::ScenarioError;
 use super::schema::KIND;
 use super::tree::{Entry, Node, Value};
 
-/// Reads one node.
+/// A deserializer of one node.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reader<'a>(pub(crate) &'a Node);
 
@@ -76,14 +76,14 @@ impl<'de> SeqAccess<'de> for Items<'de> {
     }
 }
 
-/// The entries of a table: its kind, on which the others depend, and then those in their order.
+/// The entries of a table: first its kind, on which the others depend, and then the others in their order.
 struct Entries<'a> {
     kind: Option<&'a Entry>,
     others: std::slice::Iter<'a, Entry>,
     current: Option<&'a Entry>,
 }
 
-/// Does it tell alternatives apart? A link or a flow may be called `kind`, too, but is a table.
+/// Returns whether the entry is the tag of an alternative. A link or a flow may also be called `kind`, but is a table.
 fn is_kind(entry: &Entry) -> bool {
     entry.name == KIND && matches!(entry.node.value, Value::Text(_))
 }

@@ -1,19 +1,20 @@
-//! The description of the scenario format: one JSON Schema, made from the types that are read.
+//! The description of the scenario format: one JSON Schema, generated from the types that are read.
 //!
-//! Checks, `--explain`, the tables of `docs/scenario.md` and `fairwire schema` all follow from it. A setting's
-//! doc comment is its meaning, its `Default` is its default, and its limits are attributes beside it:
+//! Checks, `--explain`, the tables of `docs/scenario.md` and `fairwire schema` all use this schema. A setting's meaning
+//! is its doc comment, its default is its `Default`, and its limits are attributes beside it:
 //!
 //! | attribute | meaning |
 //! |---|---|
 //! | `range(min = 1, max = 5)` | limits of a number |
-//! | `extend("exclusiveMinimum" = 0.0)` | a number above this one |
+//! | `extend("exclusiveMinimum" = 0.0)` | a number must be above this one |
 //! | `extend("minimum_quantity" = "1 packet")` | limits of a quantity; `maximum_quantity`, `exclusive_minimum_quantity` and `exclusive_maximum_quantity` likewise |
-//! | `extend("advice" = "...")` | what to say where a limit is passed |
-//! | `extend("choices" = [...])` | keys of which one at most, or one at least, stands in a table |
+//! | `extend("advice" = "...")` | the error message for a value outside its limits |
+//! | `extend("choices" = [...])` | keys of which a table may hold at most one, or must hold at least one |
 //!
-//! 1. [`Form`] is the schema, read into what the rest works on: once, and again after a kind was registered.
-//! 2. [`expand`] writes short forms out, [`check`] holds a tree against it.
-//! 3. [`file`] makes of it the schema of files, with cells and sources.
+//! 1. [`Form`] is the schema in the shape that the other modules use. It is read once, and again after a kind was
+//!    registered.
+//! 2. [`expand`] writes short forms out, and [`check`] checks a tree against the form.
+//! 3. [`file`] turns the schema into that of files, with cells and sources.
 //! 4. [`tables`] prints it as tables.
 
 mod choice;
@@ -42,15 +43,15 @@ pub(super) use walk::check;
 
 use super::Scenario;
 
-/// The schema of a scenario that is complete.
+/// Returns the schema of a complete scenario.
 fn scenario() -> Value {
     let generator = SchemaSettings::draft2020_12().into_generator();
     generator.into_root_schema_for::<Scenario>().to_value()
 }
 
-/// The format of a complete scenario, with all kinds that are registered now.
+/// Returns the format of a complete scenario, with all kinds that are registered now.
 pub(super) fn form() -> Arc<Form> {
-    /// The last one that was read, and how many kinds had been registered then.
+    /// The most recently read form, and the number of kinds that were registered when it was read.
     static LAST: RwLock<Option<(usize, Arc<Form>)>> = RwLock::new(None);
     let registered = registry::registered();
     let last = LAST.read().unwrap_or_else(PoisonError::into_inner).clone();

@@ -1,4 +1,4 @@
-//! What the command line changes in a scenario: `--set path.to.key=value`, and options with a name.
+//! Changes of the command line to a scenario: `--set path.to.key=value`, and options with a name.
 
 use fairwire_units::Duration;
 
@@ -11,14 +11,14 @@ use super::tree::{Entry, Node, Over, Value};
 /// One change.
 #[derive(Clone, Debug)]
 pub(super) enum Setting {
-    /// Tables that hold nothing but the value, to be laid over the scenario.
+    /// Nested tables that hold only the value, to be laid over the scenario.
     Value(Node),
-    /// The key, or the table, at this path goes.
+    /// The path of a key or table that is removed.
     Nothing(String, Place),
 }
 
 impl Setting {
-    /// Reads `path.to.key=value`; a value that is no TOML is a text, and without one the key goes.
+    /// Parses `path.to.key=value`. A value that is not TOML is a text; without a value the key is removed.
     pub(super) fn parse(setting: &str) -> Result<Self, ScenarioError> {
         let source = command_line(format!("{SET}{setting}"));
         let whole = Place::new(&source, SET.len()..source.text.len());
@@ -37,7 +37,7 @@ impl Setting {
         Ok(Self::at(path.trim(), value, &[key, whole]))
     }
 
-    /// What `--duration` says.
+    /// Returns the change that `--duration` makes.
     pub(super) fn duration(time: Duration) -> Self {
         let option = "--duration ";
         let source = command_line(format!("{option}{time}"));
@@ -46,14 +46,14 @@ impl Setting {
         Self::at("run.duration", value, &[place.clone(), place])
     }
 
-    /// What value number `value` of `axis` says, an axis that is a dotted path.
+    /// Returns the change that value number `value` of `axis` makes. The axis is a dotted path.
     pub(super) fn of_axis(axis: &Crossed, value: usize) -> Self {
         let node = &axis.values[value].node;
         let value = (node.value.clone(), node.place.clone());
         Self::at(&axis.name, value, &[axis.place.clone(), node.place.clone()])
     }
 
-    /// Tables down to the value; the places are those of their keys and of the tables.
+    /// Returns the tables down to the value; the places are those of their keys and of the tables.
     fn at(path: &str, (value, place): (Value, Place), [key, table]: &[Place; 2]) -> Self {
         let mut node = Node {
             value,
@@ -77,7 +77,7 @@ impl Setting {
         Self::Value(node)
     }
 
-    /// Changes `tree`, filled in by `filling`; false if a key should go that is not there.
+    /// Changes `tree`, with the value filled in by `filling`. Returns false if a key to remove does not exist.
     pub(super) fn apply(
         &self,
         (tree, filling): (&mut Node, Filling<'_>),
@@ -88,7 +88,8 @@ impl Setting {
         }
     }
 
-    /// What to say where its key is in no cell, of which `tree` is one; a value is never missed.
+    /// Returns the error if the key to remove is in no cell, of which `tree` is one; `None` for a change that sets a
+    /// value.
     pub(super) fn missed(&self, tree: &Node) -> Option<ScenarioError> {
         let Self::Nothing(path, place) = self else {
             return None;

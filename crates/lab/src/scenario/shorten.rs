@@ -1,9 +1,9 @@
-//! Long texts in messages: their beginning and their end.
+//! Long texts in messages, shortened to their beginning and their end.
 
-/// What is quoted from a file or an argument has at most so many characters.
+/// The most characters that a message quotes from a file or an argument.
 pub(crate) const QUOTED: usize = 120;
 
-/// `text`, or as much of its beginning and its end as `most` characters hold.
+/// Returns `text`, or as much of its beginning and its end as fits into `most` characters.
 pub(crate) fn shorten(text: &str, most: usize) -> String {
     let count = text.chars().count();
     if count <= most {
@@ -20,7 +20,7 @@ pub(crate) fn shorten(text: &str, most: usize) -> String {
 mod tests {
     use super::shorten;
 
-    /// Short texts stay, long ones keep both ends, and characters are never cut.
+    /// Short texts are unchanged, and long ones keep both ends. Characters are never cut.
     #[test]
     fn both_ends_are_kept() {
         assert_eq!(shorten("as it is", 8), "as it is");

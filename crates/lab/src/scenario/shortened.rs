@@ -1,13 +1,13 @@
-//! A run that was shortened: what lies beyond its end is left out, and told.
+//! Shortened runs: whatever is beyond their end is left out, and a note says so.
 
 use super::topology::{Topology, Wireless};
 use super::tree::{Node, Value};
 use super::{Flow, Measure, Named, Scenario, Wlan};
 use fairwire_units::Duration;
 
-/// Takes out of `scenario` what would happen after its end: flows, windows, hand-offs and changes of CCID; windows that
-/// would end after it end with it. `tree`, from which it was read, loses the same hand-offs, as places are found by their
-/// numbers. Returns what a reader should know of that.
+/// Removes from `scenario` what would happen after its end: flows, windows, hand-offs and changes of CCID. Windows that
+/// would end later end with the run. `tree`, from which it was read, loses the same hand-offs, because their places are
+/// found by number. Returns a note on what was removed.
 pub(super) fn fit(scenario: &mut Scenario, tree: &mut Node) -> Option<String> {
     let end = scenario.run.duration;
     let mut gone = Vec::new();
@@ -24,7 +24,7 @@ pub(super) fn fit(scenario: &mut Scenario, tree: &mut Node) -> Option<String> {
     (!told.is_empty()).then(|| format!("the run ends at {end}: {}", told.join("; ")))
 }
 
-/// `things` in a row with the verb that goes with their number.
+/// Returns `things` in a row, followed by the verb for their number.
 fn list(things: &[String], one: &str, many: &str) -> String {
     let verb = if things.len() == 1 { one } else { many };
     format!("{} {verb}", things.join(", "))
@@ -66,7 +66,7 @@ fn hand_offs(end: Duration, (wlan, tree): (&mut Wlan, &mut Node), gone: &mut Vec
     });
 }
 
-/// Returns the windows that were cut.
+/// Returns the windows that now end with the run.
 fn windows(end: Duration, measure: &mut Measure, gone: &mut Vec<String>) -> Vec<String> {
     let (mut kept, mut cut) = (Vec::new(), Vec::new());
     for (name, mut window) in std::mem::take(&mut measure.windows).0 {

@@ -1,4 +1,4 @@
-//! Scenario files as people write them, well and badly.
+//! Valid and invalid scenario files.
 
 mod bounds;
 mod ccids;
@@ -65,7 +65,7 @@ fn refusal(text: &str) -> String {
         .to_string()
 }
 
-/// Cells are the base with their overrides, values carry their source and note.
+/// Cells are the base with their overrides, and values keep their source and note.
 #[test]
 fn cells_are_laid_over_the_base() {
     let cells = cells(GOOD, &Adjust::default());
@@ -87,7 +87,7 @@ fn cells_are_laid_over_the_base() {
     assert_eq!(source("topology.access.rate"), Source::Paper);
 }
 
-/// `--set`, `--only`, `--duration`, `--seeds` change what is run, after the cells.
+/// `--set`, `--only`, `--duration` and `--seeds` are applied after the cells.
 #[test]
 fn the_command_line_has_the_last_word() {
     let adjust = Adjust {
@@ -125,8 +125,8 @@ fn the_command_line_has_the_last_word() {
     );
 }
 
-/// `--set path=` takes a key or a table away, in the cells that have it; one that no cell has is an error that
-/// says what is there. An empty text is written with quotes.
+/// `--set path=` removes a key or a table from the cells that have it. If no cell has it, the error names the keys that
+/// exist. An empty text is written with quotes.
 #[test]
 fn nothing_takes_a_key_away() {
     let with = |set: &[&str]| {
@@ -148,10 +148,10 @@ fn nothing_takes_a_key_away() {
                 .contains_key("topology.bottleneck.back.loss")
         );
     }
-    // In one cell only.
+    // The key exists in one cell only.
     let cells = with(&["flows.video.dccp.ccid2="]).expect("taken away");
     assert_eq!(cells[0].scenario, cells[1].scenario);
-    // What was set before can go again.
+    // A key that `--set` added can be removed again.
     let rate = "topology.bottleneck.framing=8 B";
     let again = with(&[rate, "topology.bottleneck.framing="]).expect("set and taken away");
     assert_eq!(again[0].scenario, with(&[]).expect("plain")[0].scenario);
@@ -164,7 +164,7 @@ fn nothing_takes_a_key_away() {
         error.contains("stated there is rate, delay, queue, back"),
         "{error}"
     );
-    // A default is not there to be taken, and what is needed is missed where it stood.
+    // A default cannot be removed, and a required key that is removed is reported where it was.
     assert!(refused("flows.web.tcp.min_rto=").contains("cannot be taken away"));
     assert!(refused("nowhere.at.all=").contains("stated there is title, paper"));
     let error = refused("topology.bottleneck.rate=");
@@ -182,7 +182,7 @@ fn nothing_takes_a_key_away() {
     );
 }
 
-/// An override of a flow's protocol replaces it; flows that happen to be called like one stay.
+/// An override of a flow's protocol replaces it. Flows that have the name of a protocol are kept.
 #[test]
 fn alternatives_replace_each_other_within_a_flow() {
     let named = GOOD
@@ -199,7 +199,7 @@ fn alternatives_replace_each_other_within_a_flow() {
     assert!(flow.dccp.is_none() && flow.udp.is_some());
 }
 
-/// What is right, what somebody writes instead, where that is said to be wrong, and what would do.
+/// The valid text, a mistake in its place, the line of the error, and a part of its message.
 const MISTAKES: &[(&str, &str, &str, &str)] = &[
     (
         "rate = \"2 Mbit/s\"\ndelay",
@@ -345,7 +345,7 @@ const MISTAKES: &[(&str, &str, &str, &str)] = &[
     ),
 ];
 
-/// Each mistake is refused where it stands, with what would do.
+/// Each mistake is refused at its place, with a hint.
 #[test]
 fn mistakes_are_refused_where_they_stand() {
     for (from, to, line, hint) in MISTAKES {
@@ -374,7 +374,7 @@ fn service_codes_have_three_forms() {
     );
 }
 
-/// Broken TOML, an unknown cell and an unknown key in `--set` are told, too.
+/// Broken TOML, an unknown cell and an unknown key in `--set` are reported.
 #[test]
 fn other_mistakes_are_told() {
     assert!(refusal("title = ").contains("bad.toml:1:"));
@@ -404,7 +404,7 @@ fn other_mistakes_are_told() {
     }
 }
 
-/// A slip of the pen is met with the key or the word that was meant, and with all that would do.
+/// The error for a misspelled key or word names the nearest valid one, and all valid ones.
 #[test]
 fn the_nearest_right_one_is_named() {
     for (from, to, place, hint) in [
@@ -453,7 +453,7 @@ fn the_nearest_right_one_is_named() {
     }
 }
 
-/// Forty seeds need no word about how many at most, and one at most beside forty is still refused.
+/// With 40 seeds, `max_seeds` is 40 unless it is stated; a stated `max_seeds` below `seeds` is refused.
 #[test]
 fn as_many_seeds_at_most_as_are_asked_for() {
     let with = |run: &str| GOOD.replacen("[run]", &format!("[run]\n{run}"), 1);
@@ -475,7 +475,7 @@ fn as_many_seeds_at_most_as_are_asked_for() {
     );
 }
 
-/// A day of 10 Gbit/s is refused before it begins, with the number of packets it would be.
+/// A run of a day at 10 Gbit/s is refused before it begins, with the number of packets.
 #[test]
 fn impossible_runs_are_refused() {
     let big = GOOD
@@ -485,7 +485,7 @@ fn impossible_runs_are_refused() {
     assert!(refusal(&big).contains("packets over links"));
 }
 
-/// Whatever a scenario says is explained, the defaults as such, and what is resolved reads back.
+/// Every value is explained, including defaults, and a resolved scenario reads back as the same scenario.
 #[test]
 fn every_value_is_explained() {
     for cell in cells(GOOD, &Adjust::default()) {
@@ -502,14 +502,14 @@ fn every_value_is_explained() {
         assert_eq!(source("topology.bottleneck.back.loss.rate"), "paper");
         assert_eq!(source("flows.video.dccp.ccid2.min_rto"), "default");
         let mut scenario = cell.scenario.clone();
-        scenario.paper = None; // What is resolved does not repeat the sources.
+        scenario.paper = None; // The resolved scenario does not repeat the sources.
         let text = toml::to_string(&scenario).expect("prints");
         assert_eq!(cells(&text, &Adjust::default())[0].scenario, scenario);
     }
 }
 
-/// What only another CCID reads has no effect, nor has anything of a flow that takes no part; `run --explain`
-/// leaves such defaults out. A list of tables is written out as `--set` takes it.
+/// A value that only another CCID reads has no effect, nor has any value of a flow that takes no part. Defaults without
+/// effect are left out by `run --explain`. A list of tables is written as `--set` takes it.
 #[test]
 fn what_does_nothing_is_known() {
     let explained = |set: &[&str]| {
@@ -575,7 +575,7 @@ fn what_does_nothing_is_known() {
         ("\"all-weights\"", "stated")
     );
     assert!(means.next().is_none());
-    // Both are read where the CCID changes; the changes are written out.
+    // Both CCIDs read their keys if the CCID changes, and the list of changes is printed in full.
     let both = "flows.video.dccp.ccid_changes=[{ at = \"20 s\", ccid = 3 }]";
     let lines = explained(&[both]);
     assert_eq!(idle(&lines), [""; 0]);
@@ -586,7 +586,7 @@ fn what_does_nothing_is_known() {
     assert_eq!(changes.value, "[{ at = \"20s\", ccid = 3 }]");
     let again = explained(&[&format!("{} = {}", changes.path, changes.value)]);
     assert_eq!(again, lines);
-    // A flow that takes no part: all but the key that says so. What is stated says that it does nothing.
+    // In a flow that is switched off, only `enabled` has an effect. Stated values are marked as without effect.
     let lines = explained(&["flows.web.enabled=false"]);
     let web = lines
         .iter()

@@ -16,17 +16,17 @@ use crate::quantity::Named;
 #[derive(Clone, Debug, JsonSchema, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Topology {
-    /// Links one after the other; every flow enters at one end and leaves at the other.
+    /// Links in series. Every flow enters at one end and leaves at the other.
     Chain(Chain),
-    /// Two routers joined by the bottleneck; each flow has a host of its own on each side.
+    /// Two routers joined by the bottleneck. Each flow has a host of its own on each side.
     Dumbbell(Dumbbell),
-    /// Links between nodes with names, and flows between any two of them.
+    /// Links between named nodes. A flow may go from any node to any other.
     Graph(Graph),
-    /// Access points on one or two sides of a bottleneck, and stations that belong to them.
+    /// Access points on one or both sides of a bottleneck, and stations that belong to them.
     Wlan(Wireless),
 }
 
-/// Links one after the other.
+/// Links in series.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Chain {
@@ -44,11 +44,11 @@ pub struct Dumbbell {
     pub bottleneck: Link,
 }
 
-/// Links between nodes with names.
+/// Links between named nodes.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Graph {
-    /// The links in any order.
+    /// The links, in any order.
     pub links: Named<Joined>,
 }
 
@@ -58,16 +58,16 @@ pub struct Graph {
 pub struct Wireless {
     /// The link between an access point, or a wired host, and its switch.
     pub access: Link,
-    /// The link between the two switches; without it there is one switch.
+    /// The link between the two switches. Without it there is only one switch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bottleneck: Option<Link>,
-    /// Access points and stations.
+    /// The access points and stations.
     pub wlan: Wlan,
 }
 
 impl<'de> Deserialize<'de> for Topology {
-    /// From a table that begins with its `kind`, as one does that was written by serde: the rest is read as it comes, so
-    /// that an error keeps its place and links their order. What serde derives would hold it back first.
+    /// Reads a table that begins with its `kind`, as serde writes it. It passes the rest on in order, so that errors
+    /// keep their places and links their order. A derived implementation would buffer the table first.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(ByKind)
     }
@@ -105,7 +105,8 @@ fn of_kind<'de, D: Deserializer<'de>>(kind: &str, rest: D) -> Result<Topology, D
 }
 
 impl Topology {
-    /// Its links with their names, each once, in the order of the file; of a dumbbell the access links come first.
+    /// Returns its links with their names, each once, in the order of the file; the access link of a dumbbell comes
+    /// first.
     pub fn links(&self) -> Vec<(&str, &Link)> {
         match self {
             Self::Chain(chain) => chain.links.iter().collect(),
@@ -126,13 +127,13 @@ impl Topology {
         }
     }
 
-    /// The link called `name`.
+    /// Returns the link called `name`.
     pub fn link(&self, name: &str) -> Option<&Link> {
         let mut links = self.links().into_iter();
         links.find_map(|(known, link)| (known == name).then_some(link))
     }
 
-    /// The names of the links that are measured: a chain's or a graph's, or the bottleneck.
+    /// Returns the names of the links that are measured: all of a chain or a graph, or else the bottleneck.
     pub fn measured_links(&self) -> Vec<&str> {
         let links = self.links().into_iter();
         let names = links.map(|(name, _)| name);
@@ -144,7 +145,7 @@ impl Topology {
         }
     }
 
-    /// The path in `topology` of the link called `name`: `bottleneck`, `links.NAME`.
+    /// Returns the path in `topology` of the link called `name`: `bottleneck`, `links.NAME`.
     pub(crate) fn path(&self, name: &str) -> String {
         match self {
             Self::Chain(_) | Self::Graph(_) => format!("links.{name}"),
@@ -152,7 +153,8 @@ impl Topology {
         }
     }
 
-    /// Every link both ways, by its path in `topology`: `bottleneck`, `links.NAME.back`.
+    /// Returns every link by its path in `topology`, with its way back if that differs: `bottleneck`,
+    /// `links.NAME.back`.
     pub(crate) fn directions(&self) -> Vec<(String, &Link)> {
         let mut all = Vec::new();
         for (name, link) in self.links() {
@@ -164,13 +166,13 @@ impl Topology {
         all
     }
 
-    /// Does any link lose packets at random, or does chance decide who sends?
+    /// Returns whether anything in the network is random. In a wlan backoffs always are.
     pub fn is_random(&self) -> bool {
         let wireless = matches!(self, Self::Wlan(_));
         wireless || self.links().iter().any(|(_, link)| link.is_random())
     }
 
-    /// Its access points and stations, if it has any.
+    /// Returns its access points and stations, if it has any.
     pub(crate) fn wlan(&self) -> Option<&Wlan> {
         match self {
             Self::Wlan(wireless) => Some(&wireless.wlan),

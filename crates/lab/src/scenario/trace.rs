@@ -7,16 +7,16 @@ use fairwire_net::Trace;
 use fairwire_units::Rate;
 use serde::{Deserialize, Serialize};
 
-/// The end of the name of a trace among results: nothing else there is called so.
+/// The extension of traces among the results; no other file there has it.
 const ENDING: &str = ".trace";
 
-/// A trace by the path of its file. A resolved scenario has it beside itself, under its own name without folders.
+/// A trace by the path of its file. A resolved scenario refers to the trace beside it, by the file name alone.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(from = "String", into = "String")]
 pub struct TraceFile {
     /// The path as it is written, relative to the scenario's file.
     path: String,
-    /// What is in it. Cells that a [`ScenarioFile`](super::ScenarioFile) makes have it.
+    /// The contents. The cells that a [`ScenarioFile`](super::ScenarioFile) makes have them.
     trace: OnceLock<Arc<Trace>>,
 }
 
@@ -34,32 +34,32 @@ impl From<TraceFile> for String {
 }
 
 impl TraceFile {
-    /// What it is called beside a resolved scenario: its own name without folders, which ends in `.trace`.
+    /// Returns its name beside a resolved scenario: the file name without folders, which ends in `.trace`.
     pub fn name(&self) -> String {
         name(&self.path)
     }
 
-    /// What is in the file; `None` in a scenario that no [`ScenarioFile`](super::ScenarioFile) made.
+    /// Returns the contents of the file; `None` in a scenario that no [`ScenarioFile`](super::ScenarioFile) made.
     pub fn trace(&self) -> Option<&Arc<Trace>> {
         self.trace.get()
     }
 
-    /// The path as it is written.
+    /// Returns the path as it is written.
     pub(super) fn path(&self) -> &str {
         &self.path
     }
 
-    /// Gives it what was read from its file.
+    /// Stores the contents that were read from its file.
     pub(super) fn fill(&self, trace: &Arc<Trace>) {
         self.trace.get_or_init(|| Arc::clone(trace));
     }
 
-    /// The mean rate, zero if nothing was read.
+    /// Returns the mean rate, zero if no contents were read.
     pub(super) fn mean_rate(&self) -> Rate {
         self.trace().map_or(Rate::ZERO, |it| it.mean_rate())
     }
 
-    /// What it is, in words.
+    /// Returns its mean rate and its period in words.
     pub(super) fn words(&self) -> Option<String> {
         let trace = self.trace()?;
         let (rate, period) = (rounded(trace.mean_rate()), trace.period());
@@ -67,7 +67,7 @@ impl TraceFile {
     }
 }
 
-/// What the trace at `path` is called beside a resolved scenario.
+/// Returns the name that the trace at `path` has beside a resolved scenario.
 pub(super) fn name(path: &str) -> String {
     let name = Path::new(path).file_name().unwrap_or_default();
     let name = name.to_string_lossy();
@@ -75,7 +75,7 @@ pub(super) fn name(path: &str) -> String {
     format!("{name}{end}")
 }
 
-/// `rate` with three digits: a mean has no exact one to show.
+/// Returns `rate` rounded to three digits, because a mean rate has no short exact form.
 pub(super) fn rounded(rate: Rate) -> Rate {
     let bits = rate.bits_per_s();
     let step = 10_u64.pow(bits.max(1).ilog10().saturating_sub(2));

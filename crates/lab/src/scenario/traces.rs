@@ -1,4 +1,4 @@
-//! Where the traces of a scenario are found, and how they are read: each once for all cells.
+//! The reading of a scenario's traces. Each trace is read once for all cells.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,18 +12,18 @@ use super::topology::Topology;
 use super::trace::name;
 use super::tree::Node;
 
-/// No trace is longer.
+/// The longest file of a trace, bytes.
 const LONGEST_FILE: u64 = 32 << 20;
 
-/// Traces that were read, each once for all cells.
+/// The traces that were read so far, each once for all cells.
 pub(super) struct Traces<'a> {
     beside: &'a Beside,
-    /// By plain path.
+    /// The traces by plain path.
     known: BTreeMap<String, Arc<Trace>>,
 }
 
 impl<'a> Traces<'a> {
-    /// None yet; they are in `beside`.
+    /// Returns an empty set of traces, which are found by `beside`.
     pub(super) fn of(beside: &'a Beside) -> Self {
         Self {
             beside,
@@ -59,7 +59,7 @@ impl<'a> Traces<'a> {
     }
 }
 
-/// The trace at `path`, which stands at `place` and begins `beside` the scenario.
+/// Reads the trace at `path`, which is written at `place` and found by `beside`.
 fn read(beside: &Beside, path: &str, place: &Place) -> Result<Arc<Trace>, ScenarioError> {
     let (name, text) = beside.read(path, "trace", LONGEST_FILE).map_err(|error| {
         let folder = beside.folder(path);

@@ -1,8 +1,8 @@
 //! A scenario file as a tree that remembers where each value is written and where it comes from.
 //!
-//! Two things happen here, before anything is understood: `{ value = ..., source = ... }` becomes
-//! a value with a [`Provenance`], and overrides (cells, `--set`) are laid over the base: key by key, unless
-//! they say `remove = true` or `replace = true`.
+//! The tree is made before the format is checked. `{ value = ..., source = ... }` becomes a value with a
+//! [`Provenance`]. Overrides (cells, `--set`) are laid over the base key by key, unless they state `remove = true` or
+//! `replace = true`.
 
 mod lay;
 mod provenance;
@@ -21,22 +21,22 @@ pub(crate) struct Node {
     pub(crate) value: Value,
     pub(crate) place: Place,
     pub(crate) provenance: Option<Provenance>,
-    /// What it does to what it is laid over.
+    /// How it is laid over another value.
     pub(crate) over: Over,
 }
 
-/// What an override does to what was there.
+/// The effect of an override on the value below it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Over {
-    /// A table adds its keys to it; anything else takes its place.
+    /// A table is merged key by key; any other value replaces the one below.
     Merge,
-    /// It takes its place.
+    /// It replaces the value below.
     Replace,
-    /// It takes it away.
+    /// It removes the value below.
     Remove,
 }
 
-/// What TOML can say, dates excepted.
+/// A TOML value. Dates are not supported.
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
     Bool(bool),
@@ -47,7 +47,7 @@ pub(crate) enum Value {
     Table(Vec<Entry>),
 }
 
-/// A key and its value, in the order of the file.
+/// A key and its value.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub(crate) name: String,
@@ -56,7 +56,7 @@ pub(crate) struct Entry {
 }
 
 impl Node {
-    /// A table without entries.
+    /// Returns a table without entries.
     pub(crate) fn empty(place: &Place) -> Self {
         Self {
             value: Value::Table(Vec::new()),
@@ -66,7 +66,7 @@ impl Node {
         }
     }
 
-    /// Takes the value at a dotted path out; false if there is none.
+    /// Removes the value at a dotted path; returns false if there is none.
     pub(crate) fn take_at(&mut self, path: &str) -> bool {
         let Some((name, rest)) = path.split_once('.') else {
             return self.take(path).is_some();
@@ -78,7 +78,7 @@ impl Node {
         entry.is_some_and(|entry| entry.node.take_at(rest))
     }
 
-    /// The path of the list that `path` leads into, if it does.
+    /// Returns the path of the list that `path` leads into, if it does.
     pub(crate) fn list_above<'a>(&self, path: &'a str) -> Option<&'a str> {
         let mut node = self;
         let mut end = 0_usize;
@@ -95,7 +95,7 @@ impl Node {
         None
     }
 
-    /// The node below this table at the names of `path`.
+    /// Returns the node below this table at the names of `path`.
     pub(crate) fn below_mut(&mut self, path: &[&str]) -> Option<&mut Self> {
         let Some((name, rest)) = path.split_first() else {
             return Some(self);
@@ -107,7 +107,7 @@ impl Node {
         entry.node.below_mut(rest)
     }
 
-    /// The names in this table, in order.
+    /// Returns the names in this table, in order.
     pub(crate) fn names(&self) -> Vec<&str> {
         match &self.value {
             Value::Table(entries) => entries.iter().map(|entry| entry.name.as_str()).collect(),
@@ -115,12 +115,12 @@ impl Node {
         }
     }
 
-    /// The `kind` that this table states.
+    /// Returns the `kind` that this table states.
     pub(super) fn kind(&self) -> Option<&str> {
         self.text("kind")
     }
 
-    /// The text at `key` of this table.
+    /// Returns the text at `key` of this table.
     pub(crate) fn text(&self, key: &str) -> Option<&str> {
         match &self.below(&[key])?.value {
             Value::Text(text) => Some(text),
@@ -128,7 +128,7 @@ impl Node {
         }
     }
 
-    /// The node below this table at the names of `path`.
+    /// Returns the node below this table at the names of `path`.
     pub(crate) fn below(&self, path: &[&str]) -> Option<&Self> {
         let Some((name, rest)) = path.split_first() else {
             return Some(self);
@@ -140,7 +140,7 @@ impl Node {
         entry.node.below(rest)
     }
 
-    /// Takes `name` out of this table.
+    /// Removes `name` from this table and returns its value.
     pub(crate) fn take(&mut self, name: &str) -> Option<Self> {
         let Value::Table(entries) = &mut self.value else {
             return None;
@@ -149,7 +149,7 @@ impl Node {
         Some(entries.remove(at).node)
     }
 
-    /// The node at a dotted path, or the nearest one above it; a number is a place in a list.
+    /// Returns the node at a dotted path, or the nearest one above it. A number is an index into a list.
     pub(crate) fn nearest(&self, path: &str) -> &Self {
         let mut node = self;
         for name in path.split('.') {
@@ -169,7 +169,7 @@ impl Node {
         node
     }
 
-    /// It as TOML in one line: what `--set` takes.
+    /// Returns the value as TOML in one line, as `--set` takes it.
     pub(crate) fn inline(&self) -> String {
         let list = |items: Vec<String>| items.join(", ");
         match &self.value {
@@ -186,7 +186,7 @@ impl Node {
         }
     }
 
-    /// Calls `visit` with the dotted path of each value that is no table.
+    /// Calls `visit` with the dotted path of each value that is not a table.
     pub(crate) fn leaves<'a>(&'a self, path: &str, visit: &mut impl FnMut(&str, &'a Self)) {
         let Value::Table(entries) = &self.value else {
             visit(path, self);
@@ -203,7 +203,7 @@ impl Node {
     }
 }
 
-/// A key as TOML: in quotes where it needs them.
+/// Returns a key as TOML, quoted if needed.
 fn key(name: &str) -> String {
     let line = toml::to_string(&BTreeMap::from([(name, true)])).unwrap_or_default();
     let key = line.trim_end().strip_suffix(" = true");
@@ -217,7 +217,7 @@ mod tests {
     use super::Node;
     use crate::scenario::place::SourceText;
 
-    /// What is written in one line reads back, keys that need quotes included.
+    /// A value that is written in one line reads back as the same value, even with keys that need quotes.
     #[test]
     fn inline_reads_back() {
         let text = "list = [{ plain-1 = 1, \"with.dot\" = \"a\", \"\" = 2, \"a b\" = true, \"q\\\"'\\n\" = 1.5 }]";

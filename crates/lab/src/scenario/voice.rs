@@ -1,21 +1,21 @@
-//! Speech: codecs, and the header in front of their frames.
+//! Speech codecs, and the RTP header in front of their frames.
 
 use fairwire_measure::SpeechCodec;
 use fairwire_units::{Duration, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The header of RTP without contributing sources (RFC 3550, section 5.1), bytes; in DCCP each datagram is
-/// one RTP packet (RFC 5762, section 4.1).
+/// The size of an RTP header without contributing sources (RFC 3550, section 5.1), bytes. In DCCP each datagram is one
+/// RTP packet (RFC 5762, section 4.1).
 pub const RTP_HEADER: u32 = 12;
 
-/// A speech codec: what it sends, and what it is worth.
+/// A speech codec: its frames and its quality.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub enum CodecName {
-    /// 160 bytes in 20 ms (64 kbit/s); a lost packet is silence.
+    /// 160 bytes in 20 ms (64 kbit/s); a lost packet is heard as silence.
     #[serde(rename = "g711")]
     G711,
-    /// The same; losses are concealed (G.711, appendix I).
+    /// The same as `"g711"` with loss concealment (G.711, appendix I).
     #[serde(rename = "g711-plc")]
     G711Plc,
     /// 20 bytes in 20 ms (8 kbit/s).
@@ -27,7 +27,7 @@ pub enum CodecName {
 }
 
 impl CodecName {
-    /// A frame.
+    /// Returns the size of a frame.
     pub fn frame(self) -> Size {
         Size::new(match self {
             Self::G711 | Self::G711Plc => 160,
@@ -36,7 +36,7 @@ impl CodecName {
         })
     }
 
-    /// The speech that a frame holds.
+    /// Returns the length of the speech in a frame.
     pub fn every(self) -> Duration {
         Duration::from_millis(match self {
             Self::Voice80 => 30,
@@ -44,7 +44,7 @@ impl CodecName {
         })
     }
 
-    /// What it does to speech. The 80-byte codec is not one that G.113 lists: it counts as G.729A.
+    /// Returns its quality for the E-model. G.113 does not list the 80-byte codec, so it counts as G.729A.
     pub fn quality(self) -> SpeechCodec {
         match self {
             Self::G711 => SpeechCodec::G711,

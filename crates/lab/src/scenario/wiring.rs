@@ -1,4 +1,4 @@
-//! Networks of wires with their nodes numbered: chains and dumbbells are graphs whose nodes need no names in the file.
+//! Wired networks with numbered nodes. Chains and dumbbells are graphs whose nodes need no names in the file.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::flow::{Flow, Side};
 use super::link::Link;
 use super::topology::{Chain, Dumbbell, Graph, Topology};
 
-/// Nodes, and the wires between them.
+/// The nodes of a network and the wires between them.
 #[derive(Debug, Default)]
 pub(crate) struct Wiring<'a> {
     /// The names of the nodes, in the order in which wires name them.
@@ -17,28 +17,28 @@ pub(crate) struct Wiring<'a> {
     pub(crate) wires: Vec<Wire<'a>>,
 }
 
-/// A link between two nodes, there and back.
+/// A link between two nodes, in both directions.
 #[derive(Debug)]
 pub(crate) struct Wire<'a> {
     /// Its name in captures and results: `bottleneck`, `access/left/FLOW`.
     pub(crate) name: String,
-    /// Its name in the scenario: that of its table.
+    /// The name of its table in the scenario.
     pub(crate) table: &'a str,
     pub(crate) link: &'a Link,
-    /// Its nodes; in the ground of a run its direction from the first to the second is numbered first.
+    /// Its nodes. In the network of a run, the direction from the first to the second is numbered first.
     pub(crate) ends: (NodeId, NodeId),
-    /// Is the direction from the first node to the second its way back?
+    /// Whether the direction from the first node to the second is its way back.
     pub(crate) is_turned: bool,
-    /// Do results have it?
+    /// Whether results include it.
     pub(crate) is_measured: bool,
 }
 
-/// The routers of a dumbbell and the ends of a chain.
+/// The names of a dumbbell's left router and of a chain's left end.
 const LEFT: &str = "left";
 const RIGHT: &str = "right";
 
 impl<'a> Wiring<'a> {
-    /// The wires of `topology`, which `flows` go over; `None` if it has stations.
+    /// Returns the wires of `topology`, which `flows` cross; `None` for a wlan.
     pub(crate) fn of(topology: &'a Topology, flows: &[(&str, &Flow)]) -> Option<Self> {
         match topology {
             Topology::Chain(chain) => Some(Self::chain(chain)),
@@ -48,7 +48,7 @@ impl<'a> Wiring<'a> {
         }
     }
 
-    /// The nodes of a chain are `left`, `1`, `2`, ... and `right`.
+    /// Returns the wires of a chain, whose nodes are `left`, `1`, `2`, ... and `right`.
     fn chain(chain: &'a Chain) -> Self {
         let mut wiring = Self::default();
         let last = chain.links.iter().count();
@@ -64,7 +64,8 @@ impl<'a> Wiring<'a> {
         wiring
     }
 
-    /// The routers of a dumbbell are `left` and `right`, and the hosts of a flow `left/FLOW` and `right/FLOW`.
+    /// Returns the wires of a dumbbell. Its routers are `left` and `right`, and the hosts of a flow `left/FLOW` and
+    /// `right/FLOW`.
     fn dumbbell(dumbbell: &'a Dumbbell, flows: &[(&str, &Flow)]) -> Self {
         let mut wiring = Self::default();
         let routers = (LEFT.to_owned(), RIGHT.to_owned());
@@ -78,7 +79,7 @@ impl<'a> Wiring<'a> {
         wiring
     }
 
-    /// The wires of a graph.
+    /// Returns the wires of a graph.
     pub(crate) fn graph(graph: &'a Graph) -> Self {
         let mut wiring = Self::default();
         for (name, joined) in graph.links.iter() {
@@ -100,7 +101,7 @@ impl<'a> Wiring<'a> {
         });
     }
 
-    /// The same for the link of a host of a dumbbell, which begins at the host on either side.
+    /// Does the same for a host's link in a dumbbell, which begins at the host on either side.
     fn join_host(&mut self, side: &str, flow: &str, link: &'a Link) {
         let host = host(side, flow);
         let ends = (self.number(host.clone()), self.number(side.to_owned()));
@@ -122,13 +123,13 @@ impl<'a> Wiring<'a> {
         })
     }
 
-    /// The number of the node called `name`: its place among the nodes.
+    /// Returns the number of the node called `name`: its index among the nodes.
     pub(crate) fn node(&self, name: &str) -> Option<NodeId> {
         self.numbers.get(name).copied()
     }
 
-    /// The two nodes that `flow` goes between: its sender and its receiver where it names them, or else its left
-    /// end and its right one. `None` if it names a node that is not there.
+    /// Returns the two ends of `flow`: its sender and receiver if it names them, or else its left and right end. `None`
+    /// if it names a node that does not exist.
     pub(crate) fn ends_of(&self, name: &str, flow: &Flow) -> Option<(NodeId, NodeId)> {
         if let (Some(sender), Some(receiver)) = (&flow.sender, &flow.receiver) {
             return Some((self.node(sender)?, self.node(receiver)?));
@@ -137,8 +138,7 @@ impl<'a> Wiring<'a> {
         Some((end(LEFT)?, end(RIGHT)?))
     }
 
-    /// The wires from one node to another over the fewest hops, and whether each is crossed on its
-    /// way back.
+    /// Returns the wires of the route with the fewest hops, and whether each is crossed on its way back.
     pub(super) fn route(&self, from: NodeId, to: NodeId) -> Option<Vec<(&Wire<'a>, bool)>> {
         let nodes = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
         let both = |wire: &Wire<'_>| [wire.ends, (wire.ends.1, wire.ends.0)];
@@ -154,35 +154,35 @@ impl<'a> Wiring<'a> {
     }
 }
 
-/// The node of a dumbbell that is the host of `flow` on a side.
+/// Returns the name of the host of `flow` on a side of a dumbbell.
 fn host(side: &str, flow: &str) -> String {
     format!("{side}/{flow}")
 }
 
-/// A link on the way of a packet.
+/// A link on the route of a packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hop<'a> {
     /// The name of its table in the scenario.
     pub(super) table: &'a str,
-    /// Is it crossed from right to left, or from the second of its nodes to the first?
+    /// Whether it is crossed on its way back: from right to left, or from its second node to its first.
     pub(super) is_back: bool,
     /// The link as it is in that direction.
     pub(super) link: &'a Link,
 }
 
 impl Topology {
-    /// The links from the sender of `flow` to its receiver.
+    /// Returns the links from the sender of `flow` to its receiver.
     pub(super) fn data_route(&self, flow: &Flow) -> Vec<Hop<'_>> {
         self.route(flow, flow.from == Side::Right)
     }
 
-    /// The links from the receiver of `flow` to its sender.
+    /// Returns the links from the receiver of `flow` to its sender.
     pub(super) fn ack_route(&self, flow: &Flow) -> Vec<Hop<'_>> {
         self.route(flow, flow.from == Side::Left)
     }
 
-    /// None if `flow` has not the ends that it needs, which a checked scenario rules out. Of a wlan the wires
-    /// between its switches alone are sure to be on the way.
+    /// Returns the links of a route; none if an end of `flow` does not exist, which a checked scenario rules out. In a
+    /// wlan only the link between the switches is sure to be on the route.
     fn route(&self, flow: &Flow, is_back: bool) -> Vec<Hop<'_>> {
         if let Self::Wlan(wireless) = self {
             let middle = wireless.bottleneck.iter();

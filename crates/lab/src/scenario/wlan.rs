@@ -1,7 +1,7 @@
-//! A network without wires at its edge: access points, stations, hand-offs, slow hosts.
+//! A wireless network: access points, stations, hand-offs, slow hosts.
 //!
-//! Two switches, left and right, are joined by the `bottleneck`, if there is one; each access
-//! point hangs on one of them by a link like `access`. Access points of one channel share a medium.
+//! Two switches, left and right, are joined by the `bottleneck`, if there is one. Each access point is connected to one
+//! of them by a link like `access`. Access points on one channel share a medium.
 
 pub(super) mod check;
 
@@ -18,42 +18,42 @@ use super::Side;
 use super::queue::droptail;
 use crate::quantity::{Named, QuantityError};
 
-/// Access points and stations, and what they have in common.
+/// Access points and stations, and their common settings.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Wlan {
-    /// The rate of frames, both ways, of stations that do not say their own. 6, 9, 12, 18, 24, 36, 48 or
-    /// 54 Mbit/s; or `"adaptive"`, which begins with 54 Mbit/s, or `"adaptive from 24 Mbit/s"`.
+    /// The default rate of a station's frames, in both directions: 6, 9, 12, 18, 24, 36, 48 or 54 Mbit/s, `"adaptive"`
+    /// (starting at 54 Mbit/s), or `"adaptive from 24 Mbit/s"`.
     #[serde(default)]
     pub rate: RateControl,
-    /// The signal of stations that do not say their own: its level above what 6 Mbit/s needs. Without one only
-    /// collisions lose frames.
+    /// The default signal of a station: its level above what 6 Mbit/s needs. Without a signal only collisions lose
+    /// frames.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signal: Option<Decibels>,
-    /// What the queue of each radio holds that does not say its own, beside the frame it is at.
+    /// The default queue of each radio. The frame in transmission does not count.
     #[serde(default = "hundred")]
     pub queue: Chosen<dyn QueueModel>,
-    /// How slow the stations are that do not say so. Without it they are not.
+    /// The default processing times of a station's host. Without them a host takes no time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<HostSpec>,
-    /// How long a station that hands off belongs to nobody, where the hand-off does not say it.
+    /// The default outage of a hand-off: the time for which the station belongs to no access point.
     #[serde(default = "outage")]
     #[schemars(extend(
         "maximum_quantity" = "1 h",
         "advice" = "an outage of more than an hour is surely not meant"
     ))]
     pub outage: Duration,
-    /// What becomes of packets at a station that hands off.
+    /// What happens to packets that wait at a station that hands off.
     #[serde(default)]
     pub at_station: Stranded,
-    /// What becomes of packets at the access point that it leaves.
+    /// What happens to packets that wait for the station at the access point that it leaves.
     #[serde(default = "lost")]
     pub at_ap: Stranded,
-    /// The access points. Access points of one channel share a medium.
+    /// The access points. Those on one channel share a medium.
     pub aps: Named<AccessPoint>,
     /// The stations.
     pub stations: Named<Station>,
-    /// Who changes the access point, and when.
+    /// The hand-offs, in the order of their times for each station.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub handoffs: Vec<HandOff>,
 }
@@ -62,12 +62,12 @@ pub struct Wlan {
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct AccessPoint {
-    /// The side of the bottleneck that it is on.
+    /// The side of the bottleneck on which the access point is.
     #[serde(default)]
     pub side: Side,
-    /// Its channel. Access points of one channel share the medium; channels do not hear each other.
+    /// The channel. Access points on one channel share the medium; channels do not interfere.
     pub channel: u32,
-    /// What its queue holds.
+    /// The queue of the access point. The default is that of the wlan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<Chosen<dyn QueueModel>>,
 }
@@ -76,18 +76,18 @@ pub struct AccessPoint {
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Station {
-    /// The access point that it belongs to at first.
+    /// The first access point of the station.
     pub ap: String,
-    /// The rate of its frames, both ways.
+    /// The rate of the station's frames, in both directions. The default is that of the wlan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<RateControl>,
-    /// Its signal.
+    /// The signal of the station. The default is that of the wlan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signal: Option<Decibels>,
-    /// What its queue holds.
+    /// The queue of the station. The default is that of the wlan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<Chosen<dyn QueueModel>>,
-    /// How slow it is.
+    /// The processing times of the station's host. The default is that of the wlan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<HostSpec>,
 }
@@ -96,13 +96,13 @@ pub struct Station {
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct HandOff {
-    /// Who.
+    /// The station that changes its access point.
     pub station: String,
-    /// When it leaves.
+    /// The time at which the station leaves its access point.
     pub at: Duration,
-    /// Where to.
+    /// The access point to which the station changes.
     pub to: String,
-    /// How long it belongs to nobody.
+    /// The time for which the station belongs to no access point. The default is that of the wlan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend(
         "maximum_quantity" = "1 h",
@@ -153,7 +153,7 @@ fn lost() -> Stranded {
 }
 
 impl Wlan {
-    /// The access points that `station` comes to, its first one first, each once.
+    /// Returns the access points that `station` uses, each once, the first one first.
     pub fn access_points<'a>(&'a self, name: &str, station: &'a Station) -> Vec<&'a str> {
         let mut all = vec![station.ap.as_str()];
         for hand_off in self.handoffs.iter().filter(|one| one.station == name) {

@@ -1,4 +1,4 @@
-//! From a scenario to a network with its agents in place.
+//! The building of a network with its agents from a scenario.
 
 use fairwire_net::{Digest, LinkId, Network, NodeId, Streams};
 use fairwire_units::{Duration, Instant, Size};
@@ -22,7 +22,7 @@ use crate::transport::flow_meter::FlowMeter;
 use crate::transport::model::Peers;
 use crate::transport::store::Store;
 
-/// Builds `scenario` for `seed`; starts are moved at random if `perturbed`.
+/// Builds `scenario` for `seed`. Starts of flows are delayed at random if `perturbed`.
 pub(crate) fn build(
     scenario: &Scenario,
     (seed, perturbed): (u64, bool),
@@ -111,10 +111,10 @@ fn ground(
     Ok(ground)
 }
 
-/// Does `scenario` have each of these links? For whoever is about to make a file for a capture.
+/// Checks that `scenario` has all of these links. Callers do this before they create the file of a capture.
 ///
 /// # Errors
-/// [`RunError::UnknownLink`] with the first that it does not have.
+/// [`RunError::UnknownLink`] with the first link that the scenario does not have.
 pub fn check_links(scenario: &Scenario, links: &[String]) -> Result<(), RunError> {
     let flows: Vec<(&str, &Flow)> = scenario.enabled_flows().collect();
     let ground = ground(scenario, &flows, Streams::new(scenario.run.seed))?;
@@ -136,7 +136,7 @@ fn known_links(wanted: &[String], links: &[(LinkId, String)]) -> Result<(), RunE
     Ok(())
 }
 
-/// A capture of the links that `tap` names.
+/// Returns a capture of the links that `tap` names.
 fn capture(tap: Tap, links: &[(LinkId, String)]) -> Result<Capture, RunError> {
     known_links(&tap.links, links)?;
     let watched = links
@@ -148,7 +148,7 @@ fn capture(tap: Tap, links: &[(LinkId, String)]) -> Result<Capture, RunError> {
     Capture::new(tap.out, named).map_err(RunError::Capture)
 }
 
-/// The sender and the receiver of a flow; of short flows, those of all of them.
+/// Makes the sender and the receiver of a flow. For short flows they hold all of its conversations.
 fn peers(
     flow: &NamedFlow<'_>,
     ends: (Ends, Ends),
@@ -166,7 +166,7 @@ fn peers(
     })
 }
 
-/// The same two with jitter where data leaves: at the sender, and at the receiver if data goes back.
+/// Adds jitter where data leaves: at the sender, and also at the receiver if data goes back.
 fn jittered(flow: &NamedFlow<'_>, most: Duration, (sender, receiver): Peers) -> Peers {
     let jitter = |peer, name: &str| -> Box<dyn Peer> {
         let stream = flow.streams.stream(&format!("jitter/{name}"));

@@ -1,4 +1,4 @@
-//! A network with its agents in place, and where to look for them.
+//! A network with its agents in place, and the places of its flows.
 
 use fairwire_net::{Digest, Network};
 
@@ -9,19 +9,19 @@ use crate::transport::Reading;
 use crate::transport::ends::Ends;
 use crate::transport::windows::Windows;
 
-/// What watches a run.
+/// The observers of a run.
 pub(crate) type Watch = (Digest, (LinkMeters, Option<Capture>));
 
-/// Where a flow lives.
+/// The place of a flow in the network.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowPlace {
     pub(crate) name: String,
-    /// The sender's view and the receiver's.
+    /// The sender's ends and the receiver's.
     pub(crate) ends: (Ends, Ends),
 }
 
 impl FlowPlace {
-    /// What the instruments of both sides show.
+    /// Returns the readings of both sides.
     pub(crate) fn readings(&self, network: &Network<Host, Watch>) -> (Reading, Reading) {
         let side = |ends: &Ends| {
             let host = network.agent(ends.here);
@@ -32,7 +32,7 @@ impl FlowPlace {
     }
 }
 
-/// A run, ready to begin.
+/// A run that is ready to begin.
 #[derive(Debug)]
 pub(crate) struct Built {
     pub(crate) network: Network<Host, Watch>,

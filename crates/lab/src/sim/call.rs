@@ -1,4 +1,4 @@
-//! A conversation begins: a flow's transport makes its two peers.
+//! The beginning of a conversation: a flow's transport makes its two peers.
 
 use fairwire_net::Streams;
 use fairwire_units::{Instant, Size};
@@ -19,14 +19,14 @@ pub(super) struct NamedFlow<'a> {
 }
 
 impl NamedFlow<'_> {
-    /// The peers of the flow, which begins at `start`.
+    /// Makes the peers of the flow, which begins at `start`.
     pub(super) fn connect(&self, ends: (Ends, Ends), start: Instant) -> Result<Peers, String> {
         let stop = self.flow.stop.map(|stop| Instant::START + stop);
         let application = self.application(stop, self.flow.total.map(Size::bytes));
         self.begin(ends, start, (&application, false))
     }
 
-    /// The peers of a short flow of `bytes` bytes, which begins at `start`; its connection ends with it.
+    /// Makes the peers of a short flow of `bytes` bytes, which begins at `start`. Its connection ends with it.
     pub(super) fn call(
         &self,
         ends: (Ends, Ends),
@@ -37,7 +37,7 @@ impl NamedFlow<'_> {
         self.begin(ends, start, (&application, true))
     }
 
-    /// Makes applications that stop at `stop` and send `total` bytes.
+    /// Returns a function that makes applications that stop at `stop` and send `total` bytes.
     fn application(
         &self,
         stop: Option<Instant>,

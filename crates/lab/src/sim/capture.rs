@@ -1,9 +1,9 @@
-//! The tap: whole packets as pcapng, headers built, payloads zero, checksums true.
+//! The capture of whole packets as pcapng, with real headers, zero payloads and correct checksums.
 //!
-//! It stands at the end of a link: packets have the marks that the link's queue made, what the queue dropped is not there,
-//! and what the wire lost is, when it would have come. Each link is an interface with its name, so a packet that
-//! crosses three of them is there three times. Timestamps are nanoseconds since the run began;
-//! packets are raw IPv4.
+//! A packet is captured at the end of a link. It has the marks that the link's queue made. Packets that the queue
+//! dropped are absent; packets that the link lost are present, at the time at which they would have arrived. Each link
+//! is an interface with its name, so a packet that crosses three links is captured three times. Timestamps are
+//! nanoseconds since the run began; packets are raw IPv4.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -25,17 +25,18 @@ use crate::transport::ends::{address, port};
 use crate::transport::header::IP_HEADER;
 use crate::transport::store::{Slot, Store};
 
-/// Routers on the way are not modelled one by one.
+/// The time to live of every packet, because routers on the route are not modelled.
 const TIME_TO_LIVE: u8 = 64;
 
-/// Nanoseconds, as a power of ten (the option `if_tsresol`).
+/// The resolution of timestamps: nanoseconds, as a power of ten (the option `if_tsresol`).
 const NANOSECONDS: u8 = 9;
 
-/// Where a capture goes and what it watches.
+/// The output of a capture and the links that it watches.
 pub struct Tap {
-    /// Gets the pcapng.
+    /// The output for the pcapng.
     pub out: Box<dyn Write + Send>,
-    /// Names of links, each with its way back (`bottleneck`, `access/left/tcp`); none is every link.
+    /// The names of links, each of which includes its way back (`bottleneck`, `access/left/tcp`). Empty means every
+    /// link.
     pub links: Vec<String>,
 }
 
@@ -48,23 +49,23 @@ impl fmt::Debug for Tap {
 }
 
 impl Tap {
-    /// Is this link, or the one that it is the way back of, to be watched?
+    /// Returns whether the link is watched. A way back is watched with its link.
     pub(super) fn watches(&self, name: &str) -> bool {
         self.links.is_empty() || self.links.iter().any(|link| link == forward(name))
     }
 }
 
-/// The name of a link without the mark of its way back.
+/// Returns the name of a link without the suffix of its way back.
 pub(super) fn forward(name: &str) -> &str {
     name.strip_suffix("/back").unwrap_or(name)
 }
 
-/// Writes what the links it watches carry.
+/// The writer of a capture: an observer of the links that it watches.
 pub(crate) struct Capture {
     writer: PcapNgWriter<Box<dyn Write + Send>>,
-    /// The interface of each link, by its number; `None` where it is not watched.
+    /// The interface of each link, by its number; `None` if it is not watched.
     interfaces: Vec<Option<u32>>,
-    /// One packet, built anew each time in the same memory.
+    /// The current packet; the buffer is reused.
     packet: Vec<u8>,
     written: Captured,
     failure: Option<io::Error>,
@@ -79,7 +80,7 @@ impl fmt::Debug for Capture {
 }
 
 impl Capture {
-    /// A capture of these links, each an interface with its name.
+    /// Starts a capture of these links, each an interface with its name.
     pub(crate) fn new<'a>(
         out: Box<dyn Write + Send>,
         links: impl IntoIterator<Item = (LinkId, &'a str)>,
@@ -111,7 +112,7 @@ impl Capture {
         })
     }
 
-    /// Flushes, and says what was written.
+    /// Flushes the output and returns the counts of captured packets.
     pub(crate) fn finish(mut self) -> io::Result<Captured> {
         if let Some(failure) = self.failure.take() {
             return Err(failure);
@@ -151,13 +152,13 @@ impl Capture {
     }
 }
 
-/// Packets are seen where they come to the end of a link, with the marks that its queue made.
+/// Packets are captured where they arrive at the end of a link, with the marks that its queue made.
 impl Observer<Store> for Capture {
     fn delivered(&mut self, seen: &Sighting<'_, Store>) {
         self.see(seen);
     }
 
-    /// What is lost on the wire is seen where and when it would have come.
+    /// Packets that the link lost are captured where and when they would have arrived.
     fn dropped(&mut self, seen: &Sighting<'_, Store>, reason: DropReason) {
         if reason == DropReason::Lost {
             self.see(seen);
@@ -172,7 +173,7 @@ fn into_io(error: PcapError) -> io::Error {
     }
 }
 
-/// The whole packet: IP header, transport header, payload.
+/// Appends the whole packet to `out`: IP header, transport header, payload.
 fn build(out: &mut Vec<u8>, seen: &Sighting<'_, Store>, slot: &Slot) -> io::Result<()> {
     let packet = seen.packet;
     let content = slot.content();

@@ -1,8 +1,9 @@
-//! Short flows: two peers that hold the many conversations of one flow, each with peers of its own.
+//! Short flows: the two peers of a flow with many conversations, each of which has two peers of its own.
 //!
-//! Conversation number `n` of a flow has the flow's numbers plus `n` times the count of all numbers (`stride`), so that
-//! queues, captures and digests tell them apart and meters do not. The caller makes both peers of a conversation as it
-//! arrives; the answerer finds its own when the first packet of it comes, and forgets it when the caller has.
+//! Conversation `n` of a flow has the flow's numbers plus `n` times `stride`, the count of all flow numbers. So queues,
+//! captures and digests distinguish conversations, and meters count them together. When a conversation arrives, the
+//! caller makes both of its peers. The answerer takes its peer when the first packet arrives, and removes it after the
+//! caller has ended the conversation.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,7 +19,7 @@ use crate::transport::ends::Ends;
 use crate::transport::model::Peers;
 use crate::transport::store::Store;
 
-/// The two sides of `flow`, whose conversations arrive from `start` on.
+/// Returns the two sides of `flow`, whose conversations arrive from `start` on.
 pub(super) fn crowd(
     flow: &NamedFlow<'_>,
     ends: (Ends, Ends),
@@ -49,10 +50,10 @@ pub(super) fn crowd(
     (Box::new(caller), Box::new(answerer))
 }
 
-/// What the caller tells the answerer, which no packet can.
+/// State that the caller and the answerer share without packets.
 #[derive(Debug, Default)]
 struct Shared {
-    /// Receivers whose first packet has not come, and when their conversations began.
+    /// Receivers whose first packet has not arrived, with the start of their conversations.
     new: BTreeMap<u32, (Box<dyn Peer>, Instant)>,
     /// Conversations that are over.
     over: Vec<u32>,
@@ -71,16 +72,16 @@ struct Call {
     is_complete: bool,
 }
 
-/// The conversations of one side that go on.
+/// The active conversations of one side.
 #[derive(Debug)]
 struct Calls {
     ends: Ends,
     stride: u32,
     all: BTreeMap<u32, Call>,
     timers: BTreeSet<(Instant, u32)>,
-    /// Those that may have something to send.
+    /// Conversations that may have something to send.
     ready: BTreeSet<u32>,
-    /// Those whose timers are being handled; keeps its memory.
+    /// Conversations whose timers are being handled; the buffer is reused.
     due: Vec<u32>,
 }
 
@@ -100,7 +101,7 @@ impl Calls {
         flow.0 % self.stride == self.ends.incoming.0
     }
 
-    /// The number of the conversation that `flow` belongs to.
+    /// Returns the number of the conversation that `flow` belongs to.
     fn number(&self, flow: FlowId) -> u32 {
         flow.0 / self.stride
     }
@@ -126,7 +127,7 @@ impl Calls {
         self.ready.remove(&number);
     }
 
-    /// Something happened to `number`: its timer may be another, and it may have something to send.
+    /// Updates the timer of `number` after an event, and marks it as ready to send.
     fn touched(&mut self, number: u32) {
         let Some(call) = self.all.get_mut(&number) else {
             return;
@@ -144,7 +145,7 @@ impl Calls {
         self.ready.insert(number);
     }
 
-    /// Gives a packet to its conversation. One whose conversation is over has arrived all the same.
+    /// Passes a packet to its conversation. If that is over, the packet is only counted as arrived.
     fn handle_packet(&mut self, now: Instant, packet: Packet, store: &mut Store) {
         let number = self.number(packet.flow);
         if let Some(call) = self.all.get_mut(&number) {
@@ -159,7 +160,7 @@ impl Calls {
         meter.arrived(now, sent_at, packet.wire_len, is_data);
     }
 
-    /// The next packet of any conversation; `idle` is told of each that has none.
+    /// Returns the next packet of any conversation. Calls `idle` for each conversation that has none.
     fn poll_transmit(
         &mut self,
         now: Instant,
@@ -189,7 +190,7 @@ impl Calls {
             self.timers.remove(&(at, number));
             due.push(number);
         }
-        // Each once: what has something to send may be due until it is sent.
+        // Handles each timer once: a conversation with something to send may stay due until it is sent.
         for number in due.drain(..) {
             if let Some(call) = self.all.get_mut(&number) {
                 call.timer = None;
@@ -205,17 +206,17 @@ impl Calls {
 #[derive(Debug)]
 struct Caller {
     calls: Calls,
-    /// The receiver's view.
+    /// The receiver's ends.
     peer_ends: Ends,
     name: String,
     flow: Flow,
     streams: Streams,
     arrivals: Box<dyn Arrivals>,
-    /// The next arrival, and its moment.
+    /// The next arrival and its time.
     next: (Instant, Arrival),
-    /// From when on none arrives.
+    /// The time from which no conversation arrives.
     stop: Instant,
-    /// How many have arrived.
+    /// The number of conversations that have arrived.
     count: u32,
     shared: Arc<Mutex<Shared>>,
 }
@@ -245,7 +246,7 @@ impl Caller {
         }
     }
 
-    /// The moment of the next arrival, as long as there are numbers for it.
+    /// Returns the time of the next arrival, as long as flow numbers are left for it.
     fn next_arrival(&self) -> Option<Instant> {
         let has_number = self.count < u32::MAX / self.calls.stride - 1;
         Some(self.next.0).filter(|at| *at < self.stop && has_number)
@@ -265,7 +266,7 @@ impl Peer for Caller {
         self.calls.handle_packet(now, packet, store);
     }
 
-    /// A conversation that has nothing to send and is over is forgotten, on both sides.
+    /// Returns the next packet. A conversation that is over and has nothing to send is removed on both sides.
     fn poll_transmit(&mut self, now: Instant, store: &mut Store) -> Option<Packet> {
         let shared = &self.shared;
         self.calls.poll_transmit(now, store, |calls, number| {
@@ -287,7 +288,7 @@ impl Peer for Caller {
             let (at, arrival) = self.next;
             self.begin(now, arrival.bytes, store);
             let next = self.arrivals.next();
-            // Two flows never begin at one moment, so that the run goes on.
+            // Two flows never begin at the same time, so that simulated time goes on.
             let after = next.after.max(Duration::from_nanos(1));
             self.next = (at + after, next);
         }
@@ -303,7 +304,8 @@ struct Answerer {
 }
 
 impl Answerer {
-    /// Forgets what is over, and makes sure that the conversation of `number` is there if it goes on.
+    /// Removes conversations that are over, and adds the peer of conversation `number` if its first packet has just
+    /// arrived.
     fn meet(&mut self, number: u32) {
         let mut shared = locked(&self.shared);
         for over in std::mem::take(&mut shared.over) {

@@ -1,24 +1,24 @@
-//! Why a run has no result.
+//! The reasons why a run has no result.
 
 use std::error::Error;
 use std::fmt;
 use std::io;
 
-/// Why a run has no result.
+/// The reason why a run has no result.
 #[derive(Debug)]
 pub enum RunError {
-    /// It was asked to stop.
+    /// The run was asked to stop.
     Interrupted,
     /// A capture names a link that the scenario does not have.
     UnknownLink {
-        /// What was named.
+        /// The link that was named.
         name: String,
-        /// What there is.
+        /// The links that exist.
         known: String,
     },
-    /// The capture cannot even be begun.
+    /// The capture could not be started.
     Capture(io::Error),
-    /// The scenario cannot be built; a checked one can.
+    /// The scenario cannot be built. This does not happen with a checked scenario.
     Scenario(&'static str),
     /// The endpoints of a flow refuse their configuration.
     Transport(String),

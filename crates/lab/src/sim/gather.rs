@@ -1,4 +1,4 @@
-//! From meters and readings to the numbers of a run.
+//! The values and series of a run, computed from its meters and readings.
 
 mod voice;
 
@@ -14,25 +14,25 @@ use crate::transport::flow_meter::{FlowMeter, FlowPeriod, FlowWindow};
 use crate::transport::store::Store;
 use crate::transport::windows::{Span, Windows};
 
-/// What was read at each moment, by flow: the sender's side and the receiver's.
+/// The readings at each moment, by flow: those of the sender's side and of the receiver's.
 pub(crate) type Readings = Vec<(Instant, Vec<(Reading, Reading)>)>;
 
-/// How a gauge is found in a reading.
+/// A function that picks a gauge from a reading.
 type Gauge = fn(&Reading) -> Option<f64>;
 
-/// One direction of a flow with all that is known of it.
+/// One direction of a flow with its meters and readings.
 struct Direction<'a> {
     subject: Subject,
     flow: Option<&'a Flow>,
     meter: &'a FlowMeter,
-    /// The other direction's.
+    /// The meter of the other direction.
     back: &'a FlowMeter,
     drops: &'a FlowDrops,
-    /// At each moment: the sender of this direction, its receiver.
+    /// The readings at each moment: those of this direction's sender, and of its receiver.
     readings: Vec<(Instant, Reading, Reading)>,
 }
 
-/// Collects values as far as they are wanted.
+/// The collector of values. It keeps only the metrics that the scenario wants.
 struct Collector<'a> {
     scenario: &'a Scenario,
     windows: &'a Windows,
@@ -65,7 +65,7 @@ impl Collector<'_> {
     }
 }
 
-/// The result of a run that is over.
+/// Returns the result of a run that has ended.
 pub(crate) fn gather(
     scenario: &Scenario,
     (seed, perturbed): (u64, bool),
@@ -112,7 +112,7 @@ pub(crate) fn gather(
     }
     fairness(&mut collector, &store.meters, flows.len());
     let Collector { values, series, .. } = collector;
-    // A capture that cannot be written is told beside the numbers, which are not worse for it.
+    // A failed capture does not invalidate the numbers, so its error is reported beside them.
     let (captured, capture_failure) = match capture.map(super::capture::Capture::finish) {
         None => (None, None),
         Some(Ok(captured)) => (Some(captured), None),
@@ -208,7 +208,7 @@ fn flow_values(out: &mut Collector<'_>, flow: &Direction<'_>) {
     }
 }
 
-/// What became of the short flows that began in a window.
+/// Adds the metrics of the short flows that began in a window.
 fn short_flows(add: &mut impl FnMut(Metric, Option<f64>), counts: &FlowWindow) {
     if counts.flows == 0 {
         return;
@@ -224,7 +224,7 @@ fn short_flows(add: &mut impl FnMut(Metric, Option<f64>), counts: &FlowWindow) {
     add(Metric::FlowsCompleted, Some(count as f64));
     let mean = (count > 0).then(|| times.iter().sum::<f64>() / count as f64);
     add(Metric::CompletionMean, mean);
-    // The nearest rank: the least time that so many percent of the flows did not exceed.
+    // The nearest rank: the least time that at least this percentage of the flows did not exceed.
     let rank = |percent: usize| times.get((count * percent).div_ceil(100).saturating_sub(1));
     add(Metric::CompletionP50, rank(50).copied());
     add(Metric::CompletionP95, rank(95).copied());
@@ -263,7 +263,7 @@ fn delays(add: &mut impl FnMut(Metric, Option<f64>), counts: &FlowWindow, back: 
     );
 }
 
-/// What the instruments showed within a window.
+/// Adds the metrics of the readings within a window.
 fn sampled(add: &mut impl FnMut(Metric, Option<f64>), flow: &Direction<'_>, span: Span) {
     let within = || {
         flow.readings
@@ -320,7 +320,7 @@ fn sampled(add: &mut impl FnMut(Metric, Option<f64>), flow: &Direction<'_>, span
     add(Metric::AckVectorState, state.map(|bytes| bytes as f64));
 }
 
-/// The greatest throughput of a period, and when one within 1 % of it first ended.
+/// Returns the greatest throughput of a period, and when a period within 1 % of it first ended, s.
 fn peak(meter: &FlowMeter, windows: &Windows) -> (Option<f64>, Option<f64>) {
     let rates: Vec<f64> = throughputs(meter, windows);
     let Some(peak) = rates
@@ -336,7 +336,7 @@ fn peak(meter: &FlowMeter, windows: &Windows) -> (Option<f64>, Option<f64>) {
     (Some(peak), at)
 }
 
-/// The goodputs of the periods that lie within `span`.
+/// Returns the goodputs of the periods that lie within `span`.
 fn goodputs(meter: &FlowMeter, windows: &Windows, span: Span) -> Moments {
     let mut goodputs = Moments::new();
     for (number, period) in meter.periods.iter().enumerate() {
@@ -348,8 +348,8 @@ fn goodputs(meter: &FlowMeter, windows: &Windows, span: Span) -> Moments {
     goodputs
 }
 
-/// The mean step from the mean delay of a period within `span` to that of the next, s. A period in
-/// which nothing arrived has no delay, and no step leads to it or from it.
+/// Returns the mean step from the mean delay of a period within `span` to that of the next, s. A period in which
+/// nothing arrived has no delay, so steps to it and from it are left out.
 fn jitter_of_periods(meter: &FlowMeter, windows: &Windows, span: Span) -> Option<f64> {
     let within = meter.periods.iter().enumerate().filter(|(number, _)| {
         let period = windows.period_span(*number);
@@ -363,7 +363,7 @@ fn jitter_of_periods(meter: &FlowMeter, windows: &Windows, span: Span) -> Option
     steps.mean()
 }
 
-/// The mean delay of what arrived in a period, s.
+/// Returns the mean delay of the packets that arrived in a period, s.
 fn mean_delay(period: &FlowPeriod) -> Option<f64> {
     (period.delivered > 0).then(|| period.delay.as_secs_f64() / period.delivered as f64)
 }
@@ -461,23 +461,23 @@ fn link_values(out: &mut Collector<'_>, link: &LinkMeter) {
     out.series(&subject, SeriesMetric::Queue, queue.collect());
 }
 
-/// What notes say of a flow that delivered nothing.
+/// The notes on a flow that delivered nothing.
 pub(crate) const SILENT: [&str; 3] = [
     "no data packet arrived in the run",
     "sent no data packet in the run",
     "never connected: nothing answered in the run",
 ];
 
-/// What a reader should know of a direction that delivered nothing in the whole run: numbers that are zero or
-/// missing do not say why.
+/// Returns the note on a direction that delivered nothing in the whole run. Zero or missing numbers alone do not show
+/// the reason.
 fn silence(flow: &Direction<'_>, is_way_back: bool) -> Option<&'static str> {
     let connects = |flow: &Flow| flow.transport().is_connected();
     let needs_answer = flow.flow.is_some_and(connects);
-    // What came back would have been the answer to the handshake.
+    // Any packet of the other direction answers the handshake.
     let is_answered = !needs_answer || flow.back.counts[0].all_delays.1 > 0;
     match flow.meter.counts[0].delivered {
         0 if flow.meter.has_data => Some(SILENT[0]),
-        // Most directions back carry no data, and should not.
+        // Most directions back carry no data by design.
         0 if is_way_back => None,
         0 if is_answered => Some(SILENT[1]),
         0 => Some(SILENT[2]),
@@ -485,7 +485,7 @@ fn silence(flow: &Direction<'_>, is_way_back: bool) -> Option<&'static str> {
     }
 }
 
-/// Jain's index of the throughputs of the flows' own directions.
+/// Adds Jain's index and the greatest ratio of the throughputs, over the flows' own directions.
 fn fairness(out: &mut Collector<'_>, meters: &[FlowMeter], flows: usize) {
     if flows < 2 {
         return;

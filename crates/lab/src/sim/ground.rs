@@ -1,4 +1,4 @@
-//! The network of a run before anybody is in it.
+//! The network of a run, without agents.
 
 #[cfg(test)]
 mod tests;
@@ -9,26 +9,26 @@ use fairwire_units::{Duration, Rate};
 use super::link_spec::spec;
 use crate::scenario::{Flow, Link, Side, Wiring};
 
-/// Nodes and links of a scenario.
+/// The nodes and links of a scenario.
 pub(super) struct Ground {
     pub(super) topology: Topology,
-    /// Left and right node of each flow.
+    /// The left and right node of each flow.
     pub(super) hosts: Vec<(NodeId, NodeId)>,
-    /// The links that are measured: number, name, the link as described.
+    /// The links that are measured: number, name, and description.
     pub(super) watched: Vec<(LinkId, String, Link)>,
-    /// Every link and its name, in the order in which they were numbered.
+    /// Every link and its name, in the order of their numbers.
     pub(super) links: Vec<(LinkId, String)>,
 }
 
 impl Ground {
-    /// The ground of a network of wires; `None` if a flow's end is no node of it.
+    /// Builds a wired network; `None` if an end of a flow is not one of its nodes.
     pub(super) fn of_wires(
         wiring: &Wiring<'_>,
         flows: &[(&str, &Flow)],
         streams: Streams,
     ) -> Option<Self> {
         let mut topology = Topology::new();
-        // They have the numbers that they have in the wiring, for there are no others yet.
+        // Nodes have the same numbers as in the wiring, because they are the first nodes here.
         for number in 0..wiring.nodes.len() {
             let node = topology.node();
             debug_assert_eq!(node.0 as usize, number);
@@ -85,13 +85,13 @@ impl Ground {
     }
 }
 
-/// The two directions of the link called `name`.
+/// Returns the two directions of the link called `name`.
 pub(super) fn both_ways(name: &str, link: &Link, streams: Streams) -> (LinkSpec, LinkSpec) {
     let back = spec(link.reversed(), &format!("{name}/back"), streams);
     (spec(link, name, streams), back)
 }
 
-/// A link that only delays.
+/// Returns a link that only delays.
 fn unlimited(delay: Duration) -> LinkSpec {
     LinkSpec::new(Rate::from_bits_per_s(u64::MAX), delay)
 }

@@ -1,4 +1,4 @@
-//! A host: the peers that live at one node, as one agent.
+//! A host: all peers at one node, as one agent.
 
 use fairwire_net::{Agent, FlowId, Packet, Release};
 use fairwire_units::Instant;
@@ -13,7 +13,7 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// What the instruments of the peer show that sends in `outgoing`; nothing if there is none.
+    /// Returns the reading of the peer that sends flow `outgoing`; an empty one if there is none.
     pub(crate) fn reading(&self, outgoing: FlowId) -> Reading {
         let mut peers = self.peers.iter();
         let peer = peers.find(|peer| peer.ends().outgoing == outgoing);

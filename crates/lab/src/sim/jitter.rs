@@ -1,5 +1,4 @@
-//! Jitter of a sender's host: each packet of a flow leaves a little later than its transport sends it, by a time that is
-//! drawn, and never before the one that was sent before it.
+//! Jitter of a sender's host: each packet of a flow leaves after a random delay, and packets keep their order.
 
 #[cfg(test)]
 mod tests;
@@ -13,18 +12,18 @@ use crate::transport::ends::Ends;
 use crate::transport::store::Store;
 use crate::transport::{Peer, Reading};
 
-/// A peer on a host whose processing takes from nothing to `most` for each packet that it sends.
+/// A peer on a host that delays each packet it sends by a random time, uniformly from zero to `most`.
 #[derive(Debug)]
 pub(super) struct Jittered {
     peer: Box<dyn Peer>,
     most: Duration,
     stream: Stream,
-    /// What was sent and has not left, with the moments at which it leaves, which never go back.
+    /// Packets that have not left, with their departure times, which never decrease.
     held: VecDeque<(Instant, Packet)>,
 }
 
 impl Jittered {
-    /// `peer` on such a host, which draws from `stream`.
+    /// Puts `peer` on such a host, which draws from `stream`.
     pub(super) fn new(peer: Box<dyn Peer>, most: Duration, stream: Stream) -> Self {
         Self {
             peer,

@@ -1,4 +1,4 @@
-//! What the links did: queues over time, and who lost what where.
+//! Observation of links: queues over time, and drops by link and flow.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,9 +15,9 @@ use crate::transport::windows::{Span, Windows};
 pub(crate) struct LinkWindow {
     /// Bytes that left for the wire, with framing.
     pub(crate) departed_bytes: u64,
-    /// Bytes of IP packets that came to the far end.
+    /// Bytes of IP packets that arrived at the far end.
     pub(crate) wire_bytes: u64,
-    /// Packets times the time they spent in queue and transmitter.
+    /// The sum over packets of the time that each spent in the queue and the transmitter.
     pub(crate) packet_time_ns: u128,
     pub(crate) queue_max: u64,
     pub(crate) queue_drops: u64,
@@ -32,20 +32,20 @@ pub(crate) struct LinkMeter {
     rate_bits_per_s: u64,
     trace: Option<Arc<Trace>>,
     framing: u64,
-    /// When each packet in queue and transmitter came, and whether it was marked then.
+    /// The arrival time of each packet in the queue and transmitter, and whether it was marked then.
     inside: VecDeque<(Instant, bool)>,
     pub(crate) counts: Vec<LinkWindow>,
     /// Packet time per period.
     pub(crate) periods: Vec<u128>,
 }
 
-/// What one direction of a flow lost; data packets only, in the window in which they were sent.
+/// The data packets that one direction of a flow lost, counted in the window in which they were sent.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FlowDrops {
     pub(crate) counts: Vec<u64>,
-    /// By the period of the drop.
+    /// The counts by the period of the drop.
     pub(crate) periods: Vec<u32>,
-    /// When the first was dropped.
+    /// The time of the first drop.
     pub(crate) first: Option<Instant>,
 }
 
@@ -53,9 +53,9 @@ pub(crate) struct FlowDrops {
 #[derive(Clone, Debug)]
 pub(crate) struct LinkMeters {
     windows: Windows,
-    /// By link number; `None` for links that nobody asks about.
+    /// The meters by link number; `None` for links that are not measured.
     pub(crate) links: Vec<Option<LinkMeter>>,
-    /// By flow number.
+    /// The drops by flow number.
     pub(crate) drops: Vec<FlowDrops>,
 }
 
@@ -73,7 +73,7 @@ impl LinkMeters {
         }
     }
 
-    /// Watches `link`.
+    /// Starts measuring `link`.
     pub(crate) fn watch(&mut self, id: LinkId, name: &str, link: &Link) {
         if let Some(place) = self.links.get_mut(id.0 as usize) {
             *place = Some(LinkMeter {
@@ -98,7 +98,7 @@ impl LinkMeters {
 
     fn flow_dropped(&mut self, seen: &Sighting<'_, Store>) {
         let slot = seen.store.slot(seen.packet.handle);
-        // Short flows of one flow have numbers beyond it, in steps of as many as there are.
+        // Conversations of a flow have numbers beyond the flow's, in steps of the count of flow numbers.
         let place = seen.packet.flow.0 as usize % self.drops.len().max(1);
         let Some(drops) = self.drops.get_mut(place) else {
             return;
@@ -117,7 +117,7 @@ impl LinkMeters {
 }
 
 impl LinkMeter {
-    /// A packet was inside from `entered` until `left`.
+    /// Counts a packet that was inside from `entered` until `left`.
     fn was_inside(&mut self, windows: &Windows, entered: Instant, left: Instant) {
         for (counts, span) in self.counts.iter_mut().zip(&windows.spans) {
             counts.packet_time_ns += u128::from(span.overlap(entered, left).as_nanos());
@@ -133,15 +133,15 @@ impl LinkMeter {
         }
     }
 
-    /// The run ends at `end`: who is still inside was so until then.
+    /// Ends the run at `end`: counts packets that are still inside as inside until then.
     pub(crate) fn finish(&mut self, windows: &Windows, end: Instant) {
         while let Some((entered, _)) = self.inside.pop_front() {
             self.was_inside(windows, entered, end);
         }
     }
 
-    /// Share of what could leave on the link that did in window `index`, which is `span`, 0 to 1; `None` if nothing
-    /// could.
+    /// Returns the share of the link's capacity that was used in window `index`, which is `span`, from 0 to 1; `None`
+    /// if there was no capacity.
     pub(crate) fn utilisation(&self, index: usize, span: Span) -> Option<f64> {
         let capacity = match &self.trace {
             Some(trace) => (bytes_before(trace, span.to) - bytes_before(trace, span.from)) as f64,
@@ -152,7 +152,7 @@ impl LinkMeter {
     }
 }
 
-/// The bytes that can have left before `end`: a window ends before its last moment, as it does for what left.
+/// Returns the bytes that a trace lets leave before `end`. A window excludes its last moment for departures as well.
 fn bytes_before(trace: &Trace, end: Instant) -> u64 {
     let last = end.as_nanos().checked_sub(1);
     last.map_or(0, |last| trace.bytes_by(Instant::from_nanos(last)))
@@ -184,7 +184,7 @@ impl Observer<Store> for LinkMeters {
                 counts.departed_bytes += bytes;
             }
         }
-        // First in, first out: a discipline that reorders would need names here.
+        // Assumes first in, first out. A discipline that reorders would need packets to be identified here.
         let Some((entered, was_marked)) = meter.inside.pop_front() else {
             return;
         };
@@ -222,7 +222,7 @@ impl Observer<Store> for LinkMeters {
         let Some((meter, windows)) = self.link(seen.place) else {
             return;
         };
-        // What is dropped at the head has waited; everything else never came in, or has left.
+        // Only a packet that is dropped at the head has been inside; any other was refused, or has left already.
         if reason == DropReason::Head
             && let Some((entered, _)) = meter.inside.pop_front()
         {

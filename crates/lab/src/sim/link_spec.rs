@@ -1,4 +1,4 @@
-//! From the description of a link to a link of the network.
+//! Conversion of a scenario's link to a link of the network.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use fairwire_net::{LinkContext, LinkSpec, Oversize, Streams};
 
 use crate::scenario::{Link, TraceFile};
 
-/// `link`, which results call `name`; the streams of what is random in it begin with that name.
+/// Returns the network's form of `link`. `name` is its name in results and the prefix of its random streams.
 pub(crate) fn spec(link: &Link, name: &str, streams: Streams) -> LinkSpec {
     let framing = u32::try_from(link.framing_bytes()).unwrap_or(u32::MAX);
     let context = LinkContext {

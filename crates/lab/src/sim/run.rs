@@ -1,4 +1,4 @@
-//! One run: one cell, one seed, from the first event to the numbers.
+//! One run: one cell with one seed, from the first event to the results.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,14 +12,14 @@ use super::gather::{Readings, gather};
 use crate::results::RunResult;
 use crate::scenario::Scenario;
 
-/// How to run, beside the scenario.
+/// Options of a run beside the scenario.
 #[derive(Default)]
 pub struct RunOptions<'a> {
-    /// Gets whole packets as pcapng.
+    /// A capture of whole packets as pcapng.
     pub capture: Option<Tap>,
-    /// Stops the run when it becomes true.
+    /// A flag that stops the run when it becomes true.
     pub stop: Option<&'a AtomicBool>,
-    /// Told how far the run is, at each period of the series.
+    /// A function that gets the simulated time since its last call, at each reading.
     pub progress: Option<&'a (dyn Fn(Duration) + Sync)>,
 }
 
@@ -31,10 +31,10 @@ impl fmt::Debug for RunOptions<'_> {
     }
 }
 
-/// So often between two readings it is asked whether to stop: a dense source sends a million packets in a while.
+/// The checks of the stop flag between two readings, because a run may send a million packets between readings.
 const STEPS: u64 = 200;
 
-/// Runs `scenario` with `seed`; without `perturbed`, flows start exactly when the scenario says.
+/// Runs `scenario` with `seed`. Without `perturbed`, flows start exactly when the scenario says.
 ///
 /// The same arguments give the same result on every machine and in every build.
 ///

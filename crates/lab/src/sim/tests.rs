@@ -1,4 +1,4 @@
-//! Runs whose outcome is known on paper.
+//! Runs whose results can be computed by hand.
 
 use crate::results::{Metric, RunResult, SeriesMetric, Subject, WHOLE};
 use crate::scenario::{Adjust, Scenario, ScenarioFile};
@@ -41,22 +41,22 @@ traffic = { kind = "cbr", rate = "2 Mbit/s" }
 udp = {}
 "#;
 
-/// A CBR flow at twice the bottleneck's rate: the bottleneck is full, half is lost, and the queue
-/// holds its four packets and the one in transmission.
+/// A CBR flow at twice the bottleneck's rate fills the bottleneck and loses half of its packets. The queue holds its
+/// four packets and the one in transmission.
 #[test]
 fn cbr_overload_is_as_computed() {
     let run = once(&scenario(UDP), 1);
     let flow = Subject::flow("cbr");
     let link = Subject::link("second");
     assert_eq!(value(&run, &flow, Metric::Sent), 5_000.0);
-    // 10 s at 1 Mbit/s less the first packet's way: 0.4 + 5 + 4 + 20 ms and 7 packets at the end.
+    // 10 s at 1 Mbit/s, less the delay of the first packet (0.4 + 5 + 4 + 20 ms) and 7 packets at the end.
     let throughput = value(&run, &flow, Metric::Throughput);
     assert!((0.995e6..1.0e6).contains(&throughput), "{throughput}");
     let loss = value(&run, &flow, Metric::Loss);
     assert!((49.8..50.0).contains(&loss), "{loss}");
     assert_eq!(value(&run, &link, Metric::QueueMax), 5.0);
     let queue = value(&run, &link, Metric::QueueMean);
-    // Full but for the first 30 ms: packets come at the very moments at which others leave.
+    // Full except in the first 30 ms: packets arrive at the same moments at which others leave.
     assert!((4.98..5.0).contains(&queue), "{queue}");
     let goodput = value(&run, &flow, Metric::Goodput);
     assert!(
@@ -65,14 +65,14 @@ fn cbr_overload_is_as_computed() {
     );
     // The empty path: 0.4 + 5 + 4 + 20 ms.
     assert_eq!(value(&run, &flow, Metric::DelayMin), 0.0294);
-    // The first drop: five packets are in when the one that came 2 (n - 1) ms after the first
-    // finds no room; four left in 4 ms each by then.
+    // The first drop: packet n arrives 2 (n - 1) ms after the first, and one packet leaves each 4 ms. The drop happens
+    // when five packets are inside.
     let first = value(&run, &flow, Metric::FirstLoss);
     assert!((0.01..0.04).contains(&first), "{first}");
 }
 
-/// Bernoulli losses of 5 % lose 5 % of the packets, other seeds other ones; the same seed gives
-/// the same digest.
+/// Bernoulli losses of 5 % lose 5 % of the packets. Runs with the same seed have the same digest, and different seeds
+/// lose different packets.
 #[test]
 fn random_loss_is_as_asked() {
     let lossy = UDP
@@ -82,7 +82,7 @@ fn random_loss_is_as_asked() {
     let runs: Vec<RunResult> = (1..=4).map(|seed| once(&scenario, seed)).collect();
     for run in &runs {
         let loss = value(run, &Subject::flow("cbr"), Metric::Loss);
-        // 1250 packets: a standard deviation is 0.62 %; four of them.
+        // 1250 packets: a standard deviation is 0.62 %; the bound is four of them.
         assert!((2.5..7.5).contains(&loss), "seed {}: {loss}", run.seed);
         assert_eq!(
             run.digest,
@@ -111,8 +111,8 @@ series = "1 s"
 windows.steady = { from = "20 s" }
 "#;
 
-/// A lone TCP with a bandwidth-delay product of buffer fills the link; so says the flow, and so
-/// says the link.
+/// A lone TCP with almost a bandwidth-delay product of buffer fills the link, in the results of both the flow and the
+/// link.
 #[test]
 fn a_lone_tcp_fills_the_link() {
     let run = once(&scenario(TCP), 1);
@@ -120,7 +120,7 @@ fn a_lone_tcp_fills_the_link() {
     let steady = run
         .value(&flow, "steady", Metric::Throughput)
         .expect("a window");
-    // RFC 5681 with a buffer of 0.8 BDP: the issue asks for 95 % with one BDP.
+    // RFC 5681 with a buffer of 0.8 bandwidth-delay products.
     assert!(steady > 0.93 * 2e6, "{steady}");
     let used = run
         .value(&Subject::link("bottleneck"), "steady", Metric::Utilisation)
@@ -132,8 +132,8 @@ fn a_lone_tcp_fills_the_link() {
     assert!(value(&run, &flow, Metric::Cuts) >= 1.0);
 }
 
-/// The hidden window: 20 packets of 1000 bytes per round trip of 100 ms are 1.6 Mbit/s, whatever
-/// the link could carry, and nothing is lost.
+/// A receive window of 20 packets of 1000 bytes per round trip of 100 ms allows 1.6 Mbit/s, whatever the link could
+/// carry, and nothing is lost.
 #[test]
 fn a_window_limits_tcp() {
     let limited = TCP
@@ -147,7 +147,7 @@ fn a_window_limits_tcp() {
     let steady = run
         .value(&flow, "steady", Metric::Throughput)
         .expect("a window");
-    // A round trip: 100 ms of delay, 0.08 + 0.8 + 0.08 ms there, a tenth of a millisecond back.
+    // A round trip: 100 ms of delay, 0.08 + 0.8 + 0.08 ms forth, and a tenth of a millisecond back.
     let expected = 20.0 * 8_000.0 / 0.101;
     assert!(
         (steady / expected - 1.0).abs() < 0.01,
@@ -156,7 +156,7 @@ fn a_window_limits_tcp() {
     assert_eq!(value(&run, &flow, Metric::Dropped), 0.0);
 }
 
-/// Two TCPs started a little apart by the seed: seeds differ, and each repeats itself.
+/// Seeds delay the starts of two TCPs differently, and each seed repeats its run exactly.
 #[test]
 fn starts_are_moved_by_the_seed() {
     let two = format!("{TCP}\n[flows.two]\nwire = \"1000 B\"\ntraffic = \"greedy\"\ntcp = {{}}\n");
@@ -196,8 +196,8 @@ dccp = { ccid = 2 }
 windows.first = { to = "1.2 s" }
 "#;
 
-/// A CBR source that the path can carry gets everything through: one packet per 10 ms from the end
-/// of the handshake on, each after 50 ms and its transmission, with a head of 16 bytes.
+/// A CBR source within the path's rate loses nothing. It sends one packet per 10 ms from the end of the handshake on.
+/// Each arrives after 50 ms and its transmission time, with a header of 16 bytes.
 #[test]
 fn cbr_over_dccp_is_as_computed() {
     let bytes = 536.0;
@@ -207,8 +207,8 @@ fn cbr_over_dccp_is_as_computed() {
             1,
         );
         let flow = Subject::flow("cbr");
-        // CCID 3 starts with a packet or few per round trip (RFC 5348, 4.2): what is offered before
-        // it is fast enough waits in the send queue of 256, which takes all.
+        // CCID 3 starts with a few packets per round trip (RFC 5348, 4.2). Until it is fast enough, packets wait in the
+        // send queue of 256, which holds all of them.
         assert_eq!(value(&run, &flow, Metric::Refused), 0.0, "CCID {ccid}");
         let sent = value(&run, &flow, Metric::Sent);
         // 18.9 s of packets; the handshake takes a round trip of 100 ms.
@@ -231,7 +231,7 @@ fn cbr_over_dccp_is_as_computed() {
     }
 }
 
-/// UDP encapsulation costs eight bytes a packet.
+/// UDP encapsulation adds eight bytes to each packet.
 #[test]
 fn encapsulation_costs_eight_bytes() {
     let native = scenario(DCCP);
@@ -247,14 +247,12 @@ fn encapsulation_costs_eight_bytes() {
     assert!((8.0..8.2).contains(&more), "{more}");
 }
 
-/// 24-bit sequence numbers save four bytes on Data and eight on an Ack, which has two numbers (RFC
-/// 4340, 5.1).
+/// Short sequence numbers save four bytes on Data, and eight on an Ack, which has two numbers (RFC 4340, 5.1).
 ///
-/// The sender's Acks are acknowledgements of acknowledgements, one per window of data (RFC 4341, 6.2):
-/// with a window that ends at about 32, 60 of them for 1,885 packets, so a quarter of a byte more
-/// per packet. Until OPEN nothing is saved: the datagrams of the first window, three, ride on
-/// `DataAcks`, and the two options with which the feature is agreed on cost these, the Request and the
-/// first Ack up to eight bytes each.
+/// The sender's Acks are acknowledgements of acknowledgements, one per window of data (RFC 4341, 6.2). With a final
+/// window of about 32 packets these are 60 for 1,885 packets, which saves a quarter of a byte more per packet. Nothing
+/// is saved until OPEN: the first window of three datagrams leaves on `DataAcks`. The two options that negotiate the
+/// feature add up to eight bytes each to these, the Request and the first Ack.
 #[test]
 fn short_numbers_save_four_bytes() {
     let long = scenario(&DCCP.replace("[measure]", "[measure]\nseries = \"1 s\""));
@@ -266,8 +264,8 @@ fn short_numbers_save_four_bytes() {
     let bytes = |run: &RunResult| value(run, &flow, Metric::Throughput) * 20.0 / 8.0;
     let saved = bytes(&long) - bytes(&short);
     let cwnd = value(&long, &flow, Metric::CwndMax);
-    // A report covers two packets, so a window may be one over; the windows of slow start, from 3 on,
-    // are eight at most, and smaller. The data in flight at the end are not acknowledged.
+    // A report covers two packets, so a window may be larger by one. The windows of slow start, from 3 on, are eight at
+    // most, and smaller. Data in flight at the end is not acknowledged.
     let (least_acks, most_acks) = (
         (delivered - 12.0) / (cwnd + 1.0) - 1.0,
         delivered / cwnd + 8.0,
@@ -278,12 +276,12 @@ fn short_numbers_save_four_bytes() {
         (least..=most).contains(&saved),
         "{least} to {most}: {saved}"
     );
-    // Not even a fiftieth of what is to be seen.
+    // The tolerance is less than a fiftieth of the expected saving.
     assert!(most - least < 160.0, "{least} to {most}");
 }
 
-/// The data of a flow changes its CCID when the scenario says so, a round trip after it was asked
-/// for, and a flow that the path can carry loses nothing by it.
+/// The data of a flow changes its CCID one round trip after the scenario asks for it. A flow within the path's rate
+/// loses nothing by the change.
 #[test]
 fn ccids_change_when_the_scenario_says() {
     let changes =
@@ -301,8 +299,8 @@ fn ccids_change_when_the_scenario_says() {
     assert!((1_885.0..=1_890.0).contains(&sent), "{sent}");
 }
 
-/// A source with something to send in all delivers exactly that and then is silent; so does one
-/// from the right, on the same two hosts.
+/// A source with a `total` delivers exactly that much and then stops. So does one that sends from right to left between
+/// the same two hosts.
 #[test]
 fn finite_sources_end() {
     let flows = r#"
@@ -335,7 +333,7 @@ udp = {}
     );
 }
 
-/// A greedy source stops when it is told to, and a connection that finds nobody says so.
+/// A greedy source stops at `stop`, and a connection attempt without an answer is noted.
 #[test]
 fn sources_stop() {
     let stopping = DCCP
@@ -360,7 +358,7 @@ fn sources_stop() {
     );
 }
 
-/// A flow that never delivers says why in the notes, in a run too short for a connection to give up, too.
+/// A flow that delivers nothing has a note with the reason, even in a run too short for a connection to give up.
 #[test]
 fn a_silent_flow_is_noted() {
     let noted = |protocol: &str, loss: &str| {
@@ -384,8 +382,8 @@ fn a_silent_flow_is_noted() {
     assert_eq!(noted("tcp = { handshake = false }", lost), [arrived]);
 }
 
-/// RFC 8899: a link of the path takes 1,400 bytes and drops longer packets without a word. Without
-/// probes no data ever arrives; with them each CCID finds the size and gets through.
+/// RFC 8899: a link of the path drops packets above 1,400 bytes silently. Without probes no data arrives; with probes
+/// each CCID finds the size and delivers data.
 #[test]
 fn a_black_hole_in_the_path() {
     let hole =
@@ -401,7 +399,7 @@ fn a_black_hole_in_the_path() {
         assert_eq!(value(&blind, &flow, Metric::Delivered), 0.0, "CCID {ccid}");
         let probing = once(&scenario(&with(", probe_path_mtu = true")), 1);
         let received = value(&probing, &flow, Metric::Delivered);
-        // Of 950 in 19 s; the first three seconds and what was queued meanwhile are lost.
+        // Of 950 in 19 s; packets of the first three seconds and those queued meanwhile are lost.
         assert!(received > 400.0, "CCID {ccid}: {received}");
         let found = probing
             .notes
@@ -428,9 +426,9 @@ dccp = { ccid = 2, receive = { limit = "20 packets", every = "10 ms" } }
 windows.steady = { from = "20 s" }
 "#;
 
-/// RFC 4340, 11.6 and 11.7: an application that reads 100 packets a second gets about these, in
-/// its time, under every CCID and without a packet lost in the network, which would carry 1,250.
-/// What is sent beyond is what probing for more costs.
+/// RFC 4340, 11.6 and 11.7: an application that reads 100 packets a second gets about that many under every CCID. No
+/// packet is lost in the network, which would carry 1,250 a second. The excess that is sent is the cost of probing for
+/// more.
 #[test]
 fn a_slow_reader_slows_the_sender() {
     for ccid in [2, 3, 4] {
@@ -455,8 +453,8 @@ fn a_slow_reader_slows_the_sender() {
     }
 }
 
-/// RFC 4340, 9: Data Checksums and partial coverage of simulated payloads hold, and cost the eight
-/// bytes of the option.
+/// RFC 4340, 9: Data Checksums and partial coverage of simulated payloads are valid, and add the eight bytes of the
+/// option.
 #[test]
 fn checksums_of_simulated_payloads_hold() {
     let text = SLOW_READER.replace(
@@ -475,12 +473,12 @@ fn checksums_of_simulated_payloads_hold() {
         "{sent} {dropped} {delivered}"
     );
     let ratio = value(&run, &flow, Metric::Goodput) / value(&run, &flow, Metric::Throughput);
-    // 964 bytes of payload in 1,008 of wire; acknowledgements are no part of it.
+    // 964 bytes of payload in 1,008 bytes of wire size; acknowledgements are not counted.
     assert!((ratio - 964.0 / 1_008.0).abs() < 1e-3, "{ratio}");
 }
 
-/// Twice what a link carries, and a queue that takes it all: each packet waits 2 ms longer than the
-/// one before it, which is 0.5 s for each second of arrivals, for 250 packets arrive in it.
+/// At twice the link's rate with a queue that never drops, each packet waits 2 ms longer than the one before it. In
+/// each second 250 packets arrive, so the mean delay grows by 0.5 s per second.
 #[test]
 fn jitter_by_packet_and_by_second() {
     let text = UDP.replace("\"4 packets\"", "\"5000 packets\"");
@@ -489,6 +487,6 @@ fn jitter_by_packet_and_by_second() {
     let by_packet = value(&run, &flow, Metric::JitterMean);
     assert!((by_packet - 0.002).abs() < 1e-6, "{by_packet}");
     let by_second = value(&run, &flow, Metric::JitterPeriods);
-    // The first second has 7 packets less, so its mean lies 14 ms behind: 2 ms in nine steps.
+    // The first second has 7 packets fewer, so its mean is 14 ms lower: 2 ms in nine steps.
     assert!((by_second - 0.5).abs() < 0.002, "{by_second}");
 }

@@ -1,4 +1,4 @@
-//! The windows and periods that a scenario asks for.
+//! The windows and periods of a scenario.
 
 use fairwire_units::{Duration, Instant};
 
@@ -6,10 +6,10 @@ use crate::results::WHOLE;
 use crate::scenario::Scenario;
 use crate::transport::windows::{Span, Windows};
 
-/// How long the periods of a series are if the scenario asks for none.
+/// The period of series if the scenario states none.
 const DEFAULT_PERIOD: Duration = Duration::from_secs(1);
 
-/// Those of `scenario`, `whole` first.
+/// Returns the windows and periods of `scenario`, with `whole` first.
 pub(super) fn windows(scenario: &Scenario) -> Windows {
     let end = Instant::START + scenario.run.duration;
     let whole = Span {

@@ -1,4 +1,4 @@
-//! Nodes, links and media of a scenario with access points and stations.
+//! The nodes, links and media of a scenario with access points and stations.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::error::RunError;
 use super::ground::{Ground, both_ways};
 use crate::scenario::{Flow, Link, Side, Wireless, Wlan};
 
-/// A network under construction.
+/// A wireless network under construction.
 struct Site<'a> {
     wireless: &'a Wireless,
     wlan: &'a Wlan,
@@ -24,7 +24,7 @@ struct Site<'a> {
     watched: Vec<(LinkId, String, Link)>,
 }
 
-/// The ground of a scenario of kind "wlan".
+/// Builds the network of a scenario of kind "wlan".
 pub(super) fn wlan(
     wireless: &Wireless,
     flows: &[(&str, &Flow)],
@@ -61,7 +61,7 @@ impl<'a> Site<'a> {
         node.ok_or(RunError::Scenario("a flow's end is no host of the wlan"))
     }
 
-    /// A wire both ways.
+    /// Adds a wire in both directions.
     fn duplex(&mut self, (from, to): (NodeId, NodeId), name: &str, link: &Link, watch: bool) {
         let back = link.reversed();
         let back_name = format!("{name}/back");
@@ -75,7 +75,7 @@ impl<'a> Site<'a> {
         }
     }
 
-    /// Switches, the link between them, wired hosts and access points: wires come first.
+    /// Adds the wired part first: switches, the link between them, wired hosts and access points.
     fn wires(&mut self, flows: &[(&str, &'a Flow)]) {
         let access = &self.wireless.access;
         let left = self.topology.node();
@@ -120,7 +120,7 @@ impl<'a> Site<'a> {
         RadioSpec::new(context.stream("backoff")).boxed_queue(queue.build(&context))
     }
 
-    /// A medium for each channel, then access points, then stations.
+    /// Adds a medium for each channel, then the radios of access points, then stations.
     fn radios(&mut self) -> Result<(), RunError> {
         let mut media = BTreeMap::new();
         for (name, ap) in self.wlan.aps.iter() {

@@ -1,4 +1,4 @@
-//! A constant bit rate.
+//! Traffic at a constant bit rate.
 
 use std::sync::Arc;
 
@@ -11,15 +11,15 @@ use super::model::{FlowContext, PacketShape, TrafficModel};
 use super::pace;
 use super::source::{Offer, Source, When};
 
-/// A constant bit rate: one packet at a constant interval. With neither of its settings that is the interval of the
+/// Traffic at a constant bit rate: one packet at a constant interval. Without settings the interval is that of the
 /// flow's codec.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cbr {
-    /// How much it sends per second, counted as the flow's size is (`wire` or `payload`).
+    /// The rate, counted in the size that the flow states (`wire` or `payload`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// In place of `rate`: the time between two packets. With neither it is the codec's.
+    /// The interval between packets, in place of `rate`. With neither, it is that of the codec.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<Duration>,
 }
@@ -46,13 +46,13 @@ impl TrafficModel for Cbr {
     }
 }
 
-/// What the registry holds.
+/// Returns the kind for the registry.
 pub(super) fn kind() -> Kind<dyn TrafficModel> {
     let kind: Kind<dyn TrafficModel> = Kind::new("cbr", "One packet at a constant interval.");
     kind.settings(|settings: Cbr| Arc::new(settings))
 }
 
-/// Sends a datagram of one size at a constant interval.
+/// A source that sends a packet of one size at a constant interval.
 #[derive(Clone, Copy, Debug)]
 struct CbrSource {
     at: Instant,

@@ -1,4 +1,4 @@
-//! Somebody who always has data.
+//! Traffic of an application that always has data.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use fairwire_units::registry::Kind;
 use super::model::{FlowContext, PacketShape, TrafficModel};
 use super::source::{Offer, Source, When};
 
-/// An application that always has data. It has no settings.
+/// Traffic of an application that always has data. It has no settings.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Greedy;
 
@@ -24,13 +24,13 @@ impl TrafficModel for Greedy {
     }
 }
 
-/// What the registry holds.
+/// Returns the kind for the registry.
 pub(super) fn kind() -> Kind<dyn TrafficModel> {
     let kind: Kind<dyn TrafficModel> = Kind::new("greedy", "Always has data.");
     kind.standard(|| Arc::new(Greedy))
 }
 
-/// Sends as much as fits, in datagrams of one size.
+/// A source that sends packets of one size whenever there is room.
 #[derive(Clone, Copy, Debug)]
 struct GreedySource {
     bytes: u32,

@@ -1,4 +1,4 @@
-//! A kind of application with its settings.
+//! The trait of traffic models, and what they know of a flow.
 
 use std::fmt;
 
@@ -7,62 +7,62 @@ use fairwire_units::{Duration, Size};
 
 use super::source::{Arrivals, Source};
 
-/// A kind of application with its settings, of which each flow has a source made for itself.
+/// A kind of application with its settings. It makes a source for each flow.
 pub trait TrafficModel: fmt::Debug + Send + Sync + 'static {
     /// Makes the source of `flow`.
     fn build(&self, flow: &FlowContext<'_>) -> Box<dyn Source>;
 
-    /// Returns how flows arrive, where this is traffic of many flows: each has a connection and a source of its own,
-    /// and ends with its last byte.
+    /// Returns the arrivals of short flows, if the traffic consists of such. Each short flow has its own connection and
+    /// source, and ends with its last byte.
     fn arrivals(&self, flow: &FlowContext<'_>) -> Option<Box<dyn Arrivals>> {
         let _ = flow;
         None
     }
 
-    /// Returns the packets that it offers per second on average, rounded up; `None` if it sends whatever the transport
-    /// takes. Nothing holds such a source back over UDP, so it is refused there.
+    /// Returns roughly how many packets it offers per second while it sends; `None` if it sends as much as the transport
+    /// accepts. Such a source is refused over UDP, which has no congestion control.
     fn packets_per_second(&self, packet: &PacketShape) -> Option<u64>;
 
-    /// Returns the time between two packets, where that is the same for all of them (but for pauses).
+    /// Returns the time between two packets, if it is the same for all of them (apart from pauses).
     fn interval(&self, packet: &PacketShape) -> Option<Duration> {
         let _ = packet;
         None
     }
 
-    /// Does it offer frames, each in one packet or more that it offers at one moment? Then results count them.
+    /// Returns whether it offers frames, whose packets it offers at one moment. Results then count frames.
     fn has_frames(&self) -> bool {
         false
     }
 
-    /// Does it draw random numbers, so that seeds differ?
+    /// Returns whether it draws random numbers, so that runs with different seeds differ.
     fn is_random(&self) -> bool {
         false
     }
 
-    /// Returns the setting that does not go with the others or with the flow's packets, and what would.
+    /// Returns the first setting that conflicts with others or with the flow's packets, with a message.
     fn problem(&self, packet: &PacketShape) -> Option<(&'static str, String)> {
         let _ = packet;
         None
     }
 }
 
-/// The packets of a flow, as its size keys make them.
+/// The packets of a flow, as its size keys define them.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct PacketShape {
-    /// Payload of one packet at most, bytes: what the transport carries, an RTP header included.
+    /// The most payload of one packet, bytes: what the transport carries, including an RTP header.
     pub payload: u32,
-    /// The RTP header in it, bytes; zero without one.
+    /// The RTP header in the payload, bytes; zero without RTP.
     pub rtp: u32,
-    /// What a rate counts of a packet: the size that the flow states (`wire` or `payload`). `None` if only its codec
-    /// says the size.
+    /// The size of a packet that a rate counts: the one that the flow states (`wire` or `payload`). `None` if only its
+    /// codec determines the size.
     pub counted: Option<Size>,
-    /// The speech that a frame of the flow's codec holds.
+    /// The length of the speech in a frame of the flow's codec.
     pub codec_frame: Option<Duration>,
 }
 
 impl PacketShape {
-    /// Packets of `payload` bytes without RTP, which a rate counts as they are.
+    /// Returns packets of `payload` bytes without RTP. A rate counts their payload.
     pub fn new(payload: u32) -> Self {
         Self {
             payload,
@@ -72,7 +72,7 @@ impl PacketShape {
         }
     }
 
-    /// Bytes in a packet at most that are the application's own.
+    /// Returns the most bytes of the application's own data in a packet.
     pub fn media(&self) -> u32 {
         self.payload.saturating_sub(self.rtp)
     }
@@ -90,7 +90,7 @@ pub struct FlowContext<'a> {
 }
 
 impl<'a> FlowContext<'a> {
-    /// A flow called `name` in the run that has `streams`.
+    /// Returns the context of a flow called `name`, in the run with these `streams`.
     pub fn new(name: &'a str, packet: PacketShape, streams: Streams) -> Self {
         Self {
             name,
@@ -99,7 +99,7 @@ impl<'a> FlowContext<'a> {
         }
     }
 
-    /// Returns the stream of random numbers of this flow for `what`, called `WHAT/NAME`.
+    /// Returns the random stream of this flow for `what`, which is called `WHAT/NAME`.
     pub fn stream(&self, what: &str) -> Stream {
         self.streams.stream(&format!("{what}/{}", self.name))
     }

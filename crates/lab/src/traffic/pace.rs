@@ -1,15 +1,15 @@
-//! How fast a source is whose packets are all alike: a rate, the time between two packets, or a codec's frames.
+//! The pace of sources with equal packets: a rate, the time between two packets, or the interval of a codec.
 
 use fairwire_units::{Duration, Rate};
 
 use super::model::PacketShape;
 
-/// Packets per second of a source with a packet per `interval`.
+/// Returns the packets per second of a source that sends one packet per `interval`, rounded down.
 pub(super) fn packets_per_second(interval: Duration) -> u64 {
     1_000_000_000 / interval.as_nanos().max(1)
 }
 
-/// The time between two packets of a source with these settings; `None` if nothing says it.
+/// Returns the time between two packets of a source with these settings; `None` if they do not determine it.
 pub(super) fn interval(
     rate: Option<Rate>,
     every: Option<Duration>,
@@ -19,7 +19,7 @@ pub(super) fn interval(
     every.or_else(of_rate).or(packet.codec_frame)
 }
 
-/// What is wrong with them: the setting, and what would do.
+/// Returns the first setting that is invalid, with a message.
 pub(super) fn problem(
     rate: Option<Rate>,
     every: Option<Duration>,

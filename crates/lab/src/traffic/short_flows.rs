@@ -1,4 +1,4 @@
-//! Short flows: requests that come at random, each a flow of finite size (docs/models/short-flows.md).
+//! Short flows: flows of finite size that arrive at random (docs/models/short-flows.md).
 
 use std::sync::Arc;
 
@@ -16,54 +16,54 @@ use super::source::{Arrival, Arrivals, Source};
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct ShortFlows {
-    /// The mean time from one arrival to the next; the times are exponential.
+    /// The mean time between arrivals; the times are exponentially distributed.
     #[schemars(extend(
         "minimum_quantity" = "100 us",
         "advice" = "flows arrive 100 us apart on average at least: each is a connection, which takes memory"
     ))]
     pub every: Duration,
-    /// How large the flows are; a size alone is that of all.
+    /// The sizes of the flows, as payload. A size alone applies to all flows.
     pub sizes: Sizes,
 }
 
-/// How large flows are: bytes of payload.
+/// The distribution of flow sizes, in bytes of payload.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(extend("short_form" = "size"))]
 pub enum Sizes {
-    /// All flows are alike.
+    /// All flows have the same size.
     Fixed {
-        /// The size of each.
+        /// The size of each flow.
         #[schemars(extend(
             "minimum_quantity" = "1 B",
             "advice" = "a flow has a byte at least"
         ))]
         size: Size,
     },
-    /// Exponential.
+    /// An exponential distribution.
     Exponential {
-        /// The mean.
+        /// The mean size.
         #[schemars(extend(
             "minimum_quantity" = "1 B",
             "advice" = "a flow has a byte at least"
         ))]
         mean: Size,
     },
-    /// Pareto's distribution within bounds: most flows are small, and most bytes are in a few large ones.
+    /// A bounded Pareto distribution: most flows are small, and a few large ones hold most of the bytes.
     Pareto {
-        /// The exponent: the share of flows above a size falls with its power.
+        /// The exponent: the share of flows above a size falls with this power of the size.
         #[schemars(
             range(max = 100.0),
             extend("exclusiveMinimum" = 0.0, "advice" = "a shape is above zero and at most 100")
         )]
         shape: f64,
-        /// The smallest.
+        /// The smallest size.
         #[schemars(extend(
             "minimum_quantity" = "1 B",
             "advice" = "a flow has a byte at least"
         ))]
         least: Size,
-        /// The largest.
+        /// The largest size.
         most: Size,
     },
 }
@@ -95,7 +95,7 @@ fn whole(bytes: f64) -> u64 {
 }
 
 impl TrafficModel for ShortFlows {
-    /// Each flow sends as fast as it may.
+    /// Builds a greedy source for each short flow.
     fn build(&self, flow: &FlowContext<'_>) -> Box<dyn Source> {
         Greedy.build(flow)
     }
@@ -127,7 +127,7 @@ impl TrafficModel for ShortFlows {
     }
 }
 
-/// What the registry holds.
+/// Returns the kind for the registry.
 pub(super) fn kind() -> Kind<dyn TrafficModel> {
     let meaning = "Flows of finite size that arrive at random, each on a new connection.";
     let kind: Kind<dyn TrafficModel> = Kind::new("short-flows", meaning);
@@ -175,8 +175,8 @@ mod tests {
         values.sum::<f64>() / f64::from(COUNT)
     }
 
-    /// Times and sizes have the means that are asked for, within four standard errors; their streams have nothing to do
-    /// with each other, so that other sizes come at the same times.
+    /// Times and sizes have the stated means, within four standard errors. Their random streams are independent, so
+    /// other sizes arrive at the same times.
     #[test]
     fn means_are_as_asked_for() {
         let exponential = drawn(Sizes::Exponential {
@@ -193,7 +193,8 @@ mod tests {
         assert_eq!(times(&fixed), times(&exponential));
     }
 
-    /// Bounded Pareto: all sizes lie within the bounds, and as many lie above a size as the distribution says.
+    /// With a bounded Pareto distribution all sizes lie within the bounds, and the share of flows above a size is as
+    /// computed.
     #[test]
     fn large_flows_are_rare() {
         let all = drawn(Sizes::Pareto {

@@ -1,51 +1,50 @@
-//! An application at work, as far as any transport must know.
+//! The interface between applications and transports.
 
 use std::fmt;
 
 use fairwire_units::{Duration, Instant};
 
-/// What an application sends next.
+/// The next data that an application sends.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Offer {
-    /// When it sends it.
+    /// The time at which it sends it.
     pub when: When,
-    /// Bytes of payload, an RTP header included.
+    /// Bytes of payload, including an RTP header.
     pub bytes: u32,
 }
 
 /// When an application sends.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum When {
-    /// At this moment, whether the transport has room for it or not.
+    /// At this moment, whether or not the transport has room.
     At(Instant),
     /// As soon as the transport has room for it.
     ItFits,
 }
 
-/// An application's plan. It knows no transport, and does not learn what became of its offers.
+/// The plan of an application. It does not depend on the transport, and gets no feedback on its offers.
 pub trait Source: fmt::Debug + Send {
     /// Lets the application send from `at` on. Called once, before anything else.
     fn begin(&mut self, at: Instant);
 
-    /// Returns what it sends next; `None` if it never sends again. The moments of one offer after the other never
-    /// decrease.
+    /// Returns the next offer; `None` if it never sends again. The times of successive offers never decrease.
     fn next(&self) -> Option<Offer>;
 
-    /// Goes on to the offer after the next one, which was made.
+    /// Goes on to the next offer, because the current one was made.
     fn advance(&mut self);
 }
 
-/// A flow of finite size that arrives.
+/// The arrival of a flow of finite size.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Arrival {
-    /// The time since the one before it, or since the beginning.
+    /// The time since the previous arrival, or since the beginning.
     pub after: Duration,
-    /// Bytes of payload, one at least.
+    /// Bytes of payload, at least one.
     pub bytes: u64,
 }
 
-/// Flows of finite size that arrive one after the other, each of which gets a connection of its own.
+/// A series of flows of finite size, each of which gets its own connection.
 pub trait Arrivals: fmt::Debug + Send {
-    /// Returns the next one.
+    /// Returns the next arrival.
     fn next(&mut self) -> Arrival;
 }

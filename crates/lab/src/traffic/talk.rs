@@ -1,4 +1,4 @@
-//! Talk and silence by turns: the artificial conversation of ITU-T P.59, one side of it.
+//! Alternating talk and silence: one side of the artificial conversation of ITU-T P.59.
 
 use std::sync::Arc;
 
@@ -12,24 +12,24 @@ use super::model::{FlowContext, PacketShape, TrafficModel};
 use super::pace;
 use super::source::{Offer, Source, When};
 
-/// One side of a conversation: talk and silence by turns, each exponential.
+/// One side of a conversation: talk spurts and pauses that alternate, with exponential lengths.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct TalkSpurts {
-    /// How much it sends per second of talk, counted as the flow's size is (`wire` or `payload`).
+    /// The rate during talk, counted in the size that the flow states (`wire` or `payload`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// In place of `rate`: the time between two packets of a spurt. With neither it is the codec's.
+    /// The interval between packets of a spurt, in place of `rate`. With neither, it is that of the codec.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<Duration>,
-    /// Mean length of a talk spurt (ITU-T P.59).
+    /// The mean length of a talk spurt (ITU-T P.59).
     #[serde(default = "talk")]
     #[schemars(extend(
         "exclusive_minimum_quantity" = "0 s",
         "advice" = "a talk spurt lasts: write a mean as \"1 s\""
     ))]
     pub talk: Duration,
-    /// Mean length of a pause (ITU-T P.59).
+    /// The mean length of a pause (ITU-T P.59).
     #[serde(default = "pause")]
     pub pause: Duration,
 }
@@ -82,7 +82,7 @@ impl TrafficModel for TalkSpurts {
     }
 }
 
-/// What the registry holds.
+/// Returns the kind for the registry.
 pub(super) fn kind() -> Kind<dyn TrafficModel> {
     let meaning =
         "One packet at a constant interval while somebody talks, nothing in the pauses between.";
@@ -90,22 +90,22 @@ pub(super) fn kind() -> Kind<dyn TrafficModel> {
     kind.settings(|settings: TalkSpurts| Arc::new(settings))
 }
 
-/// Sends a frame at a constant interval while somebody talks. Spurts and pauses are exponential and have
-/// nothing to do with each other; the first spurt begins with the source.
+/// A source that sends a frame at a constant interval during talk. Spurts and pauses are exponential and independent.
+/// The first spurt begins with the source.
 #[derive(Clone, Debug)]
 struct TalkSource {
     spurts: TalkSpurts,
     stream: Stream,
     interval: Duration,
     bytes: u32,
-    /// The next frame.
+    /// The time of the next frame.
     at: Instant,
     /// The end of the spurt.
     until: Instant,
 }
 
 impl Source for TalkSource {
-    /// A spurt begins.
+    /// Begins a spurt.
     fn begin(&mut self, at: Instant) {
         self.at = at;
         self.until = at + self.stream.exponential(self.spurts.talk);
@@ -118,14 +118,15 @@ impl Source for TalkSource {
         })
     }
 
-    /// The frame one interval later, if somebody still talks then; otherwise the first of the next spurt.
+    /// Goes on to the frame one interval later if the spurt lasts until then, or else to the first frame of the next
+    /// spurt.
     fn advance(&mut self) {
         let due = self.at + self.interval;
         if due < self.until {
             self.at = due;
             return;
         }
-        // A frame begins with its spurt; the last one is sent in full.
+        // A frame begins with its spurt, and the last frame is sent in full.
         let pause = self.stream.exponential(self.spurts.pause);
         self.begin(due.max(self.until + pause));
     }
@@ -140,8 +141,8 @@ mod tests {
     use super::super::source::{Offer, When};
     use super::TalkSpurts;
 
-    /// Somebody who talks 1.004 s and pauses 1.587 s on average (ITU-T P.59) talks 38.75 % of the
-    /// time; within a spurt frames are 20 ms apart, and the last one is sent in full.
+    /// With mean spurts of 1.004 s and mean pauses of 1.587 s (ITU-T P.59) there is talk for 38.75 % of the time.
+    /// Within a spurt frames are 20 ms apart, and the last one is sent in full.
     #[test]
     fn talk_has_its_share() {
         let every = Duration::from_millis(20);
@@ -170,9 +171,9 @@ mod tests {
             }
             last = at;
         }
-        // A spurt of t has 1 + floor(t / 20 ms) frames: 1 / (1 - exp(-0.02 / 1.004)) = 50.7 on average,
-        // so it lasts 1.014 s; the pause counts from the end of the talk, and what is left of the last frame
-        // comes off it: spurts come each 2.591 s but for those pauses that are shorter than it, 0.03 %.
+        // A spurt of length t has 1 + floor(t / 20 ms) frames: 1 / (1 - exp(-0.02 / 1.004)) = 50.7 on average, which
+        // last 1.014 s. The pause counts from the end of the talk, so the rest of the last frame shortens it. Spurts
+        // come each 2.591 s, except after pauses that are shorter than that rest, 0.03 %.
         let each = 20_000.0 / f64::from(spurts);
         // Four standard errors: 4 * sqrt(1.004^2 + 1.587^2) / sqrt(7719) = 0.086.
         assert!((each - 2.591).abs() < 0.086, "{each}");

@@ -1,4 +1,4 @@
-//! Video: frames of varying sizes at a constant rate, in groups of pictures (docs/models/video.md).
+//! Video: frames of varying sizes at a constant frame rate, in groups of pictures (docs/models/video.md).
 
 use std::sync::Arc;
 
@@ -11,45 +11,45 @@ use serde::{Deserialize, Serialize};
 use super::model::{FlowContext, PacketShape, TrafficModel};
 use super::source::{Offer, Source, When};
 
-/// Video: frames at a constant rate, of which the first of each group of pictures is an I frame and larger. Sizes are
-/// log-normal around the mean of their kind of frame, drawn from `video/FLOW`. A frame leaves in as few packets as hold
-/// it, all offered at one moment.
+/// Video: frames at a constant frame rate. The first frame of each group of pictures is an I frame, which is larger.
+/// Sizes are log-normal around the mean of their kind of frame, drawn from `video/FLOW`. A frame takes as few packets
+/// as possible, all offered at one moment.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Video {
-    /// The rate of the video on average: frames alone, without RTP headers or those below.
+    /// The mean rate of the video: frames only, without RTP or lower headers.
     #[schemars(extend(
         "exclusive_minimum_quantity" = "0 bit/s",
         "advice" = "a video needs a rate above zero"
     ))]
     pub rate: Rate,
-    /// Frames per second.
+    /// The number of frames per second.
     #[serde(default = "twenty_five")]
     #[schemars(
         range(min = 0.1, max = 1000.0),
         extend("advice" = "frames come once in ten seconds at least, and 1000 times a second at most")
     )]
     pub frames_per_second: f64,
-    /// Frames in a group of pictures: an I frame and the frames up to the next one.
+    /// The number of frames in a group of pictures: an I frame and the frames up to the next one.
     #[serde(default = "twelve")]
     #[schemars(
         range(min = 1, max = 10_000),
         extend("advice" = "a group of pictures has one frame at least, its I frame, and 10000 at most")
     )]
     pub group: u32,
-    /// How many times larger an I frame is on average than the others of its group.
+    /// The mean size of an I frame, relative to that of the other frames of its group.
     #[serde(default = "four")]
     #[schemars(
         range(min = 1.0, max = 1000.0),
         extend("advice" = "an I frame is as large as the others at least, and 1000 times at most")
     )]
     pub i_ratio: f64,
-    /// Standard deviation of a frame's size out of the mean of its kind.
+    /// The standard deviation of a frame's size, relative to the mean of its kind.
     #[serde(default = "thirty_percent")]
     pub variation: Percent,
 }
 
-/// The largest mean of I frames, bytes: what comes at one moment takes memory.
+/// The largest mean size of I frames, bytes: a frame is offered at one moment and takes memory.
 const LARGEST_MEAN: f64 = 100e6;
 
 fn twenty_five() -> f64 {
@@ -69,12 +69,13 @@ fn thirty_percent() -> Percent {
 }
 
 impl Video {
-    /// The time from one frame to the next.
+    /// Returns the time from one frame to the next.
     fn every(&self) -> Duration {
         Duration::from_secs_f64(1.0 / self.frames_per_second)
     }
 
-    /// The mean size of a frame that is no I frame, bytes: a group has the size of `i_ratio + group - 1` of them.
+    /// Returns the mean size of a frame other than an I frame, bytes: a group has the size of `i_ratio + group - 1` of
+    /// them.
     fn mean_bytes(&self) -> f64 {
         let group = f64::from(self.group);
         let frame = self.rate.bytes_per_s() / self.frames_per_second;
@@ -99,7 +100,7 @@ impl TrafficModel for Video {
         })
     }
 
-    /// As if each frame filled its packets but for one.
+    /// Assumes that each frame adds one packet to those that the rate fills.
     fn packets_per_second(&self, packet: &PacketShape) -> Option<u64> {
         let media = f64::from(packet.media().max(1));
         let packets = self.rate.bytes_per_s() / media + self.frames_per_second;
@@ -137,30 +138,30 @@ impl TrafficModel for Video {
     }
 }
 
-/// What the registry holds.
+/// Returns the kind for the registry.
 pub(super) fn kind() -> Kind<dyn TrafficModel> {
     let meaning = "Frames of varying sizes at a constant rate, in groups of pictures.";
     let kind: Kind<dyn TrafficModel> = Kind::new("video", meaning);
     kind.settings(|settings: Video| Arc::new(settings))
 }
 
-/// Sends frame after frame, each split into packets.
+/// A source that sends frame after frame, each split into packets.
 #[derive(Clone, Debug)]
 struct VideoSource {
-    /// Mean bytes of a frame that is no I frame.
+    /// The mean size of a frame other than an I frame, bytes.
     mean: f64,
     i_ratio: f64,
     group: u32,
     every: Duration,
-    /// Standard deviation of the logarithm of a size.
+    /// The standard deviation of the logarithm of a size.
     spread: f64,
     stream: Stream,
     packet: PacketShape,
-    /// The moment of the frame.
+    /// The time of the current frame.
     at: Instant,
-    /// Its place in its group; an I frame has place 0.
+    /// The place of the frame in its group; an I frame has place 0.
     place: u32,
-    /// Bytes of it that are still to be offered; at least one once it has begun.
+    /// The bytes of the frame that are still to be offered; at least one once it has begun.
     left: u64,
 }
 
@@ -219,7 +220,7 @@ mod tests {
     use super::super::source::When;
     use super::Video;
 
-    /// The sizes of the first `frames` frames; each but the last packet of a frame is full.
+    /// Returns the sizes of the first `frames` frames, and checks that every packet of a frame but the last is full.
     fn sizes(video: Video, mut packet: PacketShape, rtp: u32, frames: usize) -> Vec<f64> {
         packet.rtp = rtp;
         let flow = FlowContext::new("clip", packet, Streams::new(1));
@@ -260,12 +261,12 @@ mod tests {
         }
     }
 
-    /// The stream has the rate that is asked for; I frames are as much larger, and each kind of frame varies as much, as
-    /// is asked for.
+    /// The stream has the stated rate. I frames have the stated ratio, and each kind of frame the stated variation.
     #[test]
     fn frames_have_their_means_and_spreads() {
         let all = sizes(video(), PacketShape::new(1_000), 12, 50_000);
-        // 1 Mbit/s in 25 frames a second are 5000 bytes; 10 of them are 3 + 9 of the others: 4166.7 bytes, I frames 12500.
+        // 1 Mbit/s in 25 frames a second are 5000 bytes. 10 of them equal 3 + 9 of the others: 4166.7 bytes, and I
+        // frames 12500.
         for (place, mean, what) in [
             (0, 12_500.0, "I"),
             (1, 4_166.7, "second"),
@@ -281,13 +282,13 @@ mod tests {
             let spread = (spread / (count - 1.0)).sqrt() / found;
             // Four standard errors of 5000 frames: 4 * 0.4 / sqrt(5000) = 2.3 %.
             assert!((found / mean - 1.0).abs() < 0.023, "{what}: {found}");
-            // Skewness 1.26 and kurtosis 5.97 make the variance of the ratio 0.4^2 (4.97 / 4 + 0.4^2 - 0.4 * 1.26) / 5000:
+            // Skewness 1.26 and kurtosis 5.97 give the ratio the variance 0.4^2 (4.97 / 4 + 0.4^2 - 0.4 * 1.26) / 5000:
             // four standard errors are 0.021.
             assert!((spread - 0.4).abs() < 0.022, "{what}: {spread}");
         }
     }
 
-    /// Without variation every frame has the mean of its kind, and nothing is random.
+    /// Without variation every frame has the mean size of its kind, and nothing is random.
     #[test]
     fn frames_without_variation_are_alike() {
         let even = Video {
@@ -302,7 +303,7 @@ mod tests {
         assert_eq!(even.every(), Duration::from_millis(40));
     }
 
-    /// What the size of a run is reckoned with is not less than what is offered.
+    /// The estimate for the size of a run is not less than the offered packets.
     #[test]
     fn packets_per_second_are_enough() {
         let video = Video {

@@ -1,21 +1,21 @@
-//! An application: a source, until its end or until enough was sent.
+//! An application: a source with its stop time and its limit in bytes.
 
 use fairwire_units::Instant;
 
 use crate::traffic::{Offer, Source, When};
 
-/// A source at work, as every transport sees it.
+/// A running source, as transports see it.
 #[derive(Debug)]
 pub(crate) struct Application {
     source: Box<dyn Source>,
     stop: Option<Instant>,
-    /// Bytes that it may still send; `None` is no limit.
+    /// The bytes that it may still send; `None` means no limit.
     left: Option<u64>,
     is_on: bool,
 }
 
 impl Application {
-    /// It sends nothing from `stop` on, and no more than `total` bytes.
+    /// Returns an application that sends nothing from `stop` on, and at most `total` bytes.
     pub(crate) fn new(source: Box<dyn Source>, stop: Option<Instant>, total: Option<u64>) -> Self {
         Self {
             source,
@@ -25,34 +25,34 @@ impl Application {
         }
     }
 
-    /// It may send from `at` on.
+    /// Lets it send from `at` on.
     pub(crate) fn begin(&mut self, at: Instant) {
         self.source.begin(at);
         self.is_on = true;
     }
 
-    /// It sends no more.
+    /// Ends it: it sends no more.
     pub(crate) fn end(&mut self) {
         self.is_on = false;
     }
 
-    /// Does it send whenever there is room?
+    /// Returns whether it sends whenever there is room.
     pub(crate) fn is_greedy(&self) -> bool {
         let next = self.source.next();
         next.is_some_and(|offer| offer.when == When::ItFits)
     }
 
-    /// From when on it says nothing.
+    /// Returns the time from which it sends nothing.
     pub(crate) fn stop(&self) -> Option<Instant> {
         self.stop
     }
 
-    /// The bytes that it may still send, if there is a limit.
+    /// Returns the bytes that it may still send, if there is a limit.
     pub(crate) fn left(&self) -> Option<u64> {
         self.left
     }
 
-    /// The moment of its next offer, if that has one.
+    /// Returns the time of its next offer, if the offer has one.
     pub(crate) fn next(&self) -> Option<Instant> {
         match self.offer()?.when {
             When::At(at) => Some(at).filter(|at| self.stop.is_none_or(|stop| *at < stop)),
@@ -60,7 +60,7 @@ impl Application {
         }
     }
 
-    /// Has the moment of an offer come? Its bytes, then; they are offered once.
+    /// Returns the size of the next offer if it is due, and goes on to the next. Each offer is returned once.
     pub(crate) fn due(&mut self, now: Instant) -> Option<u32> {
         self.next().filter(|at| *at <= now)?;
         let bytes = self.offer()?.bytes;
@@ -68,33 +68,33 @@ impl Application {
         Some(bytes)
     }
 
-    /// The bytes that a greedy source sends at a time, before it stops.
+    /// Returns the size of a greedy source's packets, until it stops.
     pub(crate) fn wanted(&self, now: Instant) -> Option<u32> {
         let goes_on = self.stop.is_none_or(|stop| now < stop);
         let offer = self.offer().filter(|_| goes_on)?;
         (offer.when == When::ItFits).then_some(offer.bytes)
     }
 
-    /// Has it sent all that there was?
+    /// Returns whether it has sent all of its `total`.
     pub(crate) fn is_spent(&self) -> bool {
         self.left == Some(0)
     }
 
-    /// As much of `bytes` as it may still send; zero when all is sent.
+    /// Returns the part of `bytes` that it may still send; zero when everything is sent.
     pub(crate) fn allowed(&self, bytes: u32) -> u32 {
         let left = self.left.unwrap_or(u64::MAX);
         bytes.min(u32::try_from(left).unwrap_or(u32::MAX))
     }
 
-    /// `bytes` were sent.
+    /// Counts `bytes` as sent.
     pub(crate) fn spend(&mut self, bytes: u32) {
         if let Some(left) = &mut self.left {
             *left = left.saturating_sub(u64::from(bytes));
         }
     }
 
-    /// The bytes of an offer whose moment has come, as many as it may still send; they count as sent. Once all
-    /// is sent it ends.
+    /// Returns the bytes of an offer that is due, limited to what it may still send, and counts them as sent. Ends the
+    /// application when everything is sent.
     pub(crate) fn take(&mut self, now: Instant) -> Option<u32> {
         let due = self.due(now)?;
         let bytes = self.allowed(due);
@@ -139,7 +139,7 @@ mod tests {
         application
     }
 
-    /// Offers come at start, start + interval, ..., and none at the stop or after it.
+    /// Offers come at start, start + interval, and so on, and none at the stop or after it.
     #[test]
     fn offers_stop_before_the_stop() {
         let mut application = each_10_ms(Some(ms(25)), None);
@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(greedy.wanted(ms(25)), None);
     }
 
-    /// The last packet is as long as what is left.
+    /// The last packet is as long as the rest.
     #[test]
     fn the_total_ends_exactly() {
         let mut application = each_10_ms(None, Some(250));

@@ -1,4 +1,4 @@
-//! What a packet is to its transport, and how a capture shows it.
+//! The contents of a packet as its transport sees them, and its form in a capture.
 
 use std::any::Any;
 use std::fmt;
@@ -7,32 +7,32 @@ use std::io;
 use etherparse::{IpNumber, Ipv4Header, UdpHeader};
 use fairwire_proto::Payload;
 
-/// What a transport keeps of one packet while it is on its way, beside its encoded head and its payload.
+/// The data that a transport keeps of a packet in flight, beside its encoded header and its payload.
 pub(crate) trait Content: Any + fmt::Debug + Send {
-    /// Returns the protocol that stands in the IP header.
+    /// Returns the protocol number in the IP header.
     fn protocol(&self) -> IpNumber;
 
     /// Returns the name under which a capture counts it.
     fn counted(&self) -> &'static str;
 
-    /// Writes what follows the IP header.
+    /// Writes everything that follows the IP header.
     fn write(&self, packet: &Parts<'_>, out: &mut Vec<u8>) -> io::Result<()>;
 }
 
-/// What else a packet is made of, for a capture.
+/// The other parts of a packet, for a capture.
 #[derive(Debug)]
 pub(crate) struct Parts<'a> {
     /// The IP header in front of it.
     pub(crate) ip: &'a Ipv4Header,
     /// The conversation's port on both sides.
     pub(crate) port: u16,
-    /// The head, if it is really encoded.
+    /// The encoded header, if the transport encodes one.
     pub(crate) head: &'a [u8],
     pub(crate) payload: &'a Payload,
 }
 
 impl Parts<'_> {
-    /// The payload's bytes; a synthetic one is zeros.
+    /// Writes the payload's bytes; a synthetic payload is zeros.
     pub(crate) fn write_payload(&self, out: &mut Vec<u8>) {
         match self.payload {
             Payload::Bytes(bytes) => out.extend_from_slice(bytes),
@@ -40,7 +40,7 @@ impl Parts<'_> {
         }
     }
 
-    /// A UDP header with these ports, the head and the payload.
+    /// Writes a UDP header with these ports, the encoded header and the payload.
     pub(crate) fn write_datagram(
         &self,
         out: &mut Vec<u8>,

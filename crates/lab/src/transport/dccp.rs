@@ -1,4 +1,4 @@
-//! DCCP: its settings, and whole endpoints of `fairwire-proto` with the applications above them.
+//! DCCP: its settings, and endpoints of `fairwire-proto` with the applications above them.
 
 mod check;
 mod config;

@@ -1,4 +1,4 @@
-//! Who talks to whom: the nodes, flows and addresses of one side of a flow.
+//! The nodes, flows and addresses of one side of a conversation.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -12,14 +12,14 @@ use fairwire_wire::udp;
 pub(crate) struct Ends {
     pub(crate) here: NodeId,
     pub(crate) there: NodeId,
-    /// What this side sends.
+    /// The flow that this side sends.
     pub(crate) outgoing: FlowId,
-    /// What it gets.
+    /// The flow that it receives.
     pub(crate) incoming: FlowId,
 }
 
 impl Ends {
-    /// The two views of conversation number `index`: its sender's, then its receiver's.
+    /// Returns the two views of conversation number `index`: its sender's, then its receiver's.
     pub(crate) fn pair(index: u32, sender: NodeId, receiver: NodeId) -> (Self, Self) {
         let (there, back) = (FlowId(2 * index), FlowId(2 * index + 1));
         let view = |here, far, outgoing, incoming| Self {
@@ -34,8 +34,7 @@ impl Ends {
         )
     }
 
-    /// The same view of conversation number `number` of those that share a flow; `stride` is how many flow numbers
-    /// there are.
+    /// Returns this view for conversation `number` of those that share a flow. `stride` is the count of flow numbers.
     pub(crate) fn of_call(self, number: u32, stride: u32) -> Self {
         let moved = |flow: FlowId| FlowId(flow.0 + number * stride);
         Self {
@@ -45,7 +44,7 @@ impl Ends {
         }
     }
 
-    /// A packet from here to there.
+    /// Returns a packet from this side to the other.
     pub(crate) fn packet(&self, wire_len: u32, ecn: Ecn, handle: fairwire_net::Handle) -> Packet {
         Packet {
             source: self.here,
@@ -57,7 +56,7 @@ impl Ends {
         }
     }
 
-    /// The path below DCCP.
+    /// Returns the path below DCCP.
     pub(crate) fn path(&self, encapsulation: Encapsulation) -> Path {
         let port = match encapsulation {
             Encapsulation::Native => 0,
@@ -72,18 +71,18 @@ impl Ends {
     }
 }
 
-/// The address of a node: 10.0.0.0/8 counted up from 10.0.0.1.
+/// Returns the address of a node: 10.0.0.1 for the first, then counting up in 10.0.0.0/8.
 pub(crate) fn address(node: NodeId) -> Ipv4Addr {
     let [_, a, b, c] = (node.0 + 1).to_be_bytes();
     Ipv4Addr::new(10, a, b, c)
 }
 
-/// Ports of simulated flows start here: a stretch where no analyser of packets expects a protocol
-/// of its own in what are zeros.
+/// The first port of simulated flows. Packet analysers expect no protocol in this range, so they do not try to parse
+/// the zero payloads.
 const FIRST_PORT: u16 = 51_000;
 const PORTS: u32 = 3_000;
 
-/// The port that conversation `flow` uses on each side, in TCP, UDP and DCCP alike.
+/// Returns the port that the conversation of `flow` uses on both sides, with TCP, UDP and DCCP alike.
 pub(crate) fn port(flow: FlowId) -> u16 {
     let conversation = flow.0 / 2;
     FIRST_PORT + u16::try_from(conversation % PORTS).unwrap_or(0)

@@ -1,4 +1,4 @@
-//! What one direction of a flow sent and got, by window and period.
+//! The meter of one direction of a flow, by window and period.
 
 use fairwire_measure::{DelayHistogram, Jitter, Traffic};
 use fairwire_units::{Duration, Instant};
@@ -11,32 +11,33 @@ use super::windows::{Span, Windows};
 pub(crate) struct FlowWindow {
     /// Packets that the application offered.
     pub(crate) offered: u64,
-    /// Of those offered in this window: what the application at the other end got, and what of it
-    /// came after the play-out limit.
+    /// Of the packets offered in this window: those that the receiving application got. The next field counts those of
+    /// them that came after the play-out limit.
     pub(crate) got: u64,
     pub(crate) overdue: u64,
-    /// Frames that the application offered; of those, how many came whole, and whole within the play-out limit.
+    /// Frames that the application offered. The next two fields count those that came whole, and whole within the
+    /// play-out limit.
     pub(crate) frames: u64,
     pub(crate) frames_whole: u64,
     pub(crate) frames_timely: u64,
-    /// Short flows that began, and how long each of them took that completed.
+    /// Short flows that began. The next field holds the completion times of those that completed.
     pub(crate) flows: u64,
     pub(crate) completions: Vec<Duration>,
-    /// Sum and number of times from offer to delivery, of those that were not overdue.
+    /// Sum and number of the times from offer to delivery, of packets that were not overdue.
     pub(crate) on_time: (Duration, u64),
     /// Data packets that left the sender.
     pub(crate) sent: u64,
-    /// Of those that left in this window: what arrived within the play-out limit.
+    /// Of the packets that left in this window: those that arrived within the play-out limit.
     pub(crate) timely: u64,
-    /// Packets the application offered and the send queue did not take.
+    /// Packets that the application offered and the send queue refused.
     pub(crate) refused: u64,
     /// Data packets that arrived.
     pub(crate) delivered: u64,
-    /// Everything that arrived, payload as the application got it.
+    /// Everything that arrived. Payload is counted as the application got it.
     pub(crate) traffic: Traffic,
     /// One-way delays of data packets.
     pub(crate) delays: DelayHistogram,
-    /// What papers call jitter, of data packets.
+    /// The jitter of data packets, by several definitions.
     pub(crate) jitter: Jitter,
     /// Sum and number of one-way delays of all packets.
     pub(crate) all_delays: (Duration, u64),
@@ -59,16 +60,16 @@ pub(crate) struct FlowMeter {
     windows: Windows,
     pub(crate) counts: Vec<FlowWindow>,
     pub(crate) periods: Vec<FlowPeriod>,
-    /// Has it carried data at all?
+    /// Whether it has carried any data.
     pub(crate) has_data: bool,
-    /// What comes later after its offer is overdue.
+    /// The play-out limit: a packet that arrives later than this after its offer is overdue.
     pub(crate) playout: Option<Duration>,
-    /// Those that wait for the rest of their packets, where there are frames.
+    /// The frames with missing packets, if the application offers frames.
     frames: Option<Frames>,
-    /// Payload that is all there is to send.
+    /// The payload that the flow sends in total, bytes, if there is an end.
     pub(crate) total: Option<u64>,
     payload_bytes: u64,
-    /// When all of it had come.
+    /// The time at which all of it had arrived.
     pub(crate) completed: Option<Instant>,
 }
 
@@ -87,17 +88,17 @@ impl FlowMeter {
         }
     }
 
-    /// The application offers frames.
+    /// Starts counting frames.
     pub(crate) fn count_frames(&mut self) {
         self.frames = Some(Frames::default());
     }
 
-    /// Window number `index`.
+    /// Returns the span of window `index`.
     pub(crate) fn span(&self, index: usize) -> Span {
         self.windows.spans[index]
     }
 
-    /// The counts of the windows that hold `at`.
+    /// Returns the counts of the windows that hold `at`.
     fn at(&mut self, at: Instant) -> impl Iterator<Item = &mut FlowWindow> {
         let spans: &[Span] = &self.windows.spans;
         self.counts
@@ -107,13 +108,13 @@ impl FlowMeter {
             .map(|(counts, _)| counts)
     }
 
-    /// A data packet left.
+    /// Counts a data packet that left.
     pub(crate) fn sent(&mut self, now: Instant) {
         self.has_data = true;
         self.at(now).for_each(|counts| counts.sent += 1);
     }
 
-    /// The application offered a packet.
+    /// Counts a packet that the application offered.
     pub(crate) fn offered(&mut self, now: Instant) {
         self.at(now).for_each(|counts| counts.offered += 1);
         if self
@@ -125,7 +126,7 @@ impl FlowMeter {
         }
     }
 
-    /// The application wrote `bytes` bytes to a stream.
+    /// Counts `bytes` bytes that the application wrote to a stream.
     pub(crate) fn written(&mut self, now: Instant, bytes: u64) {
         let frames = self.frames.as_mut();
         if frames.is_some_and(|frames| frames.written(now, bytes)) {
@@ -133,12 +134,12 @@ impl FlowMeter {
         }
     }
 
-    /// The send queue refused a packet of the application.
+    /// Counts a packet that the send queue refused.
     pub(crate) fn refused(&mut self, now: Instant) {
         self.at(now).for_each(|counts| counts.refused += 1);
     }
 
-    /// A packet arrived that had left at `sent_at`.
+    /// Counts a packet that arrived and had left at `sent_at`.
     pub(crate) fn arrived(&mut self, now: Instant, sent_at: Instant, wire_len: u32, is_data: bool) {
         let delay = now.saturating_since(sent_at);
         for counts in self.at(now) {
@@ -164,8 +165,8 @@ impl FlowMeter {
         }
     }
 
-    /// The application got `bytes` bytes, which were offered to the sender at `offered_at` if that
-    /// is known.
+    /// Counts `bytes` bytes that the application got. They were offered to the sender at `offered_at`, if that is
+    /// known.
     pub(crate) fn received(&mut self, now: Instant, bytes: u64, offered_at: Option<Instant>) {
         for counts in self.at(now) {
             counts.traffic.payload_bytes += bytes;
@@ -190,7 +191,7 @@ impl FlowMeter {
         }
     }
 
-    /// What came belongs to a frame: a packet that was offered at `offered_at`, or bytes of a stream.
+    /// Assigns received data to its frame: a packet that was offered at `offered_at`, or bytes of a stream.
     fn received_of_frames(&mut self, now: Instant, bytes: u64, offered_at: Option<Instant>) {
         let Some(mut frames) = self.frames.take() else {
             return;
@@ -208,7 +209,7 @@ impl FlowMeter {
         self.frames = Some(frames);
     }
 
-    /// The last that was missing of a frame came.
+    /// Counts a frame whose last missing part arrived.
     fn whole_frame(&mut self, now: Instant, offered_at: Instant) {
         let delay = now.saturating_since(offered_at);
         let timely = self.playout.is_some_and(|limit| delay <= limit);
@@ -218,19 +219,19 @@ impl FlowMeter {
         }
     }
 
-    /// A short flow began.
+    /// Counts a short flow that began.
     pub(crate) fn flow_began(&mut self, now: Instant) {
         self.at(now).for_each(|counts| counts.flows += 1);
     }
 
-    /// A short flow that had begun at `began` completed.
+    /// Counts a short flow that began at `began` and completed now.
     pub(crate) fn flow_completed(&mut self, began: Instant, now: Instant) {
         let took = now.saturating_since(began);
         self.at(began)
             .for_each(|counts| counts.completions.push(took));
     }
 
-    /// A packet that was offered at `offered_at` came after `delay`: in time or not.
+    /// Counts a packet that was offered at `offered_at` and arrived after `delay`, in time or overdue.
     fn played(&mut self, offered_at: Instant, delay: Duration) {
         let overdue = self.playout.is_some_and(|limit| delay > limit);
         for counts in self.at(offered_at) {

@@ -1,7 +1,7 @@
-//! Frames of a flow that wait for the rest of their packets, or of their bytes.
+//! Frames of a flow with packets or bytes that are missing.
 //!
-//! The packets of a frame are offered at one moment, by which they are known where they come in. Over a stream a frame
-//! is a stretch of bytes.
+//! The packets of a frame are offered at one moment, which identifies the frame at the receiver. Over a stream a frame
+//! is a range of bytes.
 
 use std::collections::VecDeque;
 
@@ -11,9 +11,9 @@ use fairwire_units::Instant;
 #[derive(Clone, Copy, Debug)]
 struct Frame {
     offered_at: Instant,
-    /// Packets that have not come.
+    /// The packets that have not arrived.
     packets: u32,
-    /// Over a stream: the bytes before its end, from the stream's beginning.
+    /// Over a stream: the end of the frame, in bytes from the stream's beginning.
     end: u64,
 }
 
@@ -26,12 +26,12 @@ pub(crate) struct Frames {
 }
 
 impl Frames {
-    /// A packet was offered; true if a frame begins with it.
+    /// Adds a packet that was offered; returns whether a frame begins with it.
     pub(crate) fn offered(&mut self, now: Instant) -> bool {
         self.add(now).1
     }
 
-    /// `bytes` bytes of a stream were offered; true if a frame begins with them.
+    /// Adds `bytes` bytes of a stream that were offered; returns whether a frame begins with them.
     pub(crate) fn written(&mut self, now: Instant, bytes: u64) -> bool {
         self.written += bytes;
         let end = self.written;
@@ -55,7 +55,7 @@ impl Frames {
         (frame, is_new)
     }
 
-    /// A packet came that was offered at `offered_at`; true if its frame is whole now.
+    /// Removes a packet that arrived from the frame offered at `offered_at`; returns whether that frame is now whole.
     pub(crate) fn received(&mut self, offered_at: Instant) -> bool {
         let found = self
             .open
@@ -72,12 +72,12 @@ impl Frames {
         is_whole
     }
 
-    /// `bytes` more bytes of a stream came.
+    /// Counts `bytes` more bytes of a stream as received.
     pub(crate) fn read(&mut self, bytes: u64) {
         self.read += bytes;
     }
 
-    /// The moment at which the next frame was offered whose last byte has come; each is told once.
+    /// Returns the offer time of the next frame whose last byte has arrived. Each frame is returned once.
     pub(crate) fn whole_by_now(&mut self) -> Option<Instant> {
         let frame = self.open.front().filter(|frame| frame.end <= self.read)?;
         let offered_at = frame.offered_at;
@@ -96,8 +96,8 @@ mod tests {
         Instant::START + Duration::from_millis(ms)
     }
 
-    /// A frame is whole when its last packet has come, in any order; one that lacks a packet never is, and
-    /// does not keep others from being whole.
+    /// A frame is whole when its last packet has arrived, in any order. A frame that lacks a packet is never whole, and
+    /// does not affect others.
     #[test]
     fn frames_are_whole_with_their_last_packet() {
         let mut frames = Frames::default();
@@ -114,7 +114,7 @@ mod tests {
         assert!(frames.received(ms(0)));
     }
 
-    /// Over a stream frames are whole in order, several at once if their bytes come at once.
+    /// Over a stream frames become whole in order, several at once if their bytes arrive at once.
     #[test]
     fn frames_of_a_stream_are_whole_with_their_last_byte() {
         let mut frames = Frames::default();

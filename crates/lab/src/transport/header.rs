@@ -1,6 +1,6 @@
-//! Sizes of headers that several transports have.
+//! Sizes of headers that several transports use.
 
-/// An IPv4 header without options, bytes.
+/// The size of an IPv4 header without options, bytes.
 pub(crate) const IP_HEADER: u32 = 20;
-/// A UDP header, bytes.
+/// The size of a UDP header, bytes.
 pub(crate) const UDP_HEADER: u32 = 8;

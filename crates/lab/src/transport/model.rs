@@ -1,4 +1,4 @@
-//! A protocol with its settings.
+//! The trait of transports.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use super::application::Application;
 use super::ends::Ends;
 use super::peer::Peer;
 
-/// A protocol with its settings, as a flow has them.
+/// A protocol with its settings in a flow.
 pub(crate) trait Transport: fmt::Debug + Send + Sync {
     /// Returns its name, as people write it.
     fn label(&self) -> &'static str;
@@ -17,31 +17,32 @@ pub(crate) trait Transport: fmt::Debug + Send + Sync {
     /// Returns the bytes between the IP header and the payload of a plain data packet.
     fn header_bytes(&self) -> u32;
 
-    /// Returns the bytes that options may add to a plain data packet at most.
+    /// Returns the most bytes that options add to a plain data packet.
     fn option_room(&self) -> u32 {
         0
     }
 
-    /// Does it carry datagrams, and not a stream of bytes?
+    /// Returns whether it carries datagrams rather than a stream of bytes.
     fn has_datagrams(&self) -> bool;
 
-    /// Does it open a connection and hold a source back? Otherwise everything that is offered leaves at once.
+    /// Returns whether it opens a connection and controls congestion. Otherwise everything that is offered leaves at
+    /// once.
     fn is_connected(&self) -> bool {
         true
     }
 
-    /// Does the way back carry data, too?
+    /// Returns whether the way back also carries data.
     fn is_two_way(&self) -> bool {
         false
     }
 
-    /// Returns the setting, as a path below the protocol's table, that cannot be or does not go with the others, and
-    /// what would.
+    /// Returns the first setting that is invalid or conflicts with others, as a path below the protocol's table, with a
+    /// message.
     fn problem(&self) -> Option<(&'static str, String)> {
         None
     }
 
-    /// Does the setting `key` change anything, with the others as they are?
+    /// Returns whether the setting `key` has an effect, given the other settings.
     fn reads(&self, key: &str) -> bool {
         let _ = key;
         true
@@ -50,26 +51,26 @@ pub(crate) trait Transport: fmt::Debug + Send + Sync {
     /// Makes the sender and the receiver of a conversation.
     ///
     /// # Errors
-    /// What the protocol refuses in its configuration.
+    /// If the protocol refuses its configuration.
     fn connect(&self, conversation: &Conversation<'_>) -> Result<Peers, String>;
 }
 
-/// The sender of a conversation and its receiver.
+/// The sender and the receiver of a conversation.
 pub(crate) type Peers = (Box<dyn Peer>, Box<dyn Peer>);
 
-/// A conversation that is to begin: a flow.
+/// The parameters of a conversation that is to begin.
 pub(crate) struct Conversation<'a> {
-    /// Its name, for streams of random numbers and notes.
+    /// Its name, for random streams and notes.
     pub(crate) name: &'a str,
-    /// The sender's view and the receiver's.
+    /// The sender's ends and the receiver's.
     pub(crate) ends: (Ends, Ends),
-    /// When it begins.
+    /// The time at which it begins.
     pub(crate) start: Instant,
     /// The size of a plain data packet as IP packet, bytes.
     pub(crate) wire_bytes: u32,
-    /// Does the sender close the connection when its source has sent everything?
+    /// Whether the sender closes the connection when its source has sent everything.
     pub(crate) closes: bool,
     pub(crate) streams: Streams,
-    /// Makes the application that sends in the flow of this name: of the conversation's, or of its way back, `NAME/back`.
+    /// Makes the application for a flow of this name: the conversation's own, or `NAME/back` for its way back.
     pub(crate) application: &'a dyn Fn(&str) -> Application,
 }

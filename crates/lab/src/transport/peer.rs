@@ -1,4 +1,4 @@
-//! One side of a conversation, and what it shows.
+//! One side of a conversation, and its readings.
 
 use std::fmt;
 
@@ -10,15 +10,15 @@ use super::store::Store;
 
 /// One side of one conversation: a protocol's endpoint with the application above it.
 pub(crate) trait Peer: fmt::Debug + Send {
-    /// Returns who talks to whom.
+    /// Returns its ends: nodes and flow numbers.
     fn ends(&self) -> Ends;
 
-    /// Are packets of `flow` for it?
+    /// Returns whether packets of `flow` are for it.
     fn takes(&self, flow: FlowId) -> bool {
         self.ends().incoming == flow
     }
 
-    /// Takes a packet that came, and releases what it holds.
+    /// Handles a packet that arrived, and releases its contents.
     fn handle_packet(&mut self, now: Instant, packet: Packet, store: &mut Store);
 
     /// Returns the next packet to send, if there is one.
@@ -27,27 +27,27 @@ pub(crate) trait Peer: fmt::Debug + Send {
     /// Returns the moment at which [`handle_timeout`](Self::handle_timeout) must be called.
     fn next_timeout(&self) -> Option<Instant>;
 
-    /// Does what is due.
+    /// Handles everything that is due.
     fn handle_timeout(&mut self, now: Instant, store: &mut Store);
 
-    /// Sender of a finite source: is everything acknowledged, or the connection closed?
+    /// Returns whether the sender of a finite source is done: everything is acknowledged, or the connection is closed.
     fn is_over(&self) -> bool {
         false
     }
 
-    /// Receiver: has everything come that the other side's finite source sends? Over an unreliable transport: has the
-    /// sender closed the connection behind it, whatever was lost?
+    /// Returns whether the receiver has got everything that the other side's finite source sends. Over an unreliable
+    /// transport: whether the sender has closed the connection in good order, whatever was lost.
     fn is_complete(&self) -> bool {
         false
     }
 
-    /// Returns what its instruments show.
+    /// Returns its current reading.
     fn reading(&self) -> Reading {
         Reading::default()
     }
 }
 
-/// What one side of a flow showed at one moment.
+/// The gauges and counters of one side of a flow at one moment.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Reading {
     pub(crate) cwnd: Option<f64>,
@@ -59,6 +59,6 @@ pub(crate) struct Reading {
     pub(crate) timeouts: Option<u64>,
     pub(crate) retransmitted: Option<u64>,
     pub(crate) syncs: Option<u64>,
-    /// What it remembers of the other side's data.
+    /// The bytes of Ack Vector state for the other side's data.
     pub(crate) ack_vector_state: Option<u64>,
 }

@@ -1,4 +1,4 @@
-//! What packets carry: a slab of slots that are used again and again.
+//! The contents of packets: a slab of slots that are reused.
 
 use std::any::{Any, TypeId};
 
@@ -9,30 +9,30 @@ use fairwire_units::Instant;
 use super::content::Content;
 use super::flow_meter::FlowMeter;
 
-/// One packet's contents.
+/// The contents of one packet.
 #[derive(Debug)]
 pub(crate) struct Slot {
     content: Box<dyn Content>,
-    /// The number of its list of free slots: one for each type of content, so that what is in the box is written over.
+    /// The index of its list of free slots. There is one list per type of content, so that the box can be reused.
     list: usize,
     is_free: bool,
-    /// The head, if the transport really encodes it; keeps its memory when the slot is used again.
+    /// The encoded header, if the transport encodes one. Its buffer is reused with the slot.
     pub(crate) head: Vec<u8>,
-    /// What follows the headers.
+    /// The payload.
     pub(crate) payload: Payload,
-    /// When it left its sender.
+    /// The time at which it left its sender.
     pub(crate) sent_at: Instant,
-    /// Does it carry the application's data?
+    /// Whether it carries data of the application.
     pub(crate) is_data: bool,
 }
 
 impl Slot {
-    /// What it is to its transport.
+    /// Returns its contents as its transport sees them.
     pub(crate) fn content(&self) -> &dyn Content {
         &*self.content
     }
 
-    /// The same, if it is of this type.
+    /// Returns its contents if they are of this type.
     pub(crate) fn content_of<C: Content>(&self) -> Option<&C> {
         let content: &dyn Any = &*self.content;
         content.downcast_ref()
@@ -51,16 +51,16 @@ impl Slot {
 #[derive(Debug, Default)]
 pub(crate) struct Store {
     slots: Vec<Slot>,
-    /// The free ones, by the type of their content.
+    /// The free slots, by the type of their content.
     free: Vec<(TypeId, Vec<u32>)>,
-    /// By flow number.
+    /// The meters by flow number.
     pub(crate) meters: Vec<FlowMeter>,
-    /// What a reader of the results should know, such as a connection that ended early.
+    /// Notes for readers of the results, such as a connection that ended early.
     pub(crate) notes: Vec<String>,
 }
 
 impl Store {
-    /// An empty store with a meter for each flow number.
+    /// Returns an empty store with a meter for each flow number.
     pub(crate) fn new(meters: Vec<FlowMeter>) -> Self {
         Self {
             meters,
@@ -68,7 +68,7 @@ impl Store {
         }
     }
 
-    /// Takes a free slot and fills it; its head is empty.
+    /// Takes a free slot and fills it. Its header is empty.
     pub(crate) fn put<C: Content>(
         &mut self,
         content: C,
@@ -100,7 +100,7 @@ impl Store {
         Handle(index)
     }
 
-    /// The number of the list of free slots whose content has this type.
+    /// Returns the index of the list of free slots whose content has this type.
     fn list_of(&mut self, content: TypeId) -> usize {
         let known = self.free.iter().position(|(of, _)| *of == content);
         known.unwrap_or_else(|| {
@@ -109,27 +109,27 @@ impl Store {
         })
     }
 
-    /// Notes what many may have to say, once.
+    /// Adds a note unless it exists already.
     pub(crate) fn note_once(&mut self, note: String) {
         if !self.notes.contains(&note) {
             self.notes.push(note);
         }
     }
 
-    /// The slot of `handle`.
+    /// Returns the slot of `handle`.
     pub(crate) fn slot(&self, handle: Handle) -> &Slot {
         &self.slots[handle.0 as usize]
     }
 
-    /// The slot of `handle`, to write its head.
+    /// Returns the slot of `handle` for writing.
     pub(crate) fn slot_mut(&mut self, handle: Handle) -> &mut Slot {
         &mut self.slots[handle.0 as usize]
     }
 
-    /// The meter of `flow`.
+    /// Returns the meter of `flow`.
     pub(crate) fn meter(&mut self, flow: FlowId) -> &mut FlowMeter {
         let number = flow.0 as usize;
-        // Conversations that share a flow have numbers beyond it, in steps of as many as there are meters.
+        // Conversations of a flow have numbers beyond the flow's, in steps of the count of meters.
         let count = self.meters.len();
         let meter = if number < count {
             number
@@ -160,7 +160,7 @@ mod tests {
     use super::super::udp::UdpPacket;
     use super::Store;
 
-    /// A released slot is used again with its memory, and forgets what was in it.
+    /// A released slot is reused with its buffer, and its old contents are gone.
     #[test]
     fn slots_are_used_again() {
         let mut store = Store::default();
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(store.slot(first).head.capacity(), room);
     }
 
-    /// A slot goes to a packet of its own transport, whose content takes the place of the one before.
+    /// A slot is reused only for packets of the same transport.
     #[test]
     fn slots_keep_their_transport() {
         let mut store = Store::default();

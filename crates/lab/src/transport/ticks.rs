@@ -1,18 +1,19 @@
-//! The clock of a host whose timers go off at ticks alone.
+//! The clock of a host whose timers fire only at ticks.
 
 use fairwire_net::Streams;
 use fairwire_units::{Duration, Instant};
 
-/// Moments that are `every` apart.
+/// Moments at intervals of `every`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ticks {
     every: Duration,
-    /// When the first one is, from the start of the run.
+    /// The time of the first tick, from the start of the run.
     first: Duration,
 }
 
 impl Ticks {
-    /// The ticks of one side of a flow. No two hosts were switched on together, so that the first one is drawn.
+    /// Returns the ticks of one side of a flow. The first tick is random, because hosts are switched on at different
+    /// times.
     pub(crate) fn new(every: Duration, streams: Streams, name: &str, side: &str) -> Self {
         let mut draw = streams.stream(&format!("tick/{name}/{side}"));
         Self {
@@ -21,7 +22,7 @@ impl Ticks {
         }
     }
 
-    /// The first tick that is not before `time`.
+    /// Returns the first tick that is not before `time`.
     pub(crate) fn not_before(self, time: Instant) -> Instant {
         let first = Instant::START + self.first;
         let since = time.saturating_since(first).as_nanos();
@@ -34,7 +35,7 @@ mod tests {
     use super::Ticks;
     use fairwire_units::{Duration, Instant};
 
-    /// A tick itself is none to wait for.
+    /// A time that is a tick is its own next tick.
     #[test]
     fn the_next_tick_is_found() {
         let ms = |ms| Instant::START + Duration::from_millis(ms);

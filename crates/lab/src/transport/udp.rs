@@ -1,4 +1,4 @@
-//! UDP: a source that nothing holds back, and a sink.
+//! UDP: a source without congestion control, and a sink.
 
 use std::collections::VecDeque;
 use std::io;
@@ -18,7 +18,7 @@ use super::model::{Conversation, Peers, Transport};
 use super::peer::Peer;
 use super::store::Store;
 
-/// UDP has no parameters.
+/// UDP, which has no parameters.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Udp {}
@@ -53,7 +53,7 @@ impl Transport for Udp {
     }
 }
 
-/// A datagram, of which there is nothing to keep.
+/// A UDP datagram, which needs no further contents.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct UdpPacket;
 
@@ -71,12 +71,12 @@ impl Content for UdpPacket {
     }
 }
 
-/// Sends whatever the application offers.
+/// The sending side, which sends whatever the application offers.
 #[derive(Debug)]
 struct UdpSource {
     ends: Ends,
     application: Application,
-    /// Datagrams that are due, bytes.
+    /// The sizes of datagrams that are due, bytes.
     due: VecDeque<u32>,
 }
 
@@ -85,7 +85,7 @@ impl Peer for UdpSource {
         self.ends
     }
 
-    /// Nothing answers it.
+    /// Discards the packet, because a UDP source expects none.
     fn handle_packet(&mut self, _now: Instant, packet: Packet, store: &mut Store) {
         store.release(packet.handle);
     }
@@ -115,7 +115,7 @@ impl Peer for UdpSource {
     }
 }
 
-/// Takes what comes.
+/// The receiving side.
 #[derive(Debug)]
 struct UdpSink {
     ends: Ends,

@@ -1,4 +1,4 @@
-//! Windows and periods of a run, as meters need them.
+//! The windows and periods of a run, for meters.
 
 use fairwire_units::{Duration, Instant};
 
@@ -19,7 +19,7 @@ impl Span {
         self.to.saturating_since(self.from)
     }
 
-    /// How much of `[start, end)` lies within.
+    /// Returns how much of `[start, end)` lies within the window.
     #[inline]
     pub(crate) fn overlap(self, start: Instant, end: Instant) -> Duration {
         end.min(self.to).saturating_since(start.max(self.from))
@@ -36,7 +36,7 @@ pub(crate) struct Windows {
 }
 
 impl Windows {
-    /// Windows with these names, of which the first is the whole run, and periods of this length.
+    /// Makes windows with these names, the first of which is the whole run, and periods of this length.
     pub(crate) fn new(windows: Vec<(String, Span)>, period: Duration) -> Self {
         let (names, spans): (Vec<String>, Vec<Span>) = windows.into_iter().unzip();
         let whole = spans.first().map_or(Duration::ZERO, |span| span.length());
@@ -49,21 +49,21 @@ impl Windows {
         }
     }
 
-    /// The number of the period that `at` lies in.
+    /// Returns the number of the period that `at` lies in.
     #[inline]
     pub(crate) fn period_of(&self, at: Instant) -> usize {
         let number = at.as_nanos() / self.period.as_nanos().max(1);
         usize::try_from(number).unwrap_or(usize::MAX)
     }
 
-    /// The span of period `number`; the last one may end with the run.
+    /// Returns the span of period `number`. The last one may be cut off by the end of the run.
     pub(crate) fn period_span(&self, number: usize) -> Span {
         let from = Instant::START + self.period * number as u64;
         let to = (from + self.period).min(self.spans[0].to);
         Span { from, to }
     }
 
-    /// Every moment at which gauges and counters are read, in order.
+    /// Returns every moment at which gauges and counters are read, in order.
     pub(crate) fn readings(&self) -> Vec<Instant> {
         let ends = (0..self.periods).map(|number| self.period_span(number).to);
         let edges = self.spans.iter().flat_map(|span| [span.from, span.to]);

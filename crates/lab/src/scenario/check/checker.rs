@@ -1,9 +1,9 @@
-//! Refusals that point at the place a value was written at.
+//! Errors that point at the place of a value.
 
 use crate::scenario::place::ScenarioError;
 use crate::scenario::tree::Node;
 
-/// Errors by dotted path, pointed at the nearest place that the tree has.
+/// Reports errors by dotted path, at the nearest place that the tree has.
 pub(crate) struct Checker<'a> {
     pub(crate) tree: &'a Node,
 }
@@ -30,10 +30,10 @@ impl Checker<'_> {
     }
 }
 
-/// No name is longer: it is part of the names of files.
+/// The longest name: names become parts of file names.
 const LONGEST_NAME: usize = 100;
 
-/// What is wrong with a name. Names go into dotted paths, file names and columns.
+/// Returns what is wrong with a name. Names go into dotted paths, file names and columns.
 pub(crate) fn name_problem(name: &str) -> Option<String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if name.is_empty() || !name.chars().all(plain) {
@@ -43,7 +43,7 @@ pub(crate) fn name_problem(name: &str) -> Option<String> {
     is_long.then(|| format!("a name has at most {LONGEST_NAME} characters"))
 }
 
-/// Refuses a name that is none.
+/// Refuses an invalid name.
 pub(crate) fn plain_name(
     checker: &Checker<'_>,
     name: &str,

@@ -1,4 +1,4 @@
-//! What makes sense of the models of a link, of speech, and of what is measured about it.
+//! Checks of the models of a link, of RTP, and of what is measured.
 
 use fairwire_net::Distribution;
 
@@ -6,13 +6,13 @@ use super::checker::Checker;
 use crate::scenario::place::ScenarioError;
 use crate::scenario::{Flow, Link, Scenario, WHOLE};
 
-/// The models of both directions of the link at `path`.
+/// Checks the models of both directions of the link at `path`.
 pub(crate) fn link(checker: &Checker<'_>, path: &str, link: &Link) -> Result<(), ScenarioError> {
     one_way(checker, path, link)?;
     one_way(checker, &format!("{path}.back"), link.reversed())
 }
 
-/// The models of one of them.
+/// Checks the models of one direction.
 fn one_way(checker: &Checker<'_>, path: &str, link: &Link) -> Result<(), ScenarioError> {
     let queue = link.queue.problem().map(|problem| ("queue", problem));
     let loss = link.loss.as_ref().and_then(|loss| loss.problem());
@@ -28,7 +28,7 @@ fn one_way(checker: &Checker<'_>, path: &str, link: &Link) -> Result<(), Scenari
     checker.require(!pareto || !link.delay.is_zero(), &path, message)
 }
 
-/// RTP of the flow at `path`.
+/// Checks RTP in the flow at `path`.
 pub(crate) fn rtp(checker: &Checker<'_>, path: &str, flow: &Flow) -> Result<(), ScenarioError> {
     let datagrams = flow.transport().has_datagrams();
     let message = "RTP is for datagrams here: a flow over DCCP or UDP";
@@ -38,7 +38,7 @@ pub(crate) fn rtp(checker: &Checker<'_>, path: &str, flow: &Flow) -> Result<(), 
     checker.require(!flow.rtp || room, path, message)
 }
 
-/// What is measured of speech, and against what.
+/// Checks the baseline window.
 pub(crate) fn measure(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
     let measure = &scenario.measure;
     let known = |name: &String| name == WHOLE || measure.windows.get(name).is_some();

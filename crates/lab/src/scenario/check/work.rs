@@ -1,4 +1,4 @@
-//! How much a run computes: for refusing one that would not end, and for telling how far it is.
+//! The amount of work in a run: for refusing a run that would take hours, and for showing progress.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +7,14 @@ use crate::scenario::place::ScenarioError;
 use crate::scenario::{Scenario, Side, Topology};
 use crate::transport::header::{IP_HEADER, UDP_HEADER};
 
-/// A run that would take more packet-hops than this is refused rather than begun.
+/// The most packet-hops of a run; a larger run is refused.
 const MAX_PACKET_HOPS: u128 = 20_000_000_000;
 
-/// What a medium of 802.11g carries at most, bits per second.
+/// The most bits per second that a medium of 802.11g carries.
 const FASTEST_WLAN: u64 = 54_000_000;
-/// As long as so many links takes what the two ends of a packet do with it, roughly.
+/// The work at both ends of a packet, in links that would take as long, roughly.
 const ENDS: u128 = 4;
-/// What a processor moves in a second, roughly: for telling how long a refused run would take.
+/// The packet-hops that a processor simulates in a second, roughly. The error for a refused run uses it.
 const HOPS_PER_SECOND: u128 = 1_000_000;
 
 /// Refuses a run that would take hours.
@@ -31,32 +31,32 @@ pub(crate) fn size_of_run(checker: &Checker<'_>, scenario: &Scenario) -> Result<
     Ok(())
 }
 
-/// How many packets a run moves over links at most: what the sources or the narrowest links can
-/// carry, times hops, acknowledgements included.
+/// Returns the most packets that a run moves over links: what the sources offer or the narrowest links carry, times
+/// hops, acknowledgements included.
 fn packet_hops(scenario: &Scenario) -> u128 {
     load(scenario, 0)
 }
 
 impl Scenario {
-    /// How much there is to compute in one run, in no unit: what progress is measured by. It counts packets over
-    /// links; what a packet's two ends do with it takes as long as some links.
+    /// Returns the amount of work in one run, in no unit, for measuring progress. It counts packets over links; the
+    /// work at a packet's two ends counts as some links more.
     pub fn work(&self) -> u64 {
         u64::try_from(load(self, ENDS)).unwrap_or(u64::MAX)
     }
 }
 
-/// Packets over links at most, as if each way were longer by `beside` links.
+/// Returns the most packets over links, as if each route had `beside` links more.
 fn load(scenario: &Scenario, beside: u128) -> u128 {
     let topology = &scenario.topology;
-    // Access links are each flow's own.
+    // Access links belong to one flow each.
     let shared = match topology {
         Topology::Dumbbell(dumbbell) => Some(&dumbbell.bottleneck),
         _ => None,
     };
-    // Over the air, the switch and the air again, whatever is between them.
+    // Over the air, through the switch and over the air again, whatever is between them.
     let least = if topology.wlan().is_some() { 4 } else { 0 };
-    // Packets a second by the way that they take, whose links its flows share: what they offer together, of
-    // that what nothing holds back, and what the links carry.
+    // By route, whose links its flows share: the packets per second that the flows offer together, those of them
+    // without congestion control, what the links carry, and the hops.
     let mut ways: BTreeMap<_, [u128; 4]> = BTreeMap::new();
     for (_, flow) in scenario.enabled_flows() {
         let path = topology.data_route(flow);
@@ -73,7 +73,7 @@ fn load(scenario: &Scenario, beside: u128) -> u128 {
             .map(|packets| u128::from(packets) + 1);
         let is_unheld = !flow.transport().is_connected();
         let packets = match source_limit {
-            // A source over UDP sends what the link then drops; all others are held back by it.
+            // The link drops what a source over UDP sends in excess; it limits all other sources.
             Some(source) if is_unheld => source,
             Some(source) => source.min(at_most(narrowest)),
             None => at_most(narrowest),
@@ -89,7 +89,8 @@ fn load(scenario: &Scenario, beside: u128) -> u128 {
         *carried = (*carried).max(at_most(shared));
     }
     let per_second = ways.into_values().map(|[offered, unheld, carried, hops]| {
-        // What is held back is acknowledged, every second packet or each; what is not is dropped half way.
+        // Controlled flows are acknowledged, for every packet or every second one. The excess of the others is dropped
+        // half way.
         let through = offered.min(carried).saturating_mul(hops);
         let acknowledgements = (offered - unheld).min(carried).saturating_mul(hops) / 2;
         let dropped = unheld.saturating_sub(carried).saturating_mul(hops / 2);

@@ -1,4 +1,4 @@
-//! Axes: a name, its values, and what is said of each.
+//! Axes: a name, its values, and the attributes of each value.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::scenario::tree::{Entry, Node, Value};
 /// The axis of the members of a family of flows.
 pub(super) const NUMBER: &str = "n";
 
-/// What placeholders call the table of what is shared.
+/// The name of the table of shared values in placeholders.
 pub(super) const SHARED: &str = "shared";
 
 /// The most values that an axis has.
@@ -21,7 +21,7 @@ const MOST_VALUES: usize = 10_000;
 /// One value of an axis.
 #[derive(Debug)]
 pub(super) struct AxisValue {
-    /// A text, a number, or true or false.
+    /// The value: a text, a number, or true or false.
     pub(super) node: Node,
     pub(super) attributes: Vec<Entry>,
 }
@@ -31,27 +31,27 @@ pub(super) struct AxisValue {
 pub(super) struct Axis {
     pub(super) name: Arc<str>,
     pub(super) values: Vec<Arc<AxisValue>>,
-    /// Are its values the keys of a table, so that no others are meant?
+    /// Whether its values are the keys of a table, so that cells cannot use other values.
     is_table: bool,
 }
 
-/// Values of axes by their names.
+/// Values of axes by the names of the axes.
 pub(super) type Values = Vec<(Arc<str>, Arc<AxisValue>)>;
 
-/// The value of the axis `name` among `values`.
+/// Returns the value of the axis `name` among `values`.
 pub(super) fn find<'a>(values: &'a Values, name: &str) -> Option<&'a AxisValue> {
     let found = values.iter().find(|(known, _)| **known == *name);
     found.map(|(_, value)| &**value)
 }
 
 impl AxisValue {
-    /// It as text.
+    /// Returns the value as text.
     pub(super) fn text(&self) -> String {
         text(&self.node.value).unwrap_or_default()
     }
 }
 
-/// `value` as text, unless it is a list or table.
+/// Returns `value` as text, unless it is a list or table.
 pub(super) fn text(value: &Value) -> Option<String> {
     match value {
         Value::Bool(value) => Some(value.to_string()),
@@ -63,7 +63,7 @@ pub(super) fn text(value: &Value) -> Option<String> {
 }
 
 impl Axis {
-    /// The axis `name` with these values.
+    /// Makes the axis `name` with these values.
     pub(super) fn of(name: &str, values: Vec<Arc<AxisValue>>) -> Self {
         Self {
             name: name.into(),
@@ -72,13 +72,13 @@ impl Axis {
         }
     }
 
-    /// Its values as texts.
+    /// Returns its values as texts.
     pub(super) fn texts(&self) -> impl Iterator<Item = String> {
         self.values.iter().map(|value| value.text())
     }
 
-    /// Reads `entry`, whose name is the axis's. What it says of a value of `known`, the file's axis of that name, is
-    /// laid over what is said there.
+    /// Reads `entry`, whose name is that of the axis. `known` is the axis of that name that exists already. Attributes
+    /// in `entry` override those of the same value in `known`.
     pub(super) fn read(entry: &Entry, known: Option<&Self>) -> Result<Self, ScenarioError> {
         let short = shorten(&entry.name, QUOTED);
         if !is_name(&entry.name) || [NUMBER, SHARED].contains(&&*entry.name) {
@@ -113,7 +113,7 @@ impl Axis {
     }
 }
 
-/// Values that are the keys of a table, each with a table of its attributes.
+/// Reads values that are the keys of a table, each with a table of its attributes.
 fn of_table(entries: &[Entry], known: Option<&Axis>) -> Result<Vec<Arc<AxisValue>>, ScenarioError> {
     let value = |entry: &Entry| {
         let Value::Table(own) = &entry.node.value else {
@@ -137,7 +137,7 @@ fn of_table(entries: &[Entry], known: Option<&Axis>) -> Result<Vec<Arc<AxisValue
     entries.iter().map(value).collect()
 }
 
-/// Values in a list; where the file's axis is a table they are some of that.
+/// Reads the values in a list. If the known axis is a table, they must be among its values.
 fn of_list(items: &[Node], known: Option<&Axis>) -> Result<Vec<Arc<AxisValue>>, ScenarioError> {
     let known = known.filter(|known| known.is_table);
     let value = |item: &Node| {
@@ -167,7 +167,7 @@ fn of_list(items: &[Node], known: Option<&Axis>) -> Result<Vec<Arc<AxisValue>>, 
     items.iter().map(value).collect()
 }
 
-/// What to write in place of `word`: the nearest of `known`, and all of them.
+/// Returns a hint for an unknown `word`: the nearest of `known`, and all of them.
 pub(super) fn instead<'a>(word: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
     let hint = nearest(word, known.clone())
         .map(|one| format!("did you mean '{}'? ", shorten(one, QUOTED)))

@@ -1,4 +1,4 @@
-//! A cell made: what it extends, and what it says, laid on each other.
+//! The making of a cell: what it extends and what it states, laid over each other.
 
 use std::sync::Arc;
 
@@ -12,34 +12,35 @@ use crate::scenario::place::{Place, ScenarioError};
 use crate::scenario::shorten::{QUOTED, shorten};
 use crate::scenario::tree::Node;
 
-/// The most layers of a cell, and the longest chain of what extends what.
+/// The most layers of a cell.
 const MOST_LAYERS: usize = 1_000;
+/// The longest chain of cells and parts that extend each other.
 const DEEPEST: usize = 32;
 
-/// A cell before it is checked: what it says, and who it is.
+/// A cell before it is checked: its tree, its name and the values of its axes.
 #[derive(Debug)]
 pub(in crate::scenario) struct Draft<'a> {
     pub(in crate::scenario) instance: &'a Instance,
     pub(in crate::scenario) tree: Node,
     /// The values of its axes, and of those of the cells that it extends.
     values: Values,
-    /// What it extends, in the order in which that is laid.
+    /// The names of what it extends, in the order in which they are laid.
     over: Vec<String>,
     shared: &'a Shared,
     bases: &'a [(String, Arc<Node>)],
     room: Room,
 }
 
-/// What is laid over the bases, with the values that fill it.
+/// The layers over the bases, with the values that fill them.
 struct Layers<'a> {
     all: Vec<(&'a Node, Values)>,
     over: Vec<String>,
-    /// What extends what, down to here.
+    /// The chain of instances that extend each other, down to the current one.
     chain: Vec<&'a Instance>,
 }
 
 impl Sheet {
-    /// Makes `instance`, one of its own cells.
+    /// Makes a draft of `instance`, which is one of the file's own cells.
     pub(in crate::scenario) fn draft<'a>(
         &'a self,
         instance: &'a Instance,
@@ -83,7 +84,7 @@ impl Sheet {
         }
     }
 
-    /// The layers of `instance`, those that lie below them in all cells, and the values of its axes.
+    /// Returns the layers of `instance`, those below them that all cells have, and the values of its axes.
     fn layers<'a>(
         &'a self,
         instance: &'a Instance,
@@ -97,8 +98,8 @@ impl Sheet {
         Ok((layers, common, values))
     }
 
-    /// Puts what `template` extends and then itself into `layers`; returns the values of its axes with those that it
-    /// inherits.
+    /// Adds what `template` extends, and then `template` itself, to `layers`. Returns the values of its axes together
+    /// with those that it inherits.
     fn climb<'a>(
         &'a self,
         template: &'a Template,
@@ -147,7 +148,7 @@ impl Sheet {
         Ok(inherited)
     }
 
-    /// What is called `name`, as the text at `place` has it, which these values filled.
+    /// Returns the instance `name`. The name comes from the text at `place`, filled with `values`.
     fn found<'a>(
         &'a self,
         name: &str,
@@ -187,7 +188,7 @@ impl<'a> Layers<'a> {
 }
 
 impl Draft<'_> {
-    /// What it says so far, and what fills placeholders in more.
+    /// Returns the tree so far, and the filling for further placeholders.
     pub(in crate::scenario) fn parts(&mut self) -> (&mut Node, Filling<'_>) {
         let filling = Filling {
             own: &self.values,
@@ -198,20 +199,20 @@ impl Draft<'_> {
         (&mut self.tree, filling)
     }
 
-    /// Ends it: families of flows are made into their members, and no placeholder is left.
+    /// Finishes the tree: makes the members of families of flows, and refuses placeholders that are left.
     pub(in crate::scenario) fn finish(&mut self) -> Result<(), ScenarioError> {
         flows::expand(&mut self.tree, &self.room)?;
         let (tree, filling) = self.parts();
         filling.finish(tree)
     }
 
-    /// `error` with the cell that it is in, where that is one of several.
+    /// Adds the cell to `error`, if the cell has axes.
     pub(in crate::scenario) fn told(&self, error: ScenarioError) -> ScenarioError {
         told(error, &self.instance.name, &self.values)
     }
 
-    /// Is the value at `path` of `tree`, which was made of it, another than the first file states that says one outside its
-    /// cells?
+    /// Returns whether something overrides the value at `path` that the first file states outside its cells. `tree` was
+    /// made from this draft.
     pub(in crate::scenario) fn is_base_overridden(&self, tree: &Node, path: &[&str]) -> bool {
         let mut bases = self.bases.iter();
         let first = bases.find_map(|(_, base)| base.below(path));
@@ -219,26 +220,26 @@ impl Draft<'_> {
         first.is_some_and(|first| Some(&first.place) != now)
     }
 
-    /// The values of its axes, by their names.
+    /// Returns the values of its axes, by the names of the axes.
     pub(in crate::scenario) fn axes(&self) -> Vec<(String, String)> {
         let values = self.values.iter();
         let values = values.map(|(axis, value)| (axis.to_string(), value.text()));
         values.collect()
     }
 
-    /// The family that it is of, by its name as it is written, if it is of one.
+    /// Returns the name of its family as it is written, if it belongs to one.
     pub(in crate::scenario) fn family(&self) -> Option<&str> {
         let template = &*self.instance.template;
         (template.name != self.instance.name).then_some(&template.name)
     }
 
-    /// What it extends, in the order in which that is laid.
+    /// Returns the names of what it extends, in the order in which they are laid.
     pub(in crate::scenario) fn over(&self) -> &[String] {
         &self.over
     }
 }
 
-/// `error`, in the cell `name` with these values of axes.
+/// Adds the cell `name` and these values of its axes to `error`, if there are any values.
 fn told(error: ScenarioError, name: &str, values: &Values) -> ScenarioError {
     if values.is_empty() {
         return error;
@@ -249,7 +250,7 @@ fn told(error: ScenarioError, name: &str, values: &Values) -> ScenarioError {
     error.with_note(format!("in cell '{}' ({values})", shorten(name, QUOTED)))
 }
 
-/// `values`, and those of `others` that it has not.
+/// Returns `values` with those of `others` whose axes it lacks.
 fn with(mut values: Values, others: &Values) -> Values {
     for (axis, value) in others {
         if values.iter().all(|(known, _)| known != axis) {

@@ -10,7 +10,7 @@ use crate::scenario::place::{Place, ScenarioError};
 use crate::scenario::shorten::{QUOTED, shorten};
 use crate::scenario::tree::Node;
 
-/// What placeholders, `for` and `extends` mean in the files of a paper.
+/// The meaning of placeholders, `for` and `extends` in the files of a paper.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Families {
     axes: Vec<Axis>,
@@ -18,7 +18,7 @@ pub(crate) struct Families {
     unclear: Vec<String>,
     pub(super) shared: Shared,
     pub(super) parts: BTreeMap<String, Node>,
-    /// Cells, by the name of their group.
+    /// The names of cells, by the name of their group.
     pub(super) groups: BTreeMap<String, Vec<String>>,
 }
 
@@ -41,10 +41,10 @@ impl Families {
         Ok(())
     }
 
-    /// Takes the tables `axes`, `shared` and `parts` out of a file, and keeps what they say.
+    /// Takes the tables `axes`, `shared` and `parts` out of a file and keeps their contents.
     ///
     /// # Errors
-    /// If one of them is not what it should be.
+    /// If one of these tables is malformed.
     pub(crate) fn take(&mut self, file: &mut Node) -> Result<(), ScenarioError> {
         let mut table = |name: &str, message: &str| {
             let table = file.take(name).map(|node| entries(node, message));
@@ -70,7 +70,7 @@ impl Families {
         Ok(())
     }
 
-    /// The axis `name`, which stands at `place`.
+    /// Returns the axis `name`, which the text at `place` names.
     pub(super) fn axis(&self, name: &str, place: &Place) -> Result<&Axis, ScenarioError> {
         let short = shorten(name, QUOTED);
         if self.unclear.iter().any(|unclear| unclear == name) {
@@ -87,7 +87,7 @@ impl Families {
         })
     }
 
-    /// The axis `name`, if there is one.
+    /// Returns the axis `name`, if there is one.
     pub(super) fn known(&self, name: &str) -> Option<&Axis> {
         self.axes.iter().find(|axis| *axis.name == *name)
     }

@@ -1,4 +1,4 @@
-//! Placeholders filled in, with the values of a cell's axes and with what is shared.
+//! The filling of placeholders with the values of a cell's axes and with shared values.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -10,17 +10,17 @@ use crate::scenario::schema;
 use crate::scenario::shorten::{QUOTED, shorten};
 use crate::scenario::tree::{Entry, Node, Value};
 
-/// Placeholders in what is filled in, one within the other.
+/// The deepest nesting of placeholders in the values that fill placeholders.
 const DEEPEST: usize = 8;
 
-/// What a cell may grow by: values and bytes of text.
+/// The most values, and the most bytes of text, by which a cell may grow.
 const MOST_ITEMS: usize = 100_000;
 const MOST_BYTES: usize = 4 << 20;
 
 /// Values that several places share, by name.
 pub(super) type Shared = BTreeMap<String, Node>;
 
-/// How much a cell may still grow.
+/// The values and bytes by which a cell may still grow.
 #[derive(Debug)]
 pub(super) struct Room {
     items: Cell<usize>,
@@ -59,7 +59,7 @@ impl Room {
     }
 }
 
-/// Values in `node`, and bytes of their texts.
+/// Returns the number of values in `node` and the bytes of their texts.
 fn size(node: &Node) -> (usize, usize) {
     let note = node
         .provenance
@@ -80,19 +80,20 @@ fn size(node: &Node) -> (usize, usize) {
     }
 }
 
-/// What fills the placeholders of one layer.
+/// The values that fill the placeholders of one layer.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::scenario) struct Filling<'a> {
-    /// Those of the cell or part that the layer is of.
+    /// The values of the cell or part that the layer belongs to.
     pub(super) own: &'a Values,
-    /// Those of the cell that is made.
+    /// The values of the cell that is made.
     pub(super) all: &'a Values,
     pub(super) shared: &'a Shared,
     pub(super) room: &'a Room,
 }
 
 impl Filling<'_> {
-    /// `node` as it is laid over what is below it: filled in, and with short forms written out.
+    /// Returns a copy of `node` that is ready to be laid over the layers below: filled in, and with short forms
+    /// expanded.
     pub(in crate::scenario) fn layer(&self, node: &Node) -> Result<Node, ScenarioError> {
         let mut node = node.clone();
         self.fill(&mut node, 0)?;
@@ -100,7 +101,7 @@ impl Filling<'_> {
         Ok(node)
     }
 
-    /// The same without short forms.
+    /// Returns a copy of `node` filled in, with short forms as they are.
     pub(super) fn filled(&self, node: &Node) -> Result<Node, ScenarioError> {
         let mut node = node.clone();
         self.fill(&mut node, 0)?;
@@ -130,7 +131,7 @@ impl Filling<'_> {
                     let was_text = matches!(item.value, Value::Text(_));
                     self.fill(&mut item, depth)?;
                     match item.value {
-                        // A list in place of an item is more items.
+                        // A list in place of an item adds all its items.
                         Value::Array(more) if was_text => all.extend(more),
                         _ => all.push(item),
                     }
@@ -149,7 +150,7 @@ impl Filling<'_> {
         Ok(())
     }
 
-    /// `found` in place of the placeholder `at`. It has the source of that place unless it has its own.
+    /// Returns `found` in place of the placeholder `at`. It has the source of that place, unless it has its own.
     fn inserted(&self, found: &Node, at: &Node, depth: usize) -> Result<Node, ScenarioError> {
         self.room.take(found)?;
         let mut node = found.clone();
@@ -160,7 +161,7 @@ impl Filling<'_> {
         Ok(node)
     }
 
-    /// Fills the placeholders in `text`, which stands at `place`.
+    /// Fills the placeholders in `text`, which is written at `place`.
     fn replace(&self, text: &mut String, place: &Place, depth: usize) -> Result<(), ScenarioError> {
         if text.contains('{') {
             *text = self.text(text, place, depth)?;
@@ -168,7 +169,7 @@ impl Filling<'_> {
         Ok(())
     }
 
-    /// `text`, which stands at `place`, with its placeholders filled in.
+    /// Returns `text`, which is written at `place`, with its placeholders filled in.
     pub(super) fn text(
         &self,
         text: &str,
@@ -179,7 +180,7 @@ impl Filling<'_> {
         for part in parts(text) {
             match part {
                 Part::Text(text) => all += text,
-                // Undone at the end, when no placeholder is left.
+                // Literals keep double braces until the end, when no placeholder is left.
                 Part::Literal(hole) => {
                     all.push('{');
                     all += hole;
@@ -209,7 +210,7 @@ impl Filling<'_> {
         Ok(all)
     }
 
-    /// What fills `hole`, if anything does.
+    /// Returns the value that fills `hole`, if there is one.
     fn lookup(&self, hole: Hole<'_>, place: &Place) -> Result<Option<&Node>, ScenarioError> {
         if let (SHARED, Some(name)) = (hole.name, hole.attribute) {
             let known = self.shared.keys().map(String::as_str);
@@ -241,7 +242,7 @@ impl Filling<'_> {
         })
     }
 
-    /// Ends the filling of a whole scenario: refuses placeholders that are left, and writes `{{name}}` as it is meant.
+    /// Finishes the filling of a whole scenario: refuses placeholders that are left, and writes `{{name}}` as `{name}`.
     pub(in crate::scenario) fn finish(&self, node: &mut Node) -> Result<(), ScenarioError> {
         if let Some(note) = node
             .provenance
@@ -284,7 +285,7 @@ impl Filling<'_> {
     }
 }
 
-/// `node` with what is shared filled in, and nothing else.
+/// Returns `node` with shared values filled in, and nothing else.
 pub(super) fn fill_shared(node: &Node, shared: &Shared) -> Result<Node, ScenarioError> {
     let (none, room) = (Values::new(), Room::new());
     let filling = Filling {
@@ -296,7 +297,7 @@ pub(super) fn fill_shared(node: &Node, shared: &Shared) -> Result<Node, Scenario
     filling.filled(node)
 }
 
-/// Refuses what is filled in too deep.
+/// Refuses placeholders that are nested too deeply.
 pub(super) fn deeper(depth: usize, place: &Place) -> Result<(), ScenarioError> {
     if depth < DEEPEST {
         return Ok(());
@@ -307,12 +308,12 @@ pub(super) fn deeper(depth: usize, place: &Place) -> Result<(), ScenarioError> {
     Err(ScenarioError::at(message, place))
 }
 
-/// A value as text, unless it is a list or table.
+/// Returns a value as text, unless it is a list or table.
 fn as_text(node: &Node) -> Option<String> {
     text(&node.value)
 }
 
-/// Gives `node`, which fills the place `at`, the source of that place where it has none of its own.
+/// Gives `node`, which fills the placeholder `at`, the source of that placeholder where it has none of its own.
 pub(super) fn adopt(node: &mut Node, at: &Node) {
     node.place = node.place.used_at(&at.place);
     if node.provenance.is_none() {
@@ -330,7 +331,7 @@ pub(super) fn adopt(node: &mut Node, at: &Node) {
     }
 }
 
-/// Filled in, no two keys of a table are the same.
+/// Checks that no two keys of a table are the same after they were filled in.
 fn distinct(entries: &[Entry]) -> Result<(), ScenarioError> {
     let mut names: Vec<(&str, &Place)> = Vec::with_capacity(entries.len());
     names.extend(

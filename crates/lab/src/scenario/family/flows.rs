@@ -1,4 +1,4 @@
-//! Families of flows: `[flows."web{n}"]` with `count = 5` is `web1` to `web5`.
+//! Families of flows: `[flows."web{n}"]` with `count = 5` stands for `web1` to `web5`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,17 +11,16 @@ use crate::scenario::place::{Place, ScenarioError};
 use crate::scenario::shorten::{QUOTED, shorten};
 use crate::scenario::tree::{Entry, Level, Node, Value};
 
-/// How many members there are: `{n}` is 1, 2 and so on in them.
+/// The key for the number of members. Their `{n}` is 1, 2 and so on.
 const COUNT: &str = "count";
 
-/// The values of the author's choice that the members have.
+/// The key for an axis of the author's own, with a member for each of its values.
 const FOR: &str = "for";
 
 /// The most members of a family.
 const MOST: i64 = 1_000;
 
-/// Makes of each family in `tree` its members, where the family stands; what is said of one of them by its name is
-/// laid over it.
+/// Replaces each family in `tree` by its members. A flow with the name of a member is laid over that member.
 pub(super) fn expand(tree: &mut Node, room: &Room) -> Result<(), ScenarioError> {
     let Some(Value::Table(flows)) = tree.below_mut(&["flows"]).map(|flows| &mut flows.value) else {
         return Ok(());
@@ -39,7 +38,7 @@ pub(super) fn expand(tree: &mut Node, room: &Room) -> Result<(), ScenarioError> 
     }
     let made = families.iter().filter_map(|(_, members)| members.as_ref());
     let made: BTreeSet<String> = made.flatten().map(|member| member.name.clone()).collect();
-    // What is said of one member.
+    // Overrides of single members.
     let mut alone = BTreeMap::new();
     for (flow, members) in &families {
         if members.is_none() && made.contains(&flow.name) {
@@ -69,7 +68,7 @@ pub(super) fn expand(tree: &mut Node, room: &Room) -> Result<(), ScenarioError> 
     Ok(())
 }
 
-/// Refuses the keys of a family in a flow that is none.
+/// Refuses the keys of a family in a flow whose name has no placeholder.
 fn alone_is_one(flow: &Entry) -> Result<(), ScenarioError> {
     let Value::Table(entries) = &flow.node.value else {
         return Ok(());
@@ -88,7 +87,7 @@ fn alone_is_one(flow: &Entry) -> Result<(), ScenarioError> {
     Err(ScenarioError::at(message, &key.place))
 }
 
-/// The members of the family that `flow` is, if it is one.
+/// Returns the members if `flow` is a family.
 fn members(flow: &Entry, room: &Room) -> Result<Option<Vec<Entry>>, ScenarioError> {
     let Some(hole) = holes(&flow.name).next() else {
         return Ok(None);
@@ -133,7 +132,7 @@ fn members(flow: &Entry, room: &Room) -> Result<Option<Vec<Entry>>, ScenarioErro
     Ok(Some(all))
 }
 
-/// The placeholder in the flow's name is the family's.
+/// Checks that the placeholder in the flow's name is that of the family's axis.
 fn same(hole: Hole<'_>, axis: &Axis, flow: &Entry) -> Result<(), ScenarioError> {
     if *axis.name == *hole.name {
         return Ok(());

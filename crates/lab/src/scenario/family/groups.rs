@@ -10,7 +10,8 @@ use crate::scenario::place::{Place, ScenarioError};
 use crate::scenario::shorten::{QUOTED, shorten};
 use crate::scenario::tree::{Entry, Value};
 
-/// A group as it is written: names of cells, with placeholders for all values of an axis, or patterns of names.
+/// A group as it is written: names of cells, in which a placeholder stands for all values of an axis, or patterns of
+/// names.
 #[derive(Clone, Debug)]
 pub(super) struct Group {
     pub(super) name: String,
@@ -33,7 +34,7 @@ impl Group {
         })
     }
 
-    /// The names and patterns that it stands for in a file with these `axes`, each with its place.
+    /// Returns the names and patterns of the group in a file with these `axes`, each with its place.
     pub(super) fn patterns<'a>(
         &'a self,
         axes: &'a [Axis],
@@ -54,8 +55,8 @@ impl Group {
         })
     }
 
-    /// Checks it in a file whose cells have these `names`: it has a name of its own, and each of its names is one of a
-    /// cell.
+    /// Checks the group in a file whose cells have these `names`. No cell may have the group's name, and each name in
+    /// the group must be that of a cell.
     pub(super) fn check(&self, names: &BTreeSet<&str>, axes: &[Axis]) -> Result<(), ScenarioError> {
         if names.contains(self.name.as_str()) {
             let name = shorten(&self.name, QUOTED);

@@ -1,9 +1,9 @@
-//! Placeholders in texts: `{name}` and `{name.attribute}`, and `{{name}}`, which writes a literal one.
+//! Placeholders in texts: `{name}` and `{name.attribute}`. `{{name}}` writes a literal `{name}`.
 
 /// A placeholder.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Hole<'a> {
-    /// It with its braces.
+    /// The placeholder with its braces.
     pub(super) whole: &'a str,
     pub(super) name: &'a str,
     pub(super) attribute: Option<&'a str>,
@@ -14,11 +14,11 @@ pub(super) struct Hole<'a> {
 pub(super) enum Part<'a> {
     Text(&'a str),
     Hole(Hole<'a>),
-    /// What stands between double braces, with one pair of them.
+    /// The inside of a pair of double braces, with one pair of braces.
     Literal(&'a str),
 }
 
-/// The parts of `text`; anything else in braces is text.
+/// Returns the parts of `text`. Braces of any other form are text.
 pub(super) fn parts(text: &str) -> Vec<Part<'_>> {
     let mut all = Vec::new();
     let (mut from, mut at) = (0, 0);
@@ -48,7 +48,7 @@ pub(super) fn parts(text: &str) -> Vec<Part<'_>> {
     all
 }
 
-/// The placeholders of `text`.
+/// Returns the placeholders of `text`.
 pub(super) fn holes(text: &str) -> impl Iterator<Item = Hole<'_>> {
     parts(text).into_iter().filter_map(|part| match part {
         Part::Hole(hole) => Some(hole),
@@ -56,12 +56,12 @@ pub(super) fn holes(text: &str) -> impl Iterator<Item = Hole<'_>> {
     })
 }
 
-/// The placeholder that `text` is, if it is one and nothing else.
+/// Returns the placeholder if `text` is one and nothing else.
 pub(super) fn only(text: &str) -> Option<Hole<'_>> {
     hole(text).filter(|hole| hole.whole.len() == text.len())
 }
 
-/// `text` with its placeholders as texts: what reads it sees them as they stand here.
+/// Returns `text` with its placeholders made literal, so that a later reader of the text sees them unchanged.
 pub(crate) fn literal(text: &str) -> String {
     let mut all = String::new();
     for part in parts(text) {
@@ -77,21 +77,21 @@ pub(crate) fn literal(text: &str) -> String {
     all
 }
 
-/// The most characters in the name of an axis or an attribute.
+/// The longest name of an axis or an attribute, in characters.
 const LONGEST: usize = 80;
 
-/// May an axis be called so?
+/// Returns whether this is a valid name for an axis.
 pub(super) fn is_name(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_alphabetic()) && is_word(text)
 }
 
-/// May an attribute be called so?
+/// Returns whether this is a valid name for an attribute.
 fn is_word(text: &str) -> bool {
     let is_of_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     (1..=LONGEST).contains(&text.len()) && text.chars().all(is_of_word)
 }
 
-/// The placeholder with which `text` begins.
+/// Returns the placeholder at the beginning of `text`.
 fn hole(text: &str) -> Option<Hole<'_>> {
     let end = text.strip_prefix('{')?.find('}')? + 1;
     let inner = &text[1..end];
@@ -118,7 +118,7 @@ mod tests {
         })
     }
 
-    /// Names with or without an attribute are placeholders, double braces write one, all else is text.
+    /// Names with or without an attribute are placeholders, double braces make a literal, and everything else is text.
     #[test]
     fn texts_have_parts() {
         assert_eq!(

@@ -1,6 +1,6 @@
 //! Names that are made of values.
 
-/// `value` as a part of a name: `20 packets` is `20packets`, `5 Mbit/s` is `5Mbit`.
+/// Returns `value` as a part of a name: `20 packets` is `20packets`, `5 Mbit/s` is `5Mbit`.
 pub(crate) fn word(value: &str) -> String {
     let value = value.replace("/s", "");
     let known = value.chars().filter_map(|c| match c {
@@ -11,12 +11,12 @@ pub(crate) fn word(value: &str) -> String {
     known.collect()
 }
 
-/// The same as a part of a cell's name, which has no dots.
+/// Returns `value` as a part of a cell's name, which has no dots.
 pub(crate) fn plain(value: &str) -> String {
     word(value).replace('.', "-")
 }
 
-/// The name of a cell with these values of axes: its words, and before what begins with a digit its axis.
+/// Returns the name of a cell with these values of axes. A value that begins with a digit has its axis before it.
 pub(in crate::scenario) fn joined<'a>(values: impl Iterator<Item = (&'a str, String)>) -> String {
     let mut name = String::new();
     for (axis, value) in values {

@@ -1,6 +1,6 @@
 //! Patterns of names.
 
-/// Is `name` as `pattern` says, in which `*` stands for any text?
+/// Returns whether `name` matches `pattern`, in which `*` stands for any text.
 pub(super) fn matches(pattern: &str, name: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else {
         return pattern == name;
@@ -23,7 +23,7 @@ pub(super) fn matches(pattern: &str, name: &str) -> bool {
 mod tests {
     use super::matches;
 
-    /// A star is any text, an empty one too.
+    /// A star matches any text, including the empty one.
     #[test]
     fn stars_match() {
         for (pattern, name, is) in [

@@ -1,4 +1,4 @@
-//! Which cells are wanted: by their names, by groups, by patterns.
+//! The selection of cells by name, group or pattern.
 
 use std::collections::BTreeSet;
 
@@ -11,12 +11,12 @@ use crate::scenario::place::ScenarioError;
 use crate::scenario::shorten::{QUOTED, shorten};
 
 impl Sheet {
-    /// The names of its own cells, in the order of the file.
+    /// Returns the names of its own cells, in the order of the file.
     pub(in crate::scenario) fn names(&self) -> impl Iterator<Item = &str> + Clone {
         self.own.iter().map(|instance| instance.name.as_str())
     }
 
-    /// The cells that `only` names, in the order of the file; all of them if it names none.
+    /// Returns the cells that `only` names, in the order of the file; all of them if `only` is empty.
     pub(in crate::scenario) fn select(
         &self,
         only: &[String],
@@ -55,7 +55,7 @@ impl Sheet {
         Ok(all.map(|(instance, _)| &**instance).collect())
     }
 
-    /// That no cell is called `word`.
+    /// Returns the error for a `word` that names no cell.
     fn none(&self, word: &str) -> ScenarioError {
         let groups = self.groups.iter().map(|group| group.name.as_str());
         let known = self.names().chain(groups);

@@ -1,4 +1,4 @@
-//! A scenario file and those that it extends, as one.
+//! A scenario file together with the files that it extends.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -15,28 +15,28 @@ use crate::scenario::place::{Place, ScenarioError, SourceText};
 use crate::scenario::shorten::{QUOTED, shorten};
 use crate::scenario::tree::{Entry, Node};
 
-/// No scenario file is longer.
+/// The longest scenario file, bytes.
 pub(in crate::scenario) const LONGEST_FILE: u64 = 4 << 20;
 
-/// The end of the name of a file that is extended; other names are those of cells and parts.
+/// The end of the name of a file that is extended. Other names are those of cells and parts.
 pub(super) const FILE: &str = ".toml";
 
-/// The most files that one extends, those that they extend included.
+/// The most files of a scenario, counting the file itself and all that it extends.
 const MOST_FILES: usize = 64;
 
 /// The name of the only cell of a file without cells and axes.
 pub(in crate::scenario) const BASE: &str = "base";
 
-/// What cells are made of.
+/// Everything that cells are made of.
 #[derive(Clone, Debug, Default)]
 pub(in crate::scenario) struct Sheet {
-    /// The files with what each says outside its cells and parts, in the order in which they are laid.
+    /// The files, with the contents of each outside its cells and parts, in the order in which they are laid.
     pub(super) bases: Vec<(String, Arc<Node>)>,
-    /// What is laid over them in each cell.
+    /// The cells and parts that are laid over the bases in each cell.
     pub(super) common: Vec<Reference>,
     pub(super) axes: Vec<Axis>,
     pub(super) shared: Shared,
-    /// What can be extended: cells and parts of all files, by name.
+    /// The cells and parts of all files that can be extended, by name.
     pub(super) known: BTreeMap<String, Arc<Instance>>,
     /// The cells of the file itself, in its order.
     pub(super) own: Vec<Arc<Instance>>,
@@ -44,7 +44,8 @@ pub(in crate::scenario) struct Sheet {
 }
 
 impl Sheet {
-    /// Reads `source`, and what it extends from `beside` it; the values of axes that are `told` take the place of its own.
+    /// Reads `source` and the files that it extends, which are found by `beside`. Axes that are `told` get those
+    /// values.
     pub(in crate::scenario) fn read(
         source: &Arc<SourceText>,
         beside: &Beside,
@@ -54,7 +55,7 @@ impl Sheet {
         Self::file((source, told), beside, &mut chain, &mut 1)
     }
 
-    /// Has it an axis called `name`?
+    /// Returns whether it has an axis called `name`.
     pub(in crate::scenario) fn has_axis(&self, name: &str) -> bool {
         self.axes.iter().any(|axis| *axis.name == *name)
     }
@@ -82,10 +83,10 @@ impl Sheet {
         Ok(sheet)
     }
 
-    /// Adds what a file extends: all of it but that its cells are run.
+    /// Adds an extended file. Its cells can be extended, but are not run.
     fn add(&mut self, parent: Self) {
         for (name, base) in parent.bases {
-            // Two that extend the same one have it below them once.
+            // A file that two others extend is laid once.
             if self.bases.iter().all(|(known, _)| *known != name) {
                 self.bases.push((name, base));
             }
@@ -105,7 +106,7 @@ impl Sheet {
         }
     }
 
-    /// Takes out of `base` all that is no scenario.
+    /// Takes everything out of `base` that is not part of a scenario.
     fn take_tables(&mut self, base: &mut Node, told: Told<'_>) -> Result<(), ScenarioError> {
         let mut table = |name: &str, message: &str| {
             let table = base.take(name).map(|node| entries(node, message));
@@ -142,7 +143,7 @@ impl Sheet {
         Ok(())
     }
 
-    /// Gives its axes the values that are `told`. A name with dots is the path of a key where it is no axis.
+    /// Gives its axes the values that are `told`. A name with dots that is no axis is the path of a key.
     fn put_told(&mut self, told: Told<'_>) -> Result<(), ScenarioError> {
         for axis in told.axes {
             let known = self.axes.iter().find(|known| *known.name == *axis.name);
@@ -161,7 +162,7 @@ impl Sheet {
         Ok(())
     }
 
-    /// The axes that a name made of values has, and the values of the others.
+    /// Returns the axes that go into a cell's name, and the values of the others.
     fn named_axes(&self, told: Told<'_>) -> (Vec<Axis>, Values) {
         let is_told = |axis: &Axis| told.axes.iter().any(|told| *told.name == *axis.name);
         let axes = self.axes.iter().cloned();
@@ -181,7 +182,7 @@ impl Sheet {
         cells: Vec<Entry>,
         (place, told): (&Place, Told<'_>),
     ) -> Result<(), ScenarioError> {
-        // The names of this file, which may hide those of the files that it extends.
+        // The names in this file. They may hide names of the files that it extends.
         let mut names = BTreeSet::new();
         for entry in parts {
             let part = Template::part(entry)?.only();
@@ -200,7 +201,7 @@ impl Sheet {
             for instance in template.all(room)? {
                 let instance = Arc::new(instance);
                 self.own.push(Arc::clone(&instance));
-                // A name that nobody wrote gives way to a part's, and `base` is none to extend.
+                // A generated name yields to a part of that name, and the only cell `base` cannot be extended.
                 let is_taken = names.contains(&instance.name) || self.axes.is_empty();
                 if is_written || !is_taken {
                     self.know(instance, &mut names)?;
@@ -210,7 +211,7 @@ impl Sheet {
         Ok(())
     }
 
-    /// Makes `instance` known, so that it can be extended, unless another one of the file is called the same.
+    /// Registers `instance`, so that it can be extended. Refuses a second one of the same name in the file.
     fn know(
         &mut self,
         instance: Arc<Instance>,
@@ -243,7 +244,7 @@ impl Sheet {
     }
 }
 
-/// The file that `reference` names, which stands in `source`.
+/// Reads the file that `reference` in `source` names.
 fn parent(
     reference: &Reference,
     source: &SourceText,
@@ -291,7 +292,7 @@ fn parent(
     sheet
 }
 
-/// The last part of a path.
+/// Returns the last part of a path.
 fn file_name(path: &str) -> String {
     let name = Path::new(path).file_name();
     name.unwrap_or_default().to_string_lossy().into_owned()

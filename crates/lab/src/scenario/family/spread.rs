@@ -1,9 +1,9 @@
-//! Families written out in files beside scenarios: what is repeated for each value of an axis, and what extends a part.
+//! Expansion of families in files beside scenarios.
 //!
-//! 1. A text in a list with a placeholder that nothing fills yet stands for all values of that axis.
-//! 2. A table in a list is repeated by its `for`; with `items`, several items are, in turn.
-//! 3. A table `extends` parts: it is laid over them, key by key.
-//! 4. All other placeholders are filled in as in scenarios; `{groups.NAME}` is the list of a group's cells.
+//! 1. A text in a list with a placeholder that has no value yet stands for all values of that axis.
+//! 2. A table in a list with `for` is repeated for each value. If it has `items`, those items are repeated instead.
+//! 3. A table with `extends` is laid over the parts that it names, key by key.
+//! 4. All other placeholders are filled in as in scenarios. `{groups.NAME}` is the list of a group's cells.
 
 use super::axis::{Axis, Values, find, instead};
 use super::families::Families;
@@ -14,23 +14,23 @@ use crate::scenario::place::{Place, ScenarioError};
 use crate::scenario::shorten::{QUOTED, shorten};
 use crate::scenario::tree::{Entry, Node, Over, Value};
 
-/// The key of a table that is repeated.
+/// The key of the axes by which a table is repeated.
 const FOR: &str = "for";
 
-/// The key of what is repeated, where that is a list.
+/// The key of a list of items that are repeated.
 const ITEMS: &str = "items";
 
-/// What placeholders call the table of groups.
+/// The name of the table of groups in placeholders.
 const GROUPS: &str = "groups";
 
 /// The longest chain of parts that extend parts.
 const DEEPEST: usize = 32;
 
 impl Families {
-    /// `file` with all families written out.
+    /// Returns `file` with all families expanded.
     ///
     /// # Errors
-    /// If a name is not known, if parts extend each other in a circle, or if too much is made.
+    /// If a name is not known, if parts extend each other in a circle, or if the result is too large.
     pub(crate) fn written_out(&self, file: &Node) -> Result<Node, ScenarioError> {
         let spread = Spread {
             families: self,
@@ -81,7 +81,7 @@ impl Spread<'_> {
         Ok(node)
     }
 
-    /// What is shared or a group, if `text`, which is `node`, is a placeholder for that.
+    /// Returns the shared value or group if `text`, the text of `node`, is a placeholder for one.
     fn given(&self, text: &str, node: &Node) -> Result<Option<Node>, ScenarioError> {
         let Some(Hole {
             name,
@@ -140,7 +140,7 @@ impl Spread<'_> {
         Ok(all)
     }
 
-    /// A text in a list, once for each value of the axes that it names and that have none here.
+    /// Adds a text in a list once for each combination of values of those of its axes that have no value yet.
     fn texts(
         &self,
         text: &str,
@@ -162,7 +162,7 @@ impl Spread<'_> {
             self.room.take(item)?;
             let node = self.value(item, &with(values, more), depth)?;
             match node.value {
-                // A list in place of an item is more items.
+                // A list in place of an item adds all its items.
                 Value::Array(more) => all.extend(more),
                 _ => all.push(node),
             }
@@ -170,7 +170,7 @@ impl Spread<'_> {
         Ok(())
     }
 
-    /// A table with `for`, or the `items` in it, once for each value.
+    /// Adds a table with `for`, or the `items` in it, once for each combination of values.
     fn repeat(
         &self,
         item: &Node,
@@ -216,7 +216,7 @@ impl Spread<'_> {
         Ok(())
     }
 
-    /// The axes that a `for` names: one, a list of them, or a table that says their values.
+    /// Returns the axes that a `for` names: one axis, a list of axes, or a table that states their values.
     fn wanted(
         &self,
         node: &Node,
@@ -275,7 +275,7 @@ impl Spread<'_> {
         })
     }
 
-    /// `node` laid over the parts that it extends.
+    /// Returns `node` laid over the parts that it extends.
     fn extended(
         &self,
         mut node: Node,
@@ -320,7 +320,7 @@ impl Spread<'_> {
 }
 
 impl Node {
-    /// Lays `over` over this node: tables key by key, all else in its place.
+    /// Lays `over` over this node: tables are merged key by key, and other values are replaced.
     pub(crate) fn merge(&mut self, over: Self) {
         match (&mut self.value, over.value) {
             (Value::Table(entries), Value::Table(new)) => {
@@ -344,7 +344,7 @@ impl Node {
     }
 }
 
-/// `values` and `more`.
+/// Returns `more` followed by `values`.
 fn with(values: &Values, mut more: Values) -> Values {
     more.extend(values.iter().cloned());
     more

@@ -1,4 +1,4 @@
-//! Cells and parts as they are written: each cell's name says of which axes it is there in all values.
+//! Cells and parts as they are written. The placeholders in a cell's name determine the axes of its family.
 
 use std::sync::Arc;
 
@@ -12,13 +12,13 @@ use crate::scenario::place::{Place, ScenarioError};
 use crate::scenario::shorten::{QUOTED, shorten};
 use crate::scenario::tree::{Entry, Node, Value};
 
-/// The most cells that a file makes, those of the files that it extends included.
+/// The most cells of a file, including those of the files that it extends.
 pub(in crate::scenario) const MOST_CELLS: usize = 10_000;
 
-/// The most characters in a name that is made of values.
+/// The longest name that is made of values, in characters.
 const LONGEST_NAME: usize = 200;
 
-/// What a cell, a part or a file extends.
+/// A reference to a cell, part or file that is extended.
 #[derive(Clone, Debug)]
 pub(super) struct Reference {
     pub(super) text: String,
@@ -33,15 +33,15 @@ pub(super) struct Template {
     pub(super) place: Place,
     /// The axes of its name, the outermost first.
     axes: Vec<Axis>,
-    /// Axes with one value, which are not in its name.
+    /// Axes with one value that are not in its name.
     constants: Values,
-    /// Is its name made of the values alone?
+    /// Whether its name is made of the values alone.
     is_joined: bool,
     pub(super) extends: Vec<Reference>,
     pub(super) node: Node,
 }
 
-/// A cell of a template, or a part.
+/// One cell of a template, or a part.
 #[derive(Debug)]
 pub(in crate::scenario) struct Instance {
     pub(in crate::scenario) name: String,
@@ -50,7 +50,7 @@ pub(in crate::scenario) struct Instance {
 }
 
 impl Template {
-    /// The part that `entry` is.
+    /// Reads the part that `entry` states.
     pub(super) fn part(entry: Entry) -> Result<Self, ScenarioError> {
         let message = "a part is a table of overrides: write [parts.NAME]";
         let mut one = Self::of(entry, message)?;
@@ -69,7 +69,7 @@ impl Template {
         Ok(one)
     }
 
-    /// The cells that `entry` is, in a file with these `axes`, where this is `shared`.
+    /// Reads the cells that `entry` states, in a file with these `axes` and these `shared` values.
     pub(super) fn cells(
         entry: Entry,
         axes: &[Axis],
@@ -121,8 +121,8 @@ impl Template {
         Ok(one)
     }
 
-    /// The family of all `axes` of a file without cells, beside which there are `constants`; without axes it is the one
-    /// cell called `alone`.
+    /// Makes the family of all `axes` of a file without cells, with `constants` beside them. Without axes it is the
+    /// single cell called `alone`.
     pub(super) fn of_file(
         (axes, constants): (Vec<Axis>, Values),
         alone: &str,
@@ -167,7 +167,7 @@ impl Template {
         })
     }
 
-    /// The part that this is.
+    /// Returns the instance of a part.
     pub(super) fn only(self) -> Instance {
         Instance {
             name: self.name.clone(),
@@ -176,7 +176,7 @@ impl Template {
         }
     }
 
-    /// All of its cells, `room` at most.
+    /// Returns all of its cells. More than `room` cells are an error.
     pub(super) fn all(self, room: usize) -> Result<Vec<Instance>, ScenarioError> {
         let one = Arc::new(self);
         let count = count(&one.axes);
@@ -220,12 +220,12 @@ impl Template {
     }
 }
 
-/// How many combinations the values of `axes` have.
+/// Returns the number of combinations of the values of `axes`.
 pub(super) fn count(axes: &[Axis]) -> usize {
     choices::count(axes.iter().map(|axis| axis.values.len()))
 }
 
-/// All combinations of the values of `axes`, the first of which changes last.
+/// Returns all combinations of the values of `axes`. The first axis changes last.
 pub(super) fn product(axes: &[Axis]) -> impl Iterator<Item = Values> {
     let counts = axes.iter().map(|axis| axis.values.len());
     choices::choices(counts.collect()).map(|choice| {
@@ -236,7 +236,7 @@ pub(super) fn product(axes: &[Axis]) -> impl Iterator<Item = Values> {
     })
 }
 
-/// The name `template`, which stands at `place`, with these values.
+/// Returns the name `template`, which is written at `place`, filled with these values.
 pub(super) fn filled(
     template: &str,
     place: &Place,
@@ -285,7 +285,7 @@ fn bounded(name: String, place: &Place) -> Result<String, ScenarioError> {
     Err(ScenarioError::at(message, place))
 }
 
-/// What is extended: a text, or a list of texts.
+/// Returns the references in a text or a list of texts.
 pub(super) fn references(node: Option<Node>) -> Result<Vec<Reference>, ScenarioError> {
     let Some(node) = node else {
         return Ok(Vec::new());
@@ -307,7 +307,7 @@ pub(super) fn references(node: Option<Node>) -> Result<Vec<Reference>, ScenarioE
     items.into_iter().map(one).collect()
 }
 
-/// The entries of a table, or else what to say.
+/// Returns the entries of a table, or an error with `message`.
 pub(super) fn entries(node: Node, message: &str) -> Result<Vec<Entry>, ScenarioError> {
     match node.value {
         Value::Table(entries) => Ok(entries),

@@ -1,4 +1,4 @@
-//! Families of cells and flows: what they stand for, and what is refused.
+//! Families of cells and flows: what they stand for, and which errors are reported.
 
 mod crossed;
 mod flows;
@@ -10,7 +10,7 @@ use fairwire_units::Rate;
 
 use crate::scenario::{Adjust, Cell, ScenarioError, ScenarioFile, Source};
 
-/// A network with one flow, to be laid under the rest of a file.
+/// A network with one flow, for the test files.
 pub(super) const BASE: &str = r#"
 run.duration = "10 s"
 topology.kind = "dumbbell"
@@ -19,12 +19,12 @@ topology.bottleneck = { rate = "1 Mbit/s", delay = "10 ms", queue = "20 packets"
 flows.one = { wire = "1000 B", traffic = "greedy", tcp = {} }
 "#;
 
-/// The file `head`, with [`BASE`], and `tail`.
+/// Returns the file made of `head`, [`BASE`] and `tail`.
 pub(super) fn text(head: &str, tail: &str) -> String {
     format!("title = \"a test\"\n{head}\n{BASE}\n{tail}")
 }
 
-/// The cells of `file`, beside which are `others`.
+/// Returns the cells of `file`, beside which are `others`.
 pub(super) fn read(file: &str, others: &[(&str, &str)]) -> Result<Vec<Cell>, ScenarioError> {
     adjusted(file, others, &Adjust::default())
 }
@@ -53,8 +53,8 @@ fn rate(cell: &Cell) -> Rate {
     link.and_then(|link| link.rate).expect("a rate")
 }
 
-/// Axes at the top of a file without cells are all that is needed: each combination is a cell, called after its values.
-/// A placeholder that stands alone keeps the type of its value, and stands where a short form may stand.
+/// In a file without cells each combination of values of its axes is a cell, named after the values. A placeholder that
+/// stands alone keeps the type of its value, and may be a short form.
 #[test]
 fn axes_alone_are_a_family() {
     let file = text(
@@ -104,8 +104,8 @@ fn axes_alone_are_a_family() {
     );
 }
 
-/// A cell's name says of which axes it is there in all values, the leftmost outermost; in one cell an axis may have
-/// fewer. Attributes fill texts and names.
+/// A name with placeholders stands for all combinations of values, the leftmost axis outermost. One cell may restrict
+/// an axis. Attributes fill texts and names.
 #[test]
 fn a_name_is_a_product() {
     let file = text(
@@ -133,8 +133,8 @@ fn a_name_is_a_product() {
     assert_eq!(cells[4].family.as_deref(), Some("x{speed.end}"));
 }
 
-/// Low to high: what the file extends, the file, what each cell extends in order, the cell, the command line. What a
-/// cell extends has its own below it, and lends it the values of its axes.
+/// The layers from low to high are: what the file extends, the file, what each cell extends in order, the cell, and the
+/// command line. What a cell extends is laid over what that extends itself, and passes on the values of its axes.
 #[test]
 fn layers_have_an_order() {
     let tail = "[parts.half]\ntopology.bottleneck.rate = \"0.5 Mbit/s\"\nrun.seed = 5\n\
@@ -165,8 +165,8 @@ fn layers_have_an_order() {
     assert_eq!(set[0].scenario.about.as_deref(), Some("set 7"));
 }
 
-/// A file takes over another's base, axes, parts and what it shares; its cells can be extended and are not run again.
-/// Files that both extend a third have it below them once.
+/// A file takes over another file's base, axes, parts and shared values. That file's cells can be extended, but are not
+/// run. A third file that two files extend is laid once.
 #[test]
 fn files_extend_files() {
     let first = text(
@@ -195,7 +195,7 @@ fn files_extend_files() {
     );
 }
 
-/// What a file without cells extends lies over it in each of its cells: an axis may be one of parts.
+/// What a file without cells extends is laid over it in each of its cells, so an axis can name parts.
 #[test]
 fn an_axis_of_parts() {
     let file = text(
@@ -209,8 +209,8 @@ fn an_axis_of_parts() {
     assert_eq!(one(&cells[1]).tcp.expect("a TCP").law.kind(), "cubic");
 }
 
-/// A value that is filled in has the source of the place where it is used, unless the axis says another; notes are
-/// filled in, too.
+/// A filled-in value has the source of the place where it is used, unless the axis states another. Notes are filled in
+/// as well.
 #[test]
 fn sources_belong_to_who_states_them() {
     let file = text(
@@ -233,7 +233,7 @@ fn sources_belong_to_who_states_them() {
     );
 }
 
-/// Cells are chosen by names, groups and patterns, and come in the order of the file.
+/// Names, groups and patterns select cells, which come in the order of the file.
 #[test]
 fn cells_are_chosen() {
     let file = text(

@@ -1,10 +1,10 @@
-//! Graphs as people write them, well and badly.
+//! Valid and invalid graphs.
 
 use fairwire_units::Duration;
 
 use crate::scenario::{Adjust, Cell, ScenarioError, ScenarioFile};
 
-/// A square with a tail.
+/// A square with a tail, and an island.
 const GOOD: &str = r#"
 title = "A square with a tail"
 run = { duration = "10 s" }
@@ -27,8 +27,8 @@ fn read(text: &str) -> Result<Vec<Cell>, ScenarioError> {
     ScenarioFile::parse("graph.toml", text).and_then(|file| file.cells(&Adjust::default()))
 }
 
-/// A route has the fewest hops, and of two that have as many the link that stands first in the file. A delay of
-/// a flow's own counts twice.
+/// The route has the fewest hops. Of two equal routes, it takes that of the link that comes first in the file.
+/// `extra_delay` counts twice.
 #[test]
 fn a_round_trip_is_that_of_the_route() {
     let rtt = |text: &str| {
@@ -46,7 +46,7 @@ fn a_round_trip_is_that_of_the_route() {
     assert_eq!(rtt(&near), sent + Duration::from_millis(10));
 }
 
-/// What is resolved reads again as the same.
+/// A resolved scenario reads back as the same scenario.
 #[test]
 fn a_graph_survives_being_written() {
     let cells = read(GOOD).unwrap_or_else(|error| panic!("{error}"));
@@ -55,7 +55,7 @@ fn a_graph_survives_being_written() {
     assert_eq!(again[0].scenario, cells[0].scenario);
 }
 
-/// Each mistake has one error, at its line, and the nearest name where there is one.
+/// Each mistake has one error, at its line, with the nearest valid name if there is one.
 #[test]
 fn impossible_graphs_are_refused() {
     for (from, to, line, told) in [
@@ -156,7 +156,7 @@ fn impossible_graphs_are_refused() {
     }
 }
 
-/// A queue of bytes holds a data packet of each flow whose route it is on.
+/// A queue of bytes must hold a data packet of each flow whose route crosses it.
 #[test]
 fn a_queue_on_the_route_holds_a_packet() {
     let small = GOOD.replace("receiver = \"server\"", "receiver = \"far\"");
@@ -166,7 +166,7 @@ fn a_queue_on_the_route_holds_a_packet() {
     assert_eq!(error.line_column().map(|(line, _)| line), Some(8));
 }
 
-/// Nodes are named in graphs, and nowhere else but in a wlan.
+/// Only flows of a graph or a wlan name their ends.
 #[test]
 fn a_dumbbell_has_no_nodes_to_name() {
     let text = r#"

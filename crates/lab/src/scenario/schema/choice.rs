@@ -1,4 +1,4 @@
-//! Keys of a table of which some go together: one at most, or one at least.
+//! Groups of keys of which a table may hold at most one, or must hold at least one.
 
 use serde_json::{Value, json};
 
@@ -7,10 +7,10 @@ use super::super::tree::{Entry, Node};
 use super::layers::Layers;
 
 /// The attribute of a type that has such keys: `extend("choices" = [{ "keys": ["a", "b"], "least": 1, "most": 1,
-/// "advice": "..." }])`. `least` and `most` are 1 where there is a bound, and else left out.
+/// "advice": "..." }])`. `least` and `most` are 1 where there is a bound, and absent otherwise.
 pub(super) const CHOICES: &str = "choices";
 
-/// Some keys of which so many may stand in a table.
+/// A group of keys with a bound on how many of them a table may hold.
 #[derive(Clone, Debug)]
 pub(in super::super) struct Choice {
     keys: Vec<String>,
@@ -20,7 +20,7 @@ pub(in super::super) struct Choice {
 }
 
 impl Choice {
-    /// What `schema` says of its keys.
+    /// Returns the choices that `schema` states.
     pub(super) fn all(schema: &Layers<'_>) -> Vec<Self> {
         let choices = schema.get(CHOICES).and_then(Value::as_array);
         choices.into_iter().flatten().map(Self::of).collect()
@@ -36,7 +36,7 @@ impl Choice {
         }
     }
 
-    /// Refuses `entries` of `table` that have too many of the keys, or too few.
+    /// Refuses `entries` of `table` that hold too many or too few of the keys.
     pub(super) fn check(&self, table: &Node, entries: &[Entry]) -> Result<(), ScenarioError> {
         let find = |key: &String| entries.iter().find(|entry| entry.name == *key);
         let stated: Vec<&Entry> = self.keys.iter().filter_map(find).collect();
@@ -56,7 +56,7 @@ impl Choice {
         }
     }
 
-    /// `'a', 'b' or 'c'`.
+    /// Returns the keys in words: `'a', 'b' or 'c'`.
     fn names(&self) -> String {
         let names: Vec<String> = self.keys.iter().map(|key| format!("'{key}'")).collect();
         match names.split_last() {
@@ -67,7 +67,7 @@ impl Choice {
         }
     }
 
-    /// The same as JSON Schema has it; an override may lack what the base states.
+    /// Returns the same rule as JSON Schema. An override may lack keys that the base states.
     pub(super) fn rules(choice: &Value, is_whole: bool) -> Vec<Value> {
         let choice = Self::of(choice);
         let required = |keys: &[&String]| json!({ "required": keys });

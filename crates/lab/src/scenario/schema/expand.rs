@@ -1,10 +1,10 @@
-//! Short forms written out: a text in place of a table becomes the table that it stands for.
+//! Expansion of short forms: a text in place of a table becomes the table that it stands for.
 
 use super::super::place::Place;
 use super::super::tree::{Entry, Node, Value};
 use super::forms::{Form, KIND, Kinds, Shape};
 
-/// Writes out every short form in `node`, which may lack what a complete scenario has.
+/// Expands every short form in `node`, which may lack keys of a complete scenario.
 pub(in super::super) fn expand(node: &mut Node, form: &Form) {
     if let Shape::Kinds(kinds) = &*form.shape {
         write_out(node, kinds);
@@ -29,7 +29,7 @@ pub(in super::super) fn expand(node: &mut Node, form: &Form) {
     }
 }
 
-/// The table that a text stands for; each of its values is where the text is.
+/// Replaces a short form by the table that it stands for. Each value of that table keeps the place of the text.
 fn write_out(node: &mut Node, kinds: &Kinds) {
     if matches!(node.value, Value::Table(_)) {
         return;

@@ -1,15 +1,15 @@
-//! The schema of scenario files: what `fairwire schema` prints, for editors.
+//! The schema of scenario files, which `fairwire schema` prints for editors.
 //!
-//! A file says more than a scenario: a value may be a table with its source or a text with a placeholder, any table may
-//! state the source of what is in it, and `[cells.NAME]` are overrides, of which each may lack whatever the base states.
-//! So each type is there twice, whole and as an override.
+//! A file may hold more than a scenario. A value may be a table with its source, or a text with a placeholder. Any
+//! table may state the source of the values in it. `[cells.NAME]` tables are overrides, which may lack whatever the
+//! base states. So the schema holds each type twice: complete, and as an override.
 
 use serde_json::{Map, Value, json};
 
 use super::choice::{CHOICES, Choice};
 use super::reader::is_laid_over;
 
-/// Is anything missing that must be there?
+/// Whether a table must be complete.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Mode {
     Whole,
@@ -17,7 +17,7 @@ enum Mode {
 }
 
 impl Mode {
-    /// The name of the definition that is called `name` in the scenario's schema.
+    /// Returns the name of the definition for this mode, where the scenario's schema has `name`.
     fn named(self, name: &str) -> String {
         match self {
             Self::Whole => name.to_owned(),
@@ -26,7 +26,7 @@ impl Mode {
     }
 }
 
-/// The schema of a scenario file.
+/// Returns the schema of a scenario file.
 pub fn schema() -> Value {
     let mut scenario = super::scenario();
     let none = Map::new();
@@ -65,7 +65,7 @@ pub fn schema() -> Value {
     for (name, schema) in tables() {
         file["properties"][name] = schema;
     }
-    // Without cells the file is one experiment, and nothing may be missing.
+    // Without cells the file is one experiment, and it must be complete.
     let of_several = ["cells", "extends", "axes"].map(|key| json!({ "required": [key] }));
     file["if"] = json!({ "not": { "anyOf": of_several } });
     file["then"] = json!({ "$ref": "#/$defs/Scenario" });
@@ -73,7 +73,7 @@ pub fn schema() -> Value {
     file
 }
 
-/// What stands beside the scenario in a file.
+/// Returns the schemas of the tables that a file may hold beside the scenario.
 fn tables() -> [(&'static str, Value); 6] {
     let cells = json!({ "$ref": "#/$defs/Cell" });
     [
@@ -124,7 +124,7 @@ fn tables() -> [(&'static str, Value); 6] {
     ]
 }
 
-/// What a family of flows says of its members.
+/// Adds the keys of a family of flows to the schema of a flow.
 fn members(flow: &mut Value) {
     flow["count"] = json!({
         "description": "How many flows this is, where its name has the placeholder {n}.",
@@ -166,7 +166,7 @@ struct Rewriter<'a> {
 }
 
 impl Rewriter<'_> {
-    /// `schema` as files may have it.
+    /// Returns `schema` as it applies to files.
     fn rewrite(&self, schema: &Value, mode: Mode) -> Value {
         let Value::Object(from) = schema else {
             return schema.clone();
@@ -208,7 +208,7 @@ impl Rewriter<'_> {
         Value::Object(to)
     }
 
-    /// Alternatives may match several times as overrides, and their short form is one more.
+    /// Turns the alternatives into `anyOf`, because overrides may match several, and adds the short forms.
     fn alternatives(&self, from: &Map<String, Value>, to: &mut Map<String, Value>, mode: Mode) {
         let kinds = from.get("oneOf").and_then(Value::as_array);
         let Some(kinds) = kinds.filter(|kinds| kinds.iter().any(|one| one["type"] == "object"))
@@ -234,7 +234,7 @@ impl Rewriter<'_> {
         to.insert("anyOf".into(), all.into());
     }
 
-    /// A table's properties, and what may stand in any table.
+    /// Returns the properties of a table, with those that any table may have.
     fn properties(&self, properties: &Map<String, Value>, mode: Mode) -> Value {
         let mut all = about(mode);
         for (name, property) in properties {
@@ -247,7 +247,7 @@ impl Rewriter<'_> {
         all
     }
 
-    /// What a table may hold that is laid over the one in which it stands.
+    /// Returns the schema of a table that is laid over the table it is in.
     fn laid_over(&self, property: &Value) -> Value {
         let mut table = self.target(property).clone();
         table["description"] = property["description"].clone();
@@ -257,7 +257,7 @@ impl Rewriter<'_> {
         table
     }
 
-    /// `schema` where a value stands that can say its source.
+    /// Returns `schema` for a place where the value may state its source.
     fn sourced(&self, schema: &Value, mode: Mode) -> Value {
         let mut plain = self.rewrite(schema, mode);
         let mut all = Map::new();
@@ -293,7 +293,7 @@ impl Rewriter<'_> {
         Value::Object(all)
     }
 
-    /// What `schema` refers to, or itself.
+    /// Returns the definition that `schema` refers to, or `schema` itself.
     fn target<'a>(&'a self, schema: &'a Value) -> &'a Value {
         if let Some(any) = schema["anyOf"].as_array()
             && any.iter().any(|one| one["type"] == "null")
@@ -311,7 +311,7 @@ impl Rewriter<'_> {
     }
 }
 
-/// What may stand in any table.
+/// Returns the properties that any table may have.
 fn about(mode: Mode) -> Value {
     let mut all = json!({
         "source": {

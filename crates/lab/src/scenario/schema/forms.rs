@@ -1,4 +1,4 @@
-//! What the checks and the documents work on: the schema as [`super::reader`] reads it.
+//! The forms that checks and documents use: the schema as [`super::reader`] reads it.
 
 use std::sync::Arc;
 
@@ -7,19 +7,19 @@ use serde_json::Value;
 use super::choice::Choice;
 use super::limits::Limits;
 
-/// What may stand in one place.
+/// The description of the values that are allowed in one place.
 #[derive(Clone, Debug)]
 pub(in super::super) struct Form {
-    /// The name of its type, where that has one of its own.
+    /// The name of its type, if the type has one.
     pub(in super::super) name: String,
-    /// What it means: paragraphs of plain text.
+    /// Its meaning, as paragraphs of plain text.
     pub(in super::super) meaning: String,
-    /// What it is where nothing is written.
+    /// The default value, if there is one.
     pub(in super::super) default: Option<Value>,
     pub(in super::super) limits: Limits,
-    /// Which of a table's keys go together.
+    /// Groups of keys of a table that exclude or need each other.
     pub(in super::super) choices: Vec<Choice>,
-    /// Shared by all places of one type.
+    /// The shape, shared by all places of one type.
     pub(in super::super) shape: Arc<Shape>,
 }
 
@@ -32,17 +32,17 @@ pub(in super::super) enum Shape {
     Integer,
     /// A number.
     Number,
-    /// A text, of a format if it is a quantity.
+    /// A text; a quantity also has a format.
     Text(Option<String>),
-    /// One of some words, each with its meaning.
+    /// One of several words, each with its meaning.
     Words(Vec<(String, String)>),
     /// A list.
     List(Box<Form>),
-    /// Tables or values under names of the author's choice.
+    /// Tables or values under names that the author chooses.
     Named(Box<Form>),
     /// A table of known keys.
     Table(Vec<Key>),
-    /// One of some tables, told apart by their `kind`.
+    /// One of several tables, which their `kind` tells apart.
     Kinds(Kinds),
 }
 
@@ -54,11 +54,11 @@ pub(in super::super) struct Key {
     pub(in super::super) form: Form,
 }
 
-/// Alternatives that are told apart by their `kind`.
+/// Alternatives that their `kind` tells apart.
 #[derive(Clone, Debug)]
 pub(in super::super) struct Kinds {
     pub(in super::super) all: Vec<Kind>,
-    /// What stands in place of a table.
+    /// The short forms, which may replace a table.
     pub(in super::super) short: Short,
 }
 
@@ -70,17 +70,18 @@ pub(in super::super) struct Kind {
     pub(in super::super) keys: Vec<Key>,
 }
 
-/// What may stand in place of a table of alternatives.
+/// The forms that may replace a table of alternatives.
 #[derive(Clone, Debug)]
 pub(in super::super) struct Short {
-    /// A text may be the `kind`.
+    /// Whether the name of a `kind` may replace the table.
     pub(in super::super) name: bool,
-    /// A value stands for the first kind, with this key of that value.
+    /// The key of the first kind that a bare value sets.
     pub(in super::super) key: Option<String>,
 }
 
 impl Short {
-    /// Is `text` the name of a kind? Where it may be a value, too, that begins with a digit.
+    /// Returns whether `text` is the name of a kind. If a bare value is also allowed, a text that does not begin with a
+    /// letter is that value.
     pub(in super::super) fn is_name(&self, text: &str) -> bool {
         let letter = |first: char| first.is_ascii_alphabetic();
         self.name && (self.key.is_none() || text.starts_with(letter))
@@ -91,7 +92,8 @@ impl Short {
 pub(in super::super) const KIND: &str = "kind";
 
 impl Form {
-    /// The form of `key` in the table that this is; of alternatives, in those of `kind` or else in any.
+    /// Returns the form of `key` in this table. Of alternatives it looks in `kind`, or else in the first that has the
+    /// key.
     pub(in super::super) fn below(&self, key: &str, kind: Option<&str>) -> Option<&Self> {
         match &*self.shape {
             Shape::Table(keys) => find(keys, key),
@@ -106,7 +108,7 @@ impl Form {
         }
     }
 
-    /// What the alternative called `kind` is.
+    /// Returns the first sentence of the meaning of the alternative `kind`.
     pub(in super::super) fn kind_meaning(&self, kind: &str) -> Option<&str> {
         let Shape::Kinds(kinds) = &*self.shape else {
             return None;
@@ -115,7 +117,7 @@ impl Form {
         Some(first_sentence(&kind.meaning))
     }
 
-    /// What it means, in a few words that follow a colon.
+    /// Returns the first sentence of its meaning with a small first letter, to follow a colon.
     pub(in super::super) fn what_it_is(&self) -> String {
         let meaning = self.short_meaning();
         let mut letters = meaning.chars();
@@ -123,7 +125,7 @@ impl Form {
         first.into_iter().chain(letters).collect()
     }
 
-    /// The first sentence of its meaning.
+    /// Returns the first sentence of its meaning.
     pub(in super::super) fn short_meaning(&self) -> &str {
         first_sentence(&self.meaning)
     }

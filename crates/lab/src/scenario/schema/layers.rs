@@ -1,18 +1,18 @@
-//! A schema with what it refers to.
+//! A schema together with the definitions that it refers to.
 
 use serde_json::{Map, Value};
 
-/// Schemas that describe one value together: what stands beside a reference wins over what it refers to.
+/// Schemas that describe one value together. A keyword beside a reference overrides that of the referenced schema.
 #[derive(Clone, Debug)]
 pub(super) struct Layers<'a> {
-    /// The one that wins comes first.
+    /// The schemas, the overriding one first.
     all: Vec<&'a Map<String, Value>>,
-    /// The name of the definition that comes last, if it is one.
+    /// The name of the last definition, if there is one.
     definition: Option<&'a str>,
 }
 
 impl<'a> Layers<'a> {
-    /// `schema`, and what it refers to in `root`.
+    /// Collects `schema` and the definitions of `root` that it refers to.
     pub(super) fn of(schema: &'a Value, root: &'a Value) -> Self {
         let mut layers = Self {
             all: Vec::new(),
@@ -27,7 +27,7 @@ impl<'a> Layers<'a> {
             return;
         };
         self.all.push(here);
-        // `Option` of a type with a definition of its own is that type or null.
+        // `Option` of a type with its own definition is that type or null.
         if let Some(Value::Array(any)) = here.get("anyOf") {
             let mut others = any.iter().filter(|one| one["type"] != "null");
             if let (Some(only), None) = (others.next(), others.next()) {
@@ -42,23 +42,23 @@ impl<'a> Layers<'a> {
         }
     }
 
-    /// What is said of `keyword`.
+    /// Returns the value of `keyword`.
     pub(super) fn get(&self, keyword: &str) -> Option<&'a Value> {
         self.all.iter().find_map(|schema| schema.get(keyword))
     }
 
-    /// The text at `keyword`.
+    /// Returns the value of `keyword` if it is a text.
     pub(super) fn text(&self, keyword: &str) -> Option<&'a str> {
         self.get(keyword).and_then(Value::as_str)
     }
 
-    /// What it is called: its title, or the name of its definition.
+    /// Returns the name of the type: its title, or the name of its definition.
     pub(super) fn name(&self) -> &'a str {
         let title = self.text("title");
         title.or(self.definition).unwrap_or_default()
     }
 
-    /// The name of the definition that alone says all that these `keywords` say.
+    /// Returns the name of the definition if no schema before it has any of these `keywords`.
     pub(super) fn only_definition(&self, keywords: &[&str]) -> Option<&'a str> {
         let (_, beside) = self.all.split_last()?;
         let is_silent = |schema: &&Map<String, Value>| {

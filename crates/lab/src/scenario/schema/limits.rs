@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::layers::Layers;
 use super::quantity::Read;
 
-/// Between which bounds a value lies, and what to say where it does not.
+/// The bounds of a value, and the message for a value outside them.
 #[derive(Clone, Debug, Default)]
 pub(in super::super) struct Limits {
     bounds: Vec<Bound>,
@@ -16,13 +16,13 @@ pub(in super::super) struct Limits {
 #[derive(Clone, Debug)]
 struct Bound {
     side: Side,
-    /// The bound as it is written.
+    /// The bound as it is written in the schema.
     text: String,
-    /// The bound as a number; a quantity's follows from its text.
+    /// The bound as a number. A quantity's is read from its text instead.
     number: Option<f64>,
 }
 
-/// Which values a bound lets pass.
+/// The relation that a value must have to a bound.
 #[derive(Clone, Copy, Debug)]
 enum Side {
     AtLeast,
@@ -32,7 +32,7 @@ enum Side {
     Exactly,
 }
 
-/// The keywords of bounds: those of JSON Schema, and the same for quantities.
+/// The keywords of bounds: those of JSON Schema, and their counterparts for quantities.
 const KEYWORDS: [(&str, Side); 8] = [
     ("minimum", Side::AtLeast),
     ("exclusiveMinimum", Side::Above),
@@ -95,7 +95,7 @@ impl Limits {
                 number: least.as_f64(),
             });
         }
-        // What a Rust integer holds is a limit that nobody wrote down.
+        // The range of a Rust integer is a limit even if the schema does not state it.
         let format = schema.text("format");
         let is_bounded = schema.get("maximum").is_some();
         if let Some(most) = format.and_then(largest).filter(|_| !is_bounded) {
@@ -112,12 +112,12 @@ impl Limits {
         }
     }
 
-    /// What is wrong with the number `value`, if something is.
+    /// Returns what is wrong with the number `value`, if anything.
     pub(super) fn refuse(&self, value: f64) -> Option<String> {
         self.refuse_amount(value, None)
     }
 
-    /// What is wrong with a quantity, whose amount is `value` and whose bounds `read` reads.
+    /// Returns what is wrong with a quantity whose amount is `value`, if anything. `read` reads its bounds.
     pub(super) fn refuse_quantity(&self, value: f64, read: Read) -> Option<String> {
         self.refuse_amount(value, Some(read))
     }
@@ -132,10 +132,10 @@ impl Limits {
         Some(self.advice.clone().unwrap_or(said))
     }
 
-    /// The bounds in words, as in "at least 1 packet, at most 5 packets"; empty if there are none.
+    /// Returns the bounds in words, as in "at least 1 packet, at most 5 packets"; empty if there are none.
     pub(super) fn words(&self) -> String {
         let bounds = self.bounds.iter().filter(|bound| {
-            // What only the size of an integer says is no news.
+            // A limit that only follows from an integer's size is left out.
             bound.number.is_none_or(|number| number.abs() < 4e9)
                 && !(matches!(bound.side, Side::AtLeast) && bound.number == Some(0.0))
         });

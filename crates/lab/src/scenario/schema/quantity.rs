@@ -1,4 +1,4 @@
-//! The formats of texts, by the names that schemas have for them.
+//! The formats of texts, by their names in schemas.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,10 +10,10 @@ use fairwire_wire::ServiceCode;
 
 use super::super::{Decibels, MinRto, StartOffset};
 
-/// Reads a text: what it amounts to, where that can be compared with a limit.
+/// A function that reads a text and returns its amount, if that can be compared with a limit.
 pub(super) type Read = fn(&str) -> Result<Option<f64>, String>;
 
-/// What reads texts of `format`, and what such a text is called.
+/// Returns the reader of texts of `format`, and the word for such a text.
 pub(super) fn reader(format: &str) -> Option<(&'static str, Read)> {
     let known = FORMATS.iter().find(|(name, _, _)| *name == format);
     known.map(|(_, word, read)| (*word, *read))

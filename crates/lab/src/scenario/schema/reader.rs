@@ -1,4 +1,4 @@
-//! From a schema to its [`Form`]. Each definition is read once, and every place that refers to it shares its shape.
+//! The reader of schemas into [`Form`]s. It reads each definition once; all places that refer to it share its shape.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::forms::{Form, KIND, Key, Kind, Kinds, Shape, Short};
 use super::layers::Layers;
 use super::limits::Limits;
 
-/// The keywords from which a shape follows.
+/// The keywords that determine a shape.
 const OF_SHAPE: &[&str] = &[
     "additionalProperties",
     "const",
@@ -34,14 +34,14 @@ pub(super) fn read(root: &Value) -> Form {
     reader.form_of(root)
 }
 
-/// Is it a table that is laid over the one in which it stands?
+/// Returns whether the property is a table that is laid over the table it is in.
 pub(super) fn is_laid_over(property: &Value) -> bool {
     property["laid_over"] == true
 }
 
 struct Reader<'a> {
     root: &'a Value,
-    /// The shapes of definitions that were read.
+    /// The shapes of the definitions that were read so far.
     known: BTreeMap<&'a str, Arc<Shape>>,
 }
 
@@ -52,7 +52,7 @@ impl<'a> Reader<'a> {
         with_shape(&layers, shape)
     }
 
-    /// The shape of a value; that of a definition is read once.
+    /// Returns the shape of a value. The shape of a definition is read once.
     fn shared(&mut self, schema: &Layers<'a>) -> Arc<Shape> {
         let Some(definition) = schema.only_definition(OF_SHAPE) else {
             return Arc::new(self.shape(schema));
@@ -112,7 +112,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// The keys of a table: those that it needs in the order of its type, then the others by name.
+    /// Returns the keys of a table: the required ones in the order of its type, then the others by name.
     fn keys(&mut self, schema: &Layers<'a>) -> Vec<Key> {
         let Some(Value::Object(properties)) = schema.get("properties") else {
             return Vec::new();
@@ -150,8 +150,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The form of such a table: it may have the keys of the other one, none of them needed and none of them laid
-    /// over in its turn.
+    /// Returns the form of a table that is laid over its parent. It may hold the keys of the parent. None of them is
+    /// required, and none is itself laid over.
     fn laid_over(&mut self, property: &'a Value) -> Form {
         let layers = Layers::of(property, self.root);
         let properties = layers.get("properties").and_then(Value::as_object);
@@ -185,7 +185,7 @@ fn short(schema: &Layers<'_>) -> Short {
     }
 }
 
-/// Is it the tag of an alternative?
+/// Returns whether this is the tag of an alternative.
 fn is_one_word(form: &Form) -> bool {
     matches!(&*form.shape, Shape::Words(words) if words.len() == 1)
 }

@@ -1,4 +1,4 @@
-//! Keys that are written in another way by now.
+//! Keys that have been renamed or moved.
 
 /// The table, the old key, and how it is written now.
 const RENAMED: &[(&str, &str, &str)] = &[
@@ -123,7 +123,7 @@ const OF_VARIANT: &str = "as a window law and a recovery, as in law = \"cubic\" 
                           SACK are recoveries";
 const OF_VEGAS: &str = "inside the law: law = { kind = \"vegas\", alpha = \"1 packet\" }";
 
-/// How the old key `key` of `table` is written now.
+/// Returns how the old `key` of `table` is written now.
 pub(super) fn renamed(table: &str, key: &str) -> Option<&'static str> {
     let known = RENAMED
         .iter()

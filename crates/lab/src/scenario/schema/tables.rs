@@ -1,4 +1,4 @@
-//! The format as tables of Markdown, for `docs/scenario.md`.
+//! The format as Markdown tables, for `docs/scenario.md`.
 
 use std::fmt::Write as _;
 
@@ -7,15 +7,15 @@ use serde_json::Value;
 use super::forms::{Form, KIND, Key, Kinds, Shape};
 use super::quantity;
 
-/// What stands before a table in a document: the name of the type whose keys it lists.
+/// The marker before a table in a document; the name of the type whose keys the table lists follows it.
 const BEGIN: &str = "<!-- keys: ";
 const END: &str = "<!-- end of keys -->";
 
-/// `text` with its tables of keys as they should be: between `<!-- keys: NAME -->` and
-/// `<!-- end of keys -->` stand the keys of the type that is called so.
+/// Returns `text` with its tables of keys up to date. The table between `<!-- keys: NAME -->` and `<!-- end of keys
+/// -->` lists the keys of the type NAME.
 ///
 /// # Errors
-/// If a type is not known, or a table has no end.
+/// If a type is not known, or a table has no end marker.
 pub fn documented(text: &str) -> Result<String, String> {
     let form = super::form();
     let documented = |name: &str| text.contains(&format!("{BEGIN}{name} -->"));
@@ -38,7 +38,7 @@ pub fn documented(text: &str) -> Result<String, String> {
     Ok(all)
 }
 
-/// The first form of this name.
+/// Returns the first form of this name.
 fn find<'a>(form: &'a Form, name: &str) -> Option<&'a Form> {
     if form.name == name {
         return Some(form);
@@ -55,12 +55,12 @@ fn in_keys<'a>(keys: &'a [Key], name: &str) -> Option<&'a Form> {
     keys.iter().find_map(|key| find(&key.form, name))
 }
 
-/// Rows of a table under construction.
+/// The rows of a table under construction.
 struct Rows<'a> {
     text: String,
-    /// Does the document list the keys of this type elsewhere?
+    /// Whether the document lists the keys of this type elsewhere.
     documented: &'a dyn Fn(&str) -> bool,
-    /// Is it the head of the file, whose tables have sections of their own?
+    /// Whether this is the head of the file, whose tables have sections of their own.
     is_root: bool,
 }
 
@@ -127,7 +127,7 @@ impl Rows<'_> {
     }
 }
 
-/// What is written there.
+/// Returns the words for the value of a key.
 fn value(form: &Form) -> String {
     let value = match &*form.shape {
         Shape::Bool => "`true` or `false`".to_owned(),
@@ -145,7 +145,7 @@ fn value(form: &Form) -> String {
             .join(", "),
         Shape::List(of) => match &*of.shape {
             Shape::Table(_) => "list of tables".to_owned(),
-            // As many metrics as there are would be no table.
+            // A table cell has no room for the names of all metrics.
             Shape::Words(_) => "list of names".to_owned(),
             _ => format!("list: {}", value(of)),
         },
@@ -167,7 +167,7 @@ fn value(form: &Form) -> String {
     format!("{value}, {limits}")
 }
 
-/// A default as it would be written; what is a table says so itself.
+/// Returns a default as a file would state it. The keys of a table state their own defaults.
 fn written(default: &Value, shape: &Shape) -> String {
     if let Shape::Kinds(kinds) = shape
         && let (Some(first), Some(key)) = (kinds.all.first(), &kinds.short.key)
@@ -181,7 +181,7 @@ fn written(default: &Value, shape: &Shape) -> String {
     }
 }
 
-/// What a value in place of a table of alternatives is.
+/// Returns the form of a value that may replace a table of alternatives.
 fn short(kinds: &Kinds) -> Option<&Form> {
     let key = kinds.short.key.as_ref()?;
     let keys = &kinds.all.first()?.keys;
@@ -189,7 +189,7 @@ fn short(kinds: &Kinds) -> Option<&Form> {
     Some(&key.form)
 }
 
-/// A meaning in one line: without the line breaks and links of the source.
+/// Returns a meaning as one line, without the line breaks and the crate links of the source.
 fn plain(meaning: &str) -> String {
     let mut text = meaning.split_whitespace().collect::<Vec<_>>().join(" ");
     while let Some(start) = text.find("](crate::") {

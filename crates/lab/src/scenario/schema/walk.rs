@@ -1,4 +1,4 @@
-//! A tree held against the format: the first thing that is wrong, and where.
+//! The check of a tree against the format. It reports the first error and its place.
 
 use fairwire_units::registry::nearest;
 
@@ -58,7 +58,7 @@ fn refuse(node: &Node, message: Option<String>) -> Result<(), ScenarioError> {
     })
 }
 
-/// A text; a bare number in place of a quantity is told which units it lacks.
+/// Checks a text. For a bare number where a quantity belongs, the error says which units are missing.
 fn text(
     node: &Node,
     form: &Form,
@@ -104,7 +104,7 @@ fn wrong_type(node: &Node, shape: &Shape, value: &Value) -> ScenarioError {
     ScenarioError::at(message, &node.place)
 }
 
-/// The alternative that `kind` names.
+/// Checks a table against the alternative that its `kind` names.
 fn alternatives(node: &Node, entries: &[Entry], kinds: &Kinds) -> Result<(), ScenarioError> {
     let names = kinds.all.iter().map(|kind| kind.name.as_str());
     let Some(kind) = entries.iter().find(|entry| entry.name == KIND) else {
@@ -123,7 +123,7 @@ fn alternatives(node: &Node, entries: &[Entry], kinds: &Kinds) -> Result<(), Sce
     one_of(&kind.node, word, names)?;
     let stated = kinds.all.iter().find(|kind| kind.name == *word);
     let keys: &[Key] = stated.map_or(&[], |kind| &kind.keys);
-    // A key of another kind is no slip of the pen.
+    // A key of another kind is reported as such, not as a misspelled key.
     for entry in entries.iter().filter(|entry| entry.name != KIND) {
         let is = |key: &Key| key.name == entry.name;
         if keys.iter().any(is) {
@@ -142,7 +142,7 @@ fn alternatives(node: &Node, entries: &[Entry], kinds: &Kinds) -> Result<(), Sce
     table(node, entries, (keys, true), (word, &[]))
 }
 
-/// `kind "red"`, or `the kinds "red" and "codel"`; `None` if there are none.
+/// Returns `kind "red"`, or `the kinds "red" and "codel"`; `None` if there are none.
 fn words_of_kinds<'a>(kinds: impl Iterator<Item = &'a Kind>) -> Option<String> {
     let names: Vec<String> = kinds.map(|kind| format!("\"{}\"", kind.name)).collect();
     let (last, before) = names.split_last()?;
@@ -152,7 +152,7 @@ fn words_of_kinds<'a>(kinds: impl Iterator<Item = &'a Kind>) -> Option<String> {
     })
 }
 
-/// `--set` changed a setting of a table of which nothing is stated: there is no kind to which the setting could belong.
+/// Returns the error for a `--set` below a table that no file states, so that its kind is unknown.
 fn set_below_default(node: &Node, entries: &[Entry], kinds: &Kinds) -> Option<ScenarioError> {
     let [entry] = entries else {
         return None;
@@ -161,7 +161,7 @@ fn set_below_default(node: &Node, entries: &[Entry], kinds: &Kinds) -> Option<Sc
     let table = path.strip_suffix(&entry.name)?.strip_suffix('.')?;
     let is = |key: &Key| key.name == entry.name;
     let owners = kinds.all.iter().filter(|kind| kind.keys.iter().any(is));
-    // One that needs no other key, if there is one.
+    // Prefers a kind that needs no other key.
     let needs_more = |kind: &&Kind| kind.keys.iter().any(|key| key.is_required && !is(key));
     let first = owners.clone().min_by_key(needs_more)?;
     let message = format!(
@@ -232,7 +232,8 @@ fn table(
     Ok(())
 }
 
-/// What is missing is missing in the table: `or_at` may have a better place than its braces.
+/// Returns the error for a missing key. It has no place yet, because the caller's `or_at` may know a better one than
+/// the braces of the table.
 fn missing(node: &Node, message: String) -> ScenarioError {
     ScenarioError::new(message).or_at(&node.place)
 }
@@ -257,7 +258,7 @@ fn may_stand(keys: &[Key], is_kind: bool) -> String {
         .into_iter()
         .chain(keys.iter().map(|key| key.name.as_str()));
     let mut names: Vec<&str> = names.collect();
-    // They are taken out before the rest is read.
+    // These tables are taken out of the file before the scenario is read.
     if ["topology", "flows"]
         .iter()
         .all(|head| names.contains(head))

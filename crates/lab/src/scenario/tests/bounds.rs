@@ -1,4 +1,4 @@
-//! What is refused before anything runs.
+//! Scenarios that are refused before anything runs.
 
 use fairwire_units::Duration;
 
@@ -11,7 +11,7 @@ fn refused(text: &str, adjust: &Adjust) -> String {
     cells.expect_err(text).to_string()
 }
 
-/// Cells give files their names, so none leads out of its folder, and none is too long for a file.
+/// Names of cells become file names, so they can neither leave the folder nor be too long.
 #[test]
 fn cells_have_names_that_files_can_have() {
     let long = "x".repeat(101);
@@ -23,7 +23,7 @@ fn cells_have_names_that_files_can_have() {
     }
 }
 
-/// A shorter run leaves out what lies behind its end; what is wrong with a window it does not hide.
+/// A shorter run leaves out what is beyond its end, but still reports invalid windows.
 #[test]
 fn a_shorter_run_hides_no_mistake() {
     let short = Adjust {
@@ -39,7 +39,7 @@ fn a_shorter_run_hides_no_mistake() {
     assert!(refused(GOOD, &baseline).contains("there is no such window"));
 }
 
-/// A run keeps what happened in each second, so that it has a bound whatever it moves.
+/// A run is limited to 100 hours, because it stores a record for each second.
 #[test]
 fn a_run_takes_a_hundred_hours_at_most() {
     let long = Adjust {

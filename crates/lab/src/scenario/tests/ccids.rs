@@ -1,8 +1,8 @@
-//! Parameters of CCIDs, well and badly.
+//! Valid and invalid parameters of CCIDs.
 
 use super::{GOOD, refusal};
 
-/// What only another CCID reads is refused, with the CCID that reads it; so is what no CCID can do.
+/// A key that only another CCID reads is refused, and the error names that CCID. Impossible values are refused as well.
 #[test]
 fn keys_of_another_ccid_are_refused() {
     for (value, hint) in [

@@ -1,9 +1,9 @@
-//! What a cell takes over from the base, and what it takes away.
+//! Values that a cell inherits from the base, and values that it removes.
 
 use super::super::{Adjust, Source};
 use super::{GOOD, cells, refusal};
 
-/// A size alone in a cell changes the size: that the queue is a DropTail still comes from where the base says.
+/// A size alone in a cell changes the size, but keeps the source of the queue's kind in the base.
 #[test]
 fn a_short_form_keeps_the_source_of_the_kind() {
     let base = "queue = { kind = \"droptail\", limit = \"9 packets\", source = \"derived\", note = \"by its name\" }";
@@ -31,7 +31,7 @@ fn a_short_form_keeps_the_source_of_the_kind() {
     );
 }
 
-/// `remove` takes away one key or table, `replace` all that a table inherits; both may say why.
+/// `remove` removes one key or table, and `replace` everything that a table inherits. Both may have a note.
 #[test]
 fn what_is_inherited_goes() {
     let over = "topology.bottleneck.back.remove = true\nflows.web = { remove = true, note = \"alone\" }\n\
@@ -63,7 +63,7 @@ fn what_is_inherited_goes() {
     assert!(!plain.stated.iter().any(|path| path.contains("web")));
 }
 
-/// What is not inherited cannot be removed, and the words take `true` alone: each is told where it stands.
+/// Only inherited keys can be removed, and both words take only `true`. Each error points at its place.
 #[test]
 fn removing_what_is_not_there_is_refused() {
     for (from, to, place, hint) in [

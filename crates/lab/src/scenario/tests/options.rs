@@ -1,9 +1,9 @@
-//! What `--set` gets wrong: said where it is written, with what would do.
+//! Mistakes in `--set`: the error shows the option and a hint.
 
 use super::super::{Adjust, ScenarioFile};
 use super::GOOD;
 
-/// Each option, the part of the message that says what would do, and where the error points.
+/// Each option, a part of the hint, and the text at which the error points.
 const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "run.seeds=20000",
@@ -25,7 +25,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "--set makes this table new, is its name right?",
         "--set flows.vidoe.start=5s",
     ),
-    // A flow over UDP that is greedy: neither is wrong by itself, and the file was right before.
+    // A greedy flow over UDP: each key is valid alone, and the file was valid without the option.
     (
         "flows.web.udp={}",
         "use traffic of a rate",
@@ -38,7 +38,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// An option that makes no sense of a scenario that did is what the message shows.
+/// If an option makes a valid scenario invalid, the error shows the option.
 #[test]
 fn options_are_at_fault_themselves() {
     for (set, says, shows) in MISTAKES {

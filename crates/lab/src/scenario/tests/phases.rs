@@ -26,9 +26,9 @@ fn told(text: &str, set: &[&str]) -> Vec<String> {
     notes(&cells.unwrap_or_else(|error| panic!("{error}")))
 }
 
-/// Two flows that nothing delays at random and that share a DropTail queue are told, once for all cells, with the time for a
-/// packet at the bottleneck. Whatever blurs their phases ends the note, and so does a queue of another kind; cells that are
-/// not concerned are not named.
+/// Flows without random delays that share a DropTail queue get one note for all cells, with the time that the
+/// bottleneck takes for a packet. Any randomness in their timing, or a queue of another kind, removes the note. It
+/// names only the cells that it concerns.
 #[test]
 fn flows_in_step_are_told() {
     let plain = told(SHARED, &[]);

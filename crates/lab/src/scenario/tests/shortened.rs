@@ -1,4 +1,4 @@
-//! What becomes of a run that is shorter than its file says.
+//! Runs that are shorter than their file states.
 
 use fairwire_units::Duration;
 
@@ -44,7 +44,7 @@ fn cells(text: &str, adjust: &Adjust) -> Vec<Cell> {
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// What is there: flows that take part, windows, hand-offs and changes of CCID.
+/// Returns the numbers of flows that take part, windows, hand-offs and changes of CCID.
 fn there(cell: &Cell) -> (usize, usize, usize, usize) {
     let scenario = &cell.scenario;
     let Topology::Wlan(Wireless { wlan, .. }) = &scenario.topology else {
@@ -62,8 +62,8 @@ fn there(cell: &Cell) -> (usize, usize, usize, usize) {
     )
 }
 
-/// `--duration`, `--set` and a cell shorten a run alike: flows, windows, hand-offs and changes of CCID beyond its end are
-/// left out, a window that would end after it ends with it, and one note says so.
+/// `--duration`, `--set` and a cell shorten a run alike. Flows, windows, hand-offs and changes of CCID beyond its end
+/// are left out, a window that would end later ends with the run, and one note says so.
 #[test]
 fn what_is_beyond_the_end_is_left_out_and_told() {
     let by_option = Adjust {
@@ -99,7 +99,7 @@ fn what_is_beyond_the_end_is_left_out_and_told() {
     assert_eq!(notes(&whole), [""; 0]);
 }
 
-/// In a file that says itself how long the run is, what is beyond the end is a mistake.
+/// In a file that states the duration itself, anything beyond the end is an error.
 #[test]
 fn a_file_keeps_to_its_own_duration() {
     for (from, to, says) in [

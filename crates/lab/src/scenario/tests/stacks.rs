@@ -30,7 +30,7 @@ fn dccp(cell: &Cell) -> &crate::scenario::Dccp {
     flow.dccp.as_ref().expect("over DCCP")
 }
 
-/// A preset gives what is not written, to the tables of the CCIDs that the flow has; what is written wins, key by key.
+/// A preset sets the values that are not stated, in the tables of the CCIDs that the flow has. Stated keys override it.
 #[test]
 fn a_preset_gives_what_is_not_written() {
     let cell = with(&[]).expect("a scenario");
@@ -56,7 +56,7 @@ fn a_preset_gives_what_is_not_written() {
     assert_eq!(dccp(&rfc).ccid3, Ccid3Config::default());
 }
 
-/// `--explain` says which values are the preset's. What is resolved reads again as the same.
+/// `--explain` marks the values that the preset sets. A resolved scenario reads back as the same scenario.
 #[test]
 fn a_preset_is_explained() {
     let cell = with(&["flows.f.dccp.ccid3.granularity=1 ms"]).expect("a scenario");
@@ -75,7 +75,7 @@ fn a_preset_is_explained() {
     assert_eq!(again[0].scenario, cell.scenario);
 }
 
-/// Every stack runs, under either CCID: data arrive at a good part of the link's rate.
+/// Every stack runs under CCID 2 and 3, and delivers data at a good part of the link's rate.
 #[test]
 fn every_stack_carries_data() {
     for stack in [
@@ -95,13 +95,13 @@ fn every_stack_carries_data() {
             let run = run.unwrap_or_else(|error| panic!("{stack}, CCID {ccid}: {error}"));
             let goodput = run.value(&Subject::flow("f"), WHOLE, Metric::Goodput);
             let goodput = goodput.unwrap_or_default();
-            // The link has 2 Mbit/s. A stack whose every lost packet is a loss event of its own gets less of it than others.
+            // The link has 2 Mbit/s. A stack that counts each lost packet as a loss event gets less of it than others.
             assert!(goodput > 100e3, "{stack}, CCID {ccid}: {goodput}");
         }
     }
 }
 
-/// With a clock of 20 ms what CCID 3 paces leaves in bursts, which wait for each other; without one a packet or two.
+/// With a clock of 20 ms, packets that CCID 3 paces leave in bursts, which queue. Without one, at most a few queue.
 #[test]
 fn a_coarse_clock_makes_bursts() {
     let most = |tick: &str| {
@@ -121,7 +121,7 @@ fn a_coarse_clock_makes_bursts() {
     assert!(coarse > Some(2.0 * smooth.max(1.0)), "{coarse:?}, {smooth}");
 }
 
-/// A stack that has no CCID 4 is not asked for it, and one that is not known is met with those that are.
+/// CCID 4 is refused for a stack that lacks it, and the error for an unknown stack names the nearest one.
 #[test]
 fn impossible_stacks_are_refused() {
     for (set, told) in [

@@ -1,11 +1,11 @@
-//! Scenarios with traces: where those are found, and what is refused.
+//! Scenarios with traces: where the files are found, and which errors are reported.
 
 use std::collections::BTreeMap;
 use std::fs;
 
 use super::super::{Adjust, Cell, ScenarioError, ScenarioFile, explain};
 
-/// A link by a trace of 1,500 bytes each 2 ms, 6 Mbit/s, over the rate of its way back.
+/// A link with a trace of 1,500 bytes each 2 ms, which is 6 Mbit/s. Its way back has a rate.
 const SCENARIO: &str = r#"
 title = "traces"
 run.duration = "10 s"
@@ -17,7 +17,7 @@ flows.one = { traffic = "greedy", wire = "1000 B", tcp = {} }
 
 const TRACE: (&str, &str) = ("in/down.trace", "2\n4\n6\n");
 
-/// The cells of `SCENARIO` with `set`, among these files.
+/// Returns the cells of `SCENARIO` with `set`, among these files.
 fn cells(files: &[(&str, &str)], set: &[&str]) -> Result<Vec<Cell>, ScenarioError> {
     let files = files.iter();
     let files = files.map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
@@ -35,7 +35,7 @@ fn rates(cells: &[Cell]) -> [u64; 2] {
     [link, link.reversed()].map(|it| it.mean_rate().bits_per_s())
 }
 
-/// A path begins in the folder of the scenario's file, wherever the command was started.
+/// A path begins in the folder of the scenario's file, whatever the current folder is.
 #[test]
 fn traces_are_found_beside_the_scenario() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -47,13 +47,13 @@ fn traces_are_found_beside_the_scenario() {
     let cells = read().expect("there");
     assert_eq!(rates(&cells), [6_000_000, 2_000_000]);
 
-    // A line that is wrong is shown in the trace.
+    // The error for an invalid line shows that line of the trace.
     fs::write(folder.path().join(TRACE.0), "2\n4\nsix\n").expect("written");
     let error = read().expect_err("no number").to_string();
     assert!(error.contains("'six' is no time"), "{error}");
     assert!(error.contains("down.trace:3:1"), "{error}");
     assert!(error.contains("3 | six\n"), "{error}");
-    // What a terminal would obey is shown as what it is.
+    // Control characters are escaped in messages.
     fs::write(folder.path().join(TRACE.0), "2\n\u{1b}[31mred\n").expect("written");
     let error = read().expect_err("no number").to_string();
     assert!(error.contains(r"'\u{1b}[31mred' is no time"), "{error}");
@@ -69,7 +69,7 @@ fn traces_are_found_beside_the_scenario() {
     assert!(error.contains("traces.toml:6:"), "{error}");
 }
 
-/// `--explain` says what a trace amounts to, and calls it as it lies beside a resolved scenario.
+/// `--explain` shows the mean rate and period of a trace, and its name beside a resolved scenario.
 #[test]
 fn a_trace_is_explained() {
     let cells = cells(&[TRACE], &[]).expect("a scenario");
@@ -86,7 +86,7 @@ fn a_trace_is_explained() {
     );
 }
 
-/// A rate and a trace take each other's place; a link has one of them, each way.
+/// A rate and a trace replace each other. A link has one of them in each direction.
 #[test]
 fn a_trace_takes_the_place_of_a_rate() {
     let back = ("back", "5\n");
@@ -134,7 +134,7 @@ fn a_trace_takes_the_place_of_a_rate() {
     }
 }
 
-/// What is no trace is refused where the scenario names it, and so is one that would lie over another.
+/// An invalid trace is refused where the scenario names it, and so are two traces of the same file name.
 #[test]
 fn what_cannot_be_a_trace_is_refused() {
     for (files, set, says) in [

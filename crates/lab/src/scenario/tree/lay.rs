@@ -1,4 +1,4 @@
-//! Overrides laid over what they are written for.
+//! The laying of overrides over the values below them.
 
 use fairwire_units::registry::nearest;
 
@@ -7,16 +7,16 @@ use crate::scenario::place::{FOLLOWS, ScenarioError};
 use crate::scenario::shorten::{QUOTED, shorten};
 use crate::transport::TRANSPORTS;
 
-/// Keys of a flow of which one at most makes sense: an override of one takes the others away.
+/// Groups of keys of a flow that exclude each other. An override of one removes the others.
 const OF_FLOW: &[&[&str]] = &[&["wire", "payload"], TRANSPORTS];
 
-/// The same of its traffic.
+/// The same for its traffic.
 const OF_TRAFFIC: &[&[&str]] = &[&["rate", "every"]];
 
 /// The same for a link.
 const OF_LINK: &[&[&str]] = &[&["rate", "trace"]];
 
-/// Where in a scenario a table is, as far as overrides care.
+/// The kind of table in a scenario, as far as overrides need to know it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(in crate::scenario) enum Level {
     Top,
@@ -44,7 +44,7 @@ impl Level {
         }
     }
 
-    /// Keys at this level of which one takes the others away.
+    /// Returns the groups of keys at this level that exclude each other.
     fn alternatives(self) -> &'static [&'static [&'static str]] {
         match self {
             Self::Flow => OF_FLOW,
@@ -56,11 +56,11 @@ impl Level {
 }
 
 impl Node {
-    /// Lays `over` over this node: tables merge key by key, everything else is replaced. A table that states
-    /// another `kind` replaces what was there.
+    /// Lays `over` over this node. Tables are merged key by key, and everything else is replaced. A table that states
+    /// another `kind` replaces the one below.
     ///
     /// # Errors
-    /// If `over` removes what is not there.
+    /// If `over` removes something that does not exist.
     pub(crate) fn lay_over(&mut self, over: &Self) -> Result<(), ScenarioError> {
         if over.over == Over::Remove {
             let message =
@@ -70,7 +70,7 @@ impl Node {
         self.lay(over, Level::Top)
     }
 
-    /// The same for a part of a scenario that is at `level`.
+    /// Does the same for a part of a scenario that is at `level`.
     pub(in crate::scenario) fn lay(
         &mut self,
         over: &Self,
@@ -97,7 +97,7 @@ impl Node {
         for entry in new {
             let groups = level.alternatives().iter();
             for group in groups.filter(|group| group.contains(&entry.name.as_str())) {
-                // What the override states itself stays: two of a group are refused later.
+                // Keys that the override states itself are kept, so that two of a group are refused later.
                 let is_other = |old: &Entry| {
                     group.contains(&old.name.as_str()) && new.iter().all(|it| it.name != old.name)
                 };
@@ -109,7 +109,7 @@ impl Node {
                     entries.remove(at);
                 }
                 (None, Over::Remove) => return Err(not_inherited(entry, entries)),
-                // The kind that a short form stands for adds nothing to the same one.
+                // A short form implies a kind. If that is the kind below, the source below is kept.
                 (Some(at), _)
                     if follows(&entry.node) && same_text(&entries[at].node, &entry.node) => {}
                 (Some(at), _) => entries[at]
@@ -125,7 +125,7 @@ impl Node {
         Ok(())
     }
 
-    /// Makes an override what stands there, where nothing is inherited.
+    /// Turns an override into a plain value where nothing is inherited.
     fn settle(&mut self) -> Result<(), ScenarioError> {
         self.over = Over::Merge;
         match &mut self.value {
@@ -156,7 +156,7 @@ fn same_text(one: &Node, other: &Node) -> bool {
     matches!((&one.value, &other.value), (Value::Text(one), Value::Text(other)) if one == other)
 }
 
-/// That `entry` removes what is not among `inherited`.
+/// Returns the error for an `entry` that removes something that is not among `inherited`.
 fn not_inherited(entry: &Entry, inherited: &[Entry]) -> ScenarioError {
     let name = shorten(&entry.name, QUOTED);
     let names = || inherited.iter().map(|entry| entry.name.as_str());

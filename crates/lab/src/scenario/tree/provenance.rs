@@ -1,4 +1,4 @@
-//! Where values come from, as files say it.
+//! Sources of values, as files state them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub enum Source {
     Paper,
     /// It follows from what the paper states.
     Derived,
-    /// The paper is silent, and this is what its authors most likely had.
+    /// The paper is silent, and this is the most likely value.
     Assumed,
     /// Chosen to meet a published result; no claim about that result is then *reproduced*.
     Fitted,
@@ -26,7 +26,7 @@ pub enum Source {
 impl Source {
     const ALL: [Self; 4] = [Self::Paper, Self::Derived, Self::Assumed, Self::Fitted];
 
-    /// The word in files.
+    /// Returns the word for it in files.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Paper => "paper",
@@ -46,14 +46,14 @@ impl fmt::Display for Source {
 /// Where a value comes from, and why.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Provenance {
-    /// Its source.
+    /// The source.
     pub source: Source,
-    /// The reason, if one is written.
+    /// The reason, if one is given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
-/// The `source` and `note` of a table; a note alone explains what is inherited.
+/// Returns the provenance that `source` and `note` of a table state. A note alone is added to the inherited source.
 pub(super) fn provenance(
     table: &DeTable<'_>,
     text: &Arc<SourceText>,

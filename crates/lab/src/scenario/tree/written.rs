@@ -1,4 +1,4 @@
-//! From TOML to a tree.
+//! Conversion of TOML to a tree.
 
 use std::sync::Arc;
 
@@ -9,22 +9,22 @@ use super::provenance::{Provenance, provenance};
 use super::{Entry, Node, Over, Value};
 use crate::scenario::place::{Place, ScenarioError, SourceText};
 
-/// The key that takes away what is inherited under the name of its table.
+/// The key that removes what is inherited under the name of its table.
 const REMOVE: &str = "remove";
 
-/// The key that takes away all that is inherited in its table.
+/// The key that removes everything that is inherited in its table.
 const REPLACE: &str = "replace";
 
 impl Node {
-    /// Reads a TOML document.
+    /// Parses a TOML document.
     pub(crate) fn parse(source: &Arc<SourceText>) -> Result<Self, ScenarioError> {
         let table = document(source)?;
         let place = Place::new(source, 0..0);
         Self::table(table.get_ref(), place, source, None)
     }
 
-    /// Reads a TOML document that is no scenario: in it `value`, `source`, `note`, `remove` and `replace` are keys like
-    /// any others.
+    /// Parses a TOML document that is not a scenario: `value`, `source`, `note`, `remove` and `replace` are ordinary
+    /// keys.
     pub(crate) fn parse_plain(source: &Arc<SourceText>) -> Result<Self, ScenarioError> {
         let table = document(source)?;
         Self::plain_table(table.get_ref(), &Place::new(source, 0..0), source)
@@ -93,7 +93,7 @@ impl Node {
         })
     }
 
-    /// A table, or the value inside `{ value = ..., source = ..., note = ... }`.
+    /// Converts a table, or the value inside `{ value = ..., source = ..., note = ... }`.
     fn table(
         table: &DeTable<'_>,
         place: Place,
@@ -142,7 +142,7 @@ impl Node {
     }
 }
 
-/// The document in `source`.
+/// Parses the document in `source`.
 fn document(source: &Arc<SourceText>) -> Result<Spanned<DeTable<'_>>, ScenarioError> {
     DeTable::parse(&source.text).map_err(|error| {
         let span = error.span().unwrap_or(0..0);
@@ -150,7 +150,7 @@ fn document(source: &Arc<SourceText>) -> Result<Spanned<DeTable<'_>>, ScenarioEr
     })
 }
 
-/// A value that is no list and no table.
+/// Converts a value that is neither a list nor a table.
 fn scalar(value: &DeValue<'_>, place: &Place) -> Result<Value, ScenarioError> {
     match value {
         DeValue::Boolean(value) => Ok(Value::Bool(*value)),
@@ -173,7 +173,7 @@ fn scalar(value: &DeValue<'_>, place: &Place) -> Result<Value, ScenarioError> {
     }
 }
 
-/// Does `table` say `key = true`, which is all that may be said?
+/// Returns whether `table` has `key = true`; any other value of `key` is an error.
 fn is_set(table: &DeTable<'_>, key: &str, source: &Arc<SourceText>) -> Result<bool, ScenarioError> {
     let Some(value) = table.get(key) else {
         return Ok(false);
@@ -188,7 +188,7 @@ fn is_set(table: &DeTable<'_>, key: &str, source: &Arc<SourceText>) -> Result<bo
     ))
 }
 
-/// Refuses what is in `table` beside `keys`, of which the first is why.
+/// Refuses keys of `table` other than `keys`, the first of which is the reason.
 fn only(table: &DeTable<'_>, keys: &[&str], source: &Arc<SourceText>) -> Result<(), ScenarioError> {
     let others = table.keys().filter(|key| !keys.contains(&&**key.get_ref()));
     let Some(first) = others.min_by_key(|key| key.span().start) else {

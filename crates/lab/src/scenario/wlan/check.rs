@@ -1,4 +1,4 @@
-//! What types cannot say of access points, stations and hand-offs.
+//! The checks of access points, stations and hand-offs that types cannot express.
 
 use fairwire_units::Duration;
 
@@ -7,10 +7,10 @@ use super::super::place::ScenarioError;
 use super::super::{Scenario, Side};
 use super::Wlan;
 
-/// Names of the wired hosts that flows can have as ends.
+/// The names of the wired hosts that flows can have as ends.
 pub(crate) const WIRED: [&str; 2] = ["left", "right"];
 
-/// The access points and stations of a wlan, and the ends of its flows.
+/// Checks the access points and stations of a wlan, and the ends of its flows.
 pub(crate) fn network(
     checker: &Checker<'_>,
     wlan: &Wlan,
@@ -77,7 +77,7 @@ fn hand_offs(checker: &Checker<'_>, wlan: &Wlan, duration: Duration) -> Result<(
     Ok(())
 }
 
-/// Flows of a chain or a dumbbell name no ends.
+/// Checks that flows of a chain or a dumbbell name no ends.
 pub(crate) fn no_ends(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
     let message = "only flows of a wlan or a graph name their ends: here they go from side to side, as 'from' says";
     for (name, flow) in scenario.flows.iter() {
@@ -88,7 +88,7 @@ pub(crate) fn no_ends(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), 
     Ok(())
 }
 
-/// The ends of each flow of a wlan are named.
+/// Checks that each flow of a wlan names its ends.
 fn ends(checker: &Checker<'_>, wlan: &Wlan, scenario: &Scenario) -> Result<(), ScenarioError> {
     for (name, flow) in scenario.flows.iter() {
         let path = format!("flows.{name}");

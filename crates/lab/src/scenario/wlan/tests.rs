@@ -1,4 +1,4 @@
-//! Networks without wires as people write them.
+//! Valid and invalid wireless networks.
 
 use fairwire_units::Duration;
 
@@ -38,8 +38,8 @@ fn refusal(from: &str, to: &str) -> String {
         .to_string()
 }
 
-/// A good one is read, is random by itself, has a meaning for each value, and what is resolved
-/// is read back to the same.
+/// A valid wlan is read and is random by itself. Each of its values has a meaning, and the resolved scenario reads back
+/// as the same scenario.
 #[test]
 fn a_wlan_is_read() {
     let cells = ScenarioFile::parse("good.toml", GOOD)
@@ -63,7 +63,7 @@ fn a_wlan_is_read() {
     assert_eq!(again[0].scenario, cell.scenario);
 }
 
-/// What cannot be is refused, at its line and with what would do.
+/// Each impossible setting is refused at its line, with a hint.
 #[test]
 fn impossible_networks_are_refused() {
     for (from, to, told) in [
@@ -140,8 +140,8 @@ fn impossible_networks_are_refused() {
     }
 }
 
-/// A hand-off is refused where it is written, in a list and in a table of its own; just inside the run it is
-/// taken. A shorter `--duration` leaves later ones out, as it does windows.
+/// A hand-off after the end is refused where it is written, in a list and in a table of its own. One just before the
+/// end is accepted. A shorter `--duration` leaves later ones out, as it does windows.
 #[test]
 fn hand_offs_happen_within_the_run() {
     let message = refusal("at = \"4 s\"", "at = \"10 s\"");
@@ -177,8 +177,8 @@ fn hand_offs_happen_within_the_run() {
     assert_eq!(hand_offs(GOOD, Some(Duration::from_secs(4))), Some(1));
 }
 
-/// What `--duration` leaves out moves no error to another hand-off, and one of a list cannot be taken away
-/// with `--set`: it says so, and what to write.
+/// Hand-offs that `--duration` leaves out do not move errors to other hand-offs. `--set` cannot remove one hand-off
+/// from the list, and the error says what to write.
 #[test]
 fn hand_offs_are_told_apart() {
     let refused = |text: &str, adjust: &Adjust| {
@@ -211,7 +211,7 @@ fn hand_offs_are_told_apart() {
     }
 }
 
-/// Elsewhere flows have sides, not ends, and there is no table of stations.
+/// Other topologies have sides instead of named ends, and no table of stations.
 #[test]
 fn only_a_wlan_has_stations() {
     let chain = |flow: &str, more: &str| {

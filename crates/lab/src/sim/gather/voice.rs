@@ -1,5 +1,5 @@
-//! What the applications at both ends make of a flow of datagrams: what came, what came too late, and
-//! what a call over it is worth.
+//! The results of a flow of datagrams at both applications: packets that arrived, packets that arrived too late, and
+//! the quality of a call.
 
 use fairwire_measure::{Call, mos};
 
@@ -7,7 +7,7 @@ use crate::results::Metric;
 use crate::scenario::Flow;
 use crate::transport::flow_meter::FlowWindow;
 
-/// Adds what can be said of `flow` in a window.
+/// Adds the values of `flow` in a window.
 pub(super) fn values(
     add: &mut impl FnMut(Metric, Option<f64>),
     flow: Option<&Flow>,
@@ -20,12 +20,12 @@ pub(super) fn values(
         let timely = has_playout.then(|| share(counts.frames_timely));
         add(Metric::FramesTimely, timely);
     }
-    // TCP is offered bytes, which have no fate of their own.
+    // TCP is offered a stream of bytes, not packets.
     if counts.offered == 0 {
         return;
     }
     add(Metric::Offered, Some(counts.offered as f64));
-    // A greedy source has no packets that it could not send.
+    // A greedy source offers only packets that it can send.
     let Some(flow) = flow.filter(|flow| flow.packets_per_second().is_some()) else {
         return;
     };

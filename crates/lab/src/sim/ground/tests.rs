@@ -31,8 +31,8 @@ fn value(run: &RunResult, subject: &Subject, metric: Metric) -> f64 {
     run.value(subject, WHOLE, metric).expect("a value")
 }
 
-/// A packet takes a millisecond and the delay of each link on its route, there or back. A delay of the
-/// flow's own comes on top, with a nanosecond at most for a link without limit. Links are measured under
+/// A packet takes a millisecond and the propagation delay on each link of its route, in either direction. `extra_delay`
+/// adds to it, with at most a nanosecond for transmission on a link without a rate limit. Links are measured under
 /// their names.
 #[test]
 fn packets_take_their_route() {
@@ -51,8 +51,8 @@ fn packets_take_their_route() {
     }
 }
 
-/// The access link of a dumbbell has a way back of its own on either side: towards the host on the left, and towards the
-/// router on the right. Packets of 1250 bytes take 1 ms on each link of 10 Mbit/s.
+/// The way back of an access link leads to the host on the left, and to the router on the right. Packets of 1250 bytes
+/// take 1 ms on each link of 10 Mbit/s.
 #[test]
 fn packets_take_the_way_back_of_an_access_link() {
     let text = r#"
@@ -87,7 +87,7 @@ udp = {}
         let found = value(&run, &Subject::flow(flow), Metric::DelayMin);
         assert!((found - delay).abs() < 1e-12, "{flow}: {found}");
         let rtt = scenario.empty_rtt(scenario.flows.get(flow).expect("the flow"));
-        // The other way, and 32 us for a header of 40 bytes on each link.
+        // The delays of the other direction, and 32 us for a header of 40 bytes on each link.
         let both = 0.003 + 0.012 + 0.026 + 3.0 * 0.000_032;
         assert!((rtt.as_secs_f64() - both).abs() < 1e-9, "{flow}: {rtt}");
     }
@@ -97,7 +97,7 @@ udp = {}
     assert_eq!(error.line_column().map(|(line, _)| line), Some(6));
 }
 
-/// A link may be called `kind`: it stands where it is written all the same.
+/// A link that is called `kind` keeps its place in the order of links.
 #[test]
 fn a_link_called_kind_stays_in_its_place() {
     let file = ScenarioFile::parse("graph.toml", &TEXT.replace("links.on", "links.kind"));

@@ -1,4 +1,4 @@
-//! When packets leave a host with jitter.
+//! The departure times of packets from a host with jitter.
 
 use fairwire_net::{FlowId, Handle, NodeId, Packet, Streams};
 use fairwire_units::{Duration, Ecn, Instant};
@@ -11,7 +11,7 @@ use crate::transport::Peer;
 use crate::transport::ends::Ends;
 use crate::transport::store::Store;
 
-/// Sends a packet at each multiple of `every`, whose length is its number.
+/// A peer that sends a packet at each multiple of `every`. The size of each packet is its number.
 #[derive(Debug)]
 struct Clockwork {
     every: Duration,
@@ -45,7 +45,7 @@ impl Peer for Clockwork {
     fn handle_timeout(&mut self, _now: Instant, _store: &mut Store) {}
 }
 
-/// How long each of `count` packets was held, ms, and its number, in the order in which they left.
+/// Returns how long each of `count` packets was held, ms, and its number, in the order of departure.
 fn held(every: Duration, most: Duration, count: usize) -> Vec<(f64, u32)> {
     let clockwork = Clockwork { every, sent: 0 };
     let stream = Streams::new(1).stream("jitter/flow");
@@ -65,21 +65,21 @@ fn held(every: Duration, most: Duration, count: usize) -> Vec<(f64, u32)> {
     left
 }
 
-/// Packets that are far apart wait from nothing to the stated time, uniformly.
+/// Packets that are far apart are delayed uniformly from zero to the stated time.
 #[test]
 fn each_packet_waits_a_time_of_its_own() {
     let left = held(Duration::from_millis(20), Duration::from_millis(10), 10_000);
     assert!(left.iter().all(|(waited, _)| (0.0..10.0).contains(waited)));
     let mean = left.iter().map(|(waited, _)| waited).sum::<f64>() / 10_000.0;
-    // Uniform over 10 ms: a standard deviation of 2.887 ms, a hundredth of that for the mean; four of them.
+    // Uniform over 10 ms: the standard deviation is 2.887 ms, and that of the mean a hundredth of it. The bound is four
+    // times that.
     assert!((mean - 5.0).abs() < 0.12, "{mean}");
     let early = left.iter().filter(|(waited, _)| *waited < 2.5).count();
-    // A quarter of 10,000, four standard deviations of 43.
+    // A quarter of 10,000; the bound is four standard deviations of 43.
     assert!((2_327..2_673).contains(&early), "{early}");
 }
 
-/// No packet overtakes another, however close they are, and none is held longer than the stated time: what is sent
-/// later leaves later, but never waits for a place.
+/// No packet overtakes another, however close they are, and none is held longer than the stated time.
 #[test]
 fn packets_keep_their_order() {
     let left = held(Duration::from_millis(1), Duration::from_millis(10), 5_000);
@@ -88,8 +88,8 @@ fn packets_keep_their_order() {
     assert!(left.iter().all(|(waited, _)| *waited < 10.0));
 }
 
-/// How much more the one of two NewReno TCPs gets than the other over a queue of one product of bandwidth and delay, where
-/// their round trips are 44 and 44.4 ms: of three seeds together.
+/// Returns the ratio of the goodputs of two NewReno flows, the larger over the smaller, summed over three seeds. Their
+/// queue holds one bandwidth-delay product, and their round-trip times are 44 and 44.4 ms.
 fn advantage(jitter: &str) -> f64 {
     let set = [
         "flows.dccp.enabled=false",
@@ -125,9 +125,10 @@ fn advantage(jitter: &str) -> f64 {
     goodputs[0].max(goodputs[1]) / goodputs[0].min(goodputs[1])
 }
 
-/// Without jitter the place of each flow in the queue's cycle decides for minutes who is dropped: the other gets several
-/// times as much, although their round trips differ by one per cent. Jitter of five packets' time leaves no such advantage:
-/// over six seeds of 200 s it is 1.14 times with a standard error of 0.03; three of 100 s may have four times that.
+/// Without jitter, the place of each flow in the queue's cycle decides for minutes which flow loses packets. One flow
+/// gets several times as much, although the round-trip times differ by one per cent. Jitter of five packet times
+/// removes the advantage: over six seeds of 200 s the ratio is 1.14 with a standard error of 0.03. The bound allows for
+/// three seeds of 100 s.
 #[test]
 fn jitter_ends_phase_effects() {
     let (without, with) = (advantage("0 s"), advantage("6 ms"));

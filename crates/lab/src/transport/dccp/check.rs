@@ -1,10 +1,10 @@
-//! What DCCP's settings refuse.
+//! The checks of DCCP's settings.
 
 use fairwire_proto::{Ccid2Config, Ccid3Config};
 
 use super::settings::{Dccp, Stack};
 
-/// The CCIDs that a flow has at any time, in either direction, with the keys that say so.
+/// Returns the CCIDs that a flow has at any time, in either direction, with the keys that state them.
 fn ccids(dccp: &Dccp) -> Vec<(&'static str, u8)> {
     let changes = dccp.ccid_changes.iter();
     [("ccid", dccp.ccid)]
@@ -14,7 +14,7 @@ fn ccids(dccp: &Dccp) -> Vec<(&'static str, u8)> {
         .collect()
 }
 
-/// The setting that cannot be or does not go with the others, and what would.
+/// Returns the first setting that is invalid or conflicts with others, with a message.
 pub(super) fn problem(dccp: &Dccp) -> Option<(&'static str, String)> {
     let ccids = ccids(dccp);
     let has = |ccid| ccids.iter().any(|&(_, had)| had == ccid);
@@ -72,7 +72,7 @@ pub(super) fn problem(dccp: &Dccp) -> Option<(&'static str, String)> {
     broken.map(|(_, key, message)| (key, message.to_owned()))
 }
 
-/// Does one of the CCIDs that a flow has read `key`?
+/// Returns whether one of the flow's CCIDs reads `key`.
 pub(super) fn is_read(dccp: &Dccp, key: &str) -> bool {
     let ccids = ccids(dccp);
     let has = |wanted: &[u8]| ccids.iter().any(|(_, ccid)| wanted.contains(ccid));
@@ -84,8 +84,8 @@ pub(super) fn is_read(dccp: &Dccp, key: &str) -> bool {
     all.all(|(known, _, wanted)| !is_in(known) || has(wanted))
 }
 
-/// What some CCIDs alone read: the key, whether it is set to anything but its default, and the CCIDs. Defaults may be
-/// written out: resolved scenarios do so.
+/// Returns the keys that only some CCIDs read: the key, whether it differs from its default, and the CCIDs. Defaults
+/// may be written out, as resolved scenarios do.
 fn of_a_ccid(dccp: &Dccp) -> [(&'static str, bool, &'static [u8]); 5] {
     let segment = Ccid3Config::default().segment;
     [

@@ -1,4 +1,4 @@
-//! From DCCP's settings to the configuration of an endpoint.
+//! Conversion of DCCP's settings to the configuration of an endpoint.
 
 use fairwire_proto::{Config, PathMtuDiscovery};
 use fairwire_units::Duration;
@@ -6,21 +6,21 @@ use fairwire_wire::Ccid;
 
 use super::settings::Dccp;
 
-/// What options may add to a plain data packet at most (feedback options that ride on data in a flow that is loaded both
-/// ways).
+/// The most bytes that options add to a plain data packet, such as feedback on data in a flow with data in both
+/// directions.
 pub(super) const OPTION_ROOM: u32 = 512;
 
-/// The configuration of a side that sends by `send_ccid` and receives by `receive_ccid`; its plain data packets have
-/// `wire_bytes` bytes.
+/// Returns the configuration of a side that sends with `send_ccid` and receives with `receive_ccid`. Its plain data
+/// packets have `wire_bytes` bytes.
 pub(super) fn config(dccp: &Dccp, wire_bytes: u32, send_ccid: u8, receive_ccid: u8) -> Config {
     let mut config = Config::default();
     config.send_ccids = vec![Ccid::new(send_ccid)];
     config.receive_ccids = vec![Ccid::new(receive_ccid)];
-    // What a paper measured had none, and a run has an end of its own.
+    // The stacks that papers measured sent no keep-alives, and a run has an end of its own.
     config.keep_alive = None;
     config.ecn = dccp.ecn;
     config.ecn_nonce = dccp.ecn_nonce;
-    // Models have honest receivers, and published results know of no numbers that are passed over.
+    // Simulated receivers are honest, and published results do not skip sequence numbers.
     config.check_feedback = false;
     if !dccp.ccid_changes.is_empty() {
         config.ccid_change_interval = Duration::ZERO.into();
@@ -42,7 +42,7 @@ pub(super) fn config(dccp: &Dccp, wire_bytes: u32, send_ccid: u8, receive_ccid: 
     config.path_mtu = u16::try_from(room).unwrap_or(u16::MAX).max(config.path_mtu);
     config.path_mtu_discovery = PathMtuDiscovery::Off;
     if dccp.probe_path_mtu {
-        // As on sockets the path is not asked for more than the packets need.
+        // As on sockets, probes need not be larger than the packets.
         let packet = u16::try_from(wire_bytes).unwrap_or(u16::MAX);
         config.path_mtu = packet.max(Config::default().path_mtu);
         config.path_mtu_discovery = PathMtuDiscovery::Probe;

@@ -13,12 +13,12 @@ use super::config::{OPTION_ROOM, config};
 use super::peer::{DccpPeer, SERVICE};
 use super::settings::Dccp;
 
-/// The head of a DCCP Data packet without options, with 48-bit sequence numbers, bytes.
+/// The header of a DCCP Data packet without options, with 48-bit sequence numbers, bytes.
 const DATA_HEAD: u32 = 16;
-/// The same with 24-bit sequence numbers.
+/// The same with 24-bit sequence numbers, bytes.
 const SHORT_DATA_HEAD: u32 = 12;
 
-/// How long a connection that is to close may take to send what is in its queue: as long as that takes.
+/// The time for which a closing connection may send what is in its queue: in practice no limit.
 const PATIENCE: Duration = Duration::from_secs(86_400);
 
 impl Transport for Dccp {
@@ -74,7 +74,7 @@ impl Transport for Dccp {
                 part.copy_from_slice(&draw.bits().to_le_bytes());
             }
             let mut config = EndpointConfig::default();
-            // Synthetic payloads take no memory, however many a scenario lets wait.
+            // Synthetic payloads take no memory, however many are queued.
             config.max_memory = usize::MAX;
             Endpoint::new(config, secret)
         };

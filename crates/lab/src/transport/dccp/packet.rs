@@ -1,4 +1,4 @@
-//! A DCCP packet on its way, and as a capture shows it.
+//! A DCCP packet in flight, and its form in a capture.
 
 use std::io;
 
@@ -7,10 +7,10 @@ use fairwire_wire::{checksum, udp};
 
 use super::super::content::{Content, Parts};
 
-/// A DCCP packet, whose head is really encoded and stands in its slot.
+/// A DCCP packet. Its encoded header is in its slot.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct DccpPacket {
-    /// Is it in UDP?
+    /// Whether it is encapsulated in UDP.
     pub(super) in_udp: bool,
 }
 

@@ -1,7 +1,7 @@
-//! DCCP: a whole endpoint and the application above it as an agent.
+//! DCCP peers: an endpoint with the application above it.
 //!
-//! Heads are really encoded by the sender and decoded by the receiver; only payloads are lengths.
-//! Their tag is the moment at which the application offered them.
+//! Headers are encoded by the sender and decoded by the receiver; only payloads are synthetic. The tag of a payload is
+//! the time at which the application offered it.
 
 use std::collections::VecDeque;
 
@@ -24,10 +24,10 @@ use super::packet::DccpPacket;
 /// The service that simulated servers offer.
 pub(super) const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"fair");
 
-/// How this side comes to its connection.
+/// The role of a side in opening the connection.
 #[derive(Debug)]
 enum Role {
-    /// Connects at this moment.
+    /// Connects at this time.
     Client {
         at: Instant,
         service: ServiceCode,
@@ -46,21 +46,21 @@ pub(super) struct DccpPeer {
     role: Role,
     path: Path,
     connection: Option<ConnectionId>,
-    /// Begins once the connection is open.
+    /// The application, which begins when the connection is open.
     application: Option<Application>,
-    /// The time in which the application reads one datagram, if it is slow.
+    /// The time in which a slow application reads one datagram.
     read_every: Option<Duration>,
-    /// When it reads next, once the connection is open.
+    /// The time of its next read, once the connection is open.
     next_read: Option<Instant>,
     head: Box<HeadBuf>,
     below: u32,
-    /// Closes the connection when the application has sent everything.
+    /// Whether to close the connection when the application has sent everything.
     closes: bool,
-    /// Did the connection end, and in good order?
+    /// Whether the connection ended in good order; `None` while it has not ended.
     ended: Option<bool>,
-    /// CCIDs to ask for, and when, in order.
+    /// The CCIDs to ask for and their times, in order.
     changes: VecDeque<(Instant, u8)>,
-    /// When its timers can go off, if not at any moment.
+    /// The ticks at which its timers fire; `None` if they fire at any time.
     ticks: Option<Ticks>,
 }
 
@@ -80,7 +80,7 @@ impl DccpPeer {
         Self::new((ends, name), endpoint, encapsulation, role, application)
     }
 
-    /// `endpoint` listens already.
+    /// Returns the server's side. `endpoint` listens already.
     pub(super) fn server(
         (ends, name): (Ends, String),
         endpoint: Endpoint,
@@ -126,18 +126,18 @@ impl DccpPeer {
         }
     }
 
-    /// Lets its timers go off at `ticks` alone.
+    /// Sets the ticks at which its timers fire.
     pub(super) fn ticking(self, ticks: Option<Ticks>) -> Self {
         Self { ticks, ..self }
     }
 
-    /// When the endpoint is to be woken: where there are ticks, at the next one.
+    /// Returns when the endpoint needs to be called; with ticks, that is at the next tick.
     fn endpoint_timeout(&self) -> Option<Instant> {
         let at = self.endpoint.next_timeout()?;
         Some(self.ticks.map_or(at, |ticks| ticks.not_before(at)))
     }
 
-    /// Asks for these CCIDs for its data, each at its time.
+    /// Sets the CCIDs to ask for, each at its time.
     pub(super) fn with_ccid_changes(
         mut self,
         changes: impl Iterator<Item = (Instant, u8)>,
@@ -146,12 +146,12 @@ impl DccpPeer {
         self
     }
 
-    /// Closes the connection when the application has sent everything, if `closes`. Such a connection's end is no news.
+    /// Sets whether to close the connection when the application has sent everything. An orderly end is then not noted.
     pub(super) fn closing(self, closes: bool) -> Self {
         Self { closes, ..self }
     }
 
-    /// Lets the application read one datagram in this time, instead of each at once.
+    /// Sets the time in which the application reads one datagram. With `None` it reads each datagram at once.
     pub(super) fn reading(self, every: Option<Duration>) -> Self {
         Self {
             read_every: every,
@@ -200,7 +200,7 @@ impl Peer for DccpPeer {
                 let wire_len = self.below + head_len + payload_len;
                 return Some(self.ends.packet(wire_len, transmit.ecn, handle));
             }
-            // What left made room: a greedy application fills it at once.
+            // The packet that left made room, which a greedy application fills at once.
             if !self.refill(now, store) && !self.close_if_sent(now) {
                 return None;
             }
@@ -369,13 +369,13 @@ impl DccpPeer {
         }
     }
 
-    /// The flow that a short flow belongs to, which is called `FLOW/NUMBER`.
+    /// Returns the name of the flow that a short flow belongs to. Short flows are called `FLOW/NUMBER`.
     fn flow(&self) -> &str {
         let parts = self.name.rsplit_once('/');
         parts.map_or(&*self.name, |(flow, _)| flow)
     }
 
-    /// The application reads a datagram; false if there is none.
+    /// Lets the application read a datagram; returns false if there is none.
     fn read(&mut self, now: Instant, connection: ConnectionId, store: &mut Store) -> bool {
         let Some(received) = self.endpoint.recv(connection) else {
             return false;
@@ -386,7 +386,7 @@ impl DccpPeer {
         true
     }
 
-    /// A slow application reads what its time allows.
+    /// Lets a slow application read the datagrams for which it had time.
     fn read_slowly(&mut self, now: Instant, store: &mut Store) {
         while let (Some(at), Some(connection)) = (self.next_read, self.connection) {
             if at > now {
@@ -397,7 +397,7 @@ impl DccpPeer {
         }
     }
 
-    /// The connection is open: the application begins.
+    /// Starts the application when the connection is open.
     fn start(&mut self, now: Instant, store: &mut Store) {
         if let Some(application) = &mut self.application {
             application.begin(now);
@@ -405,21 +405,21 @@ impl DccpPeer {
         self.offer_due(now, store);
     }
 
-    /// The application sends no more.
+    /// Ends the application.
     fn end(&mut self) {
         if let Some(application) = &mut self.application {
             application.end();
         }
     }
 
-    /// The application offers what is due.
+    /// Offers all datagrams that are due.
     fn offer_due(&mut self, now: Instant, store: &mut Store) {
         while let Some(bytes) = self.application.as_mut().and_then(|it| it.due(now)) {
             self.offer(now, bytes, store);
         }
     }
 
-    /// The application has sent everything and closes the connection, once; true if it did.
+    /// Closes the connection, once, when the application has sent everything; returns true if it did.
     fn close_if_sent(&mut self, now: Instant) -> bool {
         let is_spent = self.application.as_ref().is_some_and(Application::is_spent);
         let Some(id) = self.connection.filter(|_| self.closes && is_spent) else {
@@ -430,7 +430,7 @@ impl DccpPeer {
         true
     }
 
-    /// A greedy application offers what fits; true if it did.
+    /// Lets a greedy application offer datagrams while there is room; returns true if it offered any.
     fn refill(&mut self, now: Instant, store: &mut Store) -> bool {
         let Some(id) = self.connection else {
             return false;
@@ -438,7 +438,7 @@ impl DccpPeer {
         let wanted = |it: &Application| it.wanted(now);
         let mut offered = false;
         while let Some(bytes) = self.application.as_ref().and_then(wanted) {
-            // What the path takes may be less by now, where it is probed.
+            // With path MTU probing, the largest datagram may have become smaller.
             let most = self.endpoint.max_datagram_size(id);
             let size = (bytes as usize).min(most.unwrap_or(0));
             if !self.endpoint.can_send(id, size) || !self.offer(now, bytes, store) {
@@ -449,7 +449,7 @@ impl DccpPeer {
         offered
     }
 
-    /// The application offers one datagram; false if there was none or it was not taken.
+    /// Offers one datagram of the application; returns false if there was none or the endpoint refused it.
     fn offer(&mut self, now: Instant, bytes: u32, store: &mut Store) -> bool {
         let (Some(application), Some(id)) = (&mut self.application, self.connection) else {
             return false;

@@ -6,7 +6,7 @@ use fairwire_wire::ServiceCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// DCCP's parameters.
+/// The parameters of DCCP.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "independent yes-or-no keys of one table"
@@ -14,11 +14,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Dccp {
-    /// Which stack it imitates ([what each has and leaves out](models/dccp.md)). It gives the values of what is not
-    /// written. What an RFC of today asks for if it does not say.
+    /// The stack to imitate ([settings and omissions of each](models/dccp.md)). It sets the values that the file does
+    /// not state. Without a preset the defaults follow the current RFCs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preset: Option<Stack>,
-    /// Congestion control of the data: 2 (TCP-like), 3 (TFRC) or 4 (TFRC for small packets, at most 100 a second).
+    /// The CCID of the data: 2 (TCP-like), 3 (TFRC) or 4 (TFRC for small packets, at most 100 a second).
     #[schemars(
         range(min = 2, max = 4),
         extend(
@@ -26,7 +26,7 @@ pub struct Dccp {
         )
     )]
     pub ccid: u8,
-    /// Loads the other direction too, with the same traffic, under this CCID.
+    /// The CCID of traffic in the other direction. With it, the receiver sends the same kind of traffic back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(
         range(min = 2, max = 4),
@@ -35,16 +35,16 @@ pub struct Dccp {
         )
     )]
     pub back_ccid: Option<u8>,
-    /// Natively on IP, or in UDP.
+    /// The encapsulation: directly in IP, or in UDP.
     #[serde(default)]
     pub encapsulation: Encapsulation,
-    /// What the server offers and the client asks for, as `"SC:name"`, `"SC=number"` or `"SC=xhex"` (RFC 5595);
-    /// `SC:fair` if it does not say.
+    /// The Service Code that the server offers and the client asks for, as `"SC:name"`, `"SC=number"` or `"SC=xhex"`
+    /// (RFC 5595). The default is `SC:fair`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<ServiceCode>,
-    /// The clock of either host: its timers go off at multiples of this time alone, from a first one that is drawn
-    /// (`tick/FLOW/SIDE`), so that what CCID 3 paces leaves in bursts. At any moment if it does not say. Write the same
-    /// time as `ccid3.granularity`, or bursts are spread.
+    /// The interval of the clock of each host. Timers fire only at its ticks, so packets that CCID 3 paces leave in
+    /// bursts. The first tick is random (`tick/FLOW/SIDE`). Without it timers fire at any time. Set `ccid3.granularity`
+    /// to the same time, or bursts are spread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend(
         "exclusive_minimum_quantity" = "0 s",
@@ -52,55 +52,57 @@ pub struct Dccp {
         "advice" = "a clock ticks at least once a second"
     ))]
     pub tick: Option<Duration>,
-    /// Send ECN-capable packets and answer marks?
+    /// Whether to send ECN-capable packets and to react to marks.
     #[serde(default = "yes")]
     pub ecn: bool,
-    /// CCID 2: send ECN nonces, and hold the receiver's echoes against them (RFC 4340, section 12.2)? Data leaves as
-    /// ECT(0) or ECT(1) at random (from `secret/FLOW/SIDE`); a receiver whose echoes are wrong slows its sender down
-    /// and is reset at last (section 12.3).
+    /// Whether to send ECN nonces and to verify the receiver's echoes (RFC 4340, section 12.2); CCID 2 only. Data is
+    /// sent as ECT(0) or ECT(1) at random (from `secret/FLOW/SIDE`). A receiver with wrong echoes slows its sender
+    /// down, and is reset in the end (section 12.3).
     #[serde(default)]
     pub ecn_nonce: bool,
-    /// CCIDs that the data changes to while the connection is open, in order: `[{ at = "10 s", ccid = 3 }]`. The
-    /// notes of the results tell from when on.
+    /// The changes of the data's CCID while the connection is open, in order: `[{ at = "10 s", ccid = 3 }]`. The notes
+    /// of the results say when each takes effect.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ccid_changes: Vec<CcidChange>,
-    /// 24-bit sequence numbers in heads of 12 bytes (RFC 4340, section 7.6), while the Sequence Window bears them?
-    /// Above 1,024 packets it does not.
+    /// Whether to use 24-bit sequence numbers, in headers of 12 bytes (RFC 4340, section 7.6). They are used only while
+    /// the Sequence Window is at most 1,024 packets.
     #[serde(default)]
     pub short_seqnos: bool,
-    /// Find out by padded Syncs what the path takes (RFC 4340, section 14.1; RFC 8899)? From 1,500 bytes or the
-    /// packet's size down; datagrams are shortened to it, and each size found is noted.
+    /// Whether to probe the path MTU with padded Syncs (RFC 4340, section 14.1; RFC 8899). Probing starts from the
+    /// packet's size, at least 1,500 bytes, and goes down. Datagrams are shortened to the size found, and the notes
+    /// list each size.
     #[serde(default)]
     pub probe_path_mtu: bool,
-    /// A Data Checksum on each datagram (RFC 4340, section 9.3)? It is a CRC-32c of 8 bytes, which the receiver
-    /// checks.
+    /// Whether each datagram has a Data Checksum (RFC 4340, section 9.3): a CRC-32c in an option of 8 bytes, which the
+    /// receiver verifies.
     #[serde(default)]
     pub data_checksum: bool,
-    /// `CsCov` of data packets (RFC 4340, section 9.2), if the other side takes as little: 0 covers everything, n the
-    /// first 4(n - 1) bytes.
+    /// The `CsCov` of data packets (RFC 4340, section 9.2), if the other side accepts it: 0 covers everything, and n
+    /// covers the first 4(n - 1) bytes of data.
     #[serde(default)]
     #[schemars(
         range(max = 15),
         extend("advice" = "checksum coverage is 0 for everything, or 1 to 15")
     )]
     pub checksum_coverage: u8,
-    /// The least `CsCov` that either side takes (RFC 4340, section 9.2.1); 0 takes complete coverage only.
+    /// The least `CsCov` that each side accepts (RFC 4340, section 9.2.1). With 0 only complete coverage is accepted.
     #[serde(default)]
     #[schemars(
         range(max = 15),
         extend("advice" = "checksum coverage is 0 for everything, or 1 to 15")
     )]
     pub minimum_checksum_coverage: u8,
-    /// The application that receives, and its queue.
+    /// The receiving application and its queue.
     #[serde(default)]
     pub receive: Receive,
-    /// CCID 2's parameters.
+    /// The parameters of CCID 2.
     #[serde(default)]
     pub ccid2: Ccid2Config,
-    /// CCID 3's parameters, and CCID 4's.
+    /// The parameters of CCID 3 and CCID 4.
     #[serde(default)]
     pub ccid3: Ccid3Config,
-    /// CCID 3 and 4: data carries its sender's round-trip time, so that receivers need not guess it (RFC 6323).
+    /// Whether data packets carry their sender's round-trip time estimate, so that receivers need not guess it (RFC
+    /// 6323); CCID 3 and 4 only.
     #[serde(default)]
     pub send_rtt_estimate: bool,
     /// The send queue.
@@ -108,10 +110,10 @@ pub struct Dccp {
     pub queue: SendQueue,
 }
 
-/// A DCCP that was run elsewhere.
+/// A DCCP implementation that exists elsewhere.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub enum Stack {
-    /// What the RFCs of today ask for: nothing but defaults.
+    /// The current RFCs: all defaults.
     #[serde(rename = "rfc")]
     Rfc,
     /// The DCCP module in ns-2.35.
@@ -129,7 +131,7 @@ pub enum Stack {
 }
 
 impl Stack {
-    /// The word for it in files.
+    /// Returns the word for it in files.
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::Rfc => "rfc",
@@ -141,13 +143,13 @@ impl Stack {
     }
 }
 
-/// A change of CCID in mid-connection (RFC 4340, section 10).
+/// A change of CCID during a connection (RFC 4340, section 10).
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct CcidChange {
-    /// When the sender asks for it.
+    /// The time at which the sender asks for the change.
     pub at: Duration,
-    /// The CCID asked for.
+    /// The new CCID.
     #[schemars(
         range(min = 2, max = 4),
         extend(
@@ -157,17 +159,18 @@ pub struct CcidChange {
     pub ccid: u8,
 }
 
-/// The sender's queue.
+/// The send queue.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct SendQueue {
-    /// Datagrams at most.
+    /// The most datagrams in the queue.
     #[serde(default = "queue_limit")]
     pub limit: Packets,
-    /// A datagram that waited longer is dropped; never if it does not say.
+    /// The age at which a waiting datagram is dropped. Without it none is dropped for its age.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub age: Option<Duration>,
-    /// What a full queue does. A greedy source waits where it refuses, a CBR source loses the datagram.
+    /// What a full queue does with a new datagram. If it refuses, a greedy source waits, and a CBR source loses the
+    /// datagram.
     #[serde(default)]
     pub policy: QueuePolicy,
 }
@@ -182,18 +185,18 @@ impl Default for SendQueue {
     }
 }
 
-/// The receiving application.
+/// The receiving application and its queue.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Receive {
-    /// Datagrams in its queue at most. From three quarters on the sender is told not to speed up, and to slow down
-    /// by what is dropped.
+    /// The most datagrams in the receive queue. From three quarters of it on, the sender is told not to speed up (Slow
+    /// Receiver). Drops are reported, so that the sender slows down (Data Dropped).
     #[serde(default = "receive_limit")]
     pub limit: Packets,
-    /// What a full queue drops.
+    /// Which datagram a full queue drops.
     #[serde(default)]
     pub policy: ReceiveQueuePolicy,
-    /// It reads one datagram in this time; each at once if it does not say.
+    /// The time in which the application reads one datagram. Without it each is read at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<Duration>,
 }

@@ -1,4 +1,4 @@
-//! From a scenario's TCP to a simulated one: its configuration and its controller.
+//! Conversion of a scenario's TCP settings: the configuration and the controller.
 
 use fairwire_cc::{Controller, Growth, RtoConfig};
 use fairwire_tcp::{Config, DelayedAcks, EcnMode, RecoveryKind};
@@ -6,13 +6,13 @@ use fairwire_units::Duration;
 
 use super::settings::Tcp;
 
-/// RFC 3465's limit in slow start, segments.
+/// The limit L of RFC 3465 in slow start, segments.
 const ABC_LIMIT: u32 = 2;
 
-/// The same beside `HyStart++` and without pacing (RFC 9406, section 4.3).
+/// The limit with `HyStart++` and without pacing (RFC 9406, section 4.3), segments.
 const HYSTART_LIMIT: u32 = 8;
 
-/// What both sides of the connection are told.
+/// Returns the configuration of both sides of the connection.
 pub(super) fn config(tcp: &Tcp, wire_bytes: u32) -> Config {
     Config {
         wire_size: wire_bytes,
@@ -59,7 +59,7 @@ pub(super) fn config(tcp: &Tcp, wire_bytes: u32) -> Config {
     }
 }
 
-/// The window and its law.
+/// Returns the congestion window with its law.
 pub(super) fn controller(config: &Config, tcp: &Tcp) -> Box<dyn Controller> {
     let window = config.window(tcp.law.build());
     match tcp.initial_ssthresh {

@@ -9,7 +9,7 @@ use super::build;
 use super::peers::{TcpSink, TcpSource};
 use super::settings::Tcp;
 
-/// A TCP header without options, bytes.
+/// The size of a TCP header without options, bytes.
 const HEADER: u32 = 20;
 
 impl Transport for Tcp {

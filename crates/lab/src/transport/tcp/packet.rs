@@ -1,4 +1,4 @@
-//! A segment on its way, and as a capture shows it.
+//! A TCP segment in flight, and its form in a capture.
 
 use std::io;
 

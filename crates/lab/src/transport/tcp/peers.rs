@@ -1,4 +1,4 @@
-//! TCP: the simulated sender and receiver as agents.
+//! TCP peers: the simulated sender and receiver.
 
 use fairwire_net::{Packet, Release};
 use fairwire_proto::Payload;
@@ -12,16 +12,16 @@ use super::super::store::Store;
 use super::super::ticks::Ticks;
 use super::packet::TcpPacket;
 
-/// The side that has data.
+/// The side that sends data.
 #[derive(Debug)]
 pub(super) struct TcpSource {
     ends: Ends,
     sender: Sender,
-    /// Writes what it offers. A greedy one offers nothing by itself: its sender knows that there is always more.
+    /// The application that writes data. A greedy application writes nothing, because its sender has unlimited data.
     application: Application,
-    /// A greedy application that stops takes its TCP with it.
+    /// The time from which a greedy application has stopped, and its TCP sends nothing.
     silent_from: Instant,
-    /// When it opens its connection, which no clock of the host delays.
+    /// The time at which it opens its connection; ticks do not delay it.
     start: Instant,
     ticks: Option<Ticks>,
 }
@@ -44,12 +44,12 @@ impl TcpSource {
         }
     }
 
-    /// Lets its timers go off at `ticks` alone.
+    /// Sets the ticks at which its timers fire.
     pub(super) fn ticking(self, ticks: Option<Ticks>) -> Self {
         Self { ticks, ..self }
     }
 
-    /// When the sender is to be woken: where there are ticks, at the next one.
+    /// Returns when the sender needs to be called; with ticks, that is at the next tick.
     fn sender_timeout(&self) -> Option<Instant> {
         let at = self.sender.next_timeout()?;
         let ticks = self.ticks.filter(|_| at > self.start);
@@ -120,7 +120,7 @@ impl Peer for TcpSource {
 pub(super) struct TcpSink {
     ends: Ends,
     receiver: Receiver,
-    /// All that there is to come, bytes, if there is an end.
+    /// The bytes that it expects in total, if there is an end.
     total: Option<u64>,
     ticks: Option<Ticks>,
 }
@@ -135,7 +135,7 @@ impl TcpSink {
         }
     }
 
-    /// Lets its timer go off at `ticks` alone.
+    /// Sets the ticks at which its timer fires.
     pub(super) fn ticking(self, ticks: Option<Ticks>) -> Self {
         Self { ticks, ..self }
     }

@@ -1,5 +1,4 @@
-//! TCP's parameters: a window law, a recovery, a preset that imitates a simulator or a kernel, and what the
-//! scenario says beyond them.
+//! TCP's settings: a window law, a recovery, a preset that imitates a simulator or a kernel, and further parameters.
 
 use fairwire_cc::{Law, default_law};
 use fairwire_tcp::{RecoveryKind, SackAfterTimeout};
@@ -10,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::quantity::MinRto;
 
-/// TCP's parameters, complete.
+/// The parameters of TCP.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "independent yes-or-no keys of one table"
@@ -18,39 +17,39 @@ use crate::quantity::MinRto;
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tcp {
-    /// What it imitates. It gives the values of what is not written.
+    /// The implementation to imitate. It sets the values that the file does not state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preset: Option<Preset>,
-    /// How the window grows and shrinks.
+    /// The window law: how the congestion window grows and shrinks.
     #[serde(default = "default_law")]
     pub law: Chosen<dyn Law>,
-    /// What is sent again and when. Where nothing is said it is the preset's or the law's: `"vegas"` with Vegas, `"sack"` with
-    /// CUBIC and DCTCP.
+    /// The loss recovery: what is retransmitted, and when. If it is not stated, it is that of the preset or of the law:
+    /// `"vegas"` with Vegas, `"sack"` with CUBIC and DCTCP.
     #[serde(default)]
     pub recovery: RecoveryKind,
-    /// What becomes of selective acknowledgements when the retransmission timer expires.
+    /// What happens to selective acknowledgements when the retransmission timer expires.
     #[serde(default)]
     pub sack_after_timeout: SackAfterTimeout,
-    /// Use ECN (RFC 3168)? A law that counts marks has them echoed one by one (RFC 8257), and needs it.
+    /// Whether to use ECN (RFC 3168). A law that counts marks needs it, and its receiver echoes each mark (RFC 8257).
     #[serde(default)]
     pub ecn: bool,
-    /// The receiver's window, without bound if nothing is said. ns-2's agents have `"20 packets"`.
+    /// The receive window. Without it there is no limit. The default of ns-2's agents is `"20 packets"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<Packets>,
-    /// Does the receiver acknowledge every second segment only (RFC 5681, section 4.2)?
+    /// Whether the receiver acknowledges only every second segment (RFC 5681, section 4.2).
     #[serde(default = "yes")]
     pub delayed_acks: bool,
-    /// How long a delayed acknowledgement waits for the second segment.
+    /// The time for which a delayed acknowledgement waits for a second segment.
     #[serde(default = "ack_wait")]
     #[schemars(extend(
         "maximum_quantity" = "10 s",
         "advice" = "an acknowledgement waits for 10 s at most"
     ))]
     pub ack_wait: Duration,
-    /// Segments at the beginning that are acknowledged one by one all the same.
+    /// The number of segments at the beginning that are acknowledged one by one despite `delayed_acks`.
     #[serde(default)]
     pub quick_acks: Packets,
-    /// Retransmission timeout at least. `"ns2"` is one second.
+    /// The least retransmission timeout. `"ns2"` is one second.
     #[serde(default = "min_rto")]
     #[schemars(extend(
         "minimum_quantity" = "1 ms",
@@ -58,7 +57,7 @@ pub struct Tcp {
         "advice" = "the least retransmission timeout is 1 ms at least and 60 s at most"
     ))]
     pub min_rto: MinRto,
-    /// Retransmission timeout before the first sample.
+    /// The retransmission timeout before the first round-trip sample.
     #[serde(default = "initial_rto")]
     #[schemars(extend(
         "minimum_quantity" = "1 ms",
@@ -66,32 +65,32 @@ pub struct Tcp {
         "advice" = "the first retransmission timeout is 1 ms at least and 60 s at most"
     ))]
     pub initial_rto: Duration,
-    /// Does a fast retransmission start the timer afresh? RFC 6298 lets acknowledgements alone do so; ns-2 and
-    /// Linux do it.
+    /// Whether a fast retransmission restarts the retransmission timer. In RFC 6298 only acknowledgements restart it;
+    /// ns-2 and Linux also do so here.
     #[serde(default)]
     pub rearm: bool,
-    /// First window, RFC 3390's if nothing is said.
+    /// The initial congestion window. The default is that of RFC 3390.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub initial_window: Option<Packets>,
-    /// First slow-start threshold, unlimited if nothing is said.
+    /// The initial slow-start threshold. Without it there is no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub initial_ssthresh: Option<Packets>,
-    /// Open with SYN, SYN-ACK and ACK? Without it data leaves at once, as ns-2's one-way agents of before 2001 do.
+    /// Whether to open with SYN, SYN-ACK and ACK. Without a handshake data leaves at once, as from ns-2's one-way
+    /// agents before 2001.
     #[serde(default = "yes")]
     pub handshake: bool,
-    /// A new segment on each of the first two duplicate acknowledgements (RFC 3042)?
+    /// Whether to send a new segment on each of the first two duplicate acknowledgements (RFC 3042).
     #[serde(default = "yes")]
     pub limited_transmit: bool,
-    /// Segments that may leave at once when a recovery ends (RFC 6582, section 6).
+    /// The most segments that may leave at once when a recovery ends (RFC 6582, section 6).
     #[serde(default = "max_burst")]
     pub max_burst: Packets,
-    /// Timestamps on every segment (RFC 7323, section 3)? They take 12 bytes of each, so that a full segment carries less, and
-    /// each acknowledgement of anything new is a round-trip sample for the timeout.
+    /// Whether every segment carries timestamps (RFC 7323, section 3). They take 12 bytes, so a full segment carries
+    /// less data. Each acknowledgement of new data is then a round-trip sample for the timeout.
     #[serde(default)]
     pub timestamps: bool,
-    /// The clock of either host: its timers go off at multiples of this time alone, from a first one that is drawn
-    /// (`tick/FLOW/SIDE`), and the round trip that the timeout follows from is measured in whole ticks. No tick if it does
-    /// not say.
+    /// The interval of the clock of each host. Timers fire only at its ticks, and the round-trip time for the timeout
+    /// is measured in whole ticks. The first tick is random (`tick/FLOW/SIDE`). Without it timers fire at any time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend(
         "exclusive_minimum_quantity" = "0 s",
@@ -99,17 +98,17 @@ pub struct Tcp {
         "advice" = "a clock ticks at least once a second"
     ))]
     pub tick: Option<Duration>,
-    /// Does the first slow start end where the round trip grows (`HyStart++`, RFC 9406)? With `abc` an acknowledgement counts for
-    /// eight segments at most there.
+    /// Whether the first slow start ends when the round-trip time grows (`HyStart++`, RFC 9406). With `abc`, an
+    /// acknowledgement there counts for at most eight segments.
     #[serde(default)]
     pub hystart: bool,
-    /// Does the window grow by the segments acknowledged, two per acknowledgement at most in slow start (RFC 3465),
-    /// rather than by acknowledgements? CUBIC's does by default.
+    /// Whether the window grows by the segments acknowledged rather than by acknowledgements (RFC 3465). In slow start
+    /// an acknowledgement counts for at most two segments. It is the default with CUBIC.
     #[serde(default)]
     pub abc: bool,
 }
 
-/// What a preset imitates.
+/// An implementation to imitate.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub enum Preset {
     /// The one-way agents of ns-2.35 with the values of its `ns-default.tcl`.
@@ -118,7 +117,7 @@ pub enum Preset {
     /// Linux 2.6.19 to 2.6.38.
     #[serde(rename = "linux-2.6")]
     Linux26,
-    /// What RFCs of today ask for, with Linux's timers.
+    /// The current RFCs, with the timers of Linux.
     #[serde(rename = "modern")]
     Modern,
 }

@@ -18,7 +18,7 @@ fn dumbbell(axes: &[&str]) -> Result<Vec<Cell>, ScenarioError> {
     ScenarioFile::dumbbell()?.cells(&with(axes))
 }
 
-/// An axis of the file has the values that the command line gives, and the others stay.
+/// The command line replaces the values of an axis of the file, and the other axes keep theirs.
 #[test]
 fn axes_of_the_file_get_other_values() {
     let file = text(
@@ -43,8 +43,8 @@ fn axes_of_the_file_get_other_values() {
     assert_eq!(cells[3].axes, axes);
 }
 
-/// A dotted path is laid as `--set` lays it: each cell is there once for each value, with the value in its name and among
-/// its axes. The only cell of a file has no name to begin with.
+/// An axis that is a dotted path is laid as `--set` lays it. Each cell exists once for each value, which is in its name
+/// and among its axes. The only cell of a file adds no name of its own.
 #[test]
 fn paths_multiply_cells() {
     let cells = crossed(
@@ -83,7 +83,8 @@ fn paths_multiply_cells() {
     assert_eq!(cells[1].family.as_deref(), Some("a-{flows.one.start}"));
 }
 
-/// Without a file there is a dumbbell, whose cells are called after the axes that were given; the others have a value each.
+/// Without a file a dumbbell is run. Its cells are named after the axes that were given; the others have one value
+/// each.
 #[test]
 fn a_dumbbell_needs_no_file() {
     let cells = dumbbell(&["ccid=2,3", "queue=10 packets,200 packets"]).expect("four cells");
@@ -115,7 +116,7 @@ fn a_dumbbell_needs_no_file() {
     }
 }
 
-/// What no axis can be is refused with what would do.
+/// An invalid axis is refused with a hint.
 #[test]
 fn wrong_axes_are_refused() {
     let many = (0..102)

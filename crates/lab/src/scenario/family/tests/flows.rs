@@ -3,7 +3,7 @@
 use super::{adjusted, names, read, text};
 use crate::scenario::{Adjust, Cell};
 
-/// Three flows by their number, and two by values of the author's choice.
+/// Three flows by number, and two by values of the author's choice.
 const FAMILY: &str = r#"
 [flows."web{n}"]
 count = 3
@@ -36,7 +36,7 @@ fn flows(cell: &Cell) -> Vec<&str> {
     cell.scenario.flows.iter().map(|(name, _)| name).collect()
 }
 
-/// A family is its members written out, in its place: same scenario, same bytes on the wire.
+/// A family is the same scenario as its members written out, and sends the same bytes.
 #[test]
 fn a_family_is_its_members() {
     let family = read(&text("", FAMILY), &[]).unwrap_or_else(|error| panic!("{error}"));
@@ -53,7 +53,7 @@ fn a_family_is_its_members() {
     assert_eq!(digest(&family[0]), digest(&alone[0]));
 }
 
-/// Cells change a whole family by its name, and one member by its own; how many there are may be an axis, none included.
+/// A cell can override a whole family by its name, and one member by its own name. An axis can be the count, even zero.
 #[test]
 fn families_and_members_are_overridden() {
     let head = "axes.webs = [0, 2]";

@@ -1,11 +1,11 @@
-//! What is wrong in a family is told where it is written, with the cell that it is in.
+//! An error in a family points at the place where it is written, and names the cell.
 
 use std::fmt::Write as _;
 
 use super::{read, text};
 
-/// What is before the network, what is after it, where that is wrong (lines are those of `head`, or after line 10), and
-/// what is said.
+/// The text before the network, the text after it, the place of the error and part of its message. Lines are those of
+/// the first text, or from line 10 on those of the second.
 const REFUSED: &[(&str, &str, &str, &str)] = &[
     (
         "axes.queue = []",
@@ -183,7 +183,7 @@ const REFUSED: &[(&str, &str, &str, &str)] = &[
     ),
 ];
 
-/// Each is refused where it stands.
+/// Each error points at its place.
 #[test]
 fn families_are_refused_where_they_stand() {
     let circle = [("circle.toml", "extends = \"circle.toml\"")];
@@ -203,8 +203,7 @@ fn families_are_refused_where_they_stand() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// A value of an axis that does not belong where it is used is shown where it is written, with where it is used, and
-/// in which cell.
+/// A wrong value of an axis is shown where it is written. The error also says where it is used, and in which cell.
 #[test]
 fn a_wrong_value_is_told_at_the_axis() {
     let file = text(
@@ -220,7 +219,7 @@ fn a_wrong_value_is_told_at_the_axis() {
     );
 }
 
-/// What grows without bound is refused before it has grown.
+/// Unbounded growth is refused before it takes memory.
 #[test]
 fn families_are_bounded() {
     let many: Vec<String> = (0..101).map(|value| value.to_string()).collect();
@@ -231,7 +230,7 @@ fn families_are_bounded() {
         error.contains("'{a}-{b}' is 10201 cells, and a file has 10000 at most"),
         "{error}"
     );
-    // Each part extends the one before twice: a thousand layers, not a million million.
+    // Each part extends the one before twice: the limit of a thousand layers applies before they multiply.
     let mut parts = "[parts.p0]\n".to_owned();
     for n in 1..30 {
         let _ = writeln!(parts, "[parts.p{n}]\nextends = [\"p{0}\", \"p{0}\"]", n - 1);
@@ -242,7 +241,7 @@ fn families_are_bounded() {
         error.contains("a cell extends 1000 others at most"),
         "{error}"
     );
-    // The same with what is shared.
+    // The same for shared values.
     let mut shared = format!("[shared]\ns0 = \"{}\"\n", "x".repeat(5_000));
     for n in 1..8 {
         let ten = format!("{{shared.s{}}}", n - 1).repeat(10);
@@ -252,12 +251,12 @@ fn families_are_bounded() {
     let error = read(&file, &[]).expect_err("too much").to_string();
     assert!(error.contains("bytes of text at most"), "{error}");
     assert!(error.len() < 4_096, "{}", error.len());
-    // What is quoted is short, however long it is.
+    // Quotes in messages are short even if the name is long.
     let name = "z".repeat(10_000);
     let file = text(&format!("about = \"{{{name}}}\"\naxes.{name} = [1]"), "");
     let error = read(&file, &[]).expect_err("too long").to_string();
     assert!(error.len() < 4_096, "{}", error.len());
-    // A name that is a cell's, and a screen long.
+    // A name made of values that is too long for a cell.
     let long = "y".repeat(300);
     let file = text(&format!("axes.a = [\"{long}\"]"), "");
     let error = read(&file, &[]).expect_err("too long").to_string();
