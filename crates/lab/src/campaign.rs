@@ -1,8 +1,9 @@
-//! All seeds of all cells: how many, side by side, in order.
+//! Campaigns: all seeds of all cells, run in parallel and returned in order.
 //!
-//! All runs of all cells are jobs of one pool, so that no processor waits for the last seed of a
-//! cell. A run never uses a thread of its own. Results are ordered by cell and seed, never by
-//! completion, so the number of threads shows nowhere but in the time taken.
+//! All runs of all cells are jobs of one thread pool, so no processor waits for the last seed of a cell. A run uses one
+//! thread. Results are ordered by cell and seed, never by completion, so the number of threads changes only the time
+//! that
+//! a campaign takes.
 
 mod board;
 mod pool;
@@ -22,53 +23,55 @@ use crate::sim::{RunError, Tap};
 pub use pool::{run_batches, run_cells};
 pub use repeat::seeds_needed;
 
-/// What a campaign tells while it runs. Work is counted in packets over links at most
-/// ([`Scenario::work`](crate::scenario::Scenario::work)), which tells time better than simulated
-/// seconds do where one cell has a hundred times the rate of another.
+/// What a campaign reports while it runs.
+///
+/// Work is an upper bound on the number of packets that cross links
+/// ([`Scenario::work`](crate::scenario::Scenario::work)). It predicts the time left better than simulated seconds do,
+/// because one cell can have a hundred times the rate of another.
 #[derive(Clone, Copy, Debug)]
 pub enum Progress<'a> {
-    /// A cell begins.
+    /// The first run of a cell begins.
     Cell {
-        /// What it belongs to.
+        /// The name of the cell's batch.
         batch: &'a str,
-        /// Its name.
+        /// The cell's name.
         cell: &'a str,
     },
-    /// So much more work is planned.
+    /// This much more work is planned.
     Planned(u64),
-    /// So much of it is done.
+    /// This much more work is done.
     Done(u64),
 }
 
-/// Cells that belong together: those of a scenario file, or of a paper.
+/// Cells that belong together: those of a scenario file or of a paper.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch<'a> {
-    /// What their results are called.
+    /// The name of their results.
     pub name: &'a str,
     /// The cells.
     pub cells: &'a [Cell],
 }
 
-/// What came of some batches.
+/// The outcome of some batches.
 #[derive(Debug)]
 pub struct Outcome {
-    /// The results of each batch, as far as they go.
+    /// The results of each batch; partial where cells did not finish.
     pub results: Vec<Results>,
-    /// Why it ended early, if that was not asked for.
+    /// Why the campaign ended early, unless it was asked to stop.
     pub failure: Option<CampaignError>,
 }
 
-/// How to run a campaign.
+/// The settings of a campaign.
 pub struct Campaign<'a> {
-    /// What the results of [`run_cells`] are called; batches have names of their own.
+    /// The name of the results of [`run_cells`]; [`run_batches`] uses the names of the batches.
     pub name: String,
-    /// Runs at the same time.
+    /// The number of runs at the same time.
     pub threads: usize,
-    /// Stops everything when it becomes true; what is finished is kept.
+    /// Stops everything when it becomes true; finished runs are kept.
     pub stop: &'a AtomicBool,
-    /// Told how far things are.
+    /// Called with the progress of the campaign.
     pub progress: &'a (dyn Fn(Progress<'_>) + Sync),
-    /// Gets the packets of the first seed of the first cell.
+    /// Receives the packets of the first seed of the first cell.
     pub capture: Option<Tap>,
 }
 
@@ -81,12 +84,12 @@ impl fmt::Debug for Campaign<'_> {
     }
 }
 
-/// Why a campaign ended early. What was finished before was given to `on_cell`.
+/// Why a campaign ended early. Cells that finished before were passed to `on_cell`.
 #[derive(Debug)]
 pub enum CampaignError {
     /// A run failed.
     Run(RunError),
-    /// What a finished cell was given to failed.
+    /// The callback for finished cells failed.
     Output(io::Error),
 }
 
@@ -101,7 +104,7 @@ impl fmt::Display for CampaignError {
 
 impl Error for CampaignError {}
 
-/// The number of runs at the same time: the processors there are.
+/// Returns the default number of parallel runs: the number of available processors, or 1 if that is unknown.
 pub fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }

@@ -1,8 +1,8 @@
-//! Golden digests: what a run looked like on the wires when it was last looked at.
+//! Golden digests: the expected digest of what each run shows on the wires.
 //!
-//! Beside the files of `scenarios/` lies `digests.toml`, with a table per file and cell (papers
-//! have their own, of the runs that their tables are made from). Same scenario, same
-//! seed, same digest, on every machine and in every build; a difference means that results moved.
+//! The scenarios in `scenarios/` have theirs in `scenarios/digests.toml`, with a table per file and cell. A paper has
+//! its own, of the runs that its tables are made from. The same scenario and seed give the same digest on every machine
+//! and in every build, so a difference means that results changed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,28 +15,28 @@ use serde::{Deserialize, Serialize};
 use crate::scenario::{Adjust, Cell, ScenarioError, ScenarioFile};
 use crate::sim::{RunError, RunOptions, run};
 
-/// Runs are digested up to this moment, so that a check takes seconds.
+/// The longest simulated time of a digested run, so that a check takes seconds.
 pub const LONGEST: Duration = Duration::from_secs(200);
 
-/// The name of the file.
+/// The name of the file with the digests.
 pub const FILE: &str = "digests.toml";
 
 /// The digests of one cell.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct CellDigests {
-    /// How long the runs were.
+    /// The simulated time of the runs.
     pub duration: String,
-    /// Of the first seed.
+    /// The digest of the run with the first seed.
     pub first_seed: String,
-    /// Of the unperturbed run, where there is a difference.
+    /// The digest of the unperturbed run, if the cell has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unperturbed: Option<String>,
 }
 
-/// By scenario file (its name without `.toml`), then by cell.
+/// Digests by scenario file (its name without `.toml`), then by cell.
 pub type Golden = BTreeMap<String, BTreeMap<String, CellDigests>>;
 
-/// Why digests cannot be had.
+/// Why digests cannot be computed or compared.
 #[derive(Debug)]
 pub enum DigestError {
     /// The scenario is wrong.
@@ -45,9 +45,9 @@ pub enum DigestError {
     Run(RunError),
     /// A file cannot be read or written.
     File(PathBuf, io::Error),
-    /// The scenario is a paper's.
+    /// The scenario belongs to a paper, which has digests of its own.
     IsPaper(String),
-    /// There is nothing to compare this scenario with.
+    /// There are no golden digests of this scenario.
     NoGolden(PathBuf),
 }
 
@@ -77,13 +77,13 @@ impl std::error::Error for DigestError {}
 pub struct Moved {
     /// The cell.
     pub cell: String,
-    /// What is written, if anything.
+    /// The golden digests, if there are any.
     pub golden: Option<CellDigests>,
-    /// What came out.
+    /// The digests of this run.
     pub now: CellDigests,
 }
 
-/// Digests of all cells of the scenario at `path`, as they are now.
+/// Runs all cells of the scenario at `path` and returns their digests.
 ///
 /// # Errors
 /// See [`DigestError`].
@@ -101,20 +101,20 @@ pub fn compute(path: &Path) -> Result<BTreeMap<String, CellDigests>, DigestError
     Ok(digests)
 }
 
-/// The golden digests beside the scenario at `path`; none if there is no such file.
+/// Returns the golden digests of the scenario at `path`; empty if there are none.
 ///
 /// # Errors
-/// If the file is there and cannot be read.
+/// If the file exists and cannot be read.
 pub fn golden(path: &Path) -> Result<BTreeMap<String, CellDigests>, DigestError> {
     Ok(read(path)?.remove(&stem(path)).unwrap_or_default())
 }
 
-/// Runs the scenario at `path` and lists the cells that are not as written.
+/// Runs the scenario at `path` and lists the cells that differ from their golden digests.
 ///
 /// # Errors
 /// See [`DigestError`].
 pub fn check(path: &Path) -> Result<Vec<Moved>, DigestError> {
-    // That the scenario is wrong, or a paper's, is the greater news.
+    // Errors of the scenario itself come before missing digests.
     let computed = compute(path)?;
     let golden = golden(path)?;
     if golden.is_empty() {
@@ -123,7 +123,7 @@ pub fn check(path: &Path) -> Result<Vec<Moved>, DigestError> {
     Ok(moved(computed, &golden))
 }
 
-/// The cells of `computed` that are not as in `golden`.
+/// Returns the cells of `computed` that differ from `golden`.
 fn moved(
     computed: BTreeMap<String, CellDigests>,
     golden: &BTreeMap<String, CellDigests>,
@@ -142,7 +142,7 @@ fn moved(
     moved
 }
 
-/// Runs the scenario at `path` and writes its digests beside it. Returns what moved.
+/// Runs the scenario at `path` and writes its digests beside it. Returns the cells that changed.
 ///
 /// # Errors
 /// See [`DigestError`].

@@ -1,16 +1,16 @@
 //! Scenarios, runs and results: experiments as data.
 //!
 //! 1. A [`ScenarioFile`](scenario::ScenarioFile) gives [`Cell`](scenario::Cell)s.
-//! 2. [`campaign::run_cells`] runs them with all their seeds; [`sim::run`] runs one with one.
-//! 3. [`results`] says what comes out: values by cell, seed, subject, window and metric.
-//! 4. What applications send is [`traffic`], to which a program can add kinds of its own.
-//! 5. A [`paper`] puts results beside what was printed; a [`report`] shows that as a page.
+//! 2. [`campaign::run_cells`] runs cells with all their seeds; [`sim::run`] runs one scenario with one seed.
+//! 3. [`results`] holds what was measured: values by cell, seed, subject, window and metric.
+//! 4. [`traffic`] is what applications send; a program can add its own models.
+//! 5. A [`paper`] compares results with published numbers; a [`report`] shows the comparison as a page.
 //!
-//! These modules are floors: `traffic`, `quantity`, `transport`, `scenario`, `results`, `sim`, `digests`, `campaign`, `paper`, `report`. Each takes names from
-//! those before it only.
+//! The modules are layers: `traffic`, `quantity`, `transport`, `scenario`, `results`, `sim`, `digests`, `campaign`,
+//! `paper`, `report`. Each uses only those before it.
 //!
-//! Same scenario, same seed, same bytes: a run uses no thread, reads no clock and draws from
-//! named random streams alone. Seeds run side by side.
+//! The same scenario and seed give the same bytes: a run uses one thread, reads no clock and takes random numbers from
+//! named streams only. Seeds run in parallel.
 
 pub mod campaign;
 pub mod digests;
@@ -23,5 +23,5 @@ pub mod sim;
 pub mod traffic;
 mod transport;
 
-/// The quantities in which this crate's interface speaks.
+/// The quantities that this crate's interface uses.
 pub use fairwire_units as units;

@@ -1,14 +1,13 @@
-//! Papers as data: scenarios, published tables, claims; and what running them says.
+//! Papers as data: their scenarios, published tables and claims, and the report of a run of them.
 //!
-//! 1. [`catalogue`] lists the papers that are built in; [`Paper::load`] reads one and checks every
-//!    name in it.
-//! 2. [`Paper::cells`] are run as any cells are ([`campaign`](crate::campaign)).
-//! 3. [`Paper::report`] puts what was measured beside what was printed and judges each claim;
-//!    it is shown as text, CSV or JSON ([`Reported`]), or as a page ([`report`](crate::report)).
-//! 4. [`digests`] tells whether the runs still look as they did.
+//! 1. [`catalogue`] lists the papers that are built in; [`Paper::load`] reads one and checks every name in it.
+//! 2. [`Paper::cells`] are run like any other cells ([`campaign`](crate::campaign)).
+//! 3. [`Paper::report`] compares measured with published numbers and judges each claim. The result is shown as text,
+//!    CSV or JSON ([`Reported`]), or as a page ([`report`](crate::report)).
+//! 4. [`digests`] tells whether the runs have changed.
 //!
-//! Nothing here knows any paper: a new one is a directory ([`Bundle::read`]), and built in with a line in
-//! the catalogue.
+//! Nothing here is specific to one paper: a new paper is a directory ([`Bundle::read`]), and a line in the catalogue
+//! builds it in.
 
 mod bundle;
 mod cascade;
@@ -68,27 +67,27 @@ pub use unit::Unit;
 pub(crate) use verdict::CLOSE;
 pub use verdict::Verdict;
 
-/// Seeds of a quick run.
+/// The number of seeds of a quick run.
 pub const QUICK_SEEDS: u32 = 3;
 
-/// A paper, read and checked.
+/// A paper whose files have been read and checked.
 #[derive(Clone, Debug)]
 pub struct Paper {
-    /// Its name, as on the command line.
+    /// Its name on the command line.
     pub name: String,
     /// Its title.
     pub title: String,
-    /// Who wrote it.
+    /// Its authors.
     pub authors: String,
-    /// What it is about, in a line.
+    /// Its subject, in one line.
     pub line: String,
-    /// How long its runs take.
+    /// How long its runs take, in words.
     pub runtime: String,
     /// What it does and proposes, for somebody who has not read it; may be empty.
     pub about: String,
     /// Its experiments, in the order of its scenario files.
     pub cells: Vec<Cell>,
-    /// What it claims.
+    /// Its claims.
     pub claims: Vec<Claim>,
     tables: Vec<TablePlan>,
     figures: Vec<FigurePlan>,
@@ -96,20 +95,20 @@ pub struct Paper {
     windows: BTreeMap<String, String>,
     flows: BTreeMap<String, String>,
     sweep: Option<Sweep>,
-    /// What is different in these runs from the paper's, if something is.
+    /// How these runs differ from the paper's, if they are shortened.
     shortened: Option<String>,
     quick: bool,
-    /// Are these some of its tables only, without claims and figures?
+    /// Whether these are some of its tables only, without claims and figures.
     pub(crate) tables_only: bool,
-    /// Does it come with Fairwire, so that what is said of how it was judged is known to be true?
+    /// Whether it comes with Fairwire, so that what the report says about the choice of its tolerances is true.
     pub(crate) is_built_in: bool,
 }
 
 impl Paper {
-    /// Reads `bundle`; `adjust` changes its cells.
+    /// Reads `bundle` and applies `adjust` to its cells.
     ///
     /// # Errors
-    /// The first thing that is wrong in any of its files, or with a cell as adjusted.
+    /// The first error in any of its files, or in an adjusted cell.
     pub fn load(bundle: &Bundle, adjust: &Adjust) -> Result<Self, PaperError> {
         let file = bundle.path(MANIFEST);
         let refuse = |message: String| PaperError::file(&file, message);
@@ -203,7 +202,7 @@ impl Paper {
         })
     }
 
-    /// The cells in which nothing is changed but the number of seeds.
+    /// Returns the adjustment of a run: `seeds` seeds, or [`QUICK_SEEDS`] in a quick run unless `seeds` is given.
     pub fn adjust(quick: bool, seeds: Option<u32>) -> Adjust {
         Adjust {
             seeds: seeds.or(quick.then_some(QUICK_SEEDS)),
@@ -212,7 +211,7 @@ impl Paper {
         }
     }
 
-    /// The golden digests that come with `bundle`.
+    /// Returns the golden digests that come with `bundle`.
     ///
     /// # Errors
     /// If their file cannot be read.
@@ -222,11 +221,12 @@ impl Paper {
         digests::read(text).map_err(|error| not_toml(&bundle.path(file), text, &error))
     }
 
-    /// The paper reduced to some of its tables and the cells that they need: without claims and
-    /// figures, which need others.
+    /// Reduces the paper to some of its tables and the cells that they need.
+    ///
+    /// Claims and figures are removed, because they need other cells.
     ///
     /// # Errors
-    /// If it has no table of such a name; the error names all.
+    /// If it has no table of such a name; the error lists all names.
     pub fn with_tables(mut self, wanted: &[String]) -> Result<Self, PaperError> {
         for name in wanted {
             if !self.tables.iter().any(|table| table.name == *name) {
@@ -252,12 +252,12 @@ impl Paper {
         Ok(self)
     }
 
-    /// Is it the quick form, of fewer seeds and perhaps shorter runs?
+    /// Returns whether it is the quick form, with fewer seeds and possibly shorter runs.
     pub fn is_quick(&self) -> bool {
         self.quick
     }
 
-    /// What a table calls `flow`.
+    /// Returns the name of `flow` in a table.
     pub(crate) fn flow_name(&self, flow: &str) -> String {
         self.flows
             .get(flow)
@@ -265,7 +265,7 @@ impl Paper {
             .unwrap_or_else(|| flow.to_owned())
     }
 
-    /// What a table calls `window`.
+    /// Returns the name of `window` in a table.
     pub(crate) fn window_heading<'a>(&'a self, window: &'a str) -> &'a str {
         self.windows.get(window).map_or(window, String::as_str)
     }

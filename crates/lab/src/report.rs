@@ -1,14 +1,16 @@
-//! Reports as one HTML page: everything that a reader needs is in the file itself.
+//! Reports as one HTML page that loads no other file.
 //!
-//! [`page`] shows papers beside what their runs say: an overview of the verdicts; then, for each
-//! paper, its network, its tables as published | ours | difference, its figures redrawn, a verdict on
-//! each claim, what the paper left out, and where every value of the scenarios comes from.
+//! [`page`] shows papers beside their results. It begins with an overview of the verdicts. Then follow, for each paper,
+//! its
+//! network, its tables (published, ours, difference), its figures, a verdict on each claim, what the paper left out,
+//! and
+//! the source of every value of the scenarios.
 //!
-//! [`experiment_page`] shows what the cells of a scenario file came to, along their axes.
+//! [`experiment_page`] shows the results of the cells of a scenario file along their axes.
 //!
-//! The page loads nothing and runs no script. Charts are SVG, twice: for wide pages and for
-//! telephones, of which the style shows one. They are drawn here rather than by a chart library because
-//! their colours come from the style (light, dark, print) and each point has a tooltip of its own.
+//! The page runs no script. Each chart is drawn twice as SVG, for wide pages and for telephones; the style shows one of
+//! the two. There is no chart library, because the colours come from the style (light, dark, print) and each point has
+//! its own tooltip.
 
 mod chart;
 mod contents;

@@ -1,5 +1,4 @@
-//! What is to do, what is being done and what has come of it: the state that all threads of a
-//! campaign share.
+//! The state that all threads of a campaign share: runs to do, runs in progress and results.
 
 use std::collections::VecDeque;
 
@@ -8,14 +7,14 @@ use crate::results::{CellResult, RunResult};
 use crate::scenario::Cell;
 use crate::sim::RunError;
 
-/// One run to do.
+/// One run: a seed, and whether anything in it is random.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Job {
     pub(super) seed: u64,
     pub(super) perturbed: bool,
 }
 
-/// A job, with its place.
+/// A job with its cell and its place among the runs of that cell.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Task {
     pub(super) cell: usize,
@@ -23,12 +22,12 @@ pub(super) struct Task {
     pub(super) job: Job,
 }
 
-/// A cell on its way.
+/// A cell whose runs are not finished.
 struct Open {
     result: CellResult,
     /// Places for the runs of this stage, in the order of their jobs.
     slots: Vec<Option<RunResult>>,
-    /// How many of them are still to come.
+    /// The number of slots that are still empty.
     missing: usize,
     stage: Stage,
     begun: bool,
@@ -36,9 +35,9 @@ struct Open {
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Stage {
-    /// As many seeds as are certain.
+    /// The scenario's minimum number of seeds.
     First,
-    /// As many more as their spread asks for.
+    /// The further seeds that the spread of the first ones requires.
     More,
     Done,
 }
@@ -47,25 +46,25 @@ enum Stage {
 pub(super) struct Board {
     tasks: VecDeque<Task>,
     cells: Vec<Open>,
-    /// Nothing more is begun.
+    /// No further run begins.
     pub(super) closed: bool,
-    /// Why, if a run failed.
+    /// The error of the first run that failed.
     pub(super) failure: Option<RunError>,
 }
 
 impl Task {
-    /// Is it the first run of the first cell?
+    /// Returns whether this is the first run of the first cell.
     pub(super) fn is_first_of_all(self) -> bool {
         self.cell == 0 && self.slot == 0 && self.job.perturbed
     }
 }
 
 impl Job {
-    /// The runs of `cell` that are certain: its seeds, and the run in which nothing is random.
+    /// Returns the runs that `cell` needs in any case: its minimum of seeds and the unperturbed run, if it has one.
     fn first(cell: &Cell) -> Vec<Self> {
         let scenario = &cell.scenario;
         let seed = scenario.run.seed;
-        // Without anything random every seed gives the same.
+        // Without random input, all seeds give the same run.
         let seeds = if scenario.is_random() {
             scenario.run.seeds
         } else {
@@ -118,17 +117,17 @@ impl Board {
         board
     }
 
-    /// How many jobs wait.
+    /// Returns the number of jobs that have not begun.
     pub(super) fn waiting(&self) -> usize {
         self.tasks.len()
     }
 
-    /// The cells of the jobs that wait.
+    /// Returns the cell of each job that has not begun.
     pub(super) fn waiting_cells(&self) -> impl Iterator<Item = usize> {
         self.tasks.iter().map(|task| task.cell)
     }
 
-    /// Makes room for what `jobs` of a cell will give.
+    /// Makes slots for the results of `jobs` and returns their tasks.
     fn open(&mut self, cell: usize, jobs: &[Job]) -> Vec<Task> {
         let open = &mut self.cells[cell];
         open.slots = jobs.iter().map(|_| None).collect();
@@ -141,7 +140,7 @@ impl Board {
         jobs.iter().enumerate().map(task).collect()
     }
 
-    /// The next thing to do, and whether it is the first of its cell.
+    /// Removes the next task; also returns whether it is the first of its cell.
     pub(super) fn take(&mut self) -> Option<(Task, bool)> {
         if self.closed {
             self.tasks.clear();
@@ -151,12 +150,15 @@ impl Board {
         Some((task, !begun))
     }
 
-    /// Keeps what came of `task`; `None` if it was interrupted. Gives the number of runs that are
-    /// planned because of it: they come next, so that the cell is soon finished.
+    /// Stores the result of `task`, or nothing if it was interrupted.
+    ///
+    /// Returns the number of runs that this plans in addition. They go to the front of the queue, so that the cell
+    /// finishes
+    /// soon.
     pub(super) fn keep(&mut self, task: Task, run: Option<RunResult>) -> usize {
         let open = &mut self.cells[task.cell];
         let Some(run) = run else {
-            // Its place stays empty, and the cell is never done.
+            // The slot stays empty, so the cell is never done.
             return 0;
         };
         open.slots[task.slot] = Some(run);
@@ -187,12 +189,12 @@ impl Board {
         more.len()
     }
 
-    /// Is everything of this cell there?
+    /// Returns whether all runs of this cell are finished.
     pub(super) fn is_done(&self, cell: usize) -> bool {
         self.cells[cell].stage == Stage::Done
     }
 
-    /// What came of a cell, as far as it goes. Its runs leave the board.
+    /// Returns the results of a cell as far as they go, and removes its runs from the board.
     pub(super) fn finish(&mut self, cell: usize) -> CellResult {
         let open = &mut self.cells[cell];
         open.collect();
@@ -209,7 +211,7 @@ impl Board {
 }
 
 impl Open {
-    /// Puts the runs where they belong, by seed.
+    /// Moves finished runs from the slots to the result, in order of their seeds.
     fn collect(&mut self) {
         for run in self.slots.drain(..).flatten() {
             if run.perturbed {

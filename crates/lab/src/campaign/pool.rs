@@ -1,4 +1,4 @@
-//! The pool: rayon's threads, each job the next run of the board, and what is finished handed over in order.
+//! The thread pool: each rayon job does the next run of the board; finished cells are passed on in order.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +15,7 @@ use crate::scenario::{Cell, Scenario};
 use crate::sim::{RunError, RunOptions, Tap, run as run_one};
 
 struct Pool<'a> {
-    /// Every cell of every batch, with the number of its batch.
+    /// Every cell of every batch, with the index of its batch.
     cells: Vec<(usize, &'a Cell)>,
     batches: &'a [Batch<'a>],
     stop: &'a AtomicBool,
@@ -24,9 +24,9 @@ struct Pool<'a> {
     board: Mutex<Board>,
 }
 
-/// Runs `cells`, each with all its seeds, and gives each to `on_cell` when it and all before it
-/// are finished. When asked to stop, it keeps the runs that are finished and marks the results
-/// partial.
+/// Runs `cells` with all their seeds and passes each cell to `on_cell` once it and all cells before it are finished.
+///
+/// When asked to stop, it keeps the finished runs and marks the results as partial.
 ///
 /// # Errors
 /// See [`CampaignError`].
@@ -44,9 +44,10 @@ pub fn run_cells(
     }
 }
 
-/// Runs the cells of all batches in one pool and gives each, with the number of its batch, to
-/// `on_cell` when it and all before it are finished. What is finished when it is asked to stop, or
-/// when something fails, is kept.
+/// Runs the cells of all batches in one pool.
+///
+/// Passes each cell, with the index of its batch, to `on_cell` once it and all cells before it are finished. If the
+/// campaign is stopped or something fails, the finished runs are kept.
 pub fn run_batches(
     batches: &[Batch<'_>],
     mut campaign: Campaign<'_>,
@@ -82,7 +83,8 @@ pub fn run_batches(
         }
     };
     let (done, finished) = channel();
-    // This thread hands over, so `on_cell` need not be shared. A panic of a run is met where the scope ends.
+    // This thread calls `on_cell`, which therefore need not be `Sync`. A panic of a run resurfaces at the end of the
+    // scope.
     threads.in_place_scope(|scope| {
         pool.spawn(scope, jobs, &done);
         drop(done);
@@ -91,8 +93,8 @@ pub fn run_batches(
 }
 
 impl Pool<'_> {
-    /// Adds so many jobs. Each takes what is next on the board when a thread is free for it; `done` gets the
-    /// cells that are.
+    /// Spawns this number of jobs. Each takes the next task of the board when a thread is free, and sends to `done` the
+    /// index of a cell that it finishes.
     fn spawn<'s>(&'s self, scope: &Scope<'s>, jobs: usize, done: &Sender<usize>) {
         for _ in 0..jobs {
             let done = done.clone();
@@ -118,7 +120,7 @@ impl Pool<'_> {
         let more = self.keep(task, outcome);
         self.spawn(scope, more, done);
         if lock(&self.board).is_done(task.cell) {
-            // Nobody listens any more only where handing over has panicked.
+            // Sending fails only if the receiver is gone because `on_cell` panicked.
             let _ = done.send(task.cell);
         }
     }
@@ -138,7 +140,7 @@ impl Pool<'_> {
             let work = lock(&told).more(done);
             (self.progress)(Progress::Done(work));
         };
-        // The first job of all gets the capture.
+        // Only the first run of the campaign is captured.
         let capture = task.is_first_of_all().then(|| lock(&self.capture).take());
         let options = RunOptions {
             capture: capture.flatten(),
@@ -148,7 +150,7 @@ impl Pool<'_> {
         run_one(scenario, (task.job.seed, task.job.perturbed), options)
     }
 
-    /// Keeps what came of `task`; gives the number of runs that are planned because of it.
+    /// Stores the outcome of `task`; returns the number of runs that this plans in addition.
     fn keep(&self, task: Task, outcome: Result<RunResult, RunError>) -> usize {
         let mut board = lock(&self.board);
         let run = match outcome {
@@ -169,8 +171,9 @@ impl Pool<'_> {
         more
     }
 
-    /// Gives finished cells to `on_cell` in order, whatever order they are `finished` in, and what there is of the
-    /// others when nothing more will be.
+    /// Passes cells to `on_cell` in order, whatever order they finish in. When no more will finish, it passes on what
+    /// there
+    /// is of the others.
     fn hand_over(
         &self,
         finished: impl IntoIterator<Item = usize>,
@@ -215,7 +218,7 @@ impl Pool<'_> {
     }
 }
 
-/// How much of a run has been told.
+/// The part of a run's work that has been reported as done.
 struct Told {
     duration: Duration,
     all: u64,
@@ -233,7 +236,7 @@ impl Told {
         }
     }
 
-    /// The work in `done` more of simulated time; the pieces of a whole run make up all of it.
+    /// Returns the work of a further `done` of simulated time. Over a whole run, the results add up to all of its work.
     fn more(&mut self, done: Duration) -> u64 {
         self.time = (self.time + done).min(self.duration);
         let share = u128::from(self.all) * u128::from(self.time.as_nanos())
@@ -245,7 +248,7 @@ impl Told {
     }
 }
 
-/// Keeps other jobs from beginning once one has panicked.
+/// Stops further jobs from beginning once one has panicked.
 struct ClosesOnPanic<'a>(&'a Mutex<Board>);
 
 impl Drop for ClosesOnPanic<'_> {

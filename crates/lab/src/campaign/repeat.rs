@@ -1,11 +1,13 @@
-//! How many seeds the spread of the first ones asks for.
+//! The number of seeds that the spread of the first ones requires.
 
 use fairwire_measure::{Moments, Repetitions};
 
 use crate::results::{CellResult, Metric, Subject};
 
-/// The number of seeds, in all, after which each flow's throughput in each window should be known
-/// to 5 % (95 %, the rule of the wifi-handoff paper), between the scenario's bounds.
+/// Returns the total number of seeds after which the 95 % interval of each flow's throughput should be within 5 % of
+/// its mean in each window.
+///
+/// This is the rule of the wifi-handoff paper. The result lies between the scenario's bounds.
 pub fn seeds_needed(cell: &CellResult) -> u64 {
     let run = &cell.scenario.run;
     let rule = Repetitions::five_percent(u64::from(run.seeds), u64::from(run.max_seeds));
@@ -25,7 +27,9 @@ pub fn seeds_needed(cell: &CellResult) -> u64 {
         .unwrap_or(u64::from(run.seeds))
 }
 
-/// Acknowledgements follow the data: only the flow's own direction counts.
+/// Returns whether `subject` is the direction in which a flow sends data. The other direction carries its
+/// acknowledgements,
+/// which follow the data and do not count.
 fn is_own_direction(subject: &Subject) -> bool {
     matches!(subject, Subject::Flow(name) if !name.ends_with("/back"))
 }

@@ -55,7 +55,7 @@ fn campaign(cells: &[Cell], threads: usize, stop_after: u64) -> Results {
     run_cells(cells, campaign, &mut |_| Ok(())).expect("runs")
 }
 
-/// One thread or three: the same seeds in the same order with the same digests.
+/// One thread and three threads give the same seeds in the same order with the same digests.
 #[test]
 fn threads_show_nowhere() {
     let cells = cells(SCENARIO);
@@ -73,28 +73,28 @@ fn threads_show_nowhere() {
     }
 }
 
-/// Little spread takes the least number of seeds, much of it more, and no randomness but the
-/// start's an unperturbed run beside.
+/// Little spread takes the minimum number of seeds, and much spread takes more. A cell whose start offsets alone are
+/// random has an unperturbed run in addition.
 #[test]
 fn the_spread_decides_the_number_of_seeds() {
     let results = campaign(&cells(SCENARIO), 2, u64::MAX);
     let runs = |name: &str| results.cell(name).expect(name).runs.len();
     assert_eq!(runs("low"), 4);
-    // 625 packets of which 40 % arrive: s/mean is 0.049, (1.96 * 0.049 / 0.05)^2 = 3.7 on
-    // average, and four runs estimate it badly; the bound is what is certain.
+    // Of 625 packets 40 % arrive: s/mean is 0.049, so the rule asks for (1.96 * 0.049 / 0.05)^2 = 3.7 seeds on average.
+    // Four runs estimate the spread badly, so only the bounds are certain.
     assert!((4..=12).contains(&runs("high")));
     let none = results.cell("none").expect("none");
     assert!(none.unperturbed.is_some());
     assert!(results.cell("low").expect("low").unperturbed.is_none());
 }
 
-/// Asked to stop, a campaign keeps what is finished and says that it is not all.
+/// A campaign that is asked to stop keeps the finished runs and marks them as partial.
 #[test]
 fn an_interrupted_campaign_keeps_what_it_has() {
     let cells = cells(SCENARIO);
     let results = campaign(&cells, 1, 9);
     assert!(results.partial);
-    // Six readings a run (0 s to 5 s): one run is finished, the second is not.
+    // A run reports its progress six times (0 s to 5 s), so one run is finished and the second is not.
     assert_eq!(results.cells.len(), 1);
     assert_eq!(results.cells[0].runs.len(), 1);
     assert!(results.cells[0].partial);
@@ -110,7 +110,7 @@ fn an_interrupted_campaign_keeps_what_it_has() {
     assert!(nothing.cells.is_empty());
 }
 
-/// Two files of one cell, each of one run: nothing is random in them.
+/// A scenario of one cell with one run: nothing in it is random.
 const QUIET: &str = r#"
 title = "CBR without losses"
 [run]
@@ -125,8 +125,8 @@ traffic = { kind = "cbr", rate = "0.5 Mbit/s" }
 udp = {}
 "#;
 
-/// Runs the batches `first` and `second`; the run of the first does not begin before that of the second is
-/// done. Gives the outcome and the order of hand-over.
+/// Runs the batches `first` and `second`, and lets the run of the first begin only when that of the second is done.
+/// Returns the outcome and the order in which batches were passed to `on_cell`.
 fn first_waits_for_second(stop_then: bool) -> (Outcome, Vec<usize>) {
     let cells = cells(QUIET);
     let work = cells[0].scenario.work();
@@ -168,8 +168,8 @@ fn first_waits_for_second(stop_then: bool) -> (Outcome, Vec<usize>) {
     (outcome, order)
 }
 
-/// Runs of all batches are in one pool: the second is run to its end while the first still runs.
-/// They are handed over in order all the same.
+/// Runs of all batches share one pool: the second batch finishes while the first still runs. Its cells are passed on
+/// in order all the same.
 #[test]
 fn batches_share_one_pool() {
     let (outcome, order) = first_waits_for_second(false);
@@ -180,7 +180,7 @@ fn batches_share_one_pool() {
     assert!(outcome.results.iter().all(|results| !results.partial));
 }
 
-/// What a later batch has finished is kept when an earlier one is interrupted.
+/// The finished cells of a later batch are kept when an earlier batch is interrupted.
 #[test]
 fn what_is_finished_out_of_turn_is_kept() {
     let (outcome, order) = first_waits_for_second(true);
@@ -194,7 +194,7 @@ fn what_is_finished_out_of_turn_is_kept() {
     assert!(!second.cells[0].partial);
 }
 
-/// The work that is told as done comes to what was told as planned, more seeds included.
+/// The work reported as done equals the work reported as planned, including the seeds planned later.
 #[test]
 fn the_bar_ends_where_it_should() {
     let cells = cells(SCENARIO);
@@ -216,12 +216,12 @@ fn the_bar_ends_where_it_should() {
     };
     run_cells(&cells, campaign, &mut |_| Ok(())).expect("runs");
     let (planned, done) = (planned.into_inner(), done.into_inner());
-    // Four seeds of each cell at least, and 'none' has one more, of 500 kbit/s for 5 s.
+    // At least four seeds of each cell, and one more run of 'none', at 500 kbit/s for 5 s.
     assert!(planned >= 13 * 5 * 125, "{planned}");
     assert_eq!(planned, done);
 }
 
-/// A run that panics ends the campaign with that panic: what has not begun does not begin.
+/// A run that panics ends the campaign with its panic, and no further run begins.
 #[test]
 fn a_panic_is_met() {
     let cells = cells(SCENARIO);

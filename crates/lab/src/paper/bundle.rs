@@ -9,16 +9,16 @@ use std::path::{Path, PathBuf};
 
 use super::PaperError;
 
-/// The file that a paper begins with.
+/// The main file of a paper.
 pub(super) const MANIFEST: &str = "paper.toml";
 
-/// The end of the name of a file with the trace of a link.
+/// The extension of a file with the trace of a link.
 const TRACE: &str = "trace";
 
-/// No file of a paper is longer.
+/// The greatest length of a file of a paper, in bytes.
 const LONGEST_FILE: u64 = 4 << 20;
 
-/// The files of a paper.
+/// The files of a paper, by name.
 #[derive(Clone, Debug)]
 pub struct Bundle {
     name: Cow<'static, str>,
@@ -36,7 +36,7 @@ enum Files {
 }
 
 impl Bundle {
-    /// Files that are built in, by name, as they are in `papers/<name>/`.
+    /// Returns a bundle of built-in files, by their names in `papers/<name>/`.
     pub(super) const fn built_in(
         name: &'static str,
         files: &'static [(&'static str, &'static str)],
@@ -47,10 +47,10 @@ impl Bundle {
         }
     }
 
-    /// The paper in `directory`: its TOML and CSV files, and traces of links. It is called as the directory is.
+    /// Reads the TOML, CSV and trace files of the paper in `directory`, and names the paper after the directory.
     ///
     /// # Errors
-    /// If there is none, or if a file cannot be read; the error names it.
+    /// If there is no paper, or if a file cannot be read; the error names the path.
     pub fn read(directory: &Path) -> Result<Self, PaperError> {
         let refuse = |path: &Path, error: &io::Error| {
             PaperError::file(&path.display().to_string(), format!("cannot read: {error}"))
@@ -84,7 +84,7 @@ impl Bundle {
         })
     }
 
-    /// A paper called `name` whose files are `texts`, by name. Messages call a file `name/file`.
+    /// Returns a paper called `name` with the files `texts`, by name. Messages call a file `name/file`.
     pub fn in_memory(name: &str, texts: BTreeMap<String, String>) -> Self {
         Self {
             name: Cow::Owned(name.to_owned()),
@@ -92,22 +92,22 @@ impl Bundle {
         }
     }
 
-    /// Is there a paper in `directory`?
+    /// Returns whether `directory` has a paper's main file.
     pub fn is_in(directory: &Path) -> bool {
         directory.join(MANIFEST).is_file()
     }
 
-    /// Does it come with Fairwire?
+    /// Returns whether it comes with Fairwire.
     pub(super) fn is_built_in(&self) -> bool {
         matches!(self.files, Files::BuiltIn(_))
     }
 
-    /// Its name.
+    /// Returns its name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The directory that it was read from, if it was.
+    /// Returns the directory that it was read from, if any.
     pub fn directory(&self) -> Option<&Path> {
         match &self.files {
             Files::BuiltIn(_) | Files::InMemory(_) => None,
@@ -115,7 +115,7 @@ impl Bundle {
         }
     }
 
-    /// What its scenarios read: other scenarios, and traces of links, by name.
+    /// Returns the files that its scenarios can read: other scenarios and traces of links, by name.
     pub(super) fn beside(&self) -> BTreeMap<String, String> {
         let all: Vec<(&str, &str)> = match &self.files {
             Files::BuiltIn(files) => files.to_vec(),
@@ -133,7 +133,7 @@ impl Bundle {
         files.collect()
     }
 
-    /// How messages call `file`.
+    /// Returns the path of `file` as messages show it.
     pub(super) fn path(&self, file: &str) -> String {
         match &self.files {
             Files::BuiltIn(_) => format!("papers/{}/{file}", self.name),
@@ -142,7 +142,7 @@ impl Bundle {
         }
     }
 
-    /// The text of `file`, which `from` asks for.
+    /// Returns the text of `file`. If there is none, the error points to its name in the file `from`.
     pub(super) fn text(&self, from: &str, file: &str) -> Result<&str, PaperError> {
         let found = match &self.files {
             Files::BuiltIn(files) => files
@@ -162,7 +162,7 @@ impl Bundle {
     }
 }
 
-/// `file:line:column` of where `span` begins in `text`.
+/// Returns `file:line:column` of the beginning of `span` in `text`, or only `file` without a span.
 pub(super) fn place(file: &str, text: &str, span: Option<Range<usize>>) -> String {
     let before = span.and_then(|span| text.get(..span.start));
     before.map_or(file.to_owned(), |before| {
@@ -172,7 +172,7 @@ pub(super) fn place(file: &str, text: &str, span: Option<Range<usize>>) -> Strin
     })
 }
 
-/// That `text`, which messages call `file`, is not what it should be.
+/// Returns the error that `text`, which messages call `file`, is not the expected TOML.
 pub(super) fn not_toml(file: &str, text: &str, error: &toml::de::Error) -> PaperError {
     PaperError::file(&place(file, text, error.span()), error.message())
 }

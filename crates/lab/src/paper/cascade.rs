@@ -1,28 +1,28 @@
-//! What a check does not say, its claim says for all of its checks, and what a claim does not say, its file.
+//! Defaults of checks: a check takes what it does not state from its claim, and a claim from its file.
 //!
-//! Flow, link, metric and window reach down to the quantities of checks and isolating runs, and a unit to the checks. A
-//! check without a kind has its claim's, with tolerance and reason. `flow = "all"` and `window = "judged"` say that
-//! there is none.
+//! Flow, link, metric and window apply to the quantities of checks and isolating runs; a unit applies to the checks and
+//! isolating runs themselves. A check without a kind takes kind, tolerance and reason together from its claim.
+//! `flow = "all"` and `window = "judged"` remove a default.
 
 use crate::scenario::ScenarioError;
 use crate::scenario::shorten::{QUOTED, shorten};
 use crate::scenario::tree::{Entry, Node, Value};
 
-/// What a quantity is about.
+/// The keys that select a value.
 const ABOUT: [&str; 4] = ["flow", "link", "metric", "window"];
 
-/// What undoes what was said above.
+/// The values that remove a default.
 const NONE: [(&str, &str); 2] = [("flow", "all"), ("window", "judged")];
 
-/// How a check judges.
+/// The keys that say how a check judges.
 const JUDGES: [&str; 3] = ["kind", "tolerance", "why"];
 
 const UNIT: &str = "unit";
 
-/// Lists of a quantity that is made of others.
+/// The keys of a quantity that combines others.
 const MADE_OF: [&str; 5] = ["ratio", "difference", "sum", "jain", "least"];
 
-/// Refuses defaults of a file that nothing takes.
+/// Refuses a default that no check uses.
 pub(super) fn check(defaults: &Node) -> Result<(), ScenarioError> {
     let Value::Table(entries) = &defaults.value else {
         return Ok(());
@@ -39,12 +39,12 @@ pub(super) fn check(defaults: &Node) -> Result<(), ScenarioError> {
     Err(ScenarioError::at(message, &entry.place))
 }
 
-/// All that is handed down.
+/// Returns all keys that can have a default.
 fn keys() -> impl Iterator<Item = &'static str> {
     ABOUT.into_iter().chain(JUDGES).chain([UNIT])
 }
 
-/// Hands down what `defaults` and `claim` say for all of its checks and isolating runs.
+/// Applies the defaults of the file and of `claim` to all of its checks and isolating runs.
 pub(super) fn hand_down(claim: &mut Node, defaults: &Node) {
     let mut own = Node::empty(&claim.place);
     for key in keys() {
@@ -95,7 +95,7 @@ fn to_check(check: &mut Node, all: &Node, is_judged: bool) {
     }
 }
 
-/// Gives `node` the kind of `above` unless it has one of its own. Tolerance and reason belong to a kind and come with it.
+/// Gives `node` the kind of `above` unless it has its own. Tolerance and reason come with the kind.
 fn judge_as(node: &mut Node, above: &Node) {
     if node.below(&["kind"]).is_none() {
         for key in JUDGES {
@@ -143,12 +143,14 @@ fn to_quantity(quantity: &mut Node, above: &Node) {
     for key in ABOUT {
         quantity.take(key);
     }
-    // Printed numbers are found by cell, flow and metric, and have no window.
+    // Published numbers are found by cell, flow and metric, and have no window.
     let reaches = |key: &str| !is_printed || key == "flow" || own.iter().any(|name| name == key);
     put_all(quantity, &here, reaches);
 }
 
-/// What holds for `node`: what it says, and what is said `above`; a flow and a link take each other away.
+/// Returns the values that hold for `node`: its own, then those of `above`. Its own flow replaces a link of `above`,
+/// and
+/// its own link replaces a flow.
 fn under(above: &Node, node: &Node) -> Node {
     let says = |key: &str| node.below(&[key]).is_some();
     let mut here = Node::empty(&node.place);
@@ -162,7 +164,7 @@ fn under(above: &Node, node: &Node) -> Node {
     here
 }
 
-/// Puts what `here` says of keys that reach `node` into it, without what says that there is none.
+/// Copies into `node` the values of `here` whose keys reach it, except values that remove a default.
 fn put_all(node: &mut Node, here: &Node, reaches: impl Fn(&str) -> bool) {
     for key in ABOUT.into_iter().filter(|key| reaches(key)) {
         let is_none = |(of, none): &(&str, &str)| *of == key && here.text(key) == Some(none);
@@ -172,7 +174,7 @@ fn put_all(node: &mut Node, here: &Node, reaches: impl Fn(&str) -> bool) {
     }
 }
 
-/// Copies `key` of one table to another that does not have it.
+/// Copies `key` from one table to another unless that has it already.
 fn copy(from: &Node, to: &mut Node, key: &str) {
     if let (Some(node), None) = (from.below(&[key]), to.below(&[key])) {
         let node = node.clone();

@@ -1,4 +1,4 @@
-//! The papers that are built in, so that an installed program has them anywhere.
+//! The papers that are built into the program.
 
 use super::{Bundle, PaperError};
 
@@ -37,16 +37,16 @@ static BUNDLES: &[Bundle] = &[
     ),
 ];
 
-/// All papers, in the order of a list.
+/// Returns all built-in papers, in the order in which they are listed.
 pub fn catalogue() -> &'static [Bundle] {
     BUNDLES
 }
 
 impl Bundle {
-    /// The paper called `name`.
+    /// Returns the built-in paper called `name`.
     ///
     /// # Errors
-    /// If there is none; the error names all.
+    /// If there is none; the error lists all names.
     pub fn find(name: &str) -> Result<&'static Self, PaperError> {
         BUNDLES
             .iter()

@@ -1,4 +1,4 @@
-//! Checks: what must hold for numbers, and how far they may be off.
+//! Checks: conditions on measured numbers, with their tolerances.
 
 mod kind;
 mod margin;
@@ -10,18 +10,19 @@ use super::{Names, Unit};
 
 pub use kind::Kind;
 
-/// A range to here is open: no unit of a claim has numbers so great.
+/// A bound of a range from which on it counts as open: no unit of a claim has such large numbers.
 const NO_BOUND: f64 = 1e6;
 
-/// A check as it is written in a file: quantities in three ways (`of`; one for each of `cells`; or
-/// one written in place), and what they are held against.
+/// A check as it is written in a file.
+///
+/// Its quantities are a list (`of`), one for each of `cells`, or one written directly in the check.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WrittenCheck {
     #[serde(default)]
     what: String,
     kind: Kind,
-    /// That of its first quantity, unless it is written.
+    /// The unit; by default that of the first quantity.
     unit: Option<String>,
     #[serde(default)]
     of: Vec<Written>,
@@ -36,7 +37,7 @@ pub(super) struct WrittenCheck {
     tolerance: Option<f64>,
     #[serde(default)]
     why: String,
-    /// In 'beyond' of a claim: what limits the claim if this does not hold.
+    /// In `beyond` of a claim: the condition that limits the claim if this check does not hold.
     pub(super) condition: Option<String>,
 }
 
@@ -52,26 +53,26 @@ pub(super) struct Check {
     why: String,
 }
 
-/// What came of a check.
+/// The outcome of a check.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checked {
-    /// The window that was judged; `None` where the check brings its own.
+    /// The window that was judged; `None` where the check has its own.
     pub window: Option<String>,
-    /// What is looked at, where that needs saying; may be empty.
+    /// What is checked, where that needs words; may be empty.
     pub what: String,
-    /// What was asked.
+    /// The kind of check.
     pub kind: Kind,
-    /// What was measured.
+    /// The measured values.
     pub measured: Vec<Measured>,
-    /// What was expected, in the same unit.
+    /// The expected values, in the same unit.
     pub expected: Vec<f64>,
-    /// How far off is accepted, as the kind counts it.
+    /// The tolerance, as the kind defines it.
     pub tolerance: f64,
-    /// Why so far.
+    /// The reason for the tolerance.
     pub why: String,
-    /// Does it hold? `None` if a value is missing.
+    /// Whether it holds; `None` if a value is missing.
     pub holds: Option<bool>,
-    /// Does chance decide, because a limit lies within a 95 % interval?
+    /// Whether other seeds could change the outcome, because a limit lies within a 95 % interval.
     pub close: bool,
 }
 
@@ -108,7 +109,7 @@ impl WrittenCheck {
 }
 
 impl Check {
-    /// Are there as many numbers as the kind needs, and a reason for the tolerance?
+    /// Checks that there are as many numbers as the kind needs, and a reason for the tolerance.
     fn shape(&self, has_tolerance: bool) -> Result<(), String> {
         let (found, wanted) = (self.expected.len(), self.quantities.len());
         let (numbers, tolerance) = match self.kind {
@@ -117,7 +118,7 @@ impl Check {
             kind if kind.is_order() => (0, false),
             _ => (0, true),
         };
-        // A factor below one would leave no room at all.
+        // A factor below one would accept no value.
         let least = if self.kind == Kind::Factor { 1.0 } else { 0.0 };
         if tolerance && has_tolerance && !(least..).contains(&self.tolerance) {
             return Err(format!(
@@ -147,14 +148,15 @@ impl Check {
         Ok(())
     }
 
-    /// Returns the same check in other cells, with those of its quantities whose cells all have one. `None` if nothing is
-    /// left that can be checked.
+    /// Returns the same check in other cells, with the quantities all of whose cells `to` maps. `None` if too few are
+    /// left to check.
     pub(super) fn moved(&self, to: &dyn Fn(&str) -> Option<String>) -> Option<Self> {
         self.of(|quantity| quantity.moved(to))
     }
 
-    /// Returns the same check with the cells that `by` replaces. A comparison keeps its other cells, which the replaced ones
-    /// are compared with. `None` if `by` replaces none of its cells.
+    /// Returns the same check with the cells that `by` replaces. A comparison keeps its other cells, to compare them
+    /// with
+    /// the replaced ones. `None` if `by` replaces none of its cells.
     pub(super) fn replaced(&self, by: &dyn Fn(&str) -> Option<String>) -> Option<Self> {
         let is_replaced = |quantity: &Quantity| {
             let mut cells = quantity.cells().into_iter();
@@ -173,7 +175,7 @@ impl Check {
         })
     }
 
-    /// Returns the same check of the quantities that `other` gives for its own, if enough are left.
+    /// Returns the same check of the quantities to which `other` maps its own, if enough are left.
     fn of(&self, other: impl Fn(&Quantity) -> Option<Quantity>) -> Option<Self> {
         let pairs = self.expected.len() == self.quantities.len() && self.kind != Kind::Range;
         let (mut quantities, mut expected) = (Vec::new(), Vec::new());
@@ -195,12 +197,12 @@ impl Check {
         })
     }
 
-    /// Does it need to be told a window?
+    /// Returns whether it needs the window of its claim.
     pub(super) fn needs_window(&self) -> bool {
         self.quantities.iter().any(Quantity::needs_window)
     }
 
-    /// Where it is asked, of the windows of its claim; once, if it brings its own.
+    /// Returns the windows in which it is checked: those of its claim, or `None` once if it has its own.
     pub(super) fn windows<'a>(&self, of_claim: &'a [String]) -> Vec<Option<&'a str>> {
         if self.needs_window() {
             of_claim
@@ -212,7 +214,7 @@ impl Check {
         }
     }
 
-    /// What comes of it in `window`.
+    /// Checks the measured values in `window`.
     pub(super) fn check(&self, lens: &Lens<'_>, window: Option<&str>) -> Checked {
         let measured: Vec<Measured> = self
             .quantities
@@ -236,8 +238,11 @@ impl Check {
 }
 
 impl Check {
-    /// Does chance decide what came of it? Differences are taken seed by seed where both numbers have
-    /// the seed, so it does not matter whether runs of one seed are alike.
+    /// Returns whether other seeds could change the outcome.
+    ///
+    /// Differences are taken seed by seed where both numbers have the seed, so it does not matter whether the two runs
+    /// of a
+    /// seed are correlated.
     fn is_close(
         &self,
         lens: &Lens<'_>,
@@ -266,7 +271,7 @@ impl Check {
 }
 
 impl Checked {
-    /// Are the two one check in two windows?
+    /// Returns whether the two are the same check in two windows.
     pub(crate) fn asks_the_same(&self, other: &Self) -> bool {
         (self.kind, &self.what, &self.expected, self.tolerance)
             == (other.kind, &other.what, &other.expected, other.tolerance)
@@ -277,7 +282,7 @@ impl Checked {
                 .eq(other.measured.iter().map(|one| &one.label))
     }
 
-    /// What was expected, in words and with its unit.
+    /// Returns what was expected, in words and with its unit.
     pub fn wanted(&self) -> String {
         let unit = self
             .measured
@@ -296,7 +301,7 @@ impl Checked {
                 self.tolerance
             ),
             Kind::Range => match self.expected.as_slice() {
-                // A bound that nothing comes to is none.
+                // A bound beyond all values is no bound.
                 [low, high] if *high >= NO_BOUND => format!("at least {low}{space}{unit}"),
                 [low, high] if *low <= -NO_BOUND => format!("at most {high}{space}{unit}"),
                 [low, high] => format!("from {low} to {high}{space}{unit}"),

@@ -1,7 +1,8 @@
-//! Claims: what a paper says, in our words, and what would show it.
+//! Claims: what a paper says, in our words, and the checks that test it.
 //!
-//! A claim holds if all its checks hold, in each window that it is judged in. Which words go with
-//! which outcome is written beside the claim, before anybody knows the outcome.
+//! A claim holds if all its checks hold in each window in which it is judged. The words for each outcome stand beside
+//! the
+//! claim and are written before the outcome is known.
 
 use serde::Deserialize;
 
@@ -14,7 +15,7 @@ use crate::results::{Results, WHOLE};
 use crate::scenario::ScenarioError;
 use crate::scenario::read::Reader;
 
-/// What a file of claims has beside them.
+/// The other contents of a file of claims: none.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Rest {}
@@ -42,20 +43,20 @@ struct WrittenClaim {
     controls: Vec<Control>,
 }
 
-/// The same checks in other cells, which ought to fail there if they are to tell anything.
+/// The same checks in other cells. They should fail there; otherwise they do not support the claim.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Control {
-    /// What is otherwise in them: `UDP in the place of CCID 3`.
+    /// How these cells differ: `UDP in the place of CCID 3`.
     pub(super) says: String,
-    /// Cells of the claim.
+    /// The cells of the claim that are replaced.
     cells: Vec<String>,
-    /// The cell in the place of each.
+    /// The cell that replaces each of them.
     pub(super) by: Vec<String>,
 }
 
 impl Control {
-    /// Returns `check` with the cells of the control in the places of the claim's. `None` if it has none of those.
+    /// Returns `check` with the claim's cells replaced by those of the control. `None` if the check has none of them.
     pub(super) fn apply(&self, check: &Check) -> Option<Check> {
         check.replaced(&|cell| {
             let mut pairs = self.cells.iter().zip(&self.by);
@@ -80,15 +81,15 @@ impl Control {
     }
 }
 
-/// The words for each outcome.
+/// The explanation for each outcome.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Because {
-    /// Everything holds.
+    /// All checks hold.
     pub(super) holds: String,
-    /// It holds in some of the windows; as if in all, unless it is written.
+    /// It holds in some of the windows only; by default the same words as for `holds`.
     pub(super) partly: String,
-    /// It does not hold.
+    /// Some check does not hold.
     pub(super) fails: String,
 }
 
@@ -115,14 +116,14 @@ struct WrittenIsolation {
     window: Option<String>,
 }
 
-/// A claim that is ready to be judged.
+/// A claim that has been checked and can be judged.
 #[derive(Clone, Debug)]
 pub struct Claim {
     /// Its id.
     pub id: String,
     /// What the paper says, in our words.
     pub says: String,
-    /// Where in the paper.
+    /// Its place in the paper.
     pub place: String,
     pub(super) windows: Vec<String>,
     pub(super) checks: Vec<Check>,
@@ -142,7 +143,7 @@ pub(super) struct Beyond {
     pub(super) check: Check,
 }
 
-/// Where the paper is at odds with itself: what its own numbers must fulfil and do not.
+/// A contradiction within the paper: checks that its own published numbers should pass and do not.
 #[derive(Clone, Debug)]
 pub(super) struct Contradiction {
     pub(super) says: String,
@@ -150,7 +151,7 @@ pub(super) struct Contradiction {
 }
 
 impl Contradiction {
-    /// Do the printed numbers show it, without a run?
+    /// Returns whether the published numbers alone show it, without a run.
     fn is_shown_in_print(&self, names: &Names<'_>) -> bool {
         let none = Results::default();
         let lens = Lens {
@@ -170,7 +171,7 @@ pub(super) struct Isolation {
     pub(super) quantities: Vec<Quantity>,
 }
 
-/// Reads the claims in `file`, whose families are written out.
+/// Reads the claims of `file`, whose families have been expanded.
 pub(super) fn read(file: &mut Document, names: &Names<'_>) -> Result<Vec<Claim>, ScenarioError> {
     let defaults = file.take_table("defaults")?;
     cascade::check(&defaults)?;
@@ -272,7 +273,7 @@ impl WrittenIsolation {
 }
 
 impl Claim {
-    /// Can a verdict be reached at all, and does every outcome have its words?
+    /// Checks that a verdict can be reached and that every outcome has its words.
     fn shape(&self, names: &Names<'_>) -> Result<(), String> {
         if self.checks.is_empty() {
             let said = self.not_testable.is_some() || self.contradiction.is_some();
@@ -306,7 +307,7 @@ impl Claim {
         Ok(())
     }
 
-    /// The cells that decide about it.
+    /// Returns the names of the cells that decide about it.
     pub(super) fn cells(&self) -> Vec<&str> {
         let beyond = self.beyond.iter().map(|beyond| &beyond.check);
         let checks = self.checks.iter().chain(beyond);

@@ -1,23 +1,23 @@
-//! How far a number of ours is from the one that was printed.
+//! The difference between a measured and a published number.
 
 use super::Unit;
 
-/// What two percentages differ by.
+/// The unit of the difference of two percentages.
 pub const POINTS: &str = "points";
 
-/// Ours less what was printed, in the paper's own unit.
+/// The measured minus the published number, in the paper's unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
-    /// In [`unit`](Self::unit).
+    /// The difference, in [`unit`](Self::unit).
     pub value: f64,
-    /// The unit of both numbers; of two percentages it is points.
+    /// The unit of both numbers, or points for two percentages.
     pub unit: &'static str,
-    /// Ours over the printed one. `None` where that is zero, or where both are shares already.
+    /// The measured over the published number. `None` where the latter is zero or both are percentages.
     pub ratio: Option<f64>,
 }
 
 impl Difference {
-    /// Of `value` from `published`, both in `unit`.
+    /// Returns the difference between `value` and `published`, both in `unit`.
     pub fn of(value: f64, published: f64, unit: Unit) -> Self {
         let is_share = unit.name == "%";
         Self {
@@ -27,7 +27,7 @@ impl Difference {
         }
     }
 
-    /// `-32.2`, or `+2.20 points`; the unit stands where it is not that of the numbers.
+    /// Returns `-32.2` or `+2.20 points`; the unit is written only where it is not that of the numbers.
     pub fn units(self, digits: usize) -> String {
         let text = format!("{:+.digits$}", self.value);
         let text = if text.bytes().any(|digit| matches!(digit, b'1'..=b'9')) {
@@ -42,7 +42,7 @@ impl Difference {
         }
     }
 
-    /// `-2.3 %`; `x 25` where ours is ten times the printed number or more.
+    /// Returns `-2.3 %`, or `x 25` if the measured number is ten times the published one or more.
     pub fn share(self) -> Option<String> {
         let ratio = self.ratio?;
         if ratio >= 10.0 {
@@ -61,9 +61,10 @@ impl Difference {
 mod tests {
     use super::{Difference, Unit};
 
-    /// Differences are in the paper's unit with the digits of our number, and a share beside; from zero
-    /// there is no share, and where ours is ten times the printed one a factor. Two percentages differ
-    /// by points: 2.67 % is 2.2 points above 0.465 %, not 474 %.
+    /// Differences are in the paper's unit, with the digits of the measured number and a relative difference beside.
+    ///
+    /// There is no relative difference from zero, and it is a factor if the measured number is at least ten times the
+    /// published one. Percentages differ by points: 2.67 % is 2.2 points above 0.465 %, not 474 %.
     #[test]
     fn differences_are_in_the_papers_units() {
         let of = |value, published, unit, digits| {

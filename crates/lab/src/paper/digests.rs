@@ -1,7 +1,7 @@
-//! Golden digests of a paper's quick run: what was seen on the wires, by cell and seed.
+//! Golden digests of a paper's quick run, by cell and seed: what each run shows on the wires.
 //!
-//! `papers/<name>/digests.toml` holds them. They are made from the very runs that the tables are
-//! made from, so a table cannot move without a digest that moved.
+//! They are in `papers/<name>/digests.toml`. They come from the same runs as the tables, so a table cannot change
+//! without a change of a digest.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -15,20 +15,20 @@ pub const FILE: &str = "digests.toml";
 /// Digests by cell, then by run: `seed 1`, `seed 2`, ... and `unperturbed`.
 pub type Golden = BTreeMap<String, BTreeMap<String, String>>;
 
-/// A run that does not look as it did.
+/// A run whose digest differs from the golden one.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Moved {
     /// The cell.
     pub cell: String,
     /// The run.
     pub run: String,
-    /// What is written, if anything.
+    /// The golden digest, if there is one.
     pub golden: Option<String>,
-    /// What came out, if it was run.
+    /// The digest of this run, if it was run.
     pub now: Option<String>,
 }
 
-/// The digests of `results`.
+/// Returns the digests of `results`.
 pub fn digests(results: &Results) -> Golden {
     let mut golden = Golden::new();
     for cell in &results.cells {
@@ -46,12 +46,12 @@ pub fn digests(results: &Results) -> Golden {
 /// Reads what [`write`] wrote.
 ///
 /// # Errors
-/// If it is no TOML of this shape.
+/// If it is not TOML of this shape.
 pub fn read(text: &str) -> Result<Golden, toml::de::Error> {
     toml::from_str(text)
 }
 
-/// `golden` as the text of a file.
+/// Returns `golden` as the text of a file.
 pub fn write(golden: &Golden) -> String {
     let mut text = String::from(
         "# Golden digests of the quick run: `fairwire paper NAME --quick --update-digests` writes\n\
@@ -66,7 +66,7 @@ pub fn write(golden: &Golden) -> String {
     text
 }
 
-/// The file of the paper `name` in the source tree that the working directory is in, if it is in one.
+/// Finds the digest file of the paper `name` in the source tree around the working directory, if there is one.
 pub fn file_in_source_tree(name: &str) -> Option<PathBuf> {
     let here = std::env::current_dir().ok()?;
     here.ancestors()
@@ -74,8 +74,10 @@ pub fn file_in_source_tree(name: &str) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-/// What differs; `now` may hold more seeds than were written, and they must be the same as far
-/// as both go. A cell or run that is written and was not run differs, too.
+/// Lists the differences between `golden` and `now`.
+///
+/// `now` may hold more seeds of a cell than `golden`; these are ignored. A golden cell or run that was not run is a
+/// difference.
 pub fn compare(golden: &Golden, now: &Golden) -> Vec<Moved> {
     let mut moved = Vec::new();
     for (cell, runs) in golden {
@@ -112,7 +114,7 @@ mod tests {
         read(text).expect("reads")
     }
 
-    /// What is written is read back; runs that differ, are missing or are new are listed.
+    /// Written digests are read back. Runs that differ or are missing are listed, and so are new cells.
     #[test]
     fn differences_are_listed() {
         let written =

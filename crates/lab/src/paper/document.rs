@@ -1,4 +1,4 @@
-//! The TOML files of a paper as trees, with their families written out.
+//! The TOML files of a paper as trees, with their families expanded.
 
 use std::sync::Arc;
 
@@ -30,26 +30,26 @@ impl Document {
         Ok(Self { root })
     }
 
-    /// Takes the list of texts `name` out, which has to be there.
+    /// Removes the required list of texts `name` and returns it.
     pub(super) fn take_texts(&mut self, name: &str) -> Result<Vec<String>, ScenarioError> {
         let list = self.root.take(name);
         let list = list.ok_or_else(|| self.missing(name, "write a list of names in quotes"))?;
         Vec::deserialize(Reader(&list))
     }
 
-    /// That `name` is not there, and what to write.
+    /// Returns the error that `name` is missing, with advice on what to write.
     pub(super) fn missing(&self, name: &str, advice: &str) -> ScenarioError {
         ScenarioError::at(format!("'{name}' is missing: {advice}"), &self.root.place)
     }
 
-    /// Writes its families out, with what it adds to `families`.
+    /// Expands its families and adds the families that it defines to `families`.
     pub(super) fn write_out(&mut self, families: &mut Families) -> Result<(), ScenarioError> {
         families.take(&mut self.root)?;
         self.root = families.written_out(&self.root)?;
         Ok(())
     }
 
-    /// Takes the table `name` out; without it, an empty one.
+    /// Removes the table `name` and returns it, or an empty table if there is none.
     pub(super) fn take_table(&mut self, name: &str) -> Result<Node, ScenarioError> {
         match self.root.take(name) {
             None => Ok(Node::empty(&self.root.place)),
@@ -61,7 +61,7 @@ impl Document {
         }
     }
 
-    /// Takes the list `name` out, if it is there.
+    /// Removes the list `name` and returns it, if there is one.
     pub(super) fn take_list(&mut self, name: &str) -> Result<Option<Vec<Node>>, ScenarioError> {
         match self.root.take(name) {
             None => Ok(None),
@@ -76,20 +76,20 @@ impl Document {
         }
     }
 
-    /// All that has not been taken out.
+    /// Deserializes everything that has not been removed.
     pub(super) fn rest<T: DeserializeOwned>(&self) -> Result<T, ScenarioError> {
         T::deserialize(Reader(&self.root))
     }
 }
 
-/// That `item` is not what it should be. The error points to what `message` quotes, where that stands in `item`.
+/// Returns the error that `item` is wrong, at the place of the first text that `message` quotes and `item` contains.
 pub(super) fn refuse(item: &Node, message: &str) -> ScenarioError {
     let words = message.split('\'').skip(1).step_by(2);
     let place = words.into_iter().find_map(|word| found(item, word));
     ScenarioError::at(message, &place.unwrap_or(item).place)
 }
 
-/// The text `word` in `node`.
+/// Returns the first node in `node` whose text is `word`.
 fn found<'a>(node: &'a Node, word: &str) -> Option<&'a Node> {
     match &node.value {
         Value::Text(text) => (text == word).then_some(node),

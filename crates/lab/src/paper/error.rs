@@ -1,4 +1,4 @@
-//! Why a paper cannot be loaded.
+//! Errors of loading a paper.
 
 use std::error::Error;
 use std::fmt;
@@ -11,25 +11,25 @@ use crate::scenario::shorten::{QUOTED, shorten};
 pub enum PaperError {
     /// There is no paper of this name.
     Unknown {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// What there is.
+        /// The names of all papers.
         known: Vec<&'static str>,
     },
     /// It has no table of this name.
     UnknownTable {
         /// The paper.
         paper: String,
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// What there is.
+        /// The names of all its tables.
         known: Vec<String>,
     },
     /// One of its files is wrong.
     File {
         /// The file, as `long-delay/claims.toml`.
         file: String,
-        /// What is wrong and what would do.
+        /// What is wrong and what to write instead.
         message: String,
     },
     /// One of its TOML files is wrong, at a place that the error shows.
@@ -37,7 +37,7 @@ pub enum PaperError {
 }
 
 impl PaperError {
-    /// Is it the command line that is wrong, rather than a paper?
+    /// Returns whether the command line is wrong rather than a paper.
     pub fn is_usage(&self) -> bool {
         matches!(self, Self::Unknown { .. } | Self::UnknownTable { .. })
     }

@@ -1,7 +1,8 @@
-//! Figures: what the runs say as curves and bars, with the printed points beside.
+//! Figures: measured curves and bars, with the published points beside them.
 //!
-//! A figure shows either series over time, or quantities (metrics, moments, ratios) over cells or
-//! windows. Here they are numbers; [`report`](crate::report) draws them.
+//! A figure shows either time series, or quantities (metrics, moments, ratios) over cells or windows. This module
+//! computes
+//! the numbers; [`report`](crate::report) draws them.
 
 mod axis;
 mod plan;
@@ -19,38 +20,38 @@ use plan::{LinePlan, PointPlan};
 
 pub use axis::{Across, Form, Mark, Scale, Upwards};
 
-/// A series has at most so many points in a figure; more than can be told apart on paper.
+/// The greatest number of points of a series in a figure; more could not be told apart on paper.
 const MOST_POINTS: usize = 400;
 
-/// A figure with its numbers.
+/// A figure with its values.
 #[derive(Clone, Debug)]
 pub struct Figure {
-    /// Its name in files.
+    /// Its name in file names.
     pub name: String,
     /// Its heading.
     pub title: String,
-    /// What is to be seen in it; may be empty.
+    /// What it shows, in words; may be empty.
     pub about: String,
-    /// Where it stands.
+    /// The part of the report in which it stands.
     pub part: Part,
-    /// How it is drawn.
+    /// Its form: curves or bars.
     pub form: Form,
-    /// What lies to the right.
+    /// The horizontal axis.
     pub x: Across,
-    /// What goes up.
+    /// The vertical axis.
     pub y: Upwards,
-    /// Curves, or one colour of bars each.
+    /// The curves, or the bars of one colour each.
     pub lines: Vec<Line>,
-    /// Moments that are marked.
+    /// The marked moments.
     pub marks: Vec<Mark>,
-    /// How much time each point of a series is a mean over, s.
+    /// The time over which each point of a series is averaged, s.
     pub mean_over: Option<f64>,
 }
 
 /// One curve, or the bars of one colour.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// What the legend calls it.
+    /// Its label in the legend.
     pub label: String,
     /// Its points, from left to right.
     pub points: Vec<Point>,
@@ -59,18 +60,18 @@ pub struct Line {
 /// One point of a line.
 #[derive(Clone, Debug)]
 pub struct Point {
-    /// Where it lies: a number of the axis, or the number of its label.
+    /// Its horizontal position: a number of the axis, or the index of its label.
     pub x: f64,
     /// What was measured, in the figure's unit; `None` if no run has a value.
     pub measured: Option<Estimate>,
-    /// What the paper printed, if it did.
+    /// The value that the paper printed, if any.
     pub published: Option<f64>,
-    /// What is odd about that; empty if nothing is.
+    /// A remark about the published value; may be empty.
     pub note: String,
 }
 
 impl Paper {
-    /// All figures, in the order of the paper's file.
+    /// Returns all figures with their values, in the order of the paper's file.
     pub fn fill_figures(&self, results: &Results) -> Vec<Figure> {
         let lens = Lens {
             results,
@@ -79,7 +80,7 @@ impl Paper {
         self.figures.iter().map(|plan| plan.fill(&lens)).collect()
     }
 
-    /// The time series that its figures show.
+    /// Returns the names of the time series that the figures show.
     pub fn series_of_figures(&self) -> BTreeSet<SeriesName> {
         let lines = self.figures.iter().flat_map(|figure| &figure.lines);
         lines.filter_map(LinePlan::series_name).collect()
@@ -93,7 +94,7 @@ impl FigurePlan {
             .iter()
             .map(|line| line.fill(lens, self))
             .collect();
-        // Cells of different periods: the coarsest is what the caption tells.
+        // Cells may have different periods: the caption states the longest.
         let mean_over = lines.iter().filter_map(|(_, over)| *over).reduce(f64::max);
         Figure {
             name: self.name.clone(),
@@ -111,7 +112,7 @@ impl FigurePlan {
 }
 
 impl LinePlan {
-    /// The series that it shows, if it shows one.
+    /// Returns the name of the series that it shows, if it shows one.
     fn series_name(&self) -> Option<SeriesName> {
         match self {
             Self::Points { .. } => None,
@@ -143,7 +144,7 @@ impl LinePlan {
         (Line { label, points }, over)
     }
 
-    /// The series of all seeds, each point a mean over so many periods and over the seeds.
+    /// Returns the mean series of all seeds and the time over which each point is averaged, s.
     fn series(&self, lens: &Lens<'_>, figure: &FigurePlan) -> (Vec<Point>, Option<f64>) {
         let Self::Series {
             cell,
@@ -157,7 +158,7 @@ impl LinePlan {
         let Some(result) = lens.results.cell(cell) else {
             return (Vec::new(), None);
         };
-        // A cell in which nothing was moved at random may have the other run only.
+        // A cell may have an unperturbed run only.
         let runs: Vec<_> = if result.runs.is_empty() {
             result.unperturbed.iter().collect()
         } else {
@@ -211,7 +212,7 @@ impl PointPlan {
     }
 }
 
-/// The mean of what there is; a period with nothing to read is NaN.
+/// Returns the mean of the finite values; a period without a reading is NaN.
 fn mean(values: &[f64]) -> Option<f64> {
     let there: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
     (!there.is_empty()).then(|| there.iter().sum::<f64>() / there.len() as f64)

@@ -1,26 +1,26 @@
-//! What the runs of a paper come to: tables, figures, verdicts, and how the numbers came about.
+//! The report of a paper's runs: tables, figures, verdicts, and how the numbers were obtained.
 
 use super::{Figure, Judged, Paper, Table, quick};
 use crate::results::{CellResult, Results, RunResult};
 use crate::sim::SILENT;
 
-/// Tables and verdicts.
+/// The tables, figures and verdicts of a paper's runs.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// How the numbers came about, in a sentence.
+    /// How the numbers were obtained, in a few sentences.
     pub how: String,
-    /// Is something missing, because the run was interrupted?
+    /// Whether something is missing because the run was interrupted.
     pub partial: bool,
-    /// What was measured beside what was printed.
+    /// Measured beside published numbers.
     pub tables: Vec<Table>,
-    /// The same as curves and bars.
+    /// Measured values as curves and bars.
     pub figures: Vec<Figure>,
-    /// What became of each claim.
+    /// The verdict on each claim.
     pub verdicts: Vec<Judged>,
 }
 
 impl Paper {
-    /// What `results` say.
+    /// Returns the report of `results`.
     pub fn report(&self, results: &Results) -> Report {
         let partial = results.partial || results.cells.len() < self.cells.len();
         Report {
@@ -32,7 +32,7 @@ impl Paper {
         }
     }
 
-    /// How the numbers came about.
+    /// Returns how the numbers were obtained, in words.
     fn how(&self, results: &Results) -> String {
         let seeds = results.cells.iter().map(|cell| cell.runs.len());
         let (least, most) = (seeds.clone().min().unwrap_or(0), seeds.max().unwrap_or(0));
@@ -70,7 +70,7 @@ impl Paper {
     }
 }
 
-/// The runs in which a flow got nothing across: what stands for it in tables is zero, and does not say why.
+/// Returns a sentence on the runs in which a flow delivered nothing. Tables show zero for it, which does not tell why.
 fn silent(results: &Results) -> String {
     let is_silent = |run: &RunResult| {
         let mut notes = run.notes.iter();

@@ -1,4 +1,4 @@
-//! Judging: what the results say about each claim.
+//! Judging: the verdict on each claim.
 
 use std::collections::BTreeMap;
 
@@ -10,59 +10,59 @@ use super::verdict::Verdict;
 use crate::results::Results;
 use crate::scenario::{Provenance, Source};
 
-/// A claim with its verdict and what led to it.
+/// A claim with its verdict and the checks that led to it.
 #[derive(Clone, Debug)]
 pub struct Judged {
     /// The claim's id.
     pub id: String,
     /// What the paper says, in our words.
     pub says: String,
-    /// Where in the paper.
+    /// Its place in the paper.
     pub place: String,
     /// The verdict.
     pub verdict: Verdict,
-    /// Why.
+    /// The reason for the verdict.
     pub because: String,
-    /// At how many points of the assumed values' range it holds; `None` without a sweep.
+    /// The number of points of the sweep where it holds, in a sentence. `None` without a sweep.
     pub swept: Option<String>,
-    /// Would it be another if checks that chance decides came out the other way?
+    /// Whether other seeds could change the verdict.
     pub close: bool,
-    /// Every check, by window.
+    /// The outcome of every check, by window.
     pub evidence: Vec<Checked>,
-    /// What the paper's own numbers must fulfil.
+    /// The checks that the paper's own numbers should pass.
     pub printed: Vec<Checked>,
-    /// Checks of where it goes no further.
+    /// The checks whose failure limits the claim.
     pub beyond: Vec<Checked>,
-    /// The same checks in other cells.
+    /// The outcomes of its controls: the same checks in other cells.
     pub controls: Vec<Controlled>,
-    /// Runs that show what it depends on.
+    /// Its isolating runs.
     pub isolated: Vec<Isolated>,
 }
 
-/// The checks of a claim in other cells, where they ought to fail.
+/// The checks of a claim in other cells, where they should fail.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Controlled {
-    /// What is otherwise in these cells.
+    /// How these cells differ.
     pub says: String,
-    /// How many of the checks hold there; in several windows each counts once in each.
+    /// The number of checks that hold there; a check counts once for each window.
     pub held: usize,
-    /// Of how many.
+    /// The number of checks.
     pub of: usize,
-    /// Does everything hold there that holds for the claim? Then the checks tell nothing apart.
+    /// Whether everything that holds for the claim holds there too. Then the checks do not support the claim.
     pub passes: bool,
 }
 
-/// A run that shows what a result depends on.
+/// An isolating run: it shows what a result depends on.
 #[derive(Clone, Debug)]
 pub struct Isolated {
     /// What it shows.
     pub says: String,
-    /// Its figures.
+    /// Its values.
     pub measured: Vec<Measured>,
 }
 
 impl Paper {
-    /// The verdict on every claim, in the order of the file.
+    /// Returns the verdict on every claim, in the order of the file.
     pub fn judge(&self, results: &Results) -> Vec<Judged> {
         let lens = Lens {
             results,
@@ -199,7 +199,7 @@ impl Paper {
         }
     }
 
-    /// Is the verdict, at the stated values, another if everything that chance decides holds, or fails?
+    /// Returns whether the verdict, without the sweep, would change if all close checks held or all of them failed.
     fn is_close(
         &self,
         claim: &Claim,
@@ -224,7 +224,7 @@ impl Paper {
         })
     }
 
-    /// Does any value of these cells come from the results that it should produce?
+    /// Returns whether any value of these cells was fitted to the results that it should produce.
     fn is_fitted(&self, cells: &[&str]) -> bool {
         let fitted = |provenance: &BTreeMap<String, Provenance>| {
             provenance
@@ -240,7 +240,7 @@ impl Paper {
 }
 
 impl Controlled {
-    /// It in a sentence.
+    /// Returns the outcome as a sentence.
     pub fn sentence(&self) -> String {
         let Self { says, held, of, .. } = self;
         let share = match (held, of) {
@@ -259,14 +259,14 @@ impl Controlled {
     }
 }
 
-/// What decides about a claim.
+/// The outcomes that decide about a claim.
 struct Evidence {
     checks: Vec<Checked>,
     beyond: Vec<Checked>,
     printed: Vec<Checked>,
 }
 
-/// `checks`, each in all `windows` unless it brings its own.
+/// Returns the outcomes of `checks`, each in all `windows` unless it has its own.
 fn checked(checks: &[Check], windows: &[String], lens: &Lens<'_>) -> Vec<Checked> {
     let mut all = Vec::new();
     for check in checks {
@@ -276,8 +276,9 @@ fn checked(checks: &[Check], windows: &[String], lens: &Lens<'_>) -> Vec<Checked
     all
 }
 
-/// What comes of the checks of `claim`, of which `evidence` came, in the cells of `control`; `None` if none of them can
-/// be asked there, or a run is missing.
+/// Returns the outcomes of the checks of `claim` in the cells of `control`, compared with its own outcomes, `evidence`.
+///
+/// `None` if the control replaces no cell of the checks, or if a run is missing.
 fn controlled(
     control: &Control,
     claim: &Claim,
@@ -311,7 +312,7 @@ fn controlled(
     })
 }
 
-/// A contradiction in words, with what our runs say of the checks that the paper's numbers fail.
+/// Returns a contradiction in words, and how many of the claim's checks our runs pass.
 fn contradicted(says: &str, evidence: &[Checked]) -> String {
     let end = if says.trim_end().ends_with('.') {
         ""
@@ -319,7 +320,7 @@ fn contradicted(says: &str, evidence: &[Checked]) -> String {
         "."
     };
     let says = format!("{}{end}", says.trim_end());
-    // An interrupted run says nothing.
+    // An interrupted run proves nothing.
     let is_whole = evidence.iter().all(|check| check.holds.is_some());
     let of = if is_whole { evidence.len() } else { 0 };
     let held = evidence

@@ -1,4 +1,4 @@
-//! A paper's own file: what it is called, which scenarios it has, which tables are printed.
+//! The main file of a paper: its title, scenarios, tables and figures.
 
 mod metric;
 
@@ -26,13 +26,13 @@ pub(super) struct Manifest {
     pub(super) authors: String,
     pub(super) line: String,
     pub(super) runtime: String,
-    /// For somebody who has not read the paper.
+    /// An introduction for somebody who has not read the paper.
     #[serde(default)]
     pub(super) about: String,
     pub(super) claims: String,
     #[serde(default)]
     pub(super) published: Vec<String>,
-    /// What a quick run changes beside the number of seeds.
+    /// What a quick run changes besides the number of seeds.
     pub(super) quick: Option<Quick>,
     pub(super) sweep: Option<Sweep>,
     #[serde(default)]
@@ -43,14 +43,14 @@ pub(super) struct Manifest {
     pub(super) moments: BTreeMap<String, Moment>,
 }
 
-/// What a file shows, each with where it stands.
+/// The tables and figures of a file, each with its node in the tree.
 #[derive(Debug)]
 pub(super) struct Shown {
     pub(super) tables: Vec<(Node, WrittenTable)>,
     pub(super) figures: Vec<(Node, WrittenFigure)>,
 }
 
-/// Takes tables and figures out of `file`.
+/// Removes the tables and figures from `file` and returns them.
 pub(super) fn shown(file: &mut Document) -> Result<Shown, ScenarioError> {
     let mut defaults = file.take_table("defaults")?;
     let (of_tables, of_figures) = (defaults.take("tables"), defaults.take("figures"));
@@ -74,7 +74,7 @@ pub(super) fn shown(file: &mut Document) -> Result<Shown, ScenarioError> {
     })
 }
 
-/// `items`, each laid over `defaults`.
+/// Returns `items` with `defaults` for what they do not state.
 fn over(defaults: Option<&Node>, items: Vec<Node>) -> Vec<Node> {
     let Some(defaults) = defaults else {
         return items;
@@ -95,7 +95,7 @@ fn read<T: DeserializeOwned>(items: Vec<Node>) -> Result<Vec<(Node, T)>, Scenari
     items.into_iter().map(one).collect()
 }
 
-/// A table as it is written: rows are metrics x flows x cells, columns are windows.
+/// A table as it is written: its rows are metrics x flows x cells, its columns are windows.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WrittenTable {
@@ -121,8 +121,8 @@ pub(super) struct WrittenTable {
 struct WrittenCell {
     cell: String,
     label: String,
-    /// The cell whose printed number stands beside it, if not its own: of a run in which something
-    /// is otherwise than in that cell.
+    /// The cell whose published number is shown, if not its own. This is for a run that differs from that cell in
+    /// something.
     published: Option<String>,
 }
 
@@ -155,9 +155,9 @@ pub(super) struct RowPlan {
     pub(super) label: String,
     pub(super) flow: String,
     pub(super) quantity: Quantity,
-    /// Not the number, but how many runs the rule for repetitions asks for to know it.
+    /// Whether the row shows, instead of the value, how many runs the rule for repetitions requires to know it.
     pub(super) repetitions: bool,
-    /// The printed number in the block's unit, and what is odd about it.
+    /// The published number in the block's unit, and a remark about it.
     pub(super) published: Option<(f64, String)>,
 }
 

@@ -1,15 +1,14 @@
-//! Moments: times that are read off a series, by rules that a paper's file spells out.
+//! Moments: times found in a series by rules that a paper's file states.
 
 use fairwire_units::Duration;
 use serde::Deserialize;
 
 use crate::results::{RunResult, SeriesMetric, Subject};
 
-/// When a series, smoothed, first comes close to its maximum.
+/// The time at which a smoothed series first comes close to its maximum.
 ///
-/// Smoothing is a centred mean over an odd number of periods; only places where all of them exist
-/// count. The moment is the middle of the first such place whose mean is within `within` of the
-/// greatest.
+/// Smoothing is a centred mean over an odd number of periods; only places where all of them exist count. The moment is
+/// the middle of the first such place whose mean is at least `1 - within` times the greatest mean.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Moment {
@@ -17,14 +16,14 @@ pub struct Moment {
     pub meaning: String,
     /// The series: `throughput`, `goodput`, `cwnd` or `queue`.
     series: String,
-    /// How much time a mean covers.
+    /// The time that a mean covers.
     mean_over: String,
-    /// How close to the maximum is close, as a share of it.
+    /// How close to the maximum counts as close, as a share of the maximum.
     within: f64,
 }
 
 impl Moment {
-    /// What is wrong with it, if anything.
+    /// Returns what is wrong with it, if anything.
     pub(super) fn fault(&self) -> Option<String> {
         if self.metric().is_none() {
             return Some(format!("unknown series '{}'", self.series));
@@ -36,7 +35,7 @@ impl Moment {
         (!small).then(|| "'within' is a share: 0.01 is one per cent".to_owned())
     }
 
-    /// The moment in `run`, seconds from its beginning.
+    /// Returns the moment in `run`, in seconds from its beginning.
     pub(super) fn at(&self, run: &RunResult, subject: &Subject) -> Option<f64> {
         let series = run.series(subject, self.metric()?)?;
         let period = run.period.as_secs_f64();
@@ -66,7 +65,7 @@ impl Moment {
     }
 }
 
-/// Periods to each side of the middle one.
+/// Returns the number of periods on each side of the middle one.
 fn half_width(span: Duration, period: Duration) -> Option<usize> {
     let periods = span.as_nanos().checked_div(period.as_nanos())?;
     usize::try_from(periods / 2).ok()
@@ -87,8 +86,8 @@ mod tests {
         }
     }
 
-    /// A ramp that ends in a plateau reaches it where the ramp comes within 1 % of it, whatever
-    /// one stray period says.
+    /// A ramp that ends in a plateau reaches it where the ramp comes within 1 % of it, even if one period has a higher
+    /// value.
     #[test]
     fn a_ramp_reaches_its_plateau() {
         let mut series: Vec<f64> = (0..200).map(|t| f64::from(t.min(100))).collect();
@@ -99,7 +98,7 @@ mod tests {
         assert_eq!(at(&series), Some(99.5));
     }
 
-    /// Nothing sent, or a run shorter than the mean, has no such moment.
+    /// A flow that sends nothing and a run shorter than the mean have no such moment.
     #[test]
     fn silence_has_no_maximum() {
         let silent = run_with_throughput(1, &[0.0; 20]);
@@ -108,7 +107,7 @@ mod tests {
         assert_eq!(moment().at(&short, &Subject::flow("dccp")), None);
     }
 
-    /// A rule that cannot be applied is told when the paper is loaded.
+    /// A rule that cannot be applied is reported when the paper is loaded.
     #[test]
     fn impossible_rules_are_told() {
         assert_eq!(moment().fault(), None);

@@ -7,7 +7,7 @@ use super::{Moment, Published};
 use crate::results::{Metric, WHOLE};
 use crate::scenario::Cell;
 
-/// What there is, for checking files against it.
+/// The names that exist; files are checked against them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Names<'a> {
     pub(super) cells: &'a [Cell],
@@ -16,7 +16,7 @@ pub(super) struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    /// The cell called `name`.
+    /// Finds the cell called `name`.
     pub(super) fn cell(&self, name: &str) -> Result<&'a str, String> {
         let names = || self.cells.iter().map(|cell| cell.name.as_str());
         names().find(|known| *known == name).ok_or_else(|| {
@@ -28,7 +28,7 @@ impl<'a> Names<'a> {
         })
     }
 
-    /// The flow `name` of `cell`, or one direction of it as `name/back`.
+    /// Checks that `cell` has the flow `name`, or the flow whose direction `name/back` is.
     pub(super) fn flow<'n>(&self, cell: &str, name: &'n str) -> Result<&'n str, String> {
         let plain = name.strip_suffix("/back").unwrap_or(name);
         let cell = self.cells.iter().find(|known| known.name == cell);
@@ -45,7 +45,7 @@ impl<'a> Names<'a> {
         ))
     }
 
-    /// The link `name` of `cell`, or one direction of it as `name/back`.
+    /// Checks that `cell` has the link `name`, or the link whose direction `name/back` is.
     pub(super) fn link<'n>(&self, cell: &str, name: &'n str) -> Result<&'n str, String> {
         let plain = name.strip_suffix("/back").unwrap_or(name);
         let cell = self.cells.iter().find(|known| known.name == cell);
@@ -62,7 +62,7 @@ impl<'a> Names<'a> {
         ))
     }
 
-    /// The window `name` of `cell`.
+    /// Checks that `cell` has the window `name`.
     pub(super) fn window<'n>(&self, cell: &str, name: &'n str) -> Result<&'n str, String> {
         let cell = self.cells.iter().find(|known| known.name == cell);
         let known: Vec<&str> = std::iter::once(WHOLE)
@@ -80,7 +80,7 @@ impl<'a> Names<'a> {
         ))
     }
 
-    /// The metric or moment called `name`.
+    /// Finds the metric or moment called `name`.
     pub(super) fn what(&self, name: &str) -> Result<What, String> {
         if self.moments.contains_key(name) {
             return Ok(What::Moment(name.to_owned()));
@@ -101,7 +101,7 @@ impl<'a> Names<'a> {
         ))
     }
 
-    /// Does the scenario of `cell` keep `metric`?
+    /// Checks that the scenario of `cell` keeps the metric.
     pub(super) fn keeps(&self, cell: &str, what: &What) -> Result<(), String> {
         let What::Metric(metric) = what else {
             return Ok(());
@@ -115,7 +115,7 @@ impl<'a> Names<'a> {
         ))
     }
 
-    /// What the metric or moment called `name` is, in a sentence.
+    /// Returns the meaning of the metric or moment called `name`, in a sentence.
     pub(super) fn meaning(&self, name: &str) -> String {
         match self.what(name) {
             Ok(What::Moment(name)) => self.moments[&name].meaning.clone(),
@@ -124,7 +124,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// A published number.
+    /// Finds a published number.
     pub(super) fn published(
         &self,
         table: &str,

@@ -1,20 +1,20 @@
-//! Where things stand in the report.
+//! The parts of a report that tables and figures belong to.
 
 use serde::Deserialize;
 
-/// Where a table or a figure stands in the report.
+/// The part of the report in which a table or a figure stands.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq)]
 #[serde(rename_all = "kebab-case")]
 pub enum Part {
-    /// Before the verdicts: what the paper printed.
+    /// Before the verdicts: results that the paper printed.
     #[default]
     Published,
-    /// After them: what it left out.
+    /// After the verdicts: results that the paper left out.
     LeftOut,
 }
 
 impl Part {
-    /// Its name in files.
+    /// Returns its name in files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Published => "published",

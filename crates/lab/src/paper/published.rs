@@ -1,4 +1,4 @@
-//! Published numbers: a CSV file per table, by cell, flow and metric.
+//! Published numbers: CSV files with a number for each cell, flow and metric.
 
 use serde::Deserialize;
 
@@ -9,15 +9,15 @@ use super::{PaperError, Unit};
 pub struct Published {
     /// The cell that reproduces it.
     pub cell: String,
-    /// The flow it is about.
+    /// The flow that it belongs to.
     pub flow: String,
-    /// What the paper measured.
+    /// The paper's metric.
     pub metric: String,
-    /// How much, in `unit`.
+    /// The number, in `unit`.
     pub value: f64,
     /// Its unit.
     pub unit: Unit,
-    /// What is odd about it; empty if nothing is.
+    /// A remark about it; may be empty.
     pub note: String,
 }
 
@@ -90,7 +90,9 @@ fn at(file: &str, line: Option<u64>) -> String {
 mod tests {
     use super::read;
 
-    /// Numbers are read with their units; an unknown unit or a missing column is refused by name.
+    /// Numbers are read with their units. An unknown unit, a missing column, a number that is not finite and a repeated
+    /// number
+    /// are refused.
     #[test]
     fn rows_are_read_or_refused() {
         let head = "cell,flow,metric,value,unit,note\n";

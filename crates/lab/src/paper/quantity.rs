@@ -1,8 +1,9 @@
-//! Quantities: what claims and tables speak of, and what runs say about them.
+//! Quantities: the values that claims and tables are about, and how results give them.
 //!
-//! A quantity is a value of a cell (a metric, or a moment read off a series), a published number,
-//! or one made of others: ratio, difference, sum, the least, Jain's index, the throughput equation, the distance from what
-//! is printed. Names are checked when a paper is loaded, so that evaluating can only find that a run does not have a value.
+//! A quantity is a value of a cell (a metric or a moment of a series), a published number, or a combination of others:
+//! ratio, difference, sum, least, Jain's index, the throughput equation or the distance from published numbers. Names
+//! are
+//! checked when a paper is loaded, so the only failure of an evaluation is a run without the value.
 
 mod equation;
 mod repetitions;
@@ -22,20 +23,20 @@ pub(super) use written::{Quantities, Written};
 /// A quantity whose names exist.
 #[derive(Clone, Debug)]
 pub(super) enum Quantity {
-    /// Measured in a cell; a window of its own, or the one that is judged.
+    /// A value measured in a cell, in its own window or else in the one that is judged.
     Value {
         cell: String,
         subject: Subject,
         what: What,
         window: Option<String>,
     },
-    /// Printed by the paper, in base units.
+    /// A number printed by the paper, in base units.
     Printed {
         label: String,
         value: f64,
         base: &'static str,
     },
-    /// Made of others.
+    /// A combination of other quantities.
     Made { how: Made, parts: Vec<Quantity> },
 }
 
@@ -48,34 +49,34 @@ pub(super) enum Made {
     Least,
     /// The root mean square of differences.
     Rms,
-    /// Of a round trip and a loss event rate.
+    /// The throughput equation of a round-trip time and a loss event rate.
     Tfrc(Tfrc),
 }
 
-/// What the runs say about a quantity, in a unit.
+/// The measured value of a quantity, in a unit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// What it is about: the cell, or how it is made.
+    /// The cell, or how the quantity is computed.
     pub label: String,
-    /// The unit of the numbers.
+    /// The unit of the values.
     pub unit: Unit,
-    /// Mean and interval over the seeds that have a value; `None` if none has.
+    /// Mean and interval over the seeds with a value; `None` if no seed has one.
     pub estimate: Option<Estimate>,
-    /// How many seeds were asked.
+    /// The number of seeds that were run.
     pub asked: usize,
-    /// The run in which nothing was moved at random.
+    /// The value of the unperturbed run.
     pub unperturbed: Option<f64>,
 }
 
 impl Measured {
-    /// The mean, or what the unperturbed run says where there is no other.
+    /// Returns the mean over the seeds, or without one the value of the unperturbed run.
     pub fn value(&self) -> Option<f64> {
         self.estimate
             .map(|estimate| estimate.mean)
             .or(self.unperturbed)
     }
 
-    /// How far its interval reaches; 0 without one.
+    /// Returns the half-width of its interval; 0 without one.
     pub(super) fn reach(&self) -> f64 {
         self.estimate.map_or(0.0, |estimate| match estimate.spread {
             Spread::HalfWidth(half) => half,
@@ -83,7 +84,7 @@ impl Measured {
         })
     }
 
-    /// `1396.6 ± 0.5` without its unit, or what is missing. What a paper printed is as it was.
+    /// Returns `1396.6 ± 0.5` without the unit, or `no value`. A published number is shown as it was printed.
     pub fn text(&self) -> String {
         let digits = self.digits();
         match (self.estimate, self.unperturbed) {
@@ -101,8 +102,9 @@ impl Measured {
 }
 
 impl Measured {
-    /// Digits that say something: the interval has two of them, and a mean without one four; never
-    /// more than its unit has.
+    /// Returns the number of significant digits after the point: two digits of the interval, or four of a mean without
+    /// an
+    /// interval; at most as many as the unit has.
     fn digits(&self) -> usize {
         let Some(estimate) = self.estimate else {
             return self.unit.digits;
@@ -123,7 +125,7 @@ impl Measured {
 }
 
 impl Quantity {
-    /// The unit that its values are kept in.
+    /// Returns the base unit of its values.
     pub(super) fn base(&self) -> &'static str {
         match self {
             Self::Value {
@@ -146,7 +148,7 @@ impl Quantity {
         }
     }
 
-    /// Does it need to be told a window?
+    /// Returns whether it needs the window of its claim.
     pub(super) fn needs_window(&self) -> bool {
         match self {
             Self::Value { window, .. } => window.is_none(),
@@ -155,7 +157,7 @@ impl Quantity {
         }
     }
 
-    /// The cells that it is measured in.
+    /// Returns the cells in which it is measured.
     pub(super) fn cells(&self) -> Vec<&str> {
         match self {
             Self::Value { cell, .. } => vec![cell],
@@ -164,7 +166,9 @@ impl Quantity {
         }
     }
 
-    /// The same in other cells; `None` if one of its cells has no other, or it has no cell.
+    /// Returns the same quantity in other cells; `None` if `to` does not map one of its cells, or if it contains a
+    /// published
+    /// number.
     pub(super) fn moved(&self, to: &dyn Fn(&str) -> Option<String>) -> Option<Self> {
         match self {
             Self::Value {
@@ -189,7 +193,7 @@ impl Quantity {
         }
     }
 
-    /// What to call it.
+    /// Returns its name in reports.
     pub(super) fn label(&self) -> String {
         let joined = |parts: &[Self], with: &str| {
             let labels: Vec<String> = parts.iter().map(Self::label).collect();
@@ -234,7 +238,7 @@ impl Quantity {
         }
     }
 
-    /// What `results` say about it in `window`.
+    /// Returns its measured value in `window`.
     pub(super) fn measure(&self, lens: &Lens<'_>, window: &str, unit: Unit) -> Measured {
         let seeds = self.by_seed(lens, window);
         let asked = seeds.as_ref().map_or(0, BTreeMap::len);
@@ -255,7 +259,7 @@ impl Quantity {
         }
     }
 
-    /// What it is more than `other`, seed by seed.
+    /// Returns the quantity `self` minus `other`, taken seed by seed.
     pub(super) fn less(&self, other: &Self) -> Self {
         Self::Made {
             how: Made::Difference,
@@ -263,7 +267,7 @@ impl Quantity {
         }
     }
 
-    /// Values by seed; those of the parts are paired by seed. `None` stands for a constant.
+    /// Returns its values by seed. Values of a combination are paired by seed. `None` stands for a constant.
     fn by_seed(&self, lens: &Lens<'_>, window: &str) -> Option<BTreeMap<u64, Option<f64>>> {
         match self {
             Self::Value { cell, .. } => {
@@ -367,13 +371,13 @@ impl Made {
     }
 }
 
-/// The root mean square; `None` of nothing.
+/// Returns the root mean square; `None` without values.
 fn root_mean_square(values: &[f64]) -> Option<f64> {
     let squares: f64 = values.iter().map(|value| value * value).sum();
     (!values.is_empty()).then(|| f64::sqrt(squares / values.len() as f64))
 }
 
-/// What to call the distance of these cells: the first, or the first and the last.
+/// Returns the name of a distance: its first cell, or its first and last cell.
 fn label_of_distance(parts: &[Quantity]) -> String {
     let cells: Vec<&str> = parts.iter().flat_map(Quantity::cells).collect();
     match (cells.first(), cells.last()) {
@@ -383,7 +387,7 @@ fn label_of_distance(parts: &[Quantity]) -> String {
     }
 }
 
-/// What evaluating looks through: results, and the paper's rules for moments.
+/// The inputs of an evaluation: results, and the paper's rules for moments.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lens<'a> {
     pub(super) results: &'a Results,

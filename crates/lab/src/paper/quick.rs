@@ -1,21 +1,21 @@
-//! A paper's quick form: what is shorter in it, told wherever its numbers stand.
+//! A paper's quick form: its shorter runs, and the note about them in reports.
 
 use serde::Deserialize;
 
 use crate::scenario::Adjust;
 
-/// What a quick run changes beside the number of seeds.
+/// What a quick run changes besides the number of seeds.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Quick {
     /// The difference in a sentence.
     pub(super) says: String,
-    /// What is set in every cell, as `--set` has it.
+    /// The settings of every cell, in the form of `--set`.
     pub(super) set: Vec<String>,
 }
 
 impl Quick {
-    /// `adjust` with these settings; what the command line sets comes after them.
+    /// Returns `adjust` with these settings before its own, so that the command line overrides them.
     pub(super) fn adjust(&self, adjust: &Adjust) -> Adjust {
         Adjust {
             set: self.set.iter().chain(&adjust.set).cloned().collect(),
@@ -24,7 +24,7 @@ impl Quick {
     }
 }
 
-/// `how` with the difference behind it.
+/// Returns `how` followed by the difference of a quick run from a full run.
 pub(super) fn told(how: String, is_quick: bool, says: Option<&str>) -> String {
     match (is_quick, says) {
         (false, _) => how,

@@ -1,8 +1,9 @@
-//! Sweeps: claims judged again wherever the paper leaves a value open.
+//! Sweeps: claims judged again over the range of values that the paper leaves open.
 //!
-//! What a paper does not state is assumed, with a range. A sweep runs some of its cells at every
-//! point of a grid over such ranges, and each claim about them is judged there by the same
-//! checks; its verdict says in what share of the range it holds.
+//! A value that a paper does not state is assumed, with a range. A sweep runs some of the paper's cells at every point
+//! of
+//! a grid over such ranges. The same checks judge each claim about these cells at every point; the verdict says at how
+//! many points it holds.
 
 use serde::Deserialize;
 
@@ -19,39 +20,39 @@ use crate::scenario::{Adjust, Cell, ScenarioFile, word};
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Sweep {
-    /// What its runs are like, in words that follow "Over the range of the assumed values".
+    /// A description of its runs, in words that follow "Over the range of the assumed values".
     about: String,
-    /// The cells that are run at each point.
+    /// The cells that run at each point.
     cells: Vec<String>,
-    /// What is set in all of them, as `--set` has it.
+    /// The settings of all of them, in the form of `--set`.
     #[serde(default)]
     set: Vec<String>,
-    /// What its runs are like, and what is set in them, in a quick form.
+    /// The description and settings that replace these in a quick run.
     quick: Option<Quick>,
-    /// Seeds at each point.
+    /// The number of seeds at each point.
     seeds: u32,
     axes: Vec<Axis>,
 }
 
-/// One value that is open.
+/// One value that the paper leaves open.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Axis {
-    /// What it is, in words.
+    /// Its name, in words.
     name: String,
     /// Its dotted path in the scenario.
     key: String,
     values: Vec<String>,
 }
 
-/// More points than this are not a range but a mistake.
+/// The greatest number of points. More are taken for a mistake.
 const MOST_POINTS: usize = 1_000;
 
-/// A point of the grid: for each axis the number of its value.
+/// A point of the grid: the index of the value on each axis.
 type Point = Vec<usize>;
 
 impl Sweep {
-    /// What cannot be, if anything.
+    /// Returns what is wrong with it, if anything.
     pub(super) fn fault(&self) -> Option<String> {
         let points = count(self.axes.iter().map(|axis| axis.values.len()));
         if points == 0 || self.axes.is_empty() || points > MOST_POINTS {
@@ -62,7 +63,7 @@ impl Sweep {
         (self.seeds == 0).then(|| "a sweep needs a seed at least".to_owned())
     }
 
-    /// The sweep of a quick form, if it has one of its own.
+    /// Returns the sweep of a quick run if `is_quick` and it has one, or else itself.
     pub(super) fn hurried(mut self, is_quick: bool) -> Self {
         if let Some(quick) = self.quick.take().filter(|_| is_quick) {
             self.about = quick.says;
@@ -76,7 +77,7 @@ impl Sweep {
         choices(counts.collect()).collect()
     }
 
-    /// The cells of `file` that are swept, at every point.
+    /// Returns the swept cells of `file` at every point.
     pub(super) fn cells(
         &self,
         file: &ScenarioFile,
@@ -113,7 +114,7 @@ impl Sweep {
         Ok(all)
     }
 
-    /// The name of `cell` at `point`: `reno-512-at-router-5Mbit-outage-50ms`.
+    /// Returns the name of `cell` at `point`: `reno-512-at-router-5Mbit-outage-50ms`.
     fn at(&self, cell: &str, point: &Point) -> String {
         let mut name = format!("{cell}-at");
         for (axis, value) in self.axes.iter().zip(point) {
@@ -153,7 +154,7 @@ impl Sweep {
             format!("{}: {}", axis.name, values.collect::<Vec<_>>().join(", "))
         });
         let axes: Vec<String> = axes.collect();
-        // Where it holds everywhere or nowhere there is nothing to tell apart.
+        // If it holds everywhere or nowhere, the axes do not matter.
         let along = if held == 0 || held == of {
             String::new()
         } else {
@@ -174,8 +175,9 @@ impl Sweep {
         (verdict, Some(sentence))
     }
 
-    /// Does `claim` hold at `point`, as far as its cells are swept? `None` if none is, or a run is
-    /// missing.
+    /// Returns whether `claim` holds at `point`, judged by the checks whose cells are all swept. `None` if there is no
+    /// such
+    /// check or a run is missing.
     fn holds(&self, claim: &Claim, point: &Point, lens: &Lens<'_>) -> Option<bool> {
         let moved = |cell: &str| {
             let swept = self.cells.iter().any(|known| known == cell);
@@ -199,7 +201,7 @@ impl Sweep {
     }
 }
 
-/// How many hold, of how many.
+/// Returns the number of points where it holds, and the number of points.
 fn share<'a>(judged: impl Iterator<Item = &'a (Point, bool)>) -> (usize, usize) {
     judged.fold((0, 0), |(held, of), (_, holds)| {
         (held + usize::from(*holds), of + 1)
@@ -229,7 +231,7 @@ key = "topology.links.one.delay"
 values = ["1 ms", "2 ms", "3 ms"]
 "#;
 
-    /// Both cells within 5 % of 100; only `a` is swept.
+    /// Both cells must be within 5 % of what is expected; only `a` is swept.
     const CLAIM: &str = r#"
 [[claims]]
 id = "C1"
@@ -252,7 +254,7 @@ why = "five per cent"
         extended_paper(CLAIM, SWEEP, adjust).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// Two values by three are six points, each with its own settings, one seed and a name.
+    /// Axes of two and three values give six points, each with its own settings, one seed and a name.
     #[test]
     fn the_grid_is_run() {
         let paper = paper(&Adjust::default());
@@ -285,8 +287,8 @@ why = "five per cent"
         (judged.verdict, judged.swept.expect("a sentence"))
     }
 
-    /// Everywhere is reproduced; in part is a condition; the words say where, along each axis. What
-    /// fails at the assumed values stays not reproduced, however much of the range has it.
+    /// A claim that holds at all points is reproduced; one that holds at some is reproduced under a condition, with the
+    /// counts along each axis. One that fails at the assumed values is not reproduced, however many points hold.
     #[test]
     fn the_share_is_told() {
         let (verdict, swept) = judged([100.0; 6], 100.0);
@@ -305,7 +307,7 @@ why = "five per cent"
         assert!(swept.contains("at 6 of 6 points"), "{swept}");
     }
 
-    /// A quick form has its settings in the plain cells, and says so in the report; without `quick` nothing of it is seen.
+    /// A quick form changes the settings of the plain cells and the report says so. A full run is not affected.
     #[test]
     fn a_quick_form_says_so() {
         let more = "[quick]\nsays = \"Only 11 s.\"\nset = [\"run.duration=11 s\"]\n";
@@ -325,7 +327,7 @@ why = "five per cent"
         }
     }
 
-    /// A sweep without values, or of millions of points, is refused.
+    /// A sweep without values and a sweep of too many points are refused.
     #[test]
     fn impossible_sweeps_are_refused() {
         let values = r#"values = ["1 ms", "2 ms", "3 ms"]"#;

@@ -1,4 +1,4 @@
-//! Results made by hand, for tests of what papers do with them.
+//! A synthetic paper and results made by hand, for tests.
 
 use fairwire_net::DigestValue;
 use fairwire_units::Duration;
@@ -56,19 +56,19 @@ windows.late = { from = "10 s" }
 pub(crate) const PUBLISHED: &str = "cell,flow,metric,value,unit,note\n\
     a,dccp,throughput,100,kbit/s,\nb,dccp,throughput,210,kbit/s,odd\n";
 
-/// The paper above with `claims`.
+/// Loads the paper above with `claims`.
 pub(crate) fn paper(claims: &str) -> Result<Paper, super::PaperError> {
     paper_with(claims, SCENARIO)
 }
 
-/// The same with a fitted value in cell `b`.
+/// Loads it with a fitted value in cell `b`.
 pub(crate) fn fitted_paper(claims: &str) -> Paper {
     let over = "[cells.b.flows.dccp.dccp]\n\
         ccid2.min_rto = { value = \"1 s\", source = \"fitted\", note = \"to b\" }\n";
     paper_with(claims, &SCENARIO.replace("[cells.b]\n", over)).expect("loads")
 }
 
-/// The same without claims and with `figures`.
+/// Loads it without claims and with `figures`.
 pub(crate) fn figured_paper(figures: &str) -> Result<Paper, super::PaperError> {
     bundle(
         &format!("{MANIFEST}{figures}"),
@@ -78,7 +78,7 @@ pub(crate) fn figured_paper(figures: &str) -> Result<Paper, super::PaperError> {
     )
 }
 
-/// The same, keeping loss alone.
+/// Loads it with scenarios that keep only the loss.
 pub(crate) fn paper_keeping_loss(claims: &str) -> Result<Paper, super::PaperError> {
     let kept = "[measure]\nmetrics = [\"loss\"]\n";
     let manifest = MANIFEST.replace(
@@ -93,7 +93,7 @@ pub(crate) fn paper_keeping_loss(claims: &str) -> Result<Paper, super::PaperErro
     )
 }
 
-/// The paper with `more` behind its manifest, loaded as `adjust` says.
+/// Loads it with `more` at the end of its manifest and with `adjust`.
 pub(crate) fn extended_paper(
     claims: &str,
     more: &str,
@@ -102,7 +102,7 @@ pub(crate) fn extended_paper(
     bundle(&format!("{MANIFEST}{more}"), claims, SCENARIO, adjust)
 }
 
-/// The paper with more flows in its cells.
+/// Loads it with further flows in its cells.
 pub(crate) fn paper_with_flows(flows: &str) -> Result<Paper, super::PaperError> {
     paper_with(
         "claims = []",
@@ -130,7 +130,7 @@ fn bundle(
     Paper::load(&Bundle::in_memory("test", texts.into()), adjust)
 }
 
-/// A run of the flow `dccp` with this throughput, second by second.
+/// Returns a run in which the flow `dccp` has this throughput, second by second.
 pub(crate) fn run_with_throughput(seed: u64, series: &[f64]) -> RunResult {
     RunResult {
         seed,
@@ -151,8 +151,9 @@ pub(crate) fn run_with_throughput(seed: u64, series: &[f64]) -> RunResult {
     }
 }
 
-/// Results in which cell `name` has, for seeds 1, 2, ..., these throughputs (kbit/s) over the whole
-/// run and the window `late`; the unperturbed run has the first of them.
+/// Returns results in which each named cell has these throughputs (kbit/s), over the whole run and in the window
+/// `late`,
+/// for seeds 1, 2, ... The unperturbed run is a copy of the first of them.
 pub(crate) fn results(paper: &Paper, cells: &[(&str, &[(f64, f64)])]) -> Results {
     let cells = cells.iter().map(|(name, throughputs)| {
         let cell = paper

@@ -1,46 +1,46 @@
-//! Tables: what was measured beside what the paper printed.
+//! Tables: measured beside published numbers.
 
 use super::manifest::{RowPlan, TablePlan};
 use super::quantity::{Lens, Measured};
 use super::{Paper, Part, Unit};
 use crate::results::Results;
 
-/// A table with its numbers.
+/// A table with its values.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// Its name in files.
+    /// Its name in file names.
     pub name: String,
     /// Its heading.
     pub title: String,
-    /// What is to be seen in it; may be empty.
+    /// What it shows, in words; may be empty.
     pub about: String,
-    /// Where it stands.
+    /// The part of the report in which it stands.
     pub part: Part,
-    /// What tells rows apart.
+    /// The heading of the column that distinguishes rows.
     pub heading: String,
     /// The windows of its columns.
     pub windows: Vec<String>,
-    /// One for each metric.
+    /// Its blocks, one for each metric.
     pub blocks: Vec<Block>,
 }
 
 /// One metric of a table.
 #[derive(Clone, Debug)]
 pub struct Block {
-    /// Its name.
+    /// The metric's name.
     pub metric: String,
-    /// What it is.
+    /// The metric's meaning.
     pub meaning: String,
-    /// The unit of all its numbers.
+    /// The unit of all its values.
     pub unit: Unit,
-    /// Is the unperturbed run shown, too?
+    /// Whether the unperturbed run is shown too.
     pub unperturbed: bool,
     /// Its rows.
     pub rows: Vec<Row>,
 }
 
 impl Block {
-    /// Digits after the point of what was printed: as many as the number with the most of them has.
+    /// Returns the number of digits after the point of the published numbers: that of the number with the most.
     pub(crate) fn printed_digits(&self) -> usize {
         let printed = self.rows.iter().filter_map(|row| row.published);
         let digits = printed.map(|value| {
@@ -51,7 +51,7 @@ impl Block {
     }
 }
 
-/// `tables` without explanations and meanings that an earlier one of them has, in the order in which they are shown.
+/// Returns `tables` in the order in which they are shown, without explanations and meanings that an earlier table has.
 pub(crate) fn said_once(tables: &[Table]) -> Vec<Table> {
     let mut known: Vec<String> = Vec::new();
     let mut shown = tables.to_vec();
@@ -74,20 +74,20 @@ pub(crate) fn said_once(tables: &[Table]) -> Vec<Table> {
 pub struct Row {
     /// The cell.
     pub cell: String,
-    /// What the table calls it.
+    /// The name of the row in the table.
     pub label: String,
     /// The flow.
     pub flow: String,
-    /// What the paper printed, if it did.
+    /// The published number, if there is one.
     pub published: Option<f64>,
-    /// What is odd about that; empty if nothing is.
+    /// A remark about the published number; may be empty.
     pub note: String,
-    /// What was measured, by window.
+    /// The measured values, one for each window of the table.
     pub measured: Vec<Measured>,
 }
 
 impl Paper {
-    /// All tables, in the order of the paper's file.
+    /// Returns all tables with their values, in the order of the paper's file.
     pub fn fill_tables(&self, results: &Results) -> Vec<Table> {
         let lens = Lens {
             results,

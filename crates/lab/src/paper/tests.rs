@@ -1,4 +1,4 @@
-//! The papers that are built in, and reports over synthetic results.
+//! The built-in papers, and reports over synthetic results.
 
 mod families;
 
@@ -12,7 +12,7 @@ use crate::report::Reported;
 use crate::results::{Form, Output, OutputDirectory, SeriesChoice};
 use crate::scenario::Adjust;
 
-/// Every paper in the catalogue loads: each name in its tables and claims exists.
+/// Every paper in the catalogue loads, so each name in its tables and claims exists.
 #[test]
 fn every_paper_loads() {
     for bundle in catalogue() {
@@ -31,7 +31,7 @@ fn every_paper_loads() {
     assert!(error.contains("long-delay"), "{error}");
 }
 
-/// Every run of a paper is seen by somebody: its cell is in a table, a figure, a claim or the sweep.
+/// Every cell of a paper is used: in a table, a figure, a claim or the sweep.
 #[test]
 fn every_cell_is_shown() {
     let mut hidden = Vec::new();
@@ -59,8 +59,8 @@ fn every_cell_is_shown() {
     assert!(hidden.is_empty(), "{hidden:#?}");
 }
 
-/// The text shows the printed number, the mean with its interval and the difference; numbers that
-/// are odd have a note.
+/// The text shows the published number, the mean with its interval and the difference. Published numbers with a remark
+/// have a note.
 #[test]
 fn tables_stand_beside_what_was_printed() {
     let paper = paper("claims = []").expect("loads");
@@ -110,7 +110,7 @@ fn tables_stand_beside_what_was_printed() {
     assert!(!text.contains("PARTIAL"));
 }
 
-/// A flow that got nothing across is told where the numbers come from: a zero in a table does not say why.
+/// The report names the runs in which a flow delivered nothing, because a zero in a table does not tell why.
 #[test]
 fn silent_flows_are_told() {
     let paper = figured_paper("").expect("loads");
@@ -126,8 +126,7 @@ fn silent_flows_are_told() {
     assert!(how.contains("nothing across in runs of b (1):"), "{how}");
 }
 
-/// A report over part of the cells says that it is partial, in text and JSON, and shows no number
-/// for what is missing.
+/// A report over some of the cells says in text and JSON that it is partial, and shows no number for what is missing.
 #[test]
 fn partial_results_are_marked() {
     let paper = paper("claims = []").expect("loads");
@@ -178,8 +177,7 @@ place = "somewhere"
 not_testable = "no colours here"
 "#;
 
-/// Papers that are run together have one count of verdicts, and every id stands in JSON and CSV
-/// with its paper.
+/// Papers that are run together have one count of verdicts, and JSON and CSV state the paper with every claim.
 #[test]
 fn papers_are_counted_together() {
     let paper = paper(HOLDS).expect("loads");
@@ -205,8 +203,8 @@ fn papers_are_counted_together() {
     ));
 }
 
-/// In brief a report is a line for each claim and their number; of several papers their numbers; and
-/// some tables alone are what they are.
+/// The brief form of one paper has a line for each claim and their count. That of several papers has the counts only,
+/// and that of a selection of tables has the tables.
 #[test]
 fn a_report_in_brief() {
     let paper = paper(HOLDS).expect("loads");
@@ -230,7 +228,7 @@ fn a_report_in_brief() {
     assert!(brief.contains("Table 1"), "{brief}");
 }
 
-/// Every file that papers write is known before they run, and there are no others.
+/// `Reported::files` lists exactly the files that papers write.
 #[test]
 fn what_is_written_is_known_before() {
     let place = std::env::temp_dir().join(format!("fairwire-together-{}", std::process::id()));
@@ -276,8 +274,8 @@ fn what_is_written_is_known_before() {
     std::fs::remove_dir_all(&place).expect("removed");
 }
 
-/// Some tables of a paper bring the cells that they need and no more; one that does not exist is
-/// refused with the names of all.
+/// A selection of tables keeps only the cells that it needs. A table that does not exist is refused with the names of
+/// all tables.
 #[test]
 fn a_table_alone_needs_its_own_cells() {
     let bundle = Bundle::find("long-delay").expect("it is there");
@@ -307,7 +305,7 @@ fn a_table_alone_needs_its_own_cells() {
     );
 }
 
-/// A table `t` of cell `a` with one metric.
+/// Loads the synthetic paper with a table `t` of cell `a` and one metric.
 fn one_metric(metric: &str) -> Result<Paper, super::PaperError> {
     let more = format!(
         "[[tables]]\nname = \"t\"\ntitle = \"T\"\nheading = \"what\"\n\
@@ -316,9 +314,11 @@ fn one_metric(metric: &str) -> Result<Paper, super::PaperError> {
     extended_paper("claims = []", &more, &Adjust::default())
 }
 
-/// A rate is a total over a time: 100 and 104 kbit/s make 1,000 and 1,040 kB in 80 s, 1,020 in the
-/// mean, and that times 1.5 where the paper did so. The rule for repetitions takes runs by threes:
-/// 90, 100 and 110 ask for 16, 100, 100 and 100 for three, 9.5 in the mean; a seventh run waits for two more.
+/// Tables convert rates to totals and count the runs that the rule for repetitions requires.
+///
+/// 100 and 104 kbit/s make 1,000 and 1,040 kB in 80 s, 1,020 kB in the mean, times the paper's 1.5. Of runs in groups
+/// of
+/// three, 90, 100 and 110 require 16, and three equal runs require 3: 9.5 in the mean. A seventh run is ignored.
 #[test]
 fn what_tables_make_of_metrics() {
     let made = |metric: &str, values: &[(f64, f64)]| {
@@ -340,8 +340,8 @@ fn what_tables_make_of_metrics() {
     assert!((made(asks, &runs).1 - 9.5).abs() < 1e-9);
 }
 
-/// What makes no sense is told: bits that are no bytes, packets without a size, a time that is
-/// none, repetitions of another unit.
+/// Impossible conversions are refused: bits without a time, packets without a size, a time or a size without a unit,
+/// and repetitions in another unit.
 #[test]
 fn impossible_metrics_are_told() {
     for (metric, told) in [
@@ -371,7 +371,7 @@ fn impossible_metrics_are_told() {
     }
 }
 
-/// A row may stand beside what is printed of another cell; a cell of which nothing is printed is refused.
+/// A row may be compared with the published number of another cell; a cell without one is refused.
 #[test]
 fn a_row_may_stand_beside_the_number_of_another() {
     let table = "[[tables]]\nname = \"other\"\ntitle = \"Other\"\npublished = \"t.csv\"\nheading = \"what\"\n\

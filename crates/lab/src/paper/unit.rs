@@ -1,15 +1,15 @@
-//! The units that papers print, against those that results are kept in.
+//! The units of published numbers, and their conversion to the units of results.
 
 /// A unit of tables and claims.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Unit {
-    /// As printed; empty for a plain number.
+    /// Its printed name; empty for a plain number.
     pub name: &'static str,
-    /// The unit that results are kept in.
+    /// The base unit, in which results are kept.
     pub base: &'static str,
-    /// How many of the base one of this is.
+    /// The value of one of this unit in the base unit.
     pub scale: f64,
-    /// Digits after the point, unless a table says otherwise.
+    /// The number of digits after the point, unless a table states another.
     pub digits: usize,
 }
 
@@ -39,18 +39,18 @@ const fn unit(name: &'static str, base: &'static str, scale: f64, digits: usize)
 }
 
 impl Unit {
-    /// The unit called `name`.
+    /// Finds the unit called `name`.
     pub fn find(name: &str) -> Option<Self> {
         UNITS.iter().copied().find(|unit| unit.name == name)
     }
 
-    /// The unit called `name`, or what to say if there is none.
+    /// Finds the unit called `name`, or returns an error message.
     pub(super) fn named(name: &str) -> Result<Self, String> {
         Self::find(name)
             .ok_or_else(|| format!("unknown unit '{name}': write one of {}", Self::names()))
     }
 
-    /// The unit in which people read what is kept in `base`: kbit/s, ms, or the base itself.
+    /// Returns the usual unit for values with the base unit `base`: kbit/s, ms, or the base itself.
     pub(crate) fn of(base: &'static str) -> Self {
         let usual = match base {
             "bit/s" => "kbit/s",
@@ -60,13 +60,13 @@ impl Unit {
         Self::find(usual).unwrap_or(unit(base, base, 1.0, 1))
     }
 
-    /// The names of all units, for messages.
+    /// Returns the names of all units, for messages.
     pub fn names() -> String {
         let names: Vec<&str> = UNITS.iter().map(|unit| unit.name).collect();
         names.join(", ").trim_end_matches(", ").to_owned()
     }
 
-    /// ` kbit/s`, or nothing for a plain number.
+    /// Returns ` kbit/s`, or nothing for a plain number.
     pub fn suffix(self) -> String {
         if self.name.is_empty() {
             String::new()

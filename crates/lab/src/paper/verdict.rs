@@ -1,21 +1,21 @@
-//! Verdicts: what can become of a claim.
+//! Verdicts: the possible outcomes of a claim.
 
-/// What became of a claim.
+/// The outcome of a claim.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Verdict {
-    /// It holds wherever it is judged.
+    /// It holds in every window in which it is judged.
     Reproduced,
-    /// It holds, under this condition.
+    /// It holds under this condition.
     Condition(String),
-    /// It holds, with values that were chosen so that it would.
+    /// It holds, but a value of its cells was chosen so that it would.
     Fitted,
     /// It does not hold.
     NotReproduced,
-    /// The paper says two things that cannot both be.
+    /// The paper makes two statements that cannot both be true.
     Contradiction,
-    /// Nothing here can show it.
+    /// It cannot be tested here.
     NotTestable,
-    /// Its cells did not run, or not to their end.
+    /// One of its cells was not run, or not to its end.
     NotRun,
 }
 
@@ -31,7 +31,7 @@ impl Verdict {
         Self::NotRun,
     ];
 
-    /// The verdict in words.
+    /// Returns the verdict in words.
     pub fn words(&self) -> &'static str {
         match self {
             Self::Reproduced => "reproduced",
@@ -44,7 +44,7 @@ impl Verdict {
         }
     }
 
-    /// The verdict in words that follow a number of claims.
+    /// Returns the verdict in words that follow a number of claims.
     pub(crate) fn counted(&self) -> &'static str {
         match self {
             Self::Contradiction => "contradicted by the paper itself",
@@ -53,6 +53,6 @@ impl Verdict {
     }
 }
 
-/// What is said of a verdict that chance decides.
+/// The explanation of a close verdict.
 pub(crate) const CLOSE: &str =
     "a limit lies within a 95 % interval, so that other seeds, or more, could turn this verdict.";

@@ -1,11 +1,11 @@
-//! What is measured: a metric, or a moment read off a series.
+//! What a quantity measures: a metric or a moment of a series.
 
 use crate::results::Metric;
 
-/// What is measured.
+/// A metric or a moment of a series.
 #[derive(Clone, Debug)]
 pub(super) enum What {
     Metric(Metric),
-    /// By its name in the paper's file.
+    /// A moment, by its name in the paper's file.
     Moment(String),
 }

@@ -1,4 +1,4 @@
-//! Charts as SVG: curves with intervals, bars with error bars, printed points hollow beside ours.
+//! Charts as SVG: curves with intervals, bars with error bars, and hollow marks for published points.
 
 mod axis;
 mod marks;
@@ -11,21 +11,22 @@ use axis::Axis;
 use marks::diamond;
 pub(super) use marks::marker;
 
-/// Lines and bars have so many colours; after that they begin again.
+/// The number of colours of lines and bars; a figure with more lines repeats them.
 pub(super) const COLOURS: usize = 8;
-/// With more points than this a curve has no marks, and its intervals are a band; a curve over time
-/// never has.
+/// The greatest number of points of a curve with marks. A longer curve has no marks and a band for its intervals, and
+/// so
+/// has every curve over time.
 const MARKED: usize = 40;
-/// Marks of several lines at one place stand so far apart, or intervals would hide each other.
+/// The distance between the marks of several lines at one place, so that they do not hide each other's intervals.
 const APART: f64 = 3.5;
-/// Above the plot: the name of the vertical axis.
+/// The space above the plot, for the title of the vertical axis.
 const TOP: f64 = 30.0;
-/// Beside it on the right.
+/// The space to the right of the plot.
 const RIGHT: f64 = 14.0;
-/// How far a label reaches to the left and down that is turned by 35 degrees, out of its length.
+/// The space that a label turned by 35 degrees takes to the left and below, as shares of its length.
 const SLANT: (f64, f64) = (0.82, 0.6);
 
-/// A figure as a drawing.
+/// Draws a figure.
 pub(super) fn chart(out: &mut String, figure: &Figure, frame: Frame) {
     let plot = Drawing::new(figure, frame);
     svg(out, frame, plot.height, &alt(figure));
@@ -52,7 +53,7 @@ struct Drawing<'a> {
     width: f64,
     plot_height: f64,
     height: f64,
-    /// Are the names below the axis too long to lie flat?
+    /// Whether the labels below the axis are too long to be written horizontally.
     is_slanted: bool,
 }
 
@@ -62,7 +63,7 @@ impl<'a> Drawing<'a> {
         let bounds = bounds(figure);
         let mut given = (figure.y.from, figure.y.to);
         if figure.form == Form::Bar && figure.y.scale == Scale::Linear && bounds.0 >= 0.0 {
-            // The length of a bar is its value.
+            // A bar shows its value as its length, so the axis begins at zero.
             given.0 = Some(given.0.unwrap_or(0.0));
         }
         let y = Axis::new(figure.y.scale, bounds, given, plot_height, 5);
@@ -80,7 +81,7 @@ impl<'a> Drawing<'a> {
         let room = |left: f64| (frame.width - left - RIGHT) / labels.len().max(1) as f64;
         let is_slanted = longest + 6.0 > room(left);
         if is_slanted && let Some(first) = labels.first() {
-            // It ends below its place and begins to the left of it.
+            // A slanted label ends below its tick and begins to the left of it.
             left = left.max(text_width(first) * SLANT.0 + 6.0 - room(left) / 2.0);
         }
         let width = frame.width - left - RIGHT;
@@ -165,7 +166,7 @@ impl<'a> Drawing<'a> {
             }
             let half = text_width(&label) / 2.0;
             if at - half < free_from {
-                continue; // It would be written over its neighbour.
+                continue; // It would overlap its neighbour.
             }
             free_from = at + half + 4.0;
             let x = at.min(self.left + self.width + RIGHT - half);
@@ -182,7 +183,7 @@ impl<'a> Drawing<'a> {
         svg_text(out, (middle, self.height - 6.0), "axis-title middle", title);
     }
 
-    /// A moment: a line from top to bottom with its name.
+    /// Draws a marked moment: a vertical line with its label.
     fn mark(&self, out: &mut String, at: f64, label: &str) {
         let x = self.at_x(at);
         let bottom = self.bottom();
@@ -240,7 +241,7 @@ impl<'a> Drawing<'a> {
         out.push_str("</g>\n");
     }
 
-    /// A curve through all points that have a value, broken where one has none.
+    /// Draws a curve through all points with a value, with gaps where a point has none.
     fn path(
         &self,
         out: &mut String,
@@ -270,13 +271,13 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// The intervals of a curve with many points.
+    /// Draws the intervals of a curve with many points as a band.
     fn band(&self, out: &mut String, line: &Line) {
         let ends: Vec<(f64, f64, f64)> = line
             .points
             .iter()
             .filter_map(|point| {
-                // Where all seeds agree the band is as thin as the line.
+                // Where all seeds agree, the band is as thin as the line.
                 let estimate = point.measured?;
                 let (low, high) = estimate
                     .interval()
@@ -379,7 +380,7 @@ impl<'a> Drawing<'a> {
     }
 }
 
-/// The horizontal axis: numbers, names, or time.
+/// Returns the horizontal axis: numbers, labels or time.
 fn across(figure: &Figure, width: f64, frame: Frame) -> Axis {
     let x = &figure.x;
     if !x.at.is_empty() {
@@ -403,8 +404,8 @@ fn across(figure: &Figure, width: f64, frame: Frame) -> Axis {
     )
 }
 
-/// The least and the greatest value that is to be shown, intervals included. Where no value is below
-/// zero, the part of an interval that is has no meaning and is not shown.
+/// Returns the least and the greatest value to show, including intervals. If no value is negative, the negative part of
+/// an interval has no meaning and is not shown.
 fn bounds(figure: &Figure) -> (f64, f64) {
     let points = || figure.lines.iter().flat_map(|line| &line.points);
     let fits = |value: &f64| value.is_finite() && (figure.y.scale == Scale::Linear || *value > 0.0);
@@ -431,7 +432,7 @@ fn bounds(figure: &Figure) -> (f64, f64) {
     ends.fold((least, greatest), within)
 }
 
-/// What a figure shows, in words: each line by its ends.
+/// Returns the text alternative of a figure: each line by its first and last value.
 fn alt(figure: &Figure) -> String {
     let unit = figure.y.unit.suffix();
     let digits = figure.y.unit.digits;

@@ -1,4 +1,4 @@
-//! What is where: all papers with their parts, and each paper's tables and figures.
+//! Tables of contents: one of all papers with their parts, and one of each paper's tables and figures.
 
 use maud::{Markup, html};
 
@@ -6,14 +6,14 @@ use super::markup::slug;
 use super::reported::Reported;
 use crate::paper::Part;
 
-/// A part of a paper's section: its anchor, its name, and what is in it by anchor.
+/// A part of a paper's section: its anchor, its name, and the anchors and titles of its contents.
 struct Place {
     anchor: String,
     name: &'static str,
     inside: Vec<(String, String)>,
 }
 
-/// The contents of the whole page. Beside the text where there is room, before it elsewhere.
+/// Returns the contents of the whole page, shown beside the text if there is room and else before it.
 pub(super) fn of_all(papers: &[Reported<'_>]) -> Markup {
     html! {
         nav class="toc" id="contents" aria-label="Contents" {
@@ -38,7 +38,7 @@ pub(super) fn of_all(papers: &[Reported<'_>]) -> Markup {
     }
 }
 
-/// The contents of one paper's section.
+/// Returns the contents of one paper's section.
 pub(super) fn of_one(one: &Reported<'_>) -> Markup {
     let id = slug(&one.paper.name);
     html! {
@@ -65,12 +65,12 @@ fn link(anchor: &str, name: &str) -> Markup {
     html! { a href={ "#" (anchor) } { (name) } }
 }
 
-/// Does the paper leave something out that has its own tables or figures here?
+/// Returns whether there are tables or figures of what the paper left out.
 pub(super) fn has_left_out(one: &Reported<'_>) -> bool {
     !inside(one, Part::LeftOut, true, true).is_empty()
 }
 
-/// The parts that a paper's section has.
+/// Returns the parts of a paper's section.
 fn places(one: &Reported<'_>) -> Vec<Place> {
     let id = slug(&one.paper.name);
     let figures = inside(one, Part::Published, false, true);
@@ -102,7 +102,7 @@ fn places(one: &Reported<'_>) -> Vec<Place> {
     there.map(place).collect()
 }
 
-/// Anchors and titles of the tables and figures of a part.
+/// Returns the anchors and titles of the tables and figures of a part.
 fn inside(
     one: &Reported<'_>,
     part: Part,
@@ -122,12 +122,12 @@ fn inside(
     found
 }
 
-/// The anchor of a table.
+/// Returns the anchor of a table.
 pub(super) fn table_anchor(paper: &str, name: &str) -> String {
     format!("{paper}-{}", slug(name))
 }
 
-/// The anchor of a figure.
+/// Returns the anchor of a figure.
 pub(super) fn figure_anchor(paper: &str, name: &str) -> String {
     format!("{paper}-figure-{}", slug(name))
 }

@@ -1,16 +1,16 @@
-//! What a check asks of its numbers.
+//! The kinds of checks.
 
 use serde::Deserialize;
 
-/// What a check asks.
+/// The kind of a check: what must hold for its values.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// Each value is within `tolerance` of the one expected.
     Absolute,
-    /// Each is within this share of the one expected.
+    /// Each is within `tolerance` times the expected value of that value.
     Relative,
-    /// Each is at least the expected one over `tolerance` and at most that times it.
+    /// Each is at least the expected value divided by `tolerance` and at most that value times `tolerance`.
     Factor,
     /// All are in `[expected[0], expected[1]]`.
     Range,
@@ -29,18 +29,18 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Does it compare the values with each other and nothing else?
+    /// Returns whether it only compares the order of the values.
     pub(super) fn is_order(self) -> bool {
         use Kind::{Decreasing, Greatest, Increasing, Least, NonIncreasing};
         [Increasing, Decreasing, NonIncreasing, Least, Greatest].contains(&self)
     }
 
-    /// Does it take two values at least?
+    /// Returns whether it needs at least two values.
     pub(super) fn compares(self) -> bool {
         self.is_order() || self == Self::Equal
     }
 
-    /// Does it hold for `values`?
+    /// Returns whether it holds for `values`.
     pub(super) fn holds(self, values: &[f64], expected: &[f64], tolerance: f64) -> bool {
         let mut pairs = values.iter().zip(expected);
         match self {
@@ -73,7 +73,7 @@ impl Kind {
 mod tests {
     use super::Kind;
 
-    /// Every kind, just inside its bound and just outside.
+    /// Each kind holds just inside its bound and fails just outside.
     #[test]
     fn bounds_are_where_they_say() {
         for (kind, values, expected, tolerance, holds) in [

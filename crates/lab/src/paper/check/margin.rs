@@ -1,12 +1,13 @@
-//! How far a check is from turning out the other way.
+//! How close a check is to the opposite outcome.
 
 use super::kind::Kind;
 
-/// A mean, and how far its 95 % interval reaches; 0 without one.
+/// A mean and the half-width of its 95 % interval; 0 without one.
 pub(super) type Number = (f64, f64);
 
-/// How far a number, or the difference of two, is inside its limit (below zero: outside), and how
-/// far its 95 % interval reaches.
+/// How far a number, or the difference of two, is inside its limit, and the half-width of its 95 % interval. `inside`
+/// is
+/// negative outside the limit.
 #[derive(Clone, Copy, Debug)]
 struct Margin {
     inside: f64,
@@ -14,17 +15,17 @@ struct Margin {
 }
 
 impl Margin {
-    /// Is the limit within the interval?
+    /// Returns whether the limit lies within the interval.
     fn is_close(self) -> bool {
         self.inside.abs() < self.reach
     }
 }
 
-/// Does chance decide: does a check that came out as `holds` hold only with a limit inside an
-/// interval, or fail with nothing but such limits?
+/// Returns whether other seeds could change the outcome `holds` of a check.
 ///
-/// `apart` tells how far the interval of the difference of two numbers reaches. Numbers without an
-/// interval, as printed ones or those of one run, are taken as they are.
+/// A check that holds is close if any limit lies within an interval. A check that fails is close if every limit that it
+/// violates lies within an interval. `apart` returns the half-width of the interval of the difference of two numbers.
+/// Numbers without an interval, such as published ones and those of one run, are taken as exact.
 pub(super) fn is_close(
     kind: Kind,
     numbers: &[Number],
@@ -110,8 +111,8 @@ fn margins(
 mod tests {
     use super::{Kind, Number, is_close};
 
-    /// A limit inside an interval makes it close; a number without one never is; and what fails
-    /// clearly anywhere fails clearly.
+    /// A check is close if a limit lies within an interval. A number without an interval is never close, and one clear
+    /// failure makes the whole check fail clearly.
     #[test]
     fn close_is_where_the_interval_reaches_over_the_limit() {
         let upto = Kind::Range;
@@ -122,7 +123,7 @@ mod tests {
             (upto, vec![(0.94, 0.0)], vec![0.45, 0.9], 0.0, false),
             (upto, vec![(0.88, 0.03)], vec![0.45, 0.9], 0.0, true),
             (upto, vec![(0.6, 0.1)], vec![0.45, 0.9], 0.0, false),
-            // One is out by far: the other, which is out by chance, changes nothing.
+            // The second number is clearly outside, so it does not matter that the first may be outside by chance.
             (
                 upto,
                 vec![(0.94, 0.27), (3.0, 0.1)],
@@ -133,7 +134,8 @@ mod tests {
             (Kind::Absolute, vec![(161.9, 0.2)], vec![160.0], 2.0, true),
             (Kind::Relative, vec![(103.1, 0.2)], vec![100.0], 0.03, true),
             (Kind::Factor, vec![(3.1, 0.05)], vec![1.0], 3.0, false),
-            // 3 and 4 apart by 1: as independent numbers their difference reaches sqrt(0.6² + 0.9²) = 1.08, or 0.94.
+            // 3 and 4 differ by 1. The interval of their difference is sqrt(0.6² + 0.9²) = 1.08 if they are
+            // independent, then 0.94.
             (
                 Kind::Increasing,
                 vec![(3.0, 0.6), (4.0, 0.9)],
@@ -183,8 +185,10 @@ mod tests {
         }
     }
 
-    /// What is exactly at a limit holds where the limit belongs to it: of no rise, no rise and a rise by
-    /// chance only the last fails, so chance decides.
+    /// A value exactly at a limit passes where the limit is inclusive.
+    ///
+    /// Of two values that do not rise and one that rises by chance, only the last fails "non-increasing", so it is
+    /// close.
     #[test]
     fn limits_that_belong_to_it_are_no_failures() {
         let numbers = [(0.0, 0.0), (0.0, 0.0), (1.0, 2.0)];

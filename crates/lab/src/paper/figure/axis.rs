@@ -1,10 +1,10 @@
-//! How a figure is drawn: its axes, its form, its marks.
+//! How a figure is drawn: axes, form and marks.
 
 use serde::Deserialize;
 
 use crate::paper::Unit;
 
-/// How a figure is drawn.
+/// The form of a figure.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq)]
 #[serde(rename_all = "lowercase")]
 pub enum Form {
@@ -14,14 +14,14 @@ pub enum Form {
     Bar,
 }
 
-/// How values become places.
+/// How values map to positions.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq)]
 #[serde(rename_all = "lowercase")]
 pub enum Scale {
     /// Equal differences are equally far apart.
     #[default]
     Linear,
-    /// Equal ratios are.
+    /// Equal ratios are equally far apart.
     Log,
 }
 
@@ -29,40 +29,40 @@ pub enum Scale {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Across {
-    /// What it shows, with its unit.
+    /// Its title, with the unit.
     pub title: String,
-    /// Where the points lie, if they are numbers.
+    /// The positions of the points, if they are numbers.
     pub at: Vec<f64>,
-    /// What they are called, if they are not, or not only.
+    /// The labels of the points, instead of numbers or in addition.
     pub labels: Vec<String>,
-    /// How numbers become places.
+    /// How values map to positions.
     pub scale: Scale,
 }
 
 /// The vertical axis.
 #[derive(Clone, Debug)]
 pub struct Upwards {
-    /// What it shows, without its unit.
+    /// Its title, without the unit.
     pub title: String,
     /// The unit of all values.
     pub unit: Unit,
-    /// How values become places.
+    /// How values map to positions.
     pub scale: Scale,
-    /// Its least value, if it is given.
+    /// Its lower end, if it is given.
     pub from: Option<f64>,
-    /// Its greatest.
+    /// Its upper end, if it is given.
     pub to: Option<f64>,
 }
 
-/// A moment that is marked in a figure.
+/// A marked moment of a figure.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mark {
-    /// Where, in units of the horizontal axis (series: seconds).
+    /// Its position, in units of the horizontal axis (seconds for a series).
     pub at: f64,
-    /// Where it is in a quick form that moves it.
+    /// Its position in the quick form, if that differs.
     #[serde(default)]
     pub quick: Option<f64>,
-    /// What is there.
+    /// Its label.
     pub label: String,
 }

@@ -1,4 +1,4 @@
-//! Figures as they are written in a paper's file, and with their names resolved.
+//! Figures as they are written in a paper's file, and with resolved names.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use crate::paper::quantity::{Quantity, Written};
 use crate::paper::{Names, Part, Unit};
 use crate::results::{SeriesMetric, Subject, WHOLE};
 
-/// A figure as it is written. What a line does not say, the figure says for all.
+/// A figure as it is written. Its values are defaults for its lines.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::paper) struct WrittenFigure {
@@ -22,7 +22,7 @@ pub(in crate::paper) struct WrittenFigure {
     #[serde(default)]
     part: Part,
     kind: Form,
-    /// Over time: one of the series.
+    /// Over time: the name of the series.
     series: Option<String>,
     mean_over: Option<String>,
     /// Over cells or windows.
@@ -30,7 +30,7 @@ pub(in crate::paper) struct WrittenFigure {
     window: Option<String>,
     flow: Option<String>,
     link: Option<String>,
-    /// One file of printed numbers, or several whose cells differ.
+    /// One file of published numbers, or several with different cells.
     #[serde(default, deserialize_with = "one_or_several")]
     published: Vec<String>,
     published_metric: Option<String>,
@@ -53,8 +53,7 @@ struct WrittenUpwards {
     to: Option<f64>,
 }
 
-/// A line: quantities as `of`, or one for each of `cells`, or one cell with `windows`; a series has
-/// one cell.
+/// A line: quantities as `of`, or one for each of `cells`, or one `cell` with `windows`. A series has one cell.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WrittenLine {
@@ -71,7 +70,7 @@ struct WrittenLine {
     metric: Option<String>,
     window: Option<String>,
     published_metric: Option<String>,
-    /// What the paper calls each point, in the order of the axis.
+    /// The paper's metric of each point, in the order of the axis.
     #[serde(default)]
     published_metrics: Vec<String>,
 }
@@ -115,7 +114,7 @@ pub(super) struct PointPlan {
 
 #[cfg(test)]
 impl FigurePlan {
-    /// The cells that it shows.
+    /// Returns the cells that it shows.
     pub(in crate::paper) fn cells(&self) -> Vec<&str> {
         self.lines.iter().flat_map(LinePlan::cells).collect()
     }
@@ -141,7 +140,7 @@ impl LinePlan {
 }
 
 impl WrittenFigure {
-    /// With its marks where a quick form has them.
+    /// Returns the figure with its marks at their places in a quick run, if `is_quick`.
     pub(in crate::paper) fn hurried(mut self, is_quick: bool) -> Self {
         for mark in self.marks.iter_mut().filter(|_| is_quick) {
             mark.at = mark.quick.unwrap_or(mark.at);
@@ -197,7 +196,7 @@ impl WrittenFigure {
         })
     }
 
-    /// What names cannot tell: numbers of things, and axes that can be drawn.
+    /// Checks what names cannot tell: how many things there are, and whether the axes can be drawn.
     fn shape(&self) -> Result<(), String> {
         if self.lines.is_empty() {
             return Err("it has no 'lines'".into());
@@ -310,7 +309,7 @@ impl WrittenFigure {
         })
     }
 
-    /// The quantities of a line, one for each place of the axis.
+    /// Returns the quantities of a line, one for each place of the axis.
     fn quantities(&self, line: &WrittenLine) -> Result<Vec<Written>, String> {
         let (flow, link) = self.subject(line);
         let base = Written {
@@ -350,7 +349,7 @@ impl WrittenFigure {
         }
     }
 
-    /// What the paper printed for a point, if it did.
+    /// Returns the published value of a point with its remark, if there is one.
     fn printed(
         &self,
         line: &WrittenLine,
@@ -402,7 +401,7 @@ fn time(text: &str) -> Result<Duration, String> {
     Ok(span)
 }
 
-/// A name, or a list of names.
+/// Reads one name or a list of names.
 fn one_or_several<'de, D: Deserializer<'de>>(reader: D) -> Result<Vec<String>, D::Error> {
     struct Names;
     impl<'de> Visitor<'de> for Names {

@@ -1,11 +1,11 @@
-//! Figures: what they show, and what is refused when a paper is loaded.
+//! Figures: what they contain, and what is refused when a paper is loaded.
 
 use crate::paper::PaperError;
 use crate::paper::synthetic::{extended_paper, figured_paper, results, run_with_throughput};
 use crate::paper::{Figure, Paper};
 use crate::scenario::Adjust;
 
-/// A figure over both cells of the synthetic paper with what `more` says.
+/// Loads the synthetic paper with a figure over both of its cells; `more` is the rest of that figure.
 fn over_cells(more: &str) -> Result<Paper, PaperError> {
     figured_paper(&format!(
         "[[figures]]\nname = \"f\"\ntitle = \"F\"\nkind = \"line\"\n{more}\n"
@@ -27,8 +27,8 @@ fn only(paper: &Paper, cells: &[(&str, &[(f64, f64)])]) -> Figure {
     figures.remove(0)
 }
 
-/// A point is the mean over the seeds with its interval, in the figure's unit, and the printed
-/// number beside it; a cell that was not run has a place and no value.
+/// A point has the mean over the seeds with its interval, in the figure's unit, and the published number. A cell that
+/// was not run has a place without a value.
 #[test]
 fn points_are_measured_beside_printed() {
     let paper = over_cells(PLAIN).expect("loads");
@@ -43,7 +43,7 @@ fn points_are_measured_beside_printed() {
     assert_eq!(points[1].note, "odd");
 }
 
-/// Printed numbers may stand in several files: each point has the one that names its cell.
+/// Published numbers may come from several files: each point takes its number from the file that has its cell.
 #[test]
 fn printed_numbers_may_stand_in_several_files() {
     let several = PLAIN.replace("\"t.csv\"", "[\"t.csv\"]");
@@ -59,7 +59,7 @@ fn printed_numbers_may_stand_in_several_files() {
     assert!(error.contains("there is no file 'u.csv'"), "{error}");
 }
 
-/// Windows of one cell are points, too: here the whole run and its late part.
+/// The windows of one cell can be points: here the whole run and its late part.
 #[test]
 fn windows_are_points() {
     let text = PLAIN
@@ -78,8 +78,8 @@ fn windows_are_points() {
     assert_eq!(means, [50.0, 70.0]);
 }
 
-/// A series is averaged over its seeds and over as much time as is asked for: twenty seconds in
-/// fives are four points, each in its middle.
+/// A series is averaged over its seeds and over the given time: twenty seconds in steps of five give four points, each
+/// in the middle of its step.
 #[test]
 fn series_are_means_over_time() {
     let text = r#"
@@ -99,7 +99,7 @@ lines = [{ label = "one", cell = "a", flow = "dccp" }]
     let points = &figure.lines[0].points;
     let places: Vec<f64> = points.iter().map(|point| point.x).collect();
     assert_eq!(places, [2.5, 7.5, 12.5, 17.5]);
-    // (0+1+2+3+4)/5 = 2 and 2 - 2 = 0: a mean of 1 wherever it is taken, with an interval.
+    // (0+1+2+3+4)/5 = 2 for the first seed and 2 - 2 = 0 for the second: every point has the mean 1, with an interval.
     for point in points {
         let measured = point.measured.expect("two seeds");
         assert_eq!(measured.mean, 1.0);
@@ -107,8 +107,8 @@ lines = [{ label = "one", cell = "a", flow = "dccp" }]
     }
 }
 
-/// A name that does not exist, a number of points that does not fit, an axis that cannot be drawn:
-/// each is refused with the figure's name and what would do.
+/// An unknown name, a wrong number of points and an axis that cannot be drawn are each refused. The error names the
+/// figure and says what is wrong.
 #[test]
 fn what_cannot_be_drawn_is_refused() {
     let series = "series = \"throughput\"\ny = { unit = \"bit/s\" }\n";
@@ -170,7 +170,7 @@ fn what_cannot_be_drawn_is_refused() {
     }
 }
 
-/// A quick form that moves an event moves its mark; a mark that says nothing of it stays.
+/// A quick form that moves an event moves its mark; a mark without a place for the quick form stays.
 #[test]
 fn marks_move_with_the_quick_form() {
     let more = r#"

@@ -28,8 +28,7 @@ window = "late"
 unit = "kbit/s"
 "#;
 
-/// A check beyond the claim that fails is a condition; one that holds is none. Where the paper's numbers are at odds
-/// with themselves, the report says what our runs do.
+/// A failed check of `beyond` becomes a condition of the verdict, and one that holds does not.
 #[test]
 fn a_claim_goes_as_far_as_its_beyond() {
     let beyond = |expected: u32| {
@@ -96,7 +95,7 @@ controls = [{ says = "b in the place of a", cells = ["a"], by = ["b"] }]
     }
 }
 
-/// A control of a comparison replaces one side and leaves the other.
+/// A control of a comparison replaces one side and keeps the other.
 #[test]
 fn a_control_replaces_one_side() {
     let judged = judge(
@@ -119,14 +118,15 @@ controls = [{ says = "b in the place of a", cells = ["a"], by = ["b"] }]
     );
 }
 
-/// Throughputs (whole, late) of cells `a` and `b`, one seed.
+/// Judges the first of `claims`. `a` and `b` are the throughputs (whole, late) of the cells of these names, of one
+/// seed.
 fn judge(claims: &str, a: (f64, f64), b: (f64, f64)) -> Judged {
     let paper = paper(claims).unwrap_or_else(|error| panic!("{error}"));
     let results = results(&paper, &[("a", &[a]), ("b", &[b])]);
     paper.judge(&results).remove(0)
 }
 
-/// The verdict follows from where the checks hold: everywhere, in some windows, nowhere.
+/// The verdict depends on the windows in which the checks hold: all, some or none.
 #[test]
 fn verdicts_follow_the_windows() {
     let both = judge(CLAIM, (100.0, 100.0), (200.0, 209.0));
@@ -148,8 +148,8 @@ fn verdicts_follow_the_windows() {
     );
 }
 
-/// A verdict that other seeds could turn says so: whether it holds or fails; one that has a clear
-/// failure beside a close check does not.
+/// A verdict is close if other seeds could change it, whether it holds or fails. It is not close if there is a clear
+/// failure beside a close check.
 #[test]
 fn close_verdicts_say_so() {
     let with = |a: &[(f64, f64)], b: &[(f64, f64)]| {
@@ -168,12 +168,12 @@ fn close_verdicts_say_so() {
     assert_eq!(with(&failing, &clear), (Verdict::NotReproduced, true));
     let far = [(300.0, 300.0), (300.1, 300.1)];
     assert_eq!(with(&failing, &far), (Verdict::NotReproduced, false));
-    // It holds over the whole run by far, and late in the run it fails by chance.
+    // The check holds clearly over the whole run, and fails by chance in its late part.
     let late = [(100.0, 105.0), (100.1, 107.0)];
     assert!(with(&late, &clear).1);
 }
 
-/// Two cells whose runs differ by the same in every seed are apart, however far seeds are from each other.
+/// Two cells that differ by the same amount in every seed differ clearly, however much the seeds vary.
 #[test]
 fn comparisons_are_made_seed_by_seed() {
     let order = CLAIM
@@ -195,7 +195,7 @@ fn comparisons_are_made_seed_by_seed() {
     assert_eq!(of(&a, &crossed), (Verdict::Reproduced, true));
 }
 
-/// A claim that holds only because of something unsaid is never plainly reproduced.
+/// A claim with a condition is never reproduced without one.
 #[test]
 fn conditions_are_said() {
     let claim = CLAIM.replacen("says =", "condition = \"if so\"\nsays =", 1);
@@ -207,7 +207,7 @@ fn conditions_are_said() {
     );
 }
 
-/// What holds with a fitted value is fitted; what does not hold is still not reproduced.
+/// A claim that holds with a fitted value is "fitted"; one that does not hold is still not reproduced.
 #[test]
 fn fitted_values_reproduce_nothing() {
     let paper = fitted_paper(CLAIM);
@@ -219,8 +219,8 @@ fn fitted_values_reproduce_nothing() {
     assert_eq!(with(100.0), Verdict::NotReproduced);
 }
 
-/// Where the paper's own numbers do not fulfil what they must, it contradicts itself, whatever
-/// was measured; where they do, the claim is judged as any other.
+/// A paper whose own numbers fail the checks of a contradiction contradicts itself, whatever was measured. Where they
+/// pass, the claim is judged like any other.
 #[test]
 fn contradictions_are_computed_from_the_printed_numbers() {
     let contradiction = |tolerance: u32| {
@@ -245,7 +245,7 @@ fn contradictions_are_computed_from_the_printed_numbers() {
         judge(&contradiction(110), exact.0, exact.1).verdict,
         Verdict::Reproduced
     );
-    // A claim that its paper's numbers contradict needs no words for the other verdicts.
+    // A claim that is settled by the published numbers needs no words for the other verdicts.
     let because = "because = { holds = \"it is\", partly = \"at times\", fails = \"it is not\" }\n";
     let without = |tolerance| paper(&contradiction(tolerance).replace(because, ""));
     assert!(without(109).is_ok());
@@ -253,7 +253,7 @@ fn contradictions_are_computed_from_the_printed_numbers() {
     assert!(error.contains("'because' needs words"), "{error}");
 }
 
-/// A claim that nothing here can show says why; so does one whose cell was not run.
+/// An untestable claim has its reason, and a claim whose cell was not run names the cell.
 #[test]
 fn what_cannot_be_tested_says_why() {
     let untestable =
@@ -270,8 +270,9 @@ fn what_cannot_be_tested_says_why() {
     assert!(judged.because.contains("'b'"), "{}", judged.because);
 }
 
-/// Names that do not exist, units that do not fit and tolerances without a reason are refused when
-/// the paper is loaded, in one line that names file, line and claim.
+/// Unknown names, wrong units and tolerances without a reason are refused when the paper is loaded. The error is one
+/// line
+/// with file, line and claim.
 #[test]
 fn mistakes_are_refused_at_load() {
     for (from, to, hint) in [

@@ -1,4 +1,4 @@
-//! A metric of a table, as it is written: what is measured, and what is made of it.
+//! A metric of a table as it is written: the measured value and how the table converts it.
 
 use fairwire_units::{Duration, Size};
 use serde::Deserialize;
@@ -11,33 +11,33 @@ use crate::scenario::tree::{Entry, Node, Value};
 /// The unit of [`WrittenMetric::repetitions`].
 const RUNS: &str = "runs";
 
-/// A metric with what a table makes of it. A metric alone is its name.
+/// A metric and its conversion. A plain text stands for the metric of that name.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WrittenMetric {
     metric: String,
-    /// Taken away from it, seed by seed.
+    /// A metric that is subtracted, seed by seed.
     less: Option<String>,
-    /// What the table calls it, where that is something else.
+    /// Its name in the table, if that differs.
     name: Option<String>,
-    /// The usual one of what is measured, unless it is written.
+    /// The unit; by default the usual one of the metric.
     unit: Option<String>,
     digits: Option<usize>,
-    /// Multiplies what was measured, where the paper did so.
+    /// A factor for the measured value, where the paper has one.
     #[serde(default = "once")]
     times: f64,
-    /// Makes a rate a total: what comes together in so much time.
+    /// The time over which a rate is summed to a total.
     over: Option<String>,
-    /// How large a packet is, where packets become bytes.
+    /// The size of a packet, to convert packets to bytes.
     each: Option<String>,
-    /// Not the number, but how many runs the rule for repetitions asks for to know it.
+    /// Whether the table shows, instead of the value, how many runs the rule for repetitions requires to know it.
     #[serde(default)]
     pub(super) repetitions: bool,
-    /// What the paper calls it, if it has a number for it.
+    /// The paper's name of the metric, if it printed a number.
     published: Option<String>,
     #[serde(default)]
     note: String,
-    /// Does it stand among the numbers of the unperturbed run?
+    /// Whether it is shown for the unperturbed run.
     #[serde(default = "yes")]
     pub(super) unperturbed: bool,
 }
@@ -50,7 +50,7 @@ fn once() -> f64 {
     1.0
 }
 
-/// Writes metrics of `table` that are their names alone as tables.
+/// Replaces each metric of `table` that is a plain name by a table with that name.
 pub(super) fn write_names_out(table: &mut Node) {
     let metrics = table.below_mut(&["metrics"]).map(|list| &mut list.value);
     let Some(Value::Array(metrics)) = metrics else {
@@ -70,30 +70,31 @@ pub(super) fn write_names_out(table: &mut Node) {
 }
 
 impl WrittenMetric {
-    /// What the table calls it.
+    /// Returns its name in the table.
     pub(super) fn called(&self) -> &str {
         self.name.as_ref().unwrap_or(&self.metric)
     }
 
-    /// What the paper calls it: the metric's name unless it says otherwise. A number of repetitions
-    /// is not the metric, so its printed one has to be named.
+    /// Returns the name under which its published number is found: by default the metric's own. A number of repetitions
+    /// is
+    /// not the metric itself, so it has no default.
     pub(super) fn published(&self) -> Option<&str> {
         let own = (!self.repetitions).then_some(self.metric.as_str());
         self.published.as_deref().or(own)
     }
 
-    /// What it is, in sentences.
+    /// Returns its meaning in sentences.
     pub(super) fn meaning(&self, names: &Names<'_>) -> String {
         let meaning = names.meaning(&self.metric);
         match (&self.name, self.note.is_empty()) {
-            // Under another name the words of the metric would mislead.
+            // It has another name, so the meaning of the metric would mislead.
             (Some(_), false) => self.note.clone(),
             (_, true) => meaning,
             (None, false) => format!("{meaning} {}", self.note),
         }
     }
 
-    /// The unit that is printed of what is kept in `base`.
+    /// Returns the unit in which a value with the base unit `base` is shown.
     pub(super) fn unit(&self, base: &'static str) -> Result<Unit, String> {
         let mut unit = match &self.unit {
             Some(name) => Unit::named(name)?,
@@ -104,7 +105,7 @@ impl WrittenMetric {
         Ok(unit)
     }
 
-    /// What is measured of `flow` in `cell`.
+    /// Returns the quantity that is measured for `flow` in `cell`.
     pub(super) fn quantity(
         &self,
         flow: &str,
@@ -127,7 +128,7 @@ impl WrittenMetric {
         written.resolve(names)
     }
 
-    /// How many of the unit one of `base` makes, before the unit's own scale.
+    /// Returns the factor that converts a value from the unit `base` to the base of `unit`.
     pub(super) fn factor(&self, base: &str, unit: Unit) -> Result<f64, String> {
         if self.repetitions {
             let plain = unit.base == RUNS && self.over.is_none() && self.each.is_none();

@@ -1,19 +1,22 @@
-//! How many runs a quantity asks for: the rule of the paper wifi-handoff (its equation 15).
+//! The number of runs that a quantity requires, by equation 15 of the paper wifi-handoff.
 
 use fairwire_measure::{Confidence, Moments, Repetitions};
 
 use super::{Lens, Measured, Quantity};
 use crate::paper::Unit;
 
-/// Runs that the rule looks at first, as the paper has it.
+/// The number of runs that the rule starts from, as in the paper.
 const BASE: usize = 3;
 
-/// More is not a number of runs but "never".
+/// The rule for 5 %, with an upper limit that means "never".
 const RULE: Repetitions = Repetitions::five_percent(BASE as u64, 1_000_000);
 
 impl Quantity {
-    /// What the rule says after three runs, for each three that there are, one after the other;
-    /// their mean, and the interval if there are more than three runs.
+    /// Returns the number of runs that the rule requires after three runs.
+    ///
+    /// It applies the rule to each group of three successive runs and returns the mean, with an interval if there are
+    /// several
+    /// groups.
     pub(in crate::paper) fn repetitions(
         &self,
         lens: &Lens<'_>,
@@ -42,8 +45,9 @@ fn asked_by(runs: &[f64]) -> f64 {
 mod tests {
     use super::asked_by;
 
-    /// By hand: 90, 100, 110 have s = 10, so (1.96 * 10 / 5)^2 = 15.37 runs, 16 of them; equal runs
-    /// ask for the three that were made.
+    /// By hand: 90, 100 and 110 have s = 10, so (1.96 * 10 / 5)^2 = 15.37, which makes 16 runs. Equal runs require no
+    /// more
+    /// than the three that were made.
     #[test]
     fn three_runs_ask() {
         assert!((asked_by(&[90.0, 100.0, 110.0]) - 16.0).abs() < 1e-9);

@@ -32,7 +32,7 @@ const RATIO: &str = r#"ratio = [
     { cell = "a", flow = "dccp", metric = "throughput" },
 ]"#;
 
-/// A value is a mean over seeds in the unit asked for, with its interval and the unperturbed run.
+/// A value is a mean over seeds in the requested unit, with its interval and the unperturbed run.
 #[test]
 fn values_are_means_over_seeds() {
     let quantity = "cell = \"a\"\nflow = \"dccp\"\nmetric = \"throughput\"";
@@ -53,8 +53,8 @@ fn values_are_means_over_seeds() {
     assert_eq!(measured.text(), "102 ± 25", "two digits of the interval");
 }
 
-/// A ratio is taken seed by seed, so what both cells share in a seed cancels; a seed that one of
-/// them does not have is left out.
+/// A ratio is taken seed by seed, so what both cells share in a seed cancels. A seed that only one of them has is left
+/// out.
 #[test]
 fn ratios_are_paired_by_seed() {
     let cells: &[(&str, &[(f64, f64)])] = &[
@@ -70,7 +70,7 @@ fn ratios_are_paired_by_seed() {
     assert_eq!(never.text(), "no value");
 }
 
-/// The parts of the equation are a time and a share; anything else is refused, and so is a lack of one.
+/// The equation takes a time and a share, and refuses other units.
 #[test]
 fn the_equation_needs_a_time_and_a_share() {
     let paper = paper("claims = []").expect("loads");
@@ -103,7 +103,7 @@ fn the_equation_needs_a_time_and_a_share() {
     );
 }
 
-/// The least of several, seed by seed.
+/// The least of several values is taken seed by seed.
 #[test]
 fn the_least_of_several() {
     let least = RATIO.replace("ratio", "least");
@@ -129,8 +129,8 @@ windows = ["whole", "late"]
 published_metrics = ["throughput", "throughput"]
 "#;
 
-/// The distance from what is printed (100 and 210) is taken seed by seed: 3, -4, 0 and 12 off are
-/// sqrt(169 / 4) = 6.5, and the second seed is off by nothing.
+/// The distance from the published numbers (100 and 210) is taken seed by seed. Errors of 3, -4, 0 and 12 give
+/// sqrt(169 / 4) = 6.5; the second seed has no error.
 #[test]
 fn the_distance_from_what_is_printed() {
     let cells: &[(&str, &[(f64, f64)])] = &[
@@ -141,7 +141,7 @@ fn the_distance_from_what_is_printed() {
     assert_eq!(measured.label, "r.m.s. of a .. b");
     let estimate = measured.estimate.expect("two seeds");
     assert!((estimate.mean - 3.25).abs() < 1e-9, "{}", estimate.mean);
-    // A cell may be held against what is printed of another.
+    // A cell may be compared with the published numbers of another.
     let crossed = DISTANCE.replace("flow", "published_cells = [\"b\", \"a\"]\nflow");
     let crossed = measure(
         &crossed,
@@ -152,7 +152,7 @@ fn the_distance_from_what_is_printed() {
     assert_eq!(crossed.value(), Some(0.0));
 }
 
-/// Lists that do not fit each other are refused, and so is a number that is not printed.
+/// Lists of different lengths are refused, and so is a number that was not published.
 #[test]
 fn a_distance_has_a_printed_number_for_each() {
     let names = paper("claims = []").expect("loads");

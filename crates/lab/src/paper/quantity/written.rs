@@ -1,4 +1,4 @@
-//! Quantities as they are written in a file, and the names in them resolved.
+//! Quantities as they are written in a file, and the resolution of their names.
 
 use fairwire_cc::tfrc::Equation;
 use serde::Deserialize;
@@ -29,12 +29,12 @@ pub(in crate::paper) struct Written {
 }
 
 impl Written {
-    /// Does it name nothing at all?
+    /// Returns whether it states nothing at all.
     pub(in crate::paper) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// The same for another cell.
+    /// Returns the same quantity of another cell.
     pub(in crate::paper) fn of_cell(&self, cell: &str) -> Self {
         Self {
             cell: Some(cell.to_owned()),
@@ -42,7 +42,7 @@ impl Written {
         }
     }
 
-    /// Resolves names; the error says which one does not exist.
+    /// Resolves names; the error says which name does not exist.
     pub(in crate::paper) fn resolve(&self, names: &Names<'_>) -> Result<Quantity, String> {
         let made = [
             (Made::Ratio, &self.ratio),
@@ -134,15 +134,15 @@ impl Written {
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub(in crate::paper) struct WrittenTfrc {
-    /// Bytes of a packet.
+    /// Packet size in bytes.
     bytes: f64,
     #[serde(default = "one")]
     b: f64,
     #[serde(default = "four")]
     t_rto_rtts: f64,
-    /// A time.
+    /// The round-trip time.
     rtt: Written,
-    /// A share, plain or in per cent.
+    /// The loss event rate, as a plain number or in per cent.
     p: Written,
 }
 
@@ -178,22 +178,23 @@ impl WrittenTfrc {
     }
 }
 
-/// `distance = { published, cells, flow, metric, windows, published_metrics }` as it is written: the root
-/// mean square of what is measured less what is printed, over all cells and windows.
+/// `distance = { published, cells, flow, metric, windows, published_metrics }` as it is written.
+///
+/// It is the root mean square of measured minus published numbers, over all cells and windows.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub(in crate::paper) struct WrittenDistance {
-    /// The file with the printed numbers.
+    /// The file with the published numbers.
     published: String,
-    /// The cells that are held against them.
+    /// The cells that are compared with them.
     cells: Vec<String>,
-    /// What the file calls each of these cells, if that is not their own name.
+    /// The names of these cells in the file; by default their own.
     #[serde(default)]
     published_cells: Vec<String>,
     flow: String,
     metric: String,
     windows: Vec<String>,
-    /// What the file calls the metric in each window.
+    /// The names of the metric in the file, one for each window.
     published_metrics: Vec<String>,
 }
 
@@ -252,7 +253,7 @@ pub(in crate::paper) struct Quantities {
 }
 
 impl Quantities {
-    /// The quantities and the unit that they are told in: the one called `unit`, or else that of the first of them.
+    /// Resolves the quantities and their unit: the one called `unit`, or by default that of the first quantity.
     pub(in crate::paper) fn resolve(
         self,
         names: &Names<'_>,

@@ -1,10 +1,10 @@
-//! Families in a paper's own files: what they stand for, and what is refused.
+//! Families in a paper's own files: how they are expanded, and what is refused.
 
 use crate::paper::synthetic::{extended_paper, paper};
 use crate::paper::{Paper, PaperError};
 use crate::scenario::Adjust;
 
-/// The claims, as what has been read of them.
+/// Returns the claims in debug form, as they were read.
 fn read(claims: &str) -> String {
     let paper = paper(claims).unwrap_or_else(|error| panic!("{error}"));
     format!("{:#?}", paper.claims)
@@ -90,14 +90,16 @@ of = [{ sum = [
 unit = "kbit/s"
 "#;
 
-/// Texts in lists stand for all values, tables are repeated by `for`, parts lie below what extends them, and what a
-/// check does not say its claim or its file says: the short form is read as the long one.
+/// The short form is read as the long one.
+///
+/// Texts in lists expand to all values of an axis and `for` repeats tables. A table that extends a part takes what it
+/// does not state from there, and a check takes it from its claim or its file.
 #[test]
 fn the_short_form_is_the_long_one() {
     assert_eq!(read(SHORT), read(LONG));
 }
 
-/// `"all"` and `"judged"` undo what is said above; a link takes a flow's place.
+/// `"all"` and `"judged"` remove a default, and a link replaces a flow.
 #[test]
 fn what_is_said_above_can_be_undone() {
     let of = |said: &str, more: &str| {
@@ -131,7 +133,7 @@ fn tables(more: &str) -> Result<Paper, PaperError> {
     extended_paper("claims = []", more, &Adjust::default())
 }
 
-/// Tables are repeated, too, have the defaults of the file, and a metric alone is its name, in its usual unit.
+/// Tables are repeated too, take the defaults of the file, and a metric may be a plain name, in its usual unit.
 #[test]
 fn tables_are_a_family() {
     let more = r#"
@@ -162,7 +164,7 @@ metrics = ["throughput"]
     assert!(error.to_string().contains("none of 'tabels'"), "{error}");
 }
 
-/// Each fault is told in words, with file and line.
+/// Each mistake is reported in words, with file and line.
 #[test]
 fn faults_are_told() {
     let check = |from: &str, to: &str| {
@@ -241,7 +243,7 @@ fn faults_are_told() {
     }
 }
 
-/// What is made without end is refused before it fills the memory.
+/// An expansion that is too large is refused before it fills the memory.
 #[test]
 fn too_much_is_refused() {
     let values: Vec<String> = (0..400).map(|value| value.to_string()).collect();

@@ -1,22 +1,25 @@
-//! Axes: which values are shown, where they lie, and which are written beside the line.
+//! Axes: the range of values, their positions, and the ticks.
 
 use crate::paper::Scale;
 use crate::report::markup::minus;
 
-/// Values from `from` to `to` over `length` units of the drawing.
+/// An axis for values from `from` to `to`, over `length` units of the drawing.
 #[derive(Clone, Debug)]
 pub(super) struct Axis {
     scale: Scale,
     from: f64,
     to: f64,
     length: f64,
-    /// The values that are written.
+    /// The values that are labelled.
     pub(super) ticks: Vec<f64>,
 }
 
 impl Axis {
-    /// An axis for values from `least` to `greatest` with about `wanted` ticks. It begins at zero
-    /// unless the values are far from it, and ends at a tick; `given` bounds are taken as they are.
+    /// Returns an axis for values from `least` to `greatest` with about `wanted` ticks.
+    ///
+    /// A linear axis begins at zero unless the values are far from it. The axis ends at a tick. Bounds in `given` are
+    /// used
+    /// as they are.
     pub(super) fn new(
         scale: Scale,
         (least, greatest): (f64, f64),
@@ -94,7 +97,7 @@ impl Axis {
         let inside = |tick: &f64| *tick >= from * (1.0 - 1e-9) && *tick <= to * (1.0 + 1e-9);
         let mut ticks: Vec<f64> = all.iter().copied().filter(inside).collect();
         if ticks.len() > wanted + 1 {
-            // Only whole decades fit.
+            // There is room for whole decades only.
             ticks
                 .retain(|tick| (tick / power_of_ten_below(tick * (1.0 + 1e-9)) - 1.0).abs() < 1e-6);
         }
@@ -107,7 +110,7 @@ impl Axis {
         }
     }
 
-    /// An axis on which only these values are written.
+    /// Returns an axis on which only `values` are labelled.
     pub(super) fn at(scale: Scale, values: &[f64], length: f64) -> Self {
         let first = values.first().copied().unwrap_or(0.0);
         let last = values.last().copied().unwrap_or(1.0);
@@ -131,7 +134,7 @@ impl Axis {
         }
     }
 
-    /// An axis of so many places of equal width, counted from zero.
+    /// Returns an axis of `count` places of equal width, numbered from zero.
     pub(super) fn places(count: usize, length: f64) -> Self {
         Self {
             scale: Scale::Linear,
@@ -142,8 +145,8 @@ impl Axis {
         }
     }
 
-    /// Where `value` lies: zero at the beginning, `length` at the end. Values outside are held at
-    /// the ends.
+    /// Returns the position of `value`: zero at the beginning, `length` at the end. Values outside are placed at the
+    /// ends.
     pub(super) fn place(&self, value: f64) -> f64 {
         let share = match self.scale {
             Scale::Linear => (value - self.from) / (self.to - self.from),
@@ -154,12 +157,12 @@ impl Axis {
         share.clamp(0.0, 1.0) * self.length
     }
 
-    /// Can `value` be shown at all?
+    /// Returns whether `value` can be shown at all.
     pub(super) fn shows(&self, value: f64) -> bool {
         value.is_finite() && (self.scale == Scale::Linear || value > 0.0)
     }
 
-    /// A tick as text, with as many digits as tell it from its neighbours.
+    /// Returns the label of a tick, with as many digits as distinguish it from its neighbours.
     pub(super) fn label(&self, tick: f64) -> String {
         let gap = match self.scale {
             Scale::Log => tick.abs(),
@@ -180,7 +183,7 @@ impl Axis {
     }
 }
 
-/// 1, 2, 2.5 or 5 times a power of ten, at least `raw`.
+/// Returns the least of 1, 2, 2.5 and 5 times a power of ten that is at least `raw`.
 fn nice(raw: f64) -> f64 {
     if !raw.is_finite() || raw <= 0.0 {
         return 1.0;
@@ -193,7 +196,7 @@ fn nice(raw: f64) -> f64 {
         .unwrap_or(power * 10.0)
 }
 
-/// The greatest power of ten that is not above `value`, which is above zero.
+/// Returns the greatest power of ten that is at most `value`, which is positive.
 fn power_of_ten_below(value: f64) -> f64 {
     let mut power = 1.0;
     while power * 10.0 <= value {
@@ -214,7 +217,7 @@ mod tests {
         Axis::new(scale, bounds, (None, None), 100.0, 5)
     }
 
-    /// An axis begins at zero where that is near and ends at a round number above the greatest value.
+    /// An axis begins at zero if its values are near zero, and ends at a round number above the greatest value.
     #[test]
     fn linear_axes_have_round_ticks() {
         let near = axis(Scale::Linear, (210.0, 1396.0));
@@ -227,7 +230,7 @@ mod tests {
         assert_eq!(small.label(small.ticks[1]), "0.005");
     }
 
-    /// On a logarithmic axis equal ratios are equally far apart; zero has no place there.
+    /// Equal ratios are equally far apart on a logarithmic axis, and zero cannot be shown.
     #[test]
     fn log_axes_show_ratios() {
         let log = axis(Scale::Log, (10.0, 1000.0));
@@ -235,7 +238,7 @@ mod tests {
         assert!(!log.shows(0.0) && log.shows(1.0));
     }
 
-    /// One value, or none that differ, still give an axis on which everything has a place.
+    /// A single value gives an axis with a position for it.
     #[test]
     fn a_single_value_has_its_place() {
         for value in [0.0, 5.0, -3.0] {

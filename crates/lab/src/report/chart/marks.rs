@@ -1,8 +1,8 @@
-//! The marks of points: a shape for each line, so that colour is never alone.
+//! The marks of points: each line has its own shape, so that colour is not the only difference.
 
 use std::fmt::Write as _;
 
-/// The mark of line `number` at a place; `class` tells ours (full) from what was printed (hollow).
+/// Draws the mark of line `number`; `class` is `full` for measured and `hollow` for published values.
 pub(in crate::report) fn marker(out: &mut String, class: &str, number: usize, (x, y): (f64, f64)) {
     let d = match number % 6 {
         0 => {
@@ -21,7 +21,7 @@ pub(in crate::report) fn marker(out: &mut String, class: &str, number: usize, (x
     let _ = writeln!(out, "<path class=\"{class}\" d=\"{d}\"/>");
 }
 
-/// What was printed, over a bar of ours.
+/// Draws the mark of a published value over a bar.
 pub(super) fn diamond(out: &mut String, (x, y): (f64, f64)) {
     let _ = writeln!(
         out,
