@@ -1,6 +1,6 @@
-//! What runs come to: values by cell, seed, subject, window and metric.
+//! Results of runs: values by cell, seed, subject, window and metric.
 //!
-//! `docs/results.md` describes the files written from these.
+//! `docs/results.md` describes the files that are written from these.
 
 mod choice;
 mod json;
@@ -28,10 +28,10 @@ pub use output::{Form, Output, OutputDirectory, Published, UNFINISHED};
 pub use summary::{Row, summary};
 pub use table::table;
 
-/// Whom a value is about.
+/// The subject of a value: a flow, a link, or all flows together.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Subject {
-    /// One direction of a flow: `NAME`, or `NAME/back` for the way back.
+    /// One direction of a flow: `NAME` from its sender, or `NAME/back` for the reverse direction.
     Flow(String),
     /// One direction of a link: `NAME`, or `NAME/back` for right to left.
     Link(String),
@@ -40,17 +40,17 @@ pub enum Subject {
 }
 
 impl Subject {
-    /// The flow called `name`.
+    /// Returns the subject for the flow called `name`.
     pub fn flow(name: &str) -> Self {
         Self::Flow(name.to_owned())
     }
 
-    /// The link called `name`.
+    /// Returns the subject for the link called `name`.
     pub fn link(name: &str) -> Self {
         Self::Link(name.to_owned())
     }
 
-    /// `flow`, `link` or `all`.
+    /// Returns `flow`, `link` or `all`.
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Flow(_) => "flow",
@@ -59,7 +59,7 @@ impl Subject {
         }
     }
 
-    /// Its name; empty for all.
+    /// Returns its name; empty for all flows together.
     pub fn name(&self) -> &str {
         match self {
             Self::Flow(name) | Self::Link(name) => name,
@@ -77,32 +77,32 @@ impl fmt::Display for Subject {
     }
 }
 
-/// One number.
+/// One value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Value {
-    /// Whom it is about.
+    /// What it describes: a flow, a link, or all flows.
     pub subject: Subject,
     /// The window of time: `whole`, or one of the scenario's.
     pub window: String,
-    /// What it is.
+    /// Its metric.
     pub metric: Metric,
-    /// How much, in the metric's unit.
+    /// The value, in the metric's unit.
     pub value: f64,
 }
 
-/// Numbers over time, one per period.
+/// A time series, with one value per period.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// Whom they are about.
+    /// What it describes: a flow, a link, or all flows.
     pub subject: Subject,
-    /// What they are.
+    /// Its metric.
     pub metric: SeriesMetric,
-    /// Value `i` belongs to `[i, i + 1)` periods; a gauge is read at the end of that. NaN where
-    /// there is nothing to read.
+    /// Value `i` covers the periods `[i, i + 1)`; a gauge is read at the end of its period. NaN where there is no
+    /// reading.
     pub values: Vec<f64>,
 }
 
-/// What is kept over time.
+/// The metrics that are kept as time series.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SeriesMetric {
@@ -124,12 +124,12 @@ pub enum SeriesMetric {
     Srtt,
     /// Loss event rate (TFRC), 0 to 1.
     LossEventRate,
-    /// Mean queue, packets, the one in transmission included.
+    /// Mean queue length, packets, including the one in transmission.
     Queue,
 }
 
 impl SeriesMetric {
-    /// All of them.
+    /// All metrics of time series.
     pub const ALL: &'static [Self] = &[
         Self::Throughput,
         Self::Goodput,
@@ -143,7 +143,7 @@ impl SeriesMetric {
         Self::Queue,
     ];
 
-    /// The one called `name`.
+    /// Finds the metric called `name`.
     pub fn find(name: &str) -> Option<Self> {
         Self::ALL
             .iter()
@@ -151,7 +151,7 @@ impl SeriesMetric {
             .find(|metric| metric.name() == name)
     }
 
-    /// Its name in files.
+    /// Returns its name in files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Throughput => "throughput",
@@ -167,7 +167,7 @@ impl SeriesMetric {
         }
     }
 
-    /// The unit of its values; empty if they have none.
+    /// Returns the unit of its values; empty for a plain number.
     pub const fn unit(self) -> &'static str {
         match self {
             Self::Throughput | Self::Goodput | Self::Rate => "bit/s",
@@ -178,93 +178,93 @@ impl SeriesMetric {
     }
 }
 
-/// One run: one cell, one seed.
+/// The result of one run: one cell with one seed.
 #[derive(Clone, Debug)]
 pub struct RunResult {
     /// Its seed.
     pub seed: u64,
-    /// Were starts moved at random as the scenario says? False for the unperturbed run.
+    /// Whether start times were moved at random as the scenario says; false for the unperturbed run.
     pub perturbed: bool,
-    /// Of everything seen on the wires.
+    /// The digest of everything seen on the wires.
     pub digest: DigestValue,
-    /// Packets that came to the end of a link, over all links.
+    /// The number of packets that reached the end of a link, over all links.
     pub packet_hops: u64,
-    /// Simulated time that was run; less than the scenario's if the run was interrupted.
+    /// The simulated time; less than the scenario's if the run was interrupted.
     pub simulated: Duration,
-    /// The numbers.
+    /// The values.
     pub values: Vec<Value>,
     /// The period of the series.
     pub period: Duration,
-    /// Numbers over time.
+    /// The time series.
     pub series: Vec<Series>,
-    /// What a reader should know: connections that ended early, datagrams refused.
+    /// Notes for the reader, for example on connections that ended early or datagrams that were refused.
     pub notes: Vec<String>,
-    /// Packets written to the capture file, by protocol, if there was one.
+    /// The number of packets in the capture file by protocol, if there was one.
     pub captured: Option<Captured>,
-    /// Why the capture file is not complete, if it is not; the run is.
+    /// Why the capture file is incomplete, if it is; the run itself is complete.
     pub capture_failure: Option<String>,
 }
 
-/// What a capture file got.
+/// The contents of a capture file: the number of packets of each protocol.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct Captured(BTreeMap<&'static str, u64>);
 
 impl Default for Captured {
-    /// Nothing of each protocol.
+    /// Returns a count of zero for each protocol.
     fn default() -> Self {
         Self(TRANSPORTS.iter().map(|name| (*name, 0)).collect())
     }
 }
 
 impl Captured {
-    /// Packets of the protocol that scenarios call `transport`; `udp` without those that carry DCCP.
+    /// Returns the number of packets of `transport`, as scenarios call it; `udp` excludes those that carry DCCP.
     pub fn packets(&self, transport: &str) -> u64 {
         self.0.get(transport).copied().unwrap_or(0)
     }
 
-    /// One more packet was written.
+    /// Counts one more packet.
     pub(crate) fn add(&mut self, transport: &'static str) {
         *self.0.entry(transport).or_default() += 1;
     }
 }
 
-/// All runs of a cell.
+/// The results of all runs of a cell.
 #[derive(Clone, Debug)]
 pub struct CellResult {
     /// The cell's name.
     pub name: String,
-    /// The values of its axes, by their names.
+    /// The values of its axes, with the names of the axes.
     pub axes: Vec<(String, String)>,
-    /// What was run.
+    /// The resolved scenario.
     pub scenario: Scenario,
-    /// Where its values come from, by dotted path.
+    /// The sources of its values, by dotted path.
     pub provenance: BTreeMap<String, Provenance>,
-    /// The runs, by seed.
+    /// The runs, in order of their seeds.
     pub runs: Vec<RunResult>,
-    /// The run in which nothing was moved at random, where there is a difference.
+    /// The unperturbed run, if the cell has one.
     pub unperturbed: Option<RunResult>,
-    /// True if it was interrupted: fewer runs than wanted.
+    /// Whether it was interrupted, so that there are fewer runs than planned.
     pub partial: bool,
 }
 
 /// The results of a scenario file.
 #[derive(Clone, Debug, Default)]
 pub struct Results {
-    /// The file or paper.
+    /// The name of the file or paper.
     pub name: String,
-    /// Version of this program.
+    /// The version of this program.
     pub version: &'static str,
-    /// By cell, in the order of the file.
+    /// The cells, in the order of the file.
     pub cells: Vec<CellResult>,
-    /// True if anything is missing because the run was interrupted.
+    /// Whether anything is missing because the run was interrupted.
     pub partial: bool,
-    /// What a reader should know of all of it, beside the notes of runs.
+    /// Notes on all runs together, in addition to the notes of single runs.
     pub notes: Vec<String>,
 }
 
 impl RunResult {
-    /// One value.
+    /// Returns one value, if the run has it.
     pub fn value(&self, subject: &Subject, window: &str, metric: Metric) -> Option<f64> {
         self.values
             .iter()
@@ -272,7 +272,7 @@ impl RunResult {
             .map(|v| v.value)
     }
 
-    /// One series.
+    /// Returns one time series, if the run has it.
     pub fn series(&self, subject: &Subject, metric: SeriesMetric) -> Option<&[f64]> {
         self.series
             .iter()
@@ -282,7 +282,7 @@ impl RunResult {
 }
 
 impl CellResult {
-    /// One value per seed, of the seeds that have it.
+    /// Returns the values of the seeds that have one.
     pub fn samples(&self, subject: &Subject, window: &str, metric: Metric) -> Vec<f64> {
         self.runs
             .iter()
@@ -290,15 +290,16 @@ impl CellResult {
             .collect()
     }
 
-    /// Which subjects, windows and metrics any run has, in order. Not every run has all: one without a loss has
-    /// no first one.
+    /// Returns the subjects, windows and metrics that any run has, in order.
+    ///
+    /// Not every run has all of them: one without a loss has no time of the first loss.
     pub fn keys(&self) -> Vec<(Subject, String, Metric)> {
         let mut keys: Vec<(Subject, String, Metric)> = Vec::new();
         for run in self.runs.iter().chain(&self.unperturbed) {
             let is = |key: &(Subject, String, Metric), v: &Value| {
                 key.2 == v.metric && key.1 == v.window && key.0 == v.subject
             };
-            // Runs are nearly always alike, so each key is looked for behind the one before it first.
+            // Runs mostly have the same keys in the same order, so the search begins after the key before.
             let mut next = 0;
             for value in &run.values {
                 let mut places = (next..keys.len()).chain(0..next.min(keys.len()));
@@ -316,7 +317,7 @@ impl CellResult {
 }
 
 impl Results {
-    /// Nothing yet.
+    /// Returns results without cells.
     pub(crate) fn empty(name: String) -> Self {
         Self {
             name,
@@ -327,7 +328,7 @@ impl Results {
         }
     }
 
-    /// The cell called `name`.
+    /// Finds the cell called `name`.
     pub fn cell(&self, name: &str) -> Option<&CellResult> {
         self.cells.iter().find(|cell| cell.name == name)
     }

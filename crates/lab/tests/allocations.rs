@@ -1,4 +1,4 @@
-//! In the steady state a run does not allocate for packets.
+//! A run does not allocate memory for each packet in the steady state.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -12,7 +12,7 @@ thread_local! {
     static COUNT: Cell<u64> = const { Cell::new(0) };
 }
 
-/// The system's allocator, counting for each thread what it is asked for.
+/// The system's allocator with a count of allocations for each thread.
 struct Counting;
 
 #[expect(
@@ -23,18 +23,18 @@ struct Counting;
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         COUNT.with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller's promises are the ones that the system's allocator asks for.
+        // SAFETY: the caller gives the guarantees that the system's allocator requires.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: as above.
+        // SAFETY: as in `alloc`.
         unsafe { System.dealloc(pointer, layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         COUNT.with(|count| count.set(count.get() + 1));
-        // SAFETY: as above.
+        // SAFETY: as in `alloc`.
         unsafe { System.realloc(pointer, layout, size) }
     }
 }
@@ -57,15 +57,16 @@ fn scenario(file: &str, only: Option<&str>, seconds: u64) -> Scenario {
     cells[0].scenario.clone()
 }
 
-/// Allocations and packet-hops of a run.
+/// Returns the number of allocations and of packet-hops of a run.
 fn cost(scenario: &Scenario) -> (u64, u64) {
     let before = COUNT.with(Cell::get);
     let result = run(scenario, (1, true), RunOptions::default()).expect("runs");
     (COUNT.with(Cell::get) - before, result.packet_hops)
 }
 
-/// Twice the time costs next to nothing more in allocations: what grows is one reading per second
-/// and, now and then, a buffer that has to hold more than ever before.
+/// A run of twice the time needs hardly more allocations. The few are one reading per second and sometimes a buffer
+/// that
+/// has to grow.
 #[test]
 fn packets_allocate_nothing() {
     for (file, only) in [

@@ -1,4 +1,4 @@
-//! {2, 3} x {2, 3}, data in both directions of one connection, 1 % loss each way, 60 s.
+//! Data in both directions of one connection, with CCID 2 or 3 in each direction, 1 % loss each way, 60 s.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -7,8 +7,8 @@ use fairwire_lab::campaign::{self, Campaign, run_cells};
 use fairwire_lab::results::{CellResult, Metric, Results, Subject};
 use fairwire_lab::scenario::{Adjust, ScenarioFile};
 
-/// With 2,500 packets a second way the spread of a single run is some 10 %: ten of them bring the
-/// mean within 3 %.
+/// The number of seeds. With 2,500 packets each way the spread of a single run is about 10 %; the mean of ten runs is
+/// within 3 %.
 const SEEDS: u32 = 10;
 
 fn results() -> Results {
@@ -36,8 +36,8 @@ fn mean(cell: &CellResult, flow: &str, metric: Metric) -> f64 {
         .mean
 }
 
-/// Each half of a connection that is loaded both ways delivers data packets at the rate that its
-/// CCID has one way, within 15 %, and holds a bounded history of the peer's packets.
+/// Each direction of a connection with data both ways delivers data at the rate that its CCID has with data one way,
+/// within 15 %. The history of the peer's packets stays bounded.
 #[test]
 fn both_halves_keep_the_one_way_rate() {
     let results = results();
@@ -59,9 +59,9 @@ fn both_halves_keep_the_one_way_rate() {
                     both.name
                 );
                 let samples = both.samples(&Subject::flow(flow), "steady", Metric::AckVectorState);
-                // 1 % of acknowledgements get lost, so an Ack Vector's history lives a few round
-                // trips; CCID 3's receiver has a fixed number of intervals. Neither grows with
-                // the 12,000 packets of a run.
+                // 1 % of acknowledgements are lost, so the history of an Ack Vector covers a few round trips. The
+                // receiver of
+                // CCID 3 has a fixed number of intervals. Neither grows with the 12,000 packets of a run.
                 let bound = if ccid == 2 { 1_024.0 } else { 4_096.0 };
                 let most = samples.into_iter().fold(0.0, f64::max);
                 assert!(

@@ -1,4 +1,4 @@
-//! Captures hold whole packets that another implementation reads without complaint.
+//! Captures hold whole packets, which another implementation (tshark) decodes without complaint.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ fn capture(scenario: &Scenario, name: &str, links: &[&str]) -> (PathBuf, Capture
     (path, result.captured.expect("a capture"))
 }
 
-/// How many packets of `path` match `filter`; `None` where there is no tshark.
+/// Returns how many packets of `path` match `filter`; `None` if tshark is missing.
 fn matches(path: &Path, filter: &str) -> Option<u64> {
     let checks = [
         "ip.check_checksum:TRUE",
@@ -78,13 +78,14 @@ fn matches(path: &Path, filter: &str) -> Option<u64> {
     Some(lines.count() as u64)
 }
 
-/// What a capture of ours must never match.
+/// A filter that no packet of a capture must match.
 const WRONG: &str = "dccp.checksum.status != 1 || tcp.checksum.status == 0 || \
     ip.checksum.status == 0 || udp.checksum.status == 0 || dccp.option.len.bad || \
     dccp.option_unknown || _ws.malformed";
 
-/// Wireshark's dissectors find true checksums and well-formed options in every packet, and as
-/// many packets of each protocol as the run says it wrote.
+/// tshark finds correct checksums and well-formed options in every packet, and as many packets of each protocol as the
+/// run
+/// reports.
 #[test]
 fn tshark_finds_nothing_wrong() {
     for (name, scenario) in [
@@ -121,8 +122,9 @@ fn tshark_finds_nothing_wrong() {
     }
 }
 
-/// A TCP with SACK permits it on both SYNs and selects where a queue overflows, in options that are well
-/// formed and lie above the acknowledgement.
+/// A TCP with SACK permits it on both SYNs and sends SACK blocks when a queue overflows. The options are well-formed
+/// and the
+/// blocks lie above the acknowledgement.
 #[test]
 fn sack_options_are_true() {
     let scenario = scenario("tcp-variants.toml", Some("sack"), &[]);
@@ -142,7 +144,7 @@ fn sack_options_are_true() {
     std::fs::remove_file(&path).expect("removed");
 }
 
-/// DCCP in UDP, and UDP alone, have true UDP checksums and lengths.
+/// DCCP in UDP and plain UDP have correct UDP checksums and lengths.
 #[test]
 fn datagrams_are_true() {
     let encapsulated = ["flows.dccp.dccp.encapsulation=udp"];
@@ -175,8 +177,9 @@ fn datagrams_are_true() {
     }
 }
 
-/// Every link is an interface of its own: what nothing loses is there once for each link of its
-/// way, and a tap on one link has it once.
+/// Every link is an interface. Without losses, a capture of all links has a packet once for each link of its path, and
+/// a
+/// capture of one link has it once.
 #[test]
 fn each_link_is_an_interface() {
     let scenario = scenario(
@@ -186,7 +189,7 @@ fn each_link_is_an_interface() {
     );
     let (every, of_all) = capture(&scenario, "every-link", &[]);
     let (middle, of_one) = capture(&scenario, "one-link", &["bottleneck"]);
-    // Some are still under way at the end, so the last link has seen a few less than the first.
+    // Some packets are still on their way at the end, so the last link has seen a few less than the first.
     let seen = of_all.packets("dccp") as f64 / of_one.packets("dccp") as f64;
     assert!(seen > 2.9 && seen < 3.1, "{of_all:?} and {of_one:?}");
     let bottleneck = "frame.interface_name contains \"bottleneck\"";
@@ -203,13 +206,13 @@ fn each_link_is_an_interface() {
     }
 }
 
-/// A tap on a link shows the marks that the queue of this link makes.
+/// A capture of a link shows the marks that the queue of this link makes.
 #[test]
 fn marks_are_seen() {
     let scenario = scenario("dctcp.toml", Some("dctcp"), &[]);
     let (path, captured) = capture(&scenario, "marks", &["bottleneck"]);
     if let Some(marked) = matches(&path, "ip.dsfield.ecn == 3") {
-        // Two flows of DCTCP have some packets marked in each round trip, of a thousand.
+        // In each of about 300 round trips, some packets of the two DCTCP flows are marked.
         assert!(
             marked > 1_000 && marked < captured.packets("tcp") / 2,
             "{marked} of {captured:?}"
@@ -218,7 +221,7 @@ fn marks_are_seen() {
     std::fs::remove_file(&path).expect("removed");
 }
 
-/// A tap on a link that does not exist says which ones do.
+/// A capture of a link that does not exist is refused with the names of the links that do.
 #[test]
 fn an_unknown_link_is_refused() {
     let scenario = scenario("dumbbell.toml", None, &[]);

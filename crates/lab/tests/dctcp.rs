@@ -1,4 +1,4 @@
-//! `scenarios/dctcp.toml`: what a queue that marks does to DCTCP and to NewReno.
+//! `scenarios/dctcp.toml`: the effect of a marking queue on DCTCP and on NewReno.
 
 use std::path::Path;
 
@@ -28,13 +28,15 @@ fn of_link(run: &RunResult, metric: Metric) -> f64 {
     of(run, &Subject::link("bottleneck"), metric)
 }
 
-/// What the scenario's text promises, by the sawtooth of each law over a path of 44 packets and a threshold of 20.
+/// Marks shorten the queue as the scenario's text says, by the sawtooth of each law over a path of 44 packets and a
+/// threshold of 20 packets.
 ///
-/// - Without marks a window of 294 packets is halved to 147, of which 103 still wait.
-/// - NewReno's two windows together go from 64 to 32 and back by two packets per round trip: below 44 the link idles,
-///   which leaves it 95.5 % used.
-/// - DCTCP's queue has its highest point at K + N = 22 and its lowest at that less sqrt(2 N (44 + 20)) / 2 = 8
-///   (Alizadeh and others, 2010, section 3.3, for N = 2 flows), and never runs empty.
+/// - Without marks a window of 294 packets is halved to 147, of which 103 still wait in the queue.
+/// - The two windows of NewReno together fall from 64 to 32 packets and grow by two per round trip. Below 44 the link
+///   is
+///   idle at times, so its utilisation is 95.5 %.
+/// - DCTCP's queue has its maximum at K + N = 22 packets and its minimum sqrt(2 N (44 + 20)) / 2 = 8 packets below
+///   (Alizadeh and others, 2010, section 3.3, for N = 2 flows), so it is never empty.
 #[test]
 fn marks_shorten_the_queue() {
     let queue = |run: &RunResult| of_link(run, Metric::QueueMean);
@@ -49,14 +51,17 @@ fn marks_shorten_the_queue() {
     assert!(queue(&run) < 14.0, "{}", queue(&run));
 
     let run = result("dctcp");
-    // One packet more is in transmission.
+    // The mean includes the packet in transmission.
     assert!((14.0..23.0).contains(&queue(&run)), "{}", queue(&run));
     assert!(used(&run) > 99.9, "{}", used(&run));
     assert_eq!(of_link(&run, Metric::QueueDrops), 0.0);
 }
 
-/// Over a queue that DCTCP holds at the threshold NewReno is cut in each round trip and left with a few packets in
-/// each, of the 64 that path and queue hold (RFC 8257, section 5, recommends to keep the two apart).
+/// NewReno starves at a queue that DCTCP holds at the threshold: it is cut in each round trip and keeps a few packets
+/// of
+/// the 64 that path and queue hold.
+///
+/// RFC 8257, section 5, recommends to separate the two.
 #[test]
 fn newreno_starves_beside_dctcp() {
     let run = result("together");

@@ -1,10 +1,10 @@
-//! The golden digests of every file of `scenarios/` hold, in every build.
+//! The golden digests of every file of `scenarios/` hold in every build.
 
 use std::path::{Path, PathBuf};
 
 use fairwire_lab::digests;
 
-/// Scenario files of `scenarios/`, in order. Papers have digests of their quick runs.
+/// Returns the scenario files of `scenarios/`, in order. Papers have their own digests.
 fn scenario_files() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     let entries = std::fs::read_dir(folder).expect("readable");
@@ -20,8 +20,8 @@ fn scenario_files() -> Vec<PathBuf> {
     files
 }
 
-/// What a run looks like on the wires is what it looked like when its digest was written. If it is
-/// meant to differ, `fairwire run FILE --update-digests` writes the new one.
+/// All runs have their golden digests. If a change is intended, `fairwire run FILE --update-digests` writes the new
+/// ones.
 #[test]
 fn golden_digests_hold() {
     let files = scenario_files();

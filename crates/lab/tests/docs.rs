@@ -1,4 +1,4 @@
-//! The documents describe what there is.
+//! The documents describe the format as it is.
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -13,7 +13,7 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// docs/scenario.md. With `UPDATE_DOCS=1` its tables are written anew, before any test reads them.
+/// The text of docs/scenario.md. With `UPDATE_DOCS=1` its tables are written anew before any test reads them.
 static SCENARIO: LazyLock<String> = LazyLock::new(|| {
     let text = read("docs/scenario.md");
     if std::env::var_os("UPDATE_DOCS").is_none() {
@@ -25,7 +25,7 @@ static SCENARIO: LazyLock<String> = LazyLock::new(|| {
     wanted
 });
 
-/// The tables of keys in docs/scenario.md are those of the types that are read. `UPDATE_DOCS=1` rewrites them.
+/// The tables of keys in docs/scenario.md match the types that are read. `UPDATE_DOCS=1` rewrites them.
 #[test]
 fn tables_of_keys_are_in_step() {
     let text = &*SCENARIO;
@@ -39,7 +39,7 @@ fn tables_of_keys_are_in_step() {
     assert_eq!(*text, wanted);
 }
 
-/// docs/results.md lists every metric with its unit.
+/// docs/results.md lists every metric with its unit and meaning.
 #[test]
 fn every_metric_is_described() {
     let text = read("docs/results.md");
@@ -49,7 +49,9 @@ fn every_metric_is_described() {
     }
 }
 
-/// The family of docs/scenario.md is the cells that the text says, in fewer than thirty lines, and `scenarios/crowds.toml`.
+/// The family in docs/scenario.md is `scenarios/crowds.toml`, has fewer than thirty lines, and gives the cells that the
+/// text
+/// states.
 #[test]
 fn the_family_runs() {
     let text = &*SCENARIO;
@@ -68,7 +70,7 @@ fn the_family_runs() {
     assert_eq!(cells[17].scenario.flows.iter().count(), 21);
 }
 
-/// docs/scenario.md names every key of a scenario that uses all tables, and its first example runs.
+/// docs/scenario.md names every key of a scenario that uses all tables, and its first example can be read.
 #[test]
 fn every_key_is_described() {
     let text = &*SCENARIO;

@@ -1,4 +1,4 @@
-//! Link models, speech and what is measured of it, through scenario files.
+//! Link models, speech and the metrics of speech, through scenario files.
 
 use std::path::Path;
 
@@ -41,7 +41,7 @@ fn of_link(result: &RunResult, link: &str, metric: Metric) -> f64 {
     value.unwrap_or_else(|| panic!("{link} has no {metric}"))
 }
 
-/// One call of G.711 over UDP and a link of 1 Mbit/s: 188 bytes take 1.504 ms, then 50 ms.
+/// One call of G.711 over UDP. The link of 1 Mbit/s takes 1.504 ms for 188 bytes, then 50 ms.
 const CALL: &str = r#"
 title = "a call"
 run = { duration = "200 s", start_offset = "none" }
@@ -51,8 +51,9 @@ flows.voice = { traffic = "cbr", codec = "g711", udp = {} }
 measure.playout = "150 ms"
 "#;
 
-/// Both ways of a link have their own rate and delay: 188 bytes at 1 Mbit/s and 50 ms one way, at 100 kbit/s
-/// and 200 ms the other.
+/// The two directions of a link have their own rate and delay: for 188 bytes, 1 Mbit/s and 50 ms in one and 100 kbit/s
+/// and
+/// 200 ms in the other.
 #[test]
 fn a_link_may_be_asymmetric() {
     let back = ["topology.links.wire.back={ rate = \"100 kbit/s\", delay = \"200 ms\" }"];
@@ -65,21 +66,24 @@ fn a_link_may_be_asymmetric() {
     assert!((delay - 0.215_04).abs() < 1e-9, "{delay}");
 }
 
-/// The call as it is: no loss, 51.5 ms and a frame of 20 ms from mouth to ear, which takes 0.024 * 71.5 =
-/// 1.7 from the rating of 93.2 (Cole and Rosenbluth's fit, within half a point of it).
+/// The call without changes has hardly any loss and a delay of 51.5 ms and a frame of 20 ms from mouth to ear.
+///
+/// The delay takes 0.024 * 71.5 = 1.7 from the rating of 93.2 (the fit of Cole and Rosenbluth, within half a point of
+/// it).
 #[test]
 fn a_good_call() {
     let call = result(CALL, &[]);
     assert_eq!(of_flow(&call, "voice", Metric::Offered), 10_000.0);
-    // What is under way at the end never came: two or three packets.
+    // Two or three packets that are on their way at the end count as lost.
     assert!(of_flow(&call, "voice", Metric::LossPlayout) < 0.031);
     let rating = of_flow(&call, "voice", Metric::RFactor);
-    // Three packets of ten thousand take 95 * 0.03 / 4.3 = 0.6.
+    // Three lost packets of ten thousand take 95 * 0.03 / 4.3 = 0.6.
     assert!((rating - 91.5).abs() < 1.0, "{rating}");
     assert!(of_flow(&call, "voice", Metric::Mos) > 4.3);
 }
 
-/// With 2 % of random loss G.711 keeps 93.2 - 1.7 - 95 * 2 / 6.3 = 61.3, concealed 84.5, G.729A 72.5.
+/// With 2 % random loss, G.711 has a rating of 93.2 - 1.7 - 95 * 2 / 6.3 = 61.3, with concealment 84.5, and G.729A
+/// 72.5.
 #[test]
 fn loss_costs_what_the_codec_lets_it() {
     for (codec, expected) in [("g711", 61.3), ("g711-plc", 84.5), ("g729a", 72.5)] {
@@ -87,15 +91,18 @@ fn loss_costs_what_the_codec_lets_it() {
         let call = result(CALL, &[&codec, "topology.links.wire.loss=2 %"]);
         let rating = of_flow(&call, "voice", Metric::RFactor);
         let lost = of_flow(&call, "voice", Metric::LossOffered);
-        // Four standard errors of the loss are 0.56 %; a point of it takes 10.3 from G.711 here.
+        // Four standard errors of the loss are 0.56 points; each point of loss takes 10.3 from G.711 here.
         assert!((lost - 2.0).abs() < 0.56, "{lost}");
         assert!((rating - expected).abs() < 6.0, "{codec}: {rating}");
         assert_eq!(of_flow(&call, "voice", Metric::Overdue), 0.0);
     }
 }
 
-/// A delay of 151.5 ms on average with a deviation of 20 ms is over the limit of 150 ms for 53 % of the
-/// packets, if each goes its own way; what is overdue counts as lost where it is played, not elsewhere.
+/// Packets after the playout limit count as lost for the listener, and not in the loss of the flow.
+///
+/// With a mean delay of 151.5 ms and a deviation of 20 ms, independent for each packet, 53 % of the packets are later
+/// than
+/// 150 ms.
 #[test]
 fn overdue_packets_are_lost_to_the_listener() {
     let varies = "topology.links.wire.delay_variation={ deviation = \"20 ms\", reorders = true }";
@@ -111,8 +118,9 @@ fn overdue_packets_are_lost_to_the_listener() {
     assert!((spread - 0.02).abs() < 0.0006, "{spread}");
 }
 
-/// A packet is what its parts say: 160 of speech, 12 of RTP, 16 of DCCP, 20 of IP; the link adds 3. A
-/// greedy source fills a link of 96 kbit/s with 211 bytes each: 56.872 packets a second (RFC 5762).
+/// A packet has 160 bytes of speech, 12 of RTP, 16 of DCCP and 20 of IP; the link adds 3 of framing.
+///
+/// A greedy source fills a link of 96 kbit/s with these 211 bytes at 56.872 packets a second (RFC 5762).
 #[test]
 fn rtp_adds_its_header() {
     let greedy = r#"
@@ -135,7 +143,7 @@ measure.windows.steady = { from = "50 s" }
     assert!((ratio / (208.0 / 172.0) - 1.0).abs() < 0.001, "{ratio}");
 }
 
-/// Somebody who talks by P.59 sends 39.1 % of what he would if he never listened (1.014 s of each 2.591).
+/// A speaker by P.59 sends 39.1 % of what a constant stream would send (1.014 s of each 2.591 s).
 #[test]
 fn talk_spurts_leave_pauses() {
     let always = result(CALL, &[]);
@@ -149,8 +157,9 @@ fn talk_spurts_leave_pauses() {
     assert!((share - 0.391).abs() < 0.031, "{share}");
 }
 
-/// A finite transfer is complete when its last byte has come: 1 MB at 10 Mbit/s is 0.8 s of payload and a
-/// start of a few round trips of 20 ms.
+/// A finite transfer is complete when its last byte has arrived. 1 MB at 10 Mbit/s takes 0.8 s, and the start a few
+/// round
+/// trips of 20 ms.
 #[test]
 fn a_finite_transfer_completes() {
     let transfer = r#"
@@ -165,7 +174,7 @@ flows.file = { traffic = "greedy", wire = "1500 B", total = "1 MB", tcp = {} }
     assert!(completed > 0.82 && completed < 1.1, "{completed}");
 }
 
-/// Two TCPs through a queue of 100 packets at 10 Mbit/s and 40 ms.
+/// Two TCPs through a queue of 200 packets at 10 Mbit/s, with a round trip of 40 ms.
 const SHARED: &str = r#"
 title = "managed queues"
 run = { duration = "60 s", start_offset = "none" }
@@ -179,13 +188,14 @@ measure.baseline = "steady"
 "#;
 
 fn queue_ms(run: &RunResult) -> f64 {
-    // A packet of 1500 bytes takes 1.2 ms; the one on the wire waits for nobody.
+    // A packet of 1500 bytes takes 1.2 ms; the packet in transmission does not add to the wait.
     let queue = run.value(&Subject::link("bottleneck"), "steady", Metric::QueueMean);
     (queue.expect("there") - 1.0) * 1.2
 }
 
-/// `CoDel` brings the standing queue near its target of 5 ms and keeps the link busy, where DropTail keeps
-/// some 100 ms of queue (RFC 8289, section 1).
+/// `CoDel` keeps the standing queue near its target of 5 ms and the link busy, where DropTail keeps about 100 ms of
+/// queue
+/// (RFC 8289, section 1).
 #[test]
 fn codel_keeps_the_queue_near_its_target() {
     let tail = result(SHARED, &[]);
@@ -194,7 +204,7 @@ fn codel_keeps_the_queue_near_its_target() {
         SHARED,
         &["topology.bottleneck.queue={ kind = \"codel\", limit = \"200 packets\" }"],
     );
-    // TCP's saw-tooth swings around the target; a queue that stood would show tens of milliseconds.
+    // TCP's sawtooth varies the queue around the target; a standing queue would show tens of milliseconds.
     let queue = queue_ms(&codel);
     assert!(queue > 2.0 && queue < 12.0, "{queue}");
     let link = Subject::link("bottleneck");
@@ -208,8 +218,8 @@ fn codel_keeps_the_queue_near_its_target() {
     assert!(drops > 10.0);
 }
 
-/// RED keeps the average between its thresholds; with ECN it marks what it would drop, and ECN-capable
-/// DCCP loses nothing to it.
+/// RED keeps the mean queue near its thresholds. With ECN it marks instead of dropping, so an ECN-capable DCCP loses
+/// nothing.
 #[test]
 fn red_marks_or_drops() {
     let red = "topology.bottleneck.queue={ kind = \"red\", min = \"10 packets\", max = \"30 packets\", ecn = true, limit = \"200 packets\" }";
@@ -229,8 +239,9 @@ fn red_marks_or_drops() {
     assert_eq!(late, Some(0.0), "marked, not dropped");
 }
 
-/// The ratio is that of the window and the baseline's, 100 % in the baseline itself; the greatest share over
-/// the least stands beside Jain's index.
+/// The throughput ratio compares a window with the baseline, where it is 100 %. `max_over_min` is the greatest
+/// throughput
+/// over the least.
 #[test]
 fn ratios_and_shares() {
     let run = result(SHARED, &[]);
@@ -252,20 +263,20 @@ fn ratios_and_shares() {
     assert!((factor - expected).abs() < 1e-12);
 }
 
-/// Losses in bursts and by bits are counted like any other, and take the place of `loss`.
+/// Losses in bursts and by bit errors are counted like others, and replace an earlier setting of `loss`.
 #[test]
 fn ways_of_losing() {
     let bursts = "topology.links.wire.loss={ kind = \"gilbert-elliott\", good_to_bad = \"1 %\", bad_to_good = \"25 %\" }";
     let lost = |set: &[&str]| of_link(&result(CALL, set), "wire", Metric::LinkLosses);
-    // 1 / 26 of 10000; bursts of four make four standard errors 4 * sqrt(385 * 6.7) = 203.
+    // 1 / 26 of 10000. Bursts have four packets, so four standard errors are 4 * sqrt(385 * 6.7) = 203.
     let bursty = lost(&["topology.links.wire.loss=90 %", bursts]);
     assert!((bursty - 385.0).abs() < 203.0, "{bursty}");
-    // 188 bytes at 1e-5: 1 - (1 - 1e-5)^1504 = 1.493 %, four standard errors are 49.
+    // 188 bytes at 1e-5: 1 - (1 - 1e-5)^1504 = 1.493 %; four standard errors are 49 packets.
     let bits = lost(&["topology.links.wire.loss={ kind = \"bit-errors\", rate = 1e-5 }"]);
     assert!((bits - 149.3).abs() < 49.0, "{bits}");
 }
 
-/// What cannot be meant is refused with what would do.
+/// Values that make no sense are refused with a message that names the key or the rule.
 #[test]
 fn nonsense_is_refused() {
     for (set, says) in [

@@ -1,4 +1,4 @@
-//! `scenarios/parking-lot.toml`: what a flow pays for three bottlenecks.
+//! `scenarios/parking-lot.toml`: the cost of three bottlenecks for a flow.
 
 use std::path::Path;
 
@@ -6,13 +6,13 @@ use fairwire_lab::results::{Metric, RunResult, Subject};
 use fairwire_lab::scenario::{Adjust, Cell, ScenarioFile};
 use fairwire_lab::sim::{RunOptions, run};
 
-/// The goodput of `flow` from 20 s on, bit/s.
+/// Returns the goodput of `flow` in the window `steady`, bit/s.
 fn goodput(run: &RunResult, flow: &str) -> f64 {
     run.value(&Subject::flow(flow), "steady", Metric::Goodput)
         .unwrap_or_else(|| panic!("no goodput of {flow}"))
 }
 
-/// The cells of the scenario.
+/// Returns the cells of the scenario.
 fn cells() -> Vec<Cell> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/parking-lot.toml");
     ScenarioFile::load(&path)
@@ -20,11 +20,15 @@ fn cells() -> Vec<Cell> {
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// What the text says of equal round trips: full queues make the long flow's packets take twice as long as a short flow's all
-/// the same, and short queues a fourth longer. Three equal losses in a row then leave it 1/sqrt(3) = 0.58 of a
-/// short flow's rate, less a part of what is left of the difference of the round trips. The means of five runs scatter: over thirty
-/// seeds they are 2.0 and 1.22 of the delay, 0.52 of the rate and 2.8 times the losses, and five runs stay within a tenth, a
-/// fifth and a fifth of that.
+/// Queues change round trips that are equal without them, as the scenario's text says.
+///
+/// Full queues double the delay of the long flow's packets compared with a short flow's, and short queues add a fourth.
+/// Three equal losses in a row then leave it 1/sqrt(3) = 0.58 of a short flow's rate, less the effect of the remaining
+/// difference of the round trips.
+///
+/// Over thirty seeds the means are 2.0 and 1.22 for the delay, 0.52 for the rate and 2.8 for the loss. Means of five
+/// runs
+/// stay within a tenth of these delays, and within a fifth of the rate and the loss.
 #[test]
 fn queues_part_round_trips_that_were_equal() {
     let cells = cells();
@@ -59,15 +63,20 @@ fn queues_part_round_trips_that_were_equal() {
     }
 }
 
-/// The long flow gets less than each flow that crosses one of its links. A TCP's rate falls with its round trip and with
-/// the root of its losses (Mathis and others, 1997). The long flow's round trip is never shorter than a short flow's,
-/// and it meets the losses of three queues: where each queue treats all packets alike, these alone leave it 1/sqrt(3).
+/// The long flow gets less than each flow that crosses one of its links.
+///
+/// TCP's rate is inversely proportional to its round-trip time and to the square root of its loss rate (Mathis and
+/// others,
+/// 1997). The long flow's round trip is never shorter than a short flow's, and it has the losses of three queues. If
+/// each
+/// queue treats all packets alike, these losses alone reduce its rate to 1/sqrt(3) of a short flow's.
 #[test]
 fn the_long_flow_gets_less_than_each_short_one() {
     let cells = cells();
     assert_eq!(cells.len(), 4);
     let most = 1.0 / 3.0_f64.sqrt();
-    // Where hardly anything but the losses is left, single runs come close to 1/sqrt(3): above, their mean is looked at.
+    // In `equal-codel` little but the losses differs, so single runs come close to 1/sqrt(3). The test above has its
+    // mean.
     for cell in cells.iter().filter(|cell| cell.name != "equal-codel") {
         for seed in 1..=3 {
             let run = run(&cell.scenario, (seed, true), RunOptions::default())

@@ -1,4 +1,4 @@
-//! Kinds that a program of one's own registers: scenarios name them like any other.
+//! Models that a program registers itself: scenarios name them like the built-in ones.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,11 +14,11 @@ use fairwire_net::{
 use fairwire_units::registry::{Kind, Registered};
 use fairwire_units::{Duration, Instant};
 
-/// Last in, first out.
+/// The settings of a queue that sends the last packet first.
 #[derive(Clone, Copy, Debug, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct StackConfig {
-    /// What waits at most.
+    /// The greatest number of waiting packets.
     packets: u32,
 }
 
@@ -63,11 +63,11 @@ impl Queue for Stack {
     }
 }
 
-/// Every packet but the first ones is lost.
+/// A loss model that loses every packet after the first ones.
 #[derive(Clone, Copy, Debug, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Severed {
-    /// So many pass.
+    /// The number of packets that pass.
     after: u32,
 }
 
@@ -93,13 +93,13 @@ impl Loss for Severed {
     }
 }
 
-/// Several packets at a time.
+/// A traffic model that sends several packets at a time.
 #[derive(Clone, Copy, Debug, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Volleys {
-    /// Packets at a time.
+    /// The number of packets at a time.
     packets: u32,
-    /// The time from one volley to the next.
+    /// The time between two groups of packets.
     every: Duration,
 }
 
@@ -147,7 +147,7 @@ impl Source for Volley {
     }
 }
 
-/// Applications of one's own send over every transport.
+/// A registered traffic model sends over every transport.
 #[test]
 fn traffic_of_ones_own_is_found() {
     let text = r#"
@@ -178,12 +178,12 @@ flows.volleys = { traffic = { kind = "volleys", packets = 3, every = "100 ms" },
         let result = run(&cells[0].scenario, (1, true), RunOptions::default()).expect("runs");
         let subject = Subject::flow("volleys");
         let goodput = result.value(&subject, WHOLE, Metric::Goodput);
-        // 90 volleys of 1500 bytes in 10 s; the first of DCCP follow the handshake, so that none is lost.
+        // 90 volleys of 1500 bytes in 10 s; the first ones over DCCP wait for the handshake, so that none is lost.
         assert_eq!(goodput, Some(90.0 * 1_500.0 * 8.0 / 10.0), "{transport}");
     }
 }
 
-/// 100 packets a second onto a link that takes 50.
+/// Returns the cells of a scenario that sends 100 packets a second over a link that carries 50.
 fn cells(queue: &str, loss: &str) -> Result<Vec<Cell>, ScenarioError> {
     let text = format!(
         r#"
@@ -197,8 +197,8 @@ flows.voice = {{ traffic = {{ kind = "cbr", rate = "800 kbit/s" }}, wire = "1000
     ScenarioFile::parse("own.toml", &text)?.cells(&Adjust::default())
 }
 
-/// A kind that is registered after a scenario was read is found by the next one: in files, in the schema, and where a
-/// name is misspelt.
+/// A model that is registered after a scenario was read is available to the next one: in files, in the schema, and in
+/// suggestions for a misspelt name.
 #[test]
 fn kinds_of_ones_own_are_found() {
     let (stack, severed) = (
@@ -222,12 +222,12 @@ fn kinds_of_ones_own_are_found() {
         .register(kind.settings(|config: Severed| Arc::new(config)))
         .expect("a new name");
 
-    // The link sends 50 a second, so the first 100 take 2 s.
+    // The link sends 50 packets a second, so the first 100 take 2 s.
     let cells_of_both = cells(stack, severed).expect("registered");
     let result = run(&cells_of_both[0].scenario, (1, true), RunOptions::default()).expect("runs");
     let of = |metric| result.value(&Subject::flow("voice"), WHOLE, metric);
     assert_eq!(of(Metric::Delivered), Some(100.0));
-    // The newest goes first: it waits for the packet on the wire at most.
+    // The newest packet is sent first, so it waits at most for the packet in transmission.
     let delay = of(Metric::DelayMean).expect("a delay");
     assert!(delay < 0.095, "{delay}");
 

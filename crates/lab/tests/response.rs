@@ -1,5 +1,6 @@
-//! The long-run rate of each CCID at five loss rates, against its law. Every n-th packet is lost,
-//! so that nothing is random and the loss event rate is known.
+//! The long-run rate of each CCID at five loss rates, compared with its law. Every n-th packet is lost, so that nothing
+//! is
+//! random and the loss event rate is known.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -9,11 +10,11 @@ use fairwire_lab::results::{Metric, Results, Subject};
 use fairwire_lab::scenario::{Adjust, ScenarioFile};
 
 const PERIODS: [u32; 5] = [1_000, 300, 100, 50, 20];
-/// Two propagation delays; the link is too fast to add to them.
+/// The round-trip time, s: two propagation delays. The link is so fast that it adds next to nothing.
 const RTT: f64 = 0.1;
 const PAYLOAD: f64 = 1_000.0;
 
-/// CCID 4's path and packets, so that its rate stays below 100 packets a second.
+/// The loss periods of CCID 4. Its path and packets keep its rate below 100 packets a second.
 const SMALL_PERIODS: [u32; 5] = [150, 100, 67, 50, 33];
 const LONG_RTT: f64 = 1.0;
 const SMALL_PAYLOAD: f64 = 300.0;
@@ -37,7 +38,7 @@ fn results() -> Results {
     run_cells(&cells, campaign, &mut |_| Ok(())).expect("runs")
 }
 
-/// Packets of `payload` bytes sent per second, and the share of them that was lost.
+/// Returns the packets of `payload` bytes that were sent per second, and the share of them that was lost.
 fn rate_and_loss(results: &Results, cell: &str, payload: f64) -> (f64, f64) {
     let cell = results.cell(cell).unwrap_or_else(|| panic!("no {cell}"));
     let mean = |metric| {
@@ -49,30 +50,36 @@ fn rate_and_loss(results: &Results, cell: &str, payload: f64) -> (f64, f64) {
     (delivered / (1.0 - loss), loss)
 }
 
-/// RFC 5348, 3.1, with b = 1 and `t_RTO` = 4R, in packets per second.
+/// Returns the rate of RFC 5348, section 3.1, with b = 1 and `t_RTO` = 4R, in packets per second.
 fn equation(rtt: f64, p: f64) -> f64 {
     let root = f64::sqrt(2.0 * p / 3.0);
     let timeouts = 12.0 * f64::sqrt(3.0 * p / 8.0) * p * (1.0 + 32.0 * p * p);
     1.0 / (rtt * (root + timeouts))
 }
 
-/// The mean of a window that climbs from half its height by a packet per round trip and is
-/// halved by one loss in 1/p packets (Mathis et al. 1997): the square root of 3/2p.
+/// Returns the mean window in packets by the square-root law, sqrt(3/2p) (Mathis et al. 1997).
+///
+/// The window grows from half its maximum by a packet per round trip, and one loss in 1/p packets halves it.
 fn square_root_law(p: f64) -> f64 {
     f64::sqrt(1.5 / p)
 }
 
-/// CCID 2 follows the square-root law, less what the law leaves out: the receiver may hold back the
-/// acknowledgement of the last packet until the next one comes (Ack Ratio 2, RFC 4340, 11.3), a packet;
-/// a cut rounds down, up to another; and for the round trip and a half in which what was sent
-/// before the cut and right after it is under way, the window stays where it is (RFC 4341, 5): one and a
-/// half in W/2 + 1.5 round trips at W/2 in place of 3/4 W, three quarters of a packet. Nothing is ever added.
+/// The rates of CCIDs 2, 3 and 4 follow their laws.
 ///
-/// CCID 3 follows the equation: the loss event rate is 1/n, the round trip 100 ms and the length
-/// of a packet, so that a percent covers what is left.
+/// CCID 2 follows the square-root law, less up to three packets that the law does not model:
 ///
-/// CCID 4 follows the equation of packets of 1,460 bytes, of whose rate 36 bytes a packet are for headers
-/// (RFC 5622, 5); one loss in n packets is 1/n whether intervals are short or long (RFC 4828, 4.4).
+/// - The receiver may delay the acknowledgement of the last packet until the next one comes (Ack Ratio 2, RFC 4340,
+///   section 11.3), which costs one packet.
+/// - A cut rounds down, which costs up to another.
+/// - The window does not grow for the round trip and a half in which packets from before and right after the cut are on
+///   their way (RFC 4341, section 5). That is 1.5 of W/2 + 1.5 round trips at W/2 instead of 3/4 W, three quarters of a
+///   packet.
+///
+/// CCID 3 follows the equation within one per cent. The loss event rate is 1/n, and the round trip is 100 ms plus the
+/// transmission time of a packet.
+///
+/// CCID 4 follows the equation for packets of 1,460 bytes, of whose rate 36 bytes a packet are for headers (RFC 5622,
+/// section 5). One loss in n packets is 1/n for short and long intervals alike (RFC 4828, section 4.4).
 #[test]
 fn rates_follow_their_laws_at_five_loss_rates() {
     let results = results();

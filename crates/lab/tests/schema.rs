@@ -1,4 +1,4 @@
-//! The JSON Schema that `fairwire schema` prints, held by a validator that knows nothing of Fairwire.
+//! The JSON Schema that `fairwire schema` prints, tested with an independent validator.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,7 @@ fn json(text: &str) -> Value {
     toml::from_str(text).expect("TOML")
 }
 
-/// The scenario files of the repository: those of `scenarios/`, and of each paper those with a network.
+/// Returns the scenario files of the repository: those of `scenarios/` and those of each paper that have a topology.
 fn files() -> Vec<PathBuf> {
     let mut folders = vec![root().join("scenarios")];
     let papers = std::fs::read_dir(root().join("papers")).expect("papers");
@@ -42,7 +42,7 @@ fn files() -> Vec<PathBuf> {
     files
 }
 
-/// Each scenario of the repository and its papers keeps to the schema.
+/// Each scenario of the repository and its papers is valid under the schema.
 #[test]
 fn the_schema_accepts_what_there_is() {
     let validator = validator();
@@ -57,7 +57,7 @@ fn the_schema_accepts_what_there_is() {
     }
 }
 
-/// Axes, placeholders, families of flows and what is removed keep to the schema, and so does what they stand for.
+/// Axes, placeholders, families of flows and removed flows are valid under the schema, and Fairwire reads them.
 #[test]
 fn the_schema_knows_families() {
     let validator = validator();
@@ -109,8 +109,8 @@ measure.windows.replace = true
 flows.test.remove = true
 "#;
 
-/// A misspelt key, a number without its unit, an unknown alternative and a missing key are refused: by the
-/// schema, and by Fairwire.
+/// The schema and Fairwire both refuse a misspelt key, a number without its unit, an unknown alternative and a missing
+/// key.
 #[test]
 fn the_schema_refuses_what_is_broken() {
     let validator = validator();
@@ -135,11 +135,11 @@ const BROKEN: &[(&str, &str, &str)] = &[
     ),
     ("dumbbell.toml", "delay = \"1 ms\"", "delay = 1"),
     ("dumbbell.toml", "title =", "paper ="),
-    // Keys of which one stands in a table, and no more.
+    // A table must have exactly one of these keys.
     ("dumbbell.toml", "tcp = {}", "tcp = {}\nudp = {}"),
     ("dumbbell.toml", "tcp = {}", ""),
     ("dumbbell.toml", "rate = \"10 Mbit/s\"", ""),
-    // A graph's link, in the base and in a cell.
+    // A link of a graph, in the base and in a cell.
     (
         "parking-lot.toml",
         "queue = \"50 packets\" }",

@@ -1,4 +1,4 @@
-//! Short flows: how many begin and complete, and how long they take.
+//! Short flows: how many begin and complete, and their completion times.
 
 use std::path::Path;
 
@@ -6,8 +6,9 @@ use fairwire_lab::results::{Metric, RunResult, Subject, WHOLE};
 use fairwire_lab::scenario::{Adjust, Cell, ScenarioError, ScenarioFile};
 use fairwire_lab::sim::{RunOptions, run};
 
-/// Flows of 10 packets of 1000 bytes, on average every 2 s: with some 0.25 s each they seldom meet. A packet of 1040 bytes
-/// takes 0.832 ms on the link, then 50 ms.
+/// Flows of 10 packets of 1000 bytes, on average every 2 s. Each is open for about 0.25 s, so they seldom overlap. A
+/// packet of
+/// 1040 bytes takes 0.832 ms on the link, then 50 ms.
 const FLOWS: &str = r#"
 title = "short flows"
 run = { duration = "400 s" }
@@ -38,14 +39,16 @@ fn value(result: &RunResult, metric: Metric) -> f64 {
     value.unwrap_or_else(|| panic!("no {metric}"))
 }
 
-/// Over TCP a flow takes a round trip for the handshake and half a one for its ten packets, which leave at once: 150 ms of
-/// delays, 3 packets of 40 bytes at 0.032 ms, and ten at 0.832 ms. Over DCCP with an initial
-/// window of ten packets it takes the same: the Close comes behind the last packet, and headers are a little larger.
+/// A flow takes a round trip for the handshake and half of one for its ten packets, which leave at once.
+///
+/// Over TCP these are 150 ms of delays, 3 packets of 40 bytes at 0.032 ms, and ten at 0.832 ms. Over DCCP with an
+/// initial
+/// window of ten packets it takes the same: the Close follows the last packet, and headers are a little larger.
 #[test]
 fn a_lone_flow_takes_its_round_trips() {
     let tcp = result(&[]);
     let begun = value(&tcp, Metric::FlowsBegun);
-    // Poisson with a mean of 195: four standard deviations are 56.
+    // Poisson distribution with a mean of 195: four standard deviations are 56.
     assert!((begun - 195.0).abs() < 56.0, "{begun}");
     assert!((value(&tcp, Metric::FlowsCompleted) - begun).abs() < 1e-9);
     let median = value(&tcp, Metric::CompletionP50);
@@ -61,7 +64,7 @@ fn a_lone_flow_takes_its_round_trips() {
     assert!((median - 0.1584).abs() < 0.001, "{median}");
 }
 
-/// Twice as much as the link carries: of the bytes that come half get through, and flows wait for each other.
+/// With twice the load that the link carries, flows compete: the link stays busy and fewer than 90 % of them complete.
 #[test]
 fn overload_leaves_flows_behind() {
     let sizes = "flows.web.traffic={ kind = \"short-flows\", every = \"100 ms\", sizes = { kind = \"exponential\", mean = \"25 kB\" } }";
@@ -84,7 +87,7 @@ fn overload_leaves_flows_behind() {
         );
         let throughput = value(&run, Metric::Throughput);
         assert!(throughput > 0.9e6, "{transport}");
-        // The link leads to the receiver: what it delivered has arrived, also for a flow that was over by then.
+        // The link ends at the receiver, so what it delivered has arrived, even for flows that have ended.
         let delivered = run.value(&Subject::link("wire"), WHOLE, Metric::Throughput);
         assert_eq!(delivered, Some(throughput), "{transport}");
         let (median, most) = (
@@ -95,7 +98,7 @@ fn overload_leaves_flows_behind() {
     }
 }
 
-/// What short flows cannot have is refused with what would do.
+/// Settings that do not go with short flows are refused with advice.
 #[test]
 fn what_does_not_go_with_short_flows_is_refused() {
     for (set, says) in [
@@ -130,10 +133,13 @@ fn what_does_not_go_with_short_flows_is_refused() {
     }
 }
 
-/// What the text of scenarios/short-flows.toml says, over its three seeds. Alone a median flow of some ten packets takes two
-/// round trips of 44 ms less a way of 22 ms, and the time of its packets: 66 ms and some 14 ms. Behind two downloads
-/// each round trip has the 150 ms of a full queue in it. FQ-CoDel spares quiet flows that queue, and adds one packet of each
-/// of the two others per packet at most: half as much again. The margins leave room for other seeds.
+/// The results are as the text of scenarios/short-flows.toml says, over its three seeds.
+///
+/// Alone, a median flow of about ten packets takes two round trips of 44 ms less a one-way delay of 22 ms, and the time
+/// of
+/// its packets: 66 ms and about 14 ms. Behind two downloads, each round trip includes the 150 ms of a full queue.
+/// FQ-CoDel spares flows of few packets that queue and adds at most one packet of each of the two others per packet,
+/// which is half as much again. The margins allow for other seeds.
 #[test]
 fn the_scenario_shows_what_it_says() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/short-flows.toml");
@@ -162,7 +168,8 @@ fn the_scenario_shows_what_it_says() {
     assert!(less < 0.6 * loss, "{less}");
 }
 
-/// Changes of CCID concern the flows that are open then; one note tells of each kind of outcome, however many flows had it.
+/// A change of CCID applies to the flows that are open then. There is one note for each kind of outcome, however many
+/// flows it concerns.
 #[test]
 fn ccid_changes_are_noted_once() {
     let set = "flows.web.dccp={ ccid = 2, ccid_changes = [{ at = \"100 s\", ccid = 3 }] }";

@@ -1,5 +1,6 @@
-//! 80-byte datagrams over CCID 4 and over CCID 3 beside TCP with segments of 1,460 bytes: bytes a
-//! second, or packets a second (RFC 5622, RFC 4828).
+//! Datagrams of 80 bytes over CCID 4 and over CCID 3 beside TCP with segments of 1,460 bytes: equal rates in bytes or
+//! in
+//! packets (RFC 5622, RFC 4828).
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -8,7 +9,7 @@ use fairwire_lab::campaign::{self, Campaign, run_cells};
 use fairwire_lab::results::{CellResult, Metric, Results, Subject};
 use fairwire_lab::scenario::{Adjust, ScenarioFile};
 
-/// Each gives 240 s of hundreds of loss events: their mean is known within some 10 %.
+/// The number of seeds. Each gives 240 s with hundreds of loss events, so the mean is known within about 10 %.
 const SEEDS: u32 = 5;
 
 fn results() -> Results {
@@ -30,20 +31,23 @@ fn results() -> Results {
     run_cells(&cells, campaign, &mut |_| Ok(())).expect("runs")
 }
 
-/// Wire bits a second: data packets are 1,500 bytes for TCP, 116 for DCCP, which is what RFC 4828
-/// counts but for TCP's 40 bytes of headers.
+/// Returns the throughput in bit/s. Packets are 1,500 bytes for TCP and 116 for DCCP; RFC 4828 counts the same, except
+/// for TCP's 40 bytes of headers.
 fn rate(cell: &CellResult, flow: &str) -> f64 {
     cell.estimate(&Subject::flow(flow), "steady", Metric::Throughput)
         .unwrap_or_else(|| panic!("{}: no throughput of {flow}", cell.name))
         .mean
 }
 
-/// RFC 4828, 4 and 7: where all packets are as likely to be dropped, the small packets of CCID 4 get
-/// TCP's bytes a second, those of CCID 3 its packets.
+/// RFC 4828, sections 4 and 7: if all packets are equally likely to be dropped, CCID 4 gets TCP's rate in bytes, and
+/// CCID 3
+/// gets its rate in packets.
 ///
-/// A factor of two either way: RFC 4828 promises rough fairness, and its own simulations of drop rates
-/// between 4 and 20 % (tables 8, 9 and 12) have ratios of 0.6 to 1.8. The sizes of the packets are a
-/// factor of 13 apart, so a flow that gets packets is never taken for one that gets bytes.
+/// The test allows a factor of two: RFC 4828 promises rough fairness, and its own simulations of drop rates between 4
+/// and
+/// 20 % (tables 8, 9 and 12) have ratios of 0.6 to 1.8. Packet sizes differ by a factor of 13, so the two cases cannot
+/// be
+/// confused.
 #[test]
 fn small_packets_get_bytes_and_not_packets() {
     let results = results();
@@ -63,7 +67,7 @@ fn small_packets_get_bytes_and_not_packets() {
             (0.5..=2.0).contains(&packets),
             "{packets} of the packets; {context}"
         );
-        // RFC 5622, 5: 10 ms between packets.
+        // RFC 5622, section 5: 10 ms between packets.
         assert!(small <= 92_800.0 * 1.01, "{context}");
     }
 }

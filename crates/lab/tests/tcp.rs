@@ -19,8 +19,9 @@ const LAWS: [&str; 8] = [
     "law = \"dctcp\"",
 ];
 
-/// A preset gives what is not stated and says so; what is stated wins. The values are those of ns-2.35's
-/// `ns-default.tcl`, of Linux 2.6 and of RFC 6928, as docs/models/tcp.md lists them.
+/// A preset sets what a table does not state, and the explanation names it as the source.
+///
+/// The values are those of ns-2.35's `ns-default.tcl`, of Linux 2.6 and of RFC 6928, as docs/models/tcp.md lists them.
 #[test]
 fn presets_set_what_they_say() {
     for (table, expected) in [
@@ -99,7 +100,7 @@ fn presets_set_what_they_say() {
     }
 }
 
-/// What is stated wins over the preset, key by key, and what neither says is the default.
+/// Stated values override the preset, key by key; other values are defaults.
 #[test]
 fn what_is_stated_wins() {
     for (table, key, value, source) in [
@@ -121,14 +122,14 @@ fn what_is_stated_wins() {
             "\"3 packets\"",
             "stated",
         ),
-        // What the law takes in slow start is said by the explanation too.
+        // The explanation includes what the law uses in slow start.
         (
             "{ law = { kind = \"threshold-window\", cut = \"5 %\" } }",
             "law.slow_start_cut",
             "\"50 %\"",
             "default",
         ),
-        // The preset's law has settings of the same name.
+        // The preset's law has a setting of the same name, which does not apply to another law.
         (
             "{ preset = \"modern\", law = \"veno\" }",
             "law.beta",
@@ -144,7 +145,7 @@ fn what_is_stated_wins() {
     }
 }
 
-/// Without a preset a flow is what it was before there were any: `NewReno` with delayed acknowledgements.
+/// Without a preset, a flow is `NewReno` with delayed acknowledgements.
 #[test]
 fn no_preset_is_a_plain_newreno() {
     let plain = cell("{}").scenario;
@@ -161,7 +162,7 @@ fn no_preset_is_a_plain_newreno() {
     assert_eq!(tcp, written);
 }
 
-/// What is resolved reads back, for every preset and law.
+/// A resolved scenario can be read again, for every preset and law.
 #[test]
 fn what_is_resolved_reads_back() {
     for preset in PRESETS {
@@ -176,7 +177,7 @@ fn what_is_resolved_reads_back() {
     }
 }
 
-/// What does not belong together is refused, with the key and what would do.
+/// Settings that do not go together are refused with the key and advice.
 #[test]
 fn what_does_not_belong_together_is_refused() {
     for (table, told) in [
@@ -220,10 +221,13 @@ fn what_does_not_belong_together_is_refused() {
     }
 }
 
-/// Each TCP does over one bottleneck what it is known for. The queue of 20 packets is more than the path
-/// holds (18), so that half a window keeps the link busy; Tahoe alone lets it fall idle. All that is sent again is what the queue
-/// dropped, but for Tahoe, which gives up more. Vegas loses nothing and keeps one to three packets in the
-/// queue; a window of 20 packets, less than path and queue hold, loses nothing because it cannot.
+/// Each TCP variant shows its characteristic behaviour at one bottleneck.
+///
+/// The queue of 20 packets is longer than the path holds (18), so that half a window keeps the link busy; only Tahoe
+/// lets it
+/// become idle. Retransmissions are as many as drops, except for Tahoe, which retransmits more. Vegas loses nothing and
+/// keeps one to three packets in the queue. A window of 20 packets is less than path and queue hold, so it loses
+/// nothing.
 #[test]
 fn every_tcp_shows_its_character() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/tcp-variants.toml");
@@ -244,23 +248,26 @@ fn every_tcp_shows_its_character() {
             measured(name, Metric::Retransmitted),
         );
         let told = format!("{name}: {share} of the link, {dropped} dropped, {again} sent again");
-        // One packet more or less in 40 s.
+        // 40 s hold one packet more or less.
         assert_eq!(share >= 0.999, name != "tahoe", "{told}");
         assert!(share > 0.85, "{told}");
         assert_eq!(measured(name, Metric::Timeouts), 0.0, "{told}");
         let never_loses = ["vegas", "newreno"].contains(&name);
         assert_eq!(dropped == 0.0, never_loses, "{told}");
-        // A drop at the window's edge is repaired beyond it.
+        // A packet that is dropped at the end of a window may be retransmitted after it.
         assert!((again - dropped).abs() <= 1.0 || name == "tahoe", "{told}");
     }
-    // What waits, from the delay: 58.2 ms on an empty path, six for each packet.
+    // Packets in the queue, computed from the delay: 58.24 ms on an empty path, 6 ms for each packet.
     let waiting = (measured("vegas", Metric::DelayMean) - 0.058_24) / 0.006;
     assert!((0.5..=3.5).contains(&waiting), "{waiting} packets wait");
 }
 
-/// The laws serve CCID 2 as well: with every thousandth packet lost, Veno's cuts of a fifth carry sqrt(4.5 / 1.5)
-/// times what `NewReno`'s halves do, and CUBIC keeps up with `NewReno` (RFC 9438, 5.1: 38 packets each). A tenth
-/// is for the packet or two that whole windows leave of 39 (tests/response.rs).
+/// The window laws also work under CCID 2, at a loss of every thousandth packet.
+///
+/// Veno, which cuts by a fifth, gets sqrt(4.5 / 1.5) times the rate of `NewReno`, which cuts by a half. CUBIC gets the
+/// same
+/// as `NewReno` (RFC 9438, section 5.1: 38 packets each). The tolerance of a tenth covers the packet or two that whole
+/// windows lose of 39 (tests/response.rs).
 #[test]
 fn the_laws_serve_ccid_2() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/response.toml");

@@ -1,4 +1,4 @@
-//! Links by a trace, and `scenarios/trace.toml` with the trace that it uses.
+//! Links with a trace, and `scenarios/trace.toml` with its trace.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -29,9 +29,11 @@ fn result(cell: &Cell) -> RunResult {
     run(&cell.scenario, (1, true), RunOptions::default()).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The trace as `docs/models/trace.md` describes it: ten seconds in each of whose milliseconds a packet can leave with a
-/// probability of rate / 12 Mbit/s. Each 200 ms the rate is multiplied by 2/3, 1 or 3/2, between 1 and 12 Mbit/s; from
-/// 6.0 s to 6.4 s nothing leaves.
+/// Returns the trace as `docs/models/trace.md` describes it.
+///
+/// It is ten seconds long. In each millisecond a packet can leave with a probability of rate / 12 Mbit/s. Each 200 ms
+/// the
+/// rate is multiplied by 2/3, 1 or 3/2, between 1 and 12 Mbit/s. From 6.0 s to 6.4 s nothing leaves.
 fn generated() -> String {
     let streams = Streams::new(8_257);
     let (mut steps, mut draws) = (streams.stream("trace/steps"), streams.stream("trace/draws"));
@@ -44,7 +46,7 @@ fn generated() -> String {
             share = (share * factor).clamp(least, most);
         }
         let outage = (6_000..6_400).contains(&ms);
-        // The last one ends the trace.
+        // The last millisecond ends the trace.
         if (draws.bool(share) && !outage) || ms == 10_000 {
             let _ = writeln!(text, "{ms}");
         }
@@ -52,7 +54,7 @@ fn generated() -> String {
     text
 }
 
-/// The trace as it is described. With `UPDATE_DOCS=1` it is written, before any test reads it.
+/// The trace as it is described. With `UPDATE_DOCS=1` it is written before any test reads it.
 static TRACE: LazyLock<String> = LazyLock::new(|| {
     let text = generated();
     if std::env::var_os("UPDATE_DOCS").is_some() {
@@ -61,7 +63,7 @@ static TRACE: LazyLock<String> = LazyLock::new(|| {
     text
 });
 
-/// The committed trace is the one that is described. `UPDATE_DOCS=1` writes it.
+/// The committed trace is the described one. `UPDATE_DOCS=1` writes it.
 #[test]
 fn the_trace_is_generated() {
     let described = &*TRACE;
@@ -69,8 +71,9 @@ fn the_trace_is_generated() {
     assert_eq!(committed, *described);
 }
 
-/// A source that never stops fills a trace to the packet: of 1,500 bytes as many arrive as there are times, those of the
-/// last 20 ms being under way, and the link is fully used.
+/// A source that always has data uses every time of the trace: as many packets of 1,500 bytes arrive as there are
+/// times,
+/// except those on their way at the end, and the link is fully used.
 #[test]
 fn a_busy_link_follows_its_trace() {
     let trace: Trace = TRACE.parse().expect("a trace");
@@ -82,28 +85,34 @@ fn a_busy_link_follows_its_trace() {
     ]);
     let run = result(&cells[0]);
     let of = |metric| run.value(&Subject::flow("flood"), WHOLE, metric);
-    // What leaves until 20 ms (bottleneck) and 1 ms and 0.12 ms (access, and its 1,500 bytes at 100 Mbit/s) before the end.
+    // The last packet that arrives leaves 21.12 ms before the end: 20 ms for the bottleneck, 1 ms for the access link,
+    // and
+    // 0.12 ms for 1,500 bytes at its 100 Mbit/s.
     let end = Instant::START + Duration::from_secs(20);
     let before = |time: Duration| Instant::from_nanos(end.as_nanos() - time.as_nanos());
     let left = trace.bytes_by(before(Duration::from_micros(21_120))) / 1_500;
     let arrived = of(Metric::Delivered).expect("counted");
-    // The first packet comes 1.12 ms after its start, which is moved by less than a round trip of 44 ms.
+    // The first packet arrives 1.12 ms after the start of its flow, which is moved by less than a round trip of 44 ms.
     let missed = trace.bytes_by(Instant::START + Duration::from_millis(46)) / 1_500;
     assert!(
         arrived <= left as f64 && arrived >= (left - missed) as f64,
         "{arrived} of {left}"
     );
     let used = run.value(&Subject::link("bottleneck"), WHOLE, Metric::Utilisation);
-    // What is under way at the end has been sent, too.
+    // Packets on their way at the end have been sent and count too.
     assert!(
         used.is_some_and(|used| used > 99.0 && used <= 100.0),
         "{used:?}"
     );
 }
 
-/// A window is held against what the trace let leave in it, also where that arrives long after: here packets leave in the
-/// first half of each second and come half a second later. The source offers 20 Mbit/s and 12 Mbit/s can leave, so each
-/// time of the trace is used; in the other half nothing can leave, and there is no share of nothing.
+/// Utilisation compares the packets that left in a window with what the trace allowed to leave in it, even if they
+/// arrive
+/// much later.
+///
+/// Here packets leave in the first half of each second and arrive half a second later. The source offers 20 Mbit/s of
+/// which 12 Mbit/s can leave, so each time of the trace is used. In the other half nothing can leave, so there is no
+/// utilisation.
 #[test]
 fn utilisation_counts_what_left() {
     let times: String = (1..=500)
@@ -134,8 +143,10 @@ udp = {}
     assert_eq!(used("second"), None);
 }
 
-/// What the scenario's text promises: in a queue of 200 packets the call waits for all of them, longest while the link is
-/// slow; behind `CoDel` and in a queue of its own it waits less, each time.
+/// The delay of the call depends on the queue as the scenario's text says.
+///
+/// In a queue of 200 packets the call waits behind all of them, longest while the link is slow. Behind `CoDel` it waits
+/// less, and in a queue of its own still less.
 #[test]
 fn queues_decide_what_a_slow_link_does_to_a_call() {
     let cells = cells(&[]);
@@ -149,6 +160,6 @@ fn queues_decide_what_a_slow_link_does_to_a_call() {
         })
         .collect();
     assert!(delays.is_sorted_by(|a, b| a > b), "{delays:?}");
-    // Nothing helps against the outage of 0.4 s, but it is a twenty-fifth of the time.
+    // No queue helps against the outage of 0.4 s, but that is a twenty-fifth of the time.
     assert!(delays[0] > 2.0 * delays[2], "{delays:?}");
 }

@@ -1,4 +1,4 @@
-//! Video over each transport: which frames arrive whole, and which in time.
+//! Video over each transport: which frames arrive complete and which in time.
 
 use std::path::Path;
 
@@ -6,8 +6,9 @@ use fairwire_lab::results::{Metric, RunResult, Subject, WHOLE};
 use fairwire_lab::scenario::{Adjust, ScenarioFile};
 use fairwire_lab::sim::{RunOptions, run};
 
-/// 25 frames a second of 5 packets each, 1000 bytes of payload in each packet, for 8 s: 200 frames. The link carries a
-/// packet in less than a millisecond; the way takes 50 ms.
+/// A video of 25 frames a second for 8 s, 200 frames. A frame has 5 packets with 1000 bytes of payload. The link sends
+/// a
+/// packet in less than a millisecond and has a delay of 50 ms.
 const VIDEO: &str = r#"
 title = "a video"
 run = { duration = "10 s", start_offset = "none" }
@@ -34,8 +35,10 @@ fn value(result: &RunResult, metric: Metric) -> Option<f64> {
     result.value(&Subject::flow("video"), WHOLE, metric)
 }
 
-/// Every 16th packet is lost, and frames have 5 packets: of 16 frames, 80 packets, 5 lack one. Of 200 frames that are
-/// 62 or 63, as the last losses fall.
+/// A lost packet makes its frame incomplete.
+///
+/// Every 16th packet is lost and a frame has 5 packets, so 5 of 16 frames lack one. That is 62 or 63 of 200 frames,
+/// depending on the last losses.
 #[test]
 fn a_lost_packet_costs_its_frame() {
     let every = "topology.links.wire.loss={ kind = \"every\", n = 16 }";
@@ -50,7 +53,7 @@ fn a_lost_packet_costs_its_frame() {
                 Some(100.0 * 138.0 / 200.0)
             );
         } else {
-            // CCID 3 slows down for the losses, so frames are cut short before they leave, too.
+            // CCID 3 slows down after losses, so some frames are already incomplete when they leave.
             let whole = value(&run, Metric::FramesWhole).expect("counted");
             assert!(whole > 0.0 && whole < 69.0, "{whole}");
         }
@@ -58,7 +61,7 @@ fn a_lost_packet_costs_its_frame() {
     }
 }
 
-/// A frame comes in time if its last packet does: 5 packets of 1028 bytes at 10 Mbit/s take 4.1 ms, and 50 ms after that.
+/// A frame is in time if its last packet is: 5 packets of 1028 bytes at 10 Mbit/s take 4.1 ms, and the link 50 ms more.
 #[test]
 fn a_frame_is_in_time_with_its_last_packet() {
     for (playout, percent) in [("54 ms", 0.0), ("55 ms", 100.0)] {
@@ -72,8 +75,11 @@ fn a_frame_is_in_time_with_its_last_packet() {
     }
 }
 
-/// Over TCP every frame arrives whole. Without losses they come in time, 55 ms after their offer, but for the two that wait for the
-/// handshake, a round trip of 100 ms; a packet that is sent again comes a round trip later, and its frame too late.
+/// Over TCP every frame arrives complete, but losses delay frames.
+///
+/// Without losses, frames arrive 55 ms after they are offered, except the two that wait for the handshake, a round trip
+/// of
+/// 100 ms. A retransmitted packet arrives a round trip later, so its frame is too late.
 #[test]
 fn tcp_delays_frames_and_loses_none() {
     let common = [
@@ -89,12 +95,14 @@ fn tcp_delays_frames_and_loses_none() {
     let run = result(&[&common[..], &losses].concat());
     assert_eq!(value(&run, Metric::Frames), Some(200.0));
     assert_eq!(value(&run, Metric::FramesWhole), Some(100.0));
-    // Of the thousand packets four are lost.
+    // Four of the thousand packets are lost.
     let timely = value(&run, Metric::FramesTimely).expect("there is a limit");
     assert!(timely <= 97.0, "{timely}");
 }
 
-/// What the text of scenarios/video.toml says, over its three seeds; in per cent. The margins leave room for other seeds.
+/// The results are as the text of scenarios/video.toml says, over its three seeds, in per cent. The margins allow for
+/// other
+/// seeds.
 #[test]
 fn the_scenario_shows_what_it_says() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/video.toml");
@@ -113,7 +121,7 @@ fn the_scenario_shows_what_it_says() {
     let broken = |name| 100.0 - mean(name, Metric::FramesWhole);
     let (udp, udp_broken) = (loss("udp"), broken("udp"));
     assert!((2.5..6.0).contains(&udp), "{udp}");
-    // Frames have some eight packets: lost one by one they would break six times as many.
+    // Frames have about eight packets, so single losses would make more than six times as many frames incomplete.
     assert!((0.8..2.5).contains(&(udp_broken / udp)), "{udp_broken}");
     for name in ["ccid-2", "ccid-3"] {
         assert!(loss(name) < 0.5 * udp, "{name}: {}", loss(name));

@@ -1,4 +1,4 @@
-//! Runs over the air: what an application sees of contention, hand-offs and slow hosts.
+//! Runs over WLANs: the effects of contention, hand-offs and slow hosts.
 
 use std::path::Path;
 
@@ -20,8 +20,9 @@ fn result(cells: &[Cell], name: &str) -> RunResult {
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// TCP's throughput falls in the second of each hand-off, more so where the station loses what it
-/// has; DCCP, which stays, goes on. A slow host caps what it sends at a packet a millisecond, acknowledgements included.
+/// TCP's throughput falls in the second of each hand-off, and TCP loses more if the station drops its queue then.
+///
+/// A slow host limits a sender to one packet a millisecond, including acknowledgements.
 #[test]
 fn hand_offs_and_slow_hosts_show() {
     let cells = cells();

@@ -10,7 +10,7 @@ use super::{Names, Unit};
 
 pub use kind::Kind;
 
-/// A bound of a range from which on it counts as open: no unit of a claim has such large numbers.
+/// The size from which on a bound of a range counts as open; no unit of a claim has such large numbers.
 const NO_BOUND: f64 = 1e6;
 
 /// A check as it is written in a file.

@@ -1,4 +1,4 @@
-//! The page as a whole: its head, the contents, the overview, a section for each paper, words explained.
+//! The page as a whole: head, contents, overview, a section for each paper, and the glossary.
 
 use maud::{Markup, html};
 
@@ -14,7 +14,7 @@ use super::topology::networks;
 use super::verdict::{badge, meaning, tally, verdicts};
 use crate::paper::{Paper, Part, Table, Verdict, said_once};
 
-/// The report on `papers` as one page.
+/// Returns the report on `papers` as one page.
 pub fn page(papers: &[Reported<'_>]) -> String {
     let title = match papers {
         [one] => one.paper.title.clone(),
@@ -97,7 +97,7 @@ fn overview(papers: &[Reported<'_>]) -> Markup {
     }
 }
 
-/// How to read the page: only the verdicts that occur are explained.
+/// Returns the instructions for reading the page. Only verdicts that occur are explained.
 fn guide(papers: &[Reported<'_>]) -> Markup {
     let together = Reported::together(papers);
     let run = papers.iter().flat_map(|one| &one.paper.cells).next();
@@ -198,7 +198,7 @@ fn heading(paper: &str, part: &str, text: &str) -> Markup {
     }
 }
 
-/// Each claim in a line, with its verdict, linked to what led to it.
+/// Returns a list of the claims with their verdicts, with links to the details.
 fn claims_at_a_glance(one: &Reported<'_>) -> Markup {
     html! {
         @if !one.report.verdicts.is_empty() {

@@ -1,4 +1,4 @@
-//! The report of a scenario file: what its cells came to, as plots and as tables.
+//! The report of a scenario file: the results of its cells as plots and tables.
 
 mod plots;
 
@@ -13,13 +13,13 @@ use super::shell::shell;
 use crate::results::{Results, table, write_file};
 use plots::plots;
 
-/// The file that the page is written to.
+/// The name of the page's file.
 pub const PAGE: &str = "report.html";
 
-/// What ids of the page begin with.
+/// The prefix of ids in the page.
 const ID: &str = "run";
 
-/// The results of a scenario file as one page: its plots, then the table of each cell.
+/// Returns the results of a scenario file as one page: its plots, then a table for each cell.
 pub fn experiment_page(results: &Results) -> String {
     let first = results.cells.first().map(|cell| &cell.scenario);
     let one = results
@@ -69,7 +69,7 @@ pub fn experiment_page(results: &Results) -> String {
 /// Writes the page into `directory`.
 ///
 /// # Errors
-/// If that cannot be done; the error names the file.
+/// If that fails; the error names the file.
 pub fn write_experiment(directory: &Path, results: &Results) -> io::Result<()> {
     write_file(directory, PAGE, experiment_page(results).as_bytes())
 }
@@ -84,7 +84,7 @@ fn notes(notes: &[String]) -> Markup {
     }
 }
 
-/// Each cell as the command prints it.
+/// Returns a table of each cell, as the command prints it.
 fn tables(results: &Results) -> Markup {
     let is_only = results.cells.len() == 1;
     html! {

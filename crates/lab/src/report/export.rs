@@ -28,7 +28,7 @@ const TABLES: [&str; 17] = [
     "note",
     "partial",
 ];
-/// The columns of `verdicts.csv`.
+/// The columns of `verdicts.csv`, as `docs/results.md` describes them.
 const VERDICTS: [&str; 9] = [
     "paper",
     "id",
@@ -40,7 +40,7 @@ const VERDICTS: [&str; 9] = [
     "close",
     "partial",
 ];
-/// The columns of `figures.csv`.
+/// The columns of `figures.csv`, as `docs/results.md` describes them.
 const FIGURES: [&str; 12] = [
     "paper",
     "figure",
@@ -56,13 +56,13 @@ const FIGURES: [&str; 12] = [
     "partial",
 ];
 
-/// A table of papers as CSV.
+/// The text of a CSV file.
 type Csv = Result<Vec<u8>, csv::Error>;
 
-/// Every number of every table of `papers`, one per line.
+/// Returns the values of all tables of `papers` as CSV, one line for each row and window.
 ///
 /// # Errors
-/// None that could be met: it writes to memory.
+/// None in practice, because it writes to memory.
 pub(super) fn tables_csv(papers: &[Reported<'_>]) -> Csv {
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record(TABLES)?;
@@ -100,10 +100,10 @@ pub(super) fn tables_csv(papers: &[Reported<'_>]) -> Csv {
     Ok(writer.into_inner().unwrap_or_default())
 }
 
-/// Every verdict, one per line.
+/// Returns all verdicts as CSV, one per line.
 ///
 /// # Errors
-/// None that could be met: it writes to memory.
+/// None in practice, because it writes to memory.
 pub(super) fn verdicts_csv(papers: &[Reported<'_>]) -> Csv {
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record(VERDICTS)?;
@@ -125,10 +125,10 @@ pub(super) fn verdicts_csv(papers: &[Reported<'_>]) -> Csv {
     Ok(writer.into_inner().unwrap_or_default())
 }
 
-/// Every point of every figure, one per line.
+/// Returns all points of all figures as CSV, one per line.
 ///
 /// # Errors
-/// None that could be met: it writes to memory.
+/// None in practice, because it writes to memory.
 pub(super) fn figures_csv(papers: &[Reported<'_>]) -> Csv {
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record(FIGURES)?;
@@ -158,7 +158,7 @@ pub(super) fn figures_csv(papers: &[Reported<'_>]) -> Csv {
     Ok(writer.into_inner().unwrap_or_default())
 }
 
-/// Tables, figures and verdicts of a paper with all that led to them.
+/// Returns the tables, figures and verdicts of a paper, with the evidence for them.
 pub(super) fn paper_json(paper: &Paper, report: &Report) -> Value {
     json!({
         "paper": paper.name,
@@ -291,7 +291,7 @@ fn figure(measured: &Measured) -> Value {
     })
 }
 
-/// How far the mean is from what was printed.
+/// Returns the difference of the mean from the published number.
 fn difference(measured: &Measured, published: Option<f64>) -> Option<Difference> {
     let mean = measured.estimate?.mean;
     published.map(|published| Difference::of(mean, published, measured.unit))
@@ -311,7 +311,7 @@ fn condition(verdict: &Verdict) -> &str {
     }
 }
 
-/// Was the paper's run interrupted? Then a number may be missing, or rest on fewer seeds.
+/// Returns whether the paper's run was interrupted. Then a number may be missing or come from fewer seeds.
 fn partial(one: &Reported<'_>) -> &'static str {
     if one.report.partial { "true" } else { "false" }
 }

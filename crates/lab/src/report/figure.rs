@@ -1,4 +1,4 @@
-//! Figures: a drawing for wide pages and one for telephones, a legend, and the numbers.
+//! Figures: a drawing for wide pages, one for telephones, a legend, and the numbers.
 
 use maud::{Markup, html};
 
@@ -7,7 +7,7 @@ use super::contents::figure_anchor;
 use super::markup::{Frame, drawing, mean_and_interval, minus, paragraph};
 use crate::paper::{Figure, Form, Point};
 
-/// A figure of the paper or run `owner` under its heading.
+/// Returns a figure of the paper or run `owner`, with its heading.
 pub(super) fn figure(owner: &str, figure: &Figure) -> Markup {
     let id = figure_anchor(owner, &figure.name);
     html! {
@@ -63,7 +63,7 @@ fn legend(figure: &Figure) -> Markup {
     }
 }
 
-/// A small drawing beside its meaning.
+/// Returns a small drawing for the legend.
 fn key(shape: &Markup) -> Markup {
     html! { svg class="key" viewBox="0 0 28 12" aria-hidden="true" { (shape) } }
 }
@@ -97,7 +97,7 @@ fn printed_key(form: Form) -> Markup {
     }
 }
 
-/// The same as a table, for those who do not see the drawing and those who want to know exactly.
+/// Returns the values of a figure as a table, for readers who cannot see the drawing or need exact numbers.
 fn numbers(figure: &Figure, id: &str) -> Markup {
     let places = figure.x.labels.len().max(figure.x.at.len());
     let label = |place: usize| {

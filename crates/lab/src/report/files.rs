@@ -1,4 +1,4 @@
-//! The files of a report: page, text, CSV and JSON, of one paper or of several together.
+//! The files of a report (page, text, CSV and JSON) of one paper or of several together.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -14,7 +14,7 @@ use crate::paper::Paper;
 use crate::results::{Form, SeriesChoice, write_file};
 
 impl Reported<'_> {
-    /// One line for each paper and one for all: what became of the claims.
+    /// Returns the count of verdicts of each paper and of all together, one per line.
     pub fn summary(papers: &[Self]) -> String {
         let width = papers
             .iter()
@@ -38,7 +38,7 @@ impl Reported<'_> {
         text
     }
 
-    /// All reports as text; of `all` papers with the summary at the end.
+    /// Returns all reports as text; with `all` followed by the summary.
     pub fn text(papers: &[Self], all: bool) -> String {
         let texts = papers.iter().map(|one| one.paper.text(&one.report));
         let mut text = texts.collect::<Vec<_>>().join("\n\n");
@@ -49,7 +49,7 @@ impl Reported<'_> {
         text
     }
 
-    /// What became of the claims: one by one, or of `all` papers how many.
+    /// Returns the verdict on each claim, or with `all` the summary of all papers.
     pub fn brief(papers: &[Self], all: bool) -> String {
         if all {
             return Self::summary(papers);
@@ -60,12 +60,12 @@ impl Reported<'_> {
             .collect()
     }
 
-    /// Tables, figures and verdicts with all that led to them.
+    /// Returns tables, figures and verdicts, with the evidence for them.
     pub fn json(&self) -> Value {
         paper_json(self.paper, &self.report)
     }
 
-    /// The same of all papers, with the number of verdicts of each kind.
+    /// Returns the same of all papers, with the number of verdicts of each kind.
     pub fn all_json(papers: &[Self]) -> Value {
         let counts: serde_json::Map<String, Value> = Self::together(papers)
             .counts()
@@ -80,23 +80,24 @@ impl Reported<'_> {
         })
     }
 
-    /// Every number of every table as CSV, one per line.
+    /// Returns the values of all tables as CSV, one line for each row and window.
     pub fn tables_csv(papers: &[Self]) -> Vec<u8> {
         tables_csv(papers).unwrap_or_default()
     }
 
-    /// Every verdict as CSV, one per line.
+    /// Returns all verdicts as CSV, one per line.
     pub fn verdicts_csv(papers: &[Self]) -> Vec<u8> {
         verdicts_csv(papers).unwrap_or_default()
     }
 
-    /// Every point of every figure as CSV, one per line.
+    /// Returns all points of all figures as CSV, one per line.
     pub fn figures_csv(papers: &[Self]) -> Vec<u8> {
         figures_csv(papers).unwrap_or_default()
     }
 
-    /// Writes the report beside the paper's results in `directory`: page, text, JSON, and CSV of tables, figures
-    /// and verdicts.
+    /// Writes the report beside the paper's results in `directory`: page, text, JSON, and CSV files of tables, figures
+    /// and
+    /// verdicts.
     ///
     /// # Errors
     /// If a file cannot be written; the error names it.
@@ -105,7 +106,8 @@ impl Reported<'_> {
         Self::write_tables(std::slice::from_ref(self), directory, false)
     }
 
-    /// Writes what `fairwire paper all --out` has beside the papers' own directories.
+    /// Writes the files of all papers together, which `fairwire paper all --out` has beside the papers' own
+    /// directories.
     ///
     /// # Errors
     /// If a file cannot be written; the error names it.
@@ -128,7 +130,8 @@ impl Reported<'_> {
         write_file(directory, "report.html", page.as_bytes())
     }
 
-    /// The files that `papers` may come to: those of the one paper, or of `all` together with a folder for each.
+    /// Returns the files that `papers` may write: those of one paper, or with `all` those of all papers together and a
+    /// folder for each paper.
     pub fn files(papers: &[Paper], all: bool) -> BTreeSet<String> {
         let form = Form {
             gzip: true,
@@ -163,13 +166,13 @@ impl Reported<'_> {
     }
 }
 
-/// What only a paper has.
+/// The file that each paper has, and all papers together do not.
 const PAPER_JSON: &str = "paper.json.gz";
-/// What only all papers together have.
+/// The files that only all papers together have.
 const OF_ALL: [&str; 2] = ["papers.json.gz", "summary.txt"];
-/// What a paper has beside its results, and all papers together have as well.
+/// The files that each paper has besides its results, and that all papers together have as well.
 const OF_EACH: [&str; 3] = ["report.html", "report.txt", "tables.csv"];
-/// What else they have, where there is more than some tables.
+/// The further files of both, unless a selection of tables was run.
 const OF_CLAIMS: [&str; 2] = ["verdicts.csv", "figures.csv"];
 
 fn pretty(json: &Value) -> io::Result<Vec<u8>> {

@@ -1,13 +1,13 @@
-//! The glossary of the documentation as the end of a page.
+//! The glossary at the end of a page.
 
 use maud::{Markup, html};
 
 use super::markup::prose;
 
-/// Terms in bold, each with what it means, in paragraphs of their own.
+/// The glossary of the documentation: paragraphs that begin with a term in bold.
 const GLOSSARY: &str = include_str!("../../../../docs/glossary.md");
 
-/// All terms.
+/// Returns all terms with their meanings.
 pub(super) fn glossary() -> Markup {
     html! {
         section aria-labelledby="words" {
@@ -21,7 +21,7 @@ pub(super) fn glossary() -> Markup {
     }
 }
 
-/// The paragraphs of `text` that explain a term: `**term**: meaning`.
+/// Returns the terms that `text` explains in paragraphs `**term**: meaning`.
 fn terms(text: &str) -> Vec<(&str, String)> {
     let paragraphs = text.split("\n\n");
     paragraphs
@@ -39,7 +39,7 @@ fn terms(text: &str) -> Vec<(&str, String)> {
 mod tests {
     use super::{GLOSSARY, terms};
 
-    /// Each paragraph behind the introduction explains a term, in alphabetical order, each term once.
+    /// Each paragraph after the introduction explains a term; the terms are in alphabetical order without duplicates.
     #[test]
     fn every_paragraph_is_a_term() {
         let all = terms(GLOSSARY);

@@ -1,4 +1,4 @@
-//! Small pieces of markup: names in text, numbers as a reader expects them, the two frames.
+//! Small pieces of markup: escaped text, formatted numbers and the frames of drawings.
 
 use std::fmt::{Display, Write as _};
 
@@ -7,19 +7,19 @@ use maud::{Markup, PreEscaped, html};
 
 use crate::paper::Measured;
 
-/// `text` with everything that HTML would read as markup written out.
+/// Escapes `text` for HTML.
 pub(super) fn esc(text: &str) -> String {
     html! { (text) }.into_string()
 }
 
-/// What `draw` writes: a drawing, whose places are computed.
+/// Returns the markup that `draw` writes, without escaping it.
 pub(super) fn drawing(draw: impl FnOnce(&mut String)) -> Markup {
     let mut out = String::new();
     draw(&mut out);
     PreEscaped(out)
 }
 
-/// `text`, with what stands between backticks as names of the scenario format.
+/// Returns `text` with the parts between backticks as code.
 pub(super) fn prose(text: &str) -> Markup {
     let parts: Vec<&str> = text.split('`').collect();
     html! {
@@ -29,14 +29,14 @@ pub(super) fn prose(text: &str) -> Markup {
             } @else if number + 1 < parts.len() {
                 code { (part) }
             } @else {
-                // A backtick that nothing closes is one.
+                // A backtick without a partner is shown as it is.
                 "`" (part)
             }
         }
     }
 }
 
-/// A name of letters, digits and dashes, for an `id`.
+/// Returns `text` with all but letters, digits, `-` and `_` replaced by dashes, for use as an `id`.
 pub(super) fn slug(text: &str) -> String {
     let plain = |c: char| {
         if c.is_ascii_alphanumeric() || c == '-' || c == '_' {
@@ -48,7 +48,7 @@ pub(super) fn slug(text: &str) -> String {
     text.chars().map(plain).collect()
 }
 
-/// A paragraph, if there is anything in it.
+/// Returns a paragraph, or nothing if `text` is blank.
 pub(super) fn paragraph(class: &str, text: &str) -> Markup {
     let text = text.trim();
     html! {
@@ -58,7 +58,7 @@ pub(super) fn paragraph(class: &str, text: &str) -> Markup {
     }
 }
 
-/// A dotted path that may be broken behind its dots.
+/// Returns a dotted path that may be wrapped after its dots.
 pub(super) fn breakable(path: &str) -> Markup {
     html! {
         @for (number, part) in path.split('.').enumerate() {
@@ -68,20 +68,20 @@ pub(super) fn breakable(path: &str) -> Markup {
     }
 }
 
-/// A number with a real minus sign.
+/// Returns a number with a typographic minus sign.
 pub(super) fn minus(number: impl Display) -> String {
     number.to_string().replace('-', "\u{2212}")
 }
 
-/// A mean and what follows it: its interval, or why it has none.
+/// Returns a mean, and its interval or the reason why it has none.
 pub(super) fn mean_and_interval(estimate: Estimate, digits: usize) -> (String, String) {
     let mean = minus(format_args!("{:.digits$}", estimate.mean));
     let after = match estimate.spread {
-        // Nothing at all in every run needs no words.
+        // A mean of zero without a spread needs no explanation.
         Spread::None if estimate.mean == 0.0 => String::new(),
         Spread::None => "no spread".to_owned(),
         Spread::HalfWidth(_) => {
-            // The estimate prints its interval with the care for small ones that it deserves.
+            // The formatting of `Estimate` keeps enough digits of a small interval.
             let text = format!("{estimate:.digits$}");
             let found = text.split_once(" \u{b1} ");
             format!("\u{b1} {}", found.map_or("", |(_, half)| half))
@@ -90,12 +90,12 @@ pub(super) fn mean_and_interval(estimate: Estimate, digits: usize) -> (String, S
     (mean, after)
 }
 
-/// `1396.6 ± 0.5`, or what is missing.
+/// Returns `1396.6 ± 0.5`, or that there is no value.
 pub(super) fn measured(one: &Measured) -> String {
     minus(one.text())
 }
 
-/// The size of a drawing. Letters are of the same size in both.
+/// The size of a drawing. Text has the same size in both frames.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Frame {
     pub(super) width: f64,
@@ -103,24 +103,24 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    /// For a page of a screen or on paper.
+    /// The frame for screens and paper.
     pub(super) const WIDE: Self = Self {
         width: 720.0,
         is_narrow: false,
     };
-    /// For a telephone.
+    /// The frame for telephones.
     pub(super) const NARROW: Self = Self {
         width: 340.0,
         is_narrow: true,
     };
 
-    /// The class by which the style shows one and hides the other.
+    /// Returns the class by which the style selects the drawing to show.
     pub(super) fn class(self) -> &'static str {
         if self.is_narrow { "narrow" } else { "wide" }
     }
 }
 
-/// The beginning of a drawing: its size, and what it shows for those who do not see it.
+/// Writes the beginning of a drawing: its size and its text alternative.
 pub(super) fn svg(out: &mut String, frame: Frame, height: f64, shows: &str) {
     let (width, class) = (frame.width, frame.class());
     let _ = writeln!(
@@ -130,7 +130,7 @@ pub(super) fn svg(out: &mut String, frame: Frame, height: f64, shows: &str) {
     );
 }
 
-/// Text in a drawing.
+/// Writes a text in a drawing.
 pub(super) fn svg_text(out: &mut String, (x, y): (f64, f64), class: &str, text: &str) {
     let _ = writeln!(
         out,
@@ -139,7 +139,7 @@ pub(super) fn svg_text(out: &mut String, (x, y): (f64, f64), class: &str, text: 
     );
 }
 
-/// About how wide a text is in a drawing.
+/// Returns the approximate width of a text in a drawing.
 pub(super) fn text_width(text: &str) -> f64 {
     text.chars().count() as f64 * 6.6
 }
@@ -148,14 +148,14 @@ pub(super) fn text_width(text: &str) -> f64 {
 mod tests {
     use super::{breakable, esc, prose, slug};
 
-    /// What HTML would read as markup is written out.
+    /// Characters with a meaning in HTML are escaped.
     #[test]
     fn markup_in_a_name_stays_a_name() {
         assert_eq!(esc("<b a='1'>&\""), "&lt;b a='1'&gt;&amp;&quot;");
         assert_eq!(slug("Table I: <x>"), "Table-I---x-");
     }
 
-    /// Names of the format stand out; what is no pair stays as it was written.
+    /// Text between backticks is code; a backtick without a partner stays.
     #[test]
     fn backticks_are_names() {
         let prose = |text| prose(text).into_string();

@@ -1,17 +1,17 @@
-//! Papers that were run together, and one count of their verdicts.
+//! Papers that were run together, and the count of their verdicts.
 
 use crate::paper::{Judged, Paper, Report, Verdict};
 
-/// A paper beside what its runs say.
+/// A paper with the report of its runs.
 #[derive(Clone, Debug)]
 pub struct Reported<'a> {
     /// The paper.
     pub paper: &'a Paper,
-    /// What its runs say.
+    /// The report of its runs.
     pub report: Report,
 }
 
-/// How many verdicts of each kind there are, in the order in which the kinds are listed.
+/// The number of verdicts of each kind, in the order of [`Verdict::KINDS`].
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Tally(Vec<(Verdict, usize)>);
 
@@ -32,17 +32,17 @@ impl Tally {
         Self(counts)
     }
 
-    /// The kinds that there are, with their numbers.
+    /// Returns the kinds that occur, with their numbers.
     pub fn counts(&self) -> &[(Verdict, usize)] {
         &self.0
     }
 
-    /// All together.
+    /// Returns the number of all verdicts.
     pub fn total(&self) -> usize {
         self.0.iter().map(|(_, count)| count).sum()
     }
 
-    /// `13 claims: 6 reproduced, 2 fitted`.
+    /// Returns the counts in words: `13 claims: 6 reproduced, 2 fitted`.
     pub fn sentence(&self) -> String {
         let counts: Vec<String> = self
             .0
@@ -56,17 +56,17 @@ impl Tally {
 }
 
 impl Reported<'_> {
-    /// How many verdicts of each kind.
+    /// Counts the verdicts of this paper.
     pub fn tally(&self) -> Tally {
         Tally::of(&self.report.verdicts)
     }
 
-    /// How many verdicts of each kind over all papers.
+    /// Counts the verdicts of all papers.
     pub fn together(papers: &[Self]) -> Tally {
         Tally::of(papers.iter().flat_map(|one| &one.report.verdicts))
     }
 
-    /// Is anything missing, because the run was interrupted?
+    /// Returns whether anything is missing because the run was interrupted.
     pub fn is_partial(papers: &[Self]) -> bool {
         papers.iter().any(|one| one.report.partial)
     }

@@ -1,11 +1,11 @@
-//! What every page has around its content: the head with the style, and the skip link.
+//! The frame of every page: its head with the style, and the skip link.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-/// How everything looks.
+/// The style sheet.
 const STYLE: &str = include_str!("style.css");
 
-/// A page called `title` with this body, in which the content has the id `main`.
+/// Returns a page called `title` with this body. The main content of the body must have the id `main`.
 pub(super) fn shell(title: &str, body: &Markup) -> String {
     let page = html! {
         (DOCTYPE)

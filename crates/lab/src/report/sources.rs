@@ -1,4 +1,4 @@
-//! Where every value of a paper's scenarios comes from, over all its cells.
+//! The sources of the values of a paper's scenarios, over all its cells.
 
 use maud::{Markup, html};
 
@@ -7,7 +7,7 @@ use super::topology::spaced;
 use crate::paper::Paper;
 use crate::scenario::explain;
 
-/// The kinds of sources, the least certain first, and what each means.
+/// The kinds of sources with their meanings, from the least certain to the most certain.
 const KINDS: [(&str, &str); 4] = [
     (
         "fitted",
@@ -24,7 +24,7 @@ const KINDS: [(&str, &str); 4] = [
     ("paper", "stated in the paper"),
 ];
 
-/// A value of some cells.
+/// A value with a source, and the cells that have it.
 struct Known {
     path: String,
     value: String,
@@ -34,7 +34,7 @@ struct Known {
     cells: Vec<String>,
 }
 
-/// The sources of all values, by kind.
+/// Returns the sources of all values, by kind.
 pub(super) fn sources(paper: &Paper) -> Markup {
     let known = known(paper);
     let kinds = KINDS.map(|(kind, meaning)| {
@@ -92,7 +92,7 @@ impl Known {
     }
 }
 
-/// Every value with a source, those that are the same in several cells once.
+/// Returns every value with a source; a value that several cells share is listed once.
 fn known(paper: &Paper) -> Vec<Known> {
     let mut known: Vec<Known> = Vec::new();
     for cell in &paper.cells {
@@ -112,7 +112,7 @@ fn known(paper: &Paper) -> Vec<Known> {
                 one.cells.push(cell.name.clone());
                 continue;
             }
-            // Values of one path stand together.
+            // Values of the same path stay together.
             let behind = known.iter().rposition(|one| one.path == line.path);
             let place = behind.map_or(known.len(), |last| last + 1);
             known.insert(

@@ -1,8 +1,10 @@
-//! Tables: published, ours with its interval, and the difference in the paper's own units.
+//! Tables: published values, ours with intervals, and the differences in the paper's units.
 //!
-//! One table with a group of rows for each metric, so that columns stand under each other. On a
-//! telephone the style turns each row into a few lines; roles are written out because a
-//! changed display would take them away from screen readers.
+//! All metrics of a table are in one HTML table, with a group of rows for each metric, so that the columns line up. On
+//! a
+//! telephone the style changes the display of rows to a few lines each. That would remove their roles for screen
+//! readers,
+//! so the roles are written out.
 
 use maud::{Markup, html};
 
@@ -10,7 +12,7 @@ use super::contents::table_anchor;
 use super::markup::{mean_and_interval, minus, paragraph, prose};
 use crate::paper::{Block, Difference, Measured, POINTS, Paper, Row, Table, Unit};
 
-/// A table under its heading.
+/// Returns a table with its heading.
 pub(super) fn table(paper: &Paper, table: &Table) -> Markup {
     let id = table_anchor(&paper.name, &table.name);
     let view = View {
@@ -30,7 +32,7 @@ pub(super) fn table(paper: &Paper, table: &Table) -> Markup {
     }
 }
 
-/// With more windows than this, differences stand below the numbers and not beside them.
+/// The greatest number of windows with differences beside the numbers; with more, they are below.
 const MOST_BESIDE: usize = 2;
 
 struct View<'a> {
@@ -52,7 +54,7 @@ impl View<'_> {
         }
     }
 
-    /// The notes about printed numbers, in the order in which rows have them; each once.
+    /// Returns the notes about published numbers, each once, in the order of the rows.
     fn note_texts(&self) -> Vec<&str> {
         let mut notes: Vec<&str> = Vec::new();
         if self.has_published {
@@ -76,7 +78,7 @@ impl View<'_> {
         }
     }
 
-    /// How differences stand: beside the numbers, below them, or not at all.
+    /// Returns the class for the place of differences: beside the numbers, below them, or none.
     fn class(&self) -> &'static str {
         match (self.has_published, self.table.windows.len()) {
             (false, _) => " alone",
@@ -85,8 +87,7 @@ impl View<'_> {
         }
     }
 
-    /// Intervals and differences are as wide as the widest of the table, so that numbers stand under each
-    /// other.
+    /// Returns the widths of the widest interval and difference of the table, so that numbers line up.
     fn widths(&self) -> String {
         let (mut interval, mut off) = (0, "difference".len());
         for (block, row) in rows(self.table) {
@@ -173,7 +174,7 @@ impl View<'_> {
         }
     }
 
-    /// What the run with nothing random in it says, for those who want to compare single runs.
+    /// Returns the values of the unperturbed run, for comparison with single runs.
     fn unperturbed(&self, id: &str) -> Markup {
         let has_it = |row: &Row| row.measured.iter().any(|one| one.unperturbed.is_some());
         let shown: Vec<(&Block, &Row)> = rows(self.table)
@@ -243,7 +244,7 @@ fn unit_after_comma(block: &Block) -> String {
     }
 }
 
-/// Mean, interval and difference of one number. There are thousands of these: their markup is short.
+/// Returns the mean, interval and difference of one value. A report has thousands of these, so the markup is short.
 fn cell(measured: &Measured, published: Option<f64>, has_differences: bool) -> Markup {
     let Some(estimate) = measured.estimate else {
         return html! { span class="none" { "no value" } };
@@ -258,7 +259,7 @@ fn cell(measured: &Measured, published: Option<f64>, has_differences: bool) -> M
         @if let Some(published) = published {
             (difference(estimate.mean, published, measured.unit))
         } @else if has_differences {
-            // Other rows have a difference: this one keeps its room free.
+            // Other rows have a difference, so this one leaves room for it.
             small {}
         }
     }
@@ -278,7 +279,7 @@ fn difference(mean: f64, published: f64, unit: Unit) -> Markup {
     }
 }
 
-/// The number of the note about a printed number, if there is one.
+/// Returns the number of the note about a published value, if there is one.
 fn note_mark(row: &Row, notes: &[&str]) -> Markup {
     let place = notes.iter().position(|note| *note == row.note);
     html! {
@@ -295,7 +296,7 @@ fn rows(table: &Table) -> impl Iterator<Item = (&Block, &Row)> {
         .flat_map(|block| block.rows.iter().map(move |row| (block, row)))
 }
 
-/// Is there more than one flow, so that rows must say which?
+/// Returns whether there is more than one flow, so that rows must name theirs.
 fn has_flows(table: &Table) -> bool {
     let mut flows = rows(table).map(|(_, row)| &row.flow);
     let first = flows.next();

@@ -1,4 +1,4 @@
-//! The page as text: what it refers to is in it, and what names say stays a name.
+//! The HTML page: all references resolve within it, and names are escaped.
 
 use std::collections::BTreeSet;
 
@@ -34,13 +34,13 @@ const BOTH: &[(&str, &[(f64, f64)])] = &[
     ("b", &[(210.0, 189.0)]),
 ];
 
-/// The parts of `page` between `before` and the next quotation mark.
+/// Returns the parts of `page` between `before` and the next quotation mark.
 fn quoted<'p>(page: &'p str, before: &str) -> Vec<&'p str> {
     let parts = page.split(before).skip(1);
     parts.filter_map(|part| part.split('"').next()).collect()
 }
 
-/// The page loads nothing, runs nothing, and each of its links and labels leads somewhere in it.
+/// The page loads nothing and runs no script, and all its links and labels refer to ids in it.
 #[test]
 fn the_page_is_whole_in_itself() {
     let page = html(BOTH, 1);
@@ -58,8 +58,8 @@ fn the_page_is_whole_in_itself() {
     }
 }
 
-/// Published, ours with its interval, and the difference in the paper's unit stand in one row; the
-/// printed number's note is there; the figure has its drawings and its numbers.
+/// One row has the published value, ours with its interval, and the difference in the paper's unit. The note on the
+/// published value is there, and so are the drawings of the figure.
 #[test]
 fn tables_and_figures_are_there() {
     let page = html(BOTH, 1);
@@ -92,7 +92,7 @@ fn tables_and_figures_are_there() {
     ));
 }
 
-/// A page over part of the runs says so at its top, and shows no number for what is missing.
+/// A page over some of the runs says so at its top, and shows no number for missing values.
 #[test]
 fn a_partial_page_says_so() {
     assert!(!html(BOTH, 1).contains("is partial"));
@@ -104,8 +104,8 @@ fn a_partial_page_says_so() {
     );
 }
 
-/// Flows that differ by their names alone share a host of the drawing, which counts them; a flow with another
-/// setting has its own. Whoever does not see the drawing reads all names.
+/// Flows that differ in name only share a host of the drawing, which counts them; a flow with another setting has its
+/// own host. The text alternative lists all names.
 #[test]
 fn equal_flows_are_drawn_once() {
     let like_dccp = "wire = \"500 B\"\ntraffic = \"greedy\"\ndccp = { ccid = 2 }\n";

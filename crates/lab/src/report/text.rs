@@ -1,4 +1,4 @@
-//! A paper's report for people: tables, verdicts, and what the paper left out.
+//! A paper's report as text: tables, verdicts, and what the paper left out.
 
 use std::fmt::Write;
 
@@ -8,11 +8,11 @@ use crate::paper::{
     said_once,
 };
 
-/// Lines of prose are at most this long.
+/// The greatest length of a line of prose, in characters.
 const WIDTH: usize = 110;
 
 impl Paper {
-    /// The report as text.
+    /// Returns the report as text.
     pub fn text(&self, report: &Report) -> String {
         let mut text = format!("{}\n{}\n\n", self.title, self.authors);
         prose(&mut text, "", &report.how);
@@ -41,8 +41,9 @@ impl Paper {
         text
     }
 
-    /// The same in a line for each claim, for those who have the report elsewhere; some tables alone are
-    /// as short as they are.
+    /// Returns a short report with one line for each claim.
+    ///
+    /// A selection of tables is returned in full, because there are no claims.
     pub fn brief(&self, report: &Report) -> String {
         if self.tables_only {
             return self.text(report);
@@ -126,7 +127,7 @@ impl Paper {
         line
     }
 
-    /// One line for each row: what the run with nothing random in it says.
+    /// Writes the values of the unperturbed run, one line for each row.
     fn unperturbed(&self, text: &mut String, table: &Table, published: bool) {
         let blocks = table.blocks.iter().filter(|block| block.unperturbed);
         let rows: Vec<(&Block, &Row)> = blocks
@@ -237,7 +238,7 @@ impl Paper {
         prose(text, "  ", &Tally::of(verdicts).sentence());
     }
 
-    /// What came of a check in one window.
+    /// Returns the outcome of a check in one window.
     fn answer(&self, check: &Checked) -> String {
         let holds = match check.holds {
             Some(true) => "holds",
@@ -262,7 +263,7 @@ impl Paper {
     }
 }
 
-/// The verdict with its condition.
+/// Returns the verdict with its condition.
 fn outcome(judged: &Judged) -> String {
     let words = judged.verdict.words();
     let close = if judged.close { ", close" } else { "" };
@@ -272,7 +273,7 @@ fn outcome(judged: &Judged) -> String {
     }
 }
 
-/// What a check asks.
+/// Returns what a check expects, in words.
 fn question(check: &Checked) -> String {
     let what = if check.what.is_empty() { "" } else { ", " };
     let why = if check.why.is_empty() {
@@ -298,7 +299,7 @@ fn printed(row: &Row, digits: usize, notes: &mut Vec<String>) -> String {
     format!("[{number}] {value:.digits$}")
 }
 
-/// The number without its unit, which the heading has.
+/// Returns the mean without its unit, which the heading states.
 fn plain(measured: &Measured, digits: usize) -> String {
     match measured.estimate {
         None => "no value".into(),
@@ -306,7 +307,7 @@ fn plain(measured: &Measured, digits: usize) -> String {
     }
 }
 
-/// How far off the published number it is: in its unit, and as a share of it.
+/// Returns the difference from the published number, in its unit and as a share of it.
 fn difference(measured: &Measured, published: Option<f64>) -> String {
     let (Some(value), Some(published)) = (measured.value(), published) else {
         return String::new();
@@ -338,7 +339,7 @@ impl Cell {
     }
 }
 
-/// Lines in columns, as wide as their widest.
+/// Writes lines of cells as columns, each as wide as its widest cell.
 fn columns(text: &mut String, lines: &[Vec<Cell>]) {
     let count = lines.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
@@ -373,7 +374,7 @@ fn heading(text: &mut String, title: &str, line: char) {
     );
 }
 
-/// Words in lines of at most [`WIDTH`] characters; all but the first are set in by two more.
+/// Writes words in lines of at most [`WIDTH`] characters; all lines but the first are indented by two more.
 fn prose(text: &mut String, indent: &str, words: &str) {
     let mut line = indent.to_owned();
     let mut is_empty = true;

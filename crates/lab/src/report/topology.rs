@@ -1,7 +1,8 @@
 //! The network of a paper, drawn from its resolved scenarios.
 //!
-//! Cells whose networks have the same links share a drawing, with the flows that most of them have;
-//! which flows others have, and what else differs between them, is listed below it.
+//! Cells whose networks have the same links share a drawing, with the flows that most of them have. Below it are the
+//! flows
+//! of the other cells and the values that differ between the cells.
 
 mod draw;
 mod graph;
@@ -24,30 +25,30 @@ use words::{and, capital};
 
 pub(super) use words::spaced;
 
-/// More shapes than this are not drawn, but counted.
+/// The greatest number of networks that are drawn; further ones are counted.
 const MOST_DRAWN: usize = 4;
-/// More values than this of one key are counted.
+/// The greatest number of values of a key that are listed; further ones are counted.
 const MOST_VALUES: usize = 12;
 
-/// One network: what is drawn.
+/// A network as it is drawn, with the cells that have it.
 struct Network {
     shape: Shape,
     links: Vec<LinkText>,
     flows: Vec<FlowText>,
     runs: usize,
-    /// Other flows on the same links, and how many runs have them.
+    /// Other sets of flows on the same links, with the number of runs that have each.
     others: Vec<(Vec<FlowText>, usize)>,
     first: String,
 }
 
-/// How a network is drawn.
+/// The kind of drawing.
 enum Shape {
     Wired(Wired),
     Radio(Radio),
     Graph(Nodes),
 }
 
-/// All networks of a paper.
+/// Returns all networks of a paper.
 pub(super) fn networks(paper: &Paper) -> Markup {
     let groups = groups(paper);
     let more = groups.len().saturating_sub(MOST_DRAWN);
@@ -84,7 +85,7 @@ pub(super) fn networks(paper: &Paper) -> Markup {
     }
 }
 
-/// Cells of the same shape: kind, names of links, and in a graph what they join.
+/// Groups the cells by the shape of their network: its kind, its link names, and for a graph what the links join.
 fn groups(paper: &Paper) -> Vec<Vec<&Cell>> {
     alike(&paper.cells, |cell| {
         let topology = &cell.scenario.topology;
@@ -101,7 +102,7 @@ fn groups(paper: &Paper) -> Vec<Vec<&Cell>> {
     })
 }
 
-/// The links that a drawing shows. What hangs on access points is told in words.
+/// Returns the links that a drawing shows. The access links of a WLAN are described in words.
 fn drawn(cell: &Cell) -> Vec<(&str, &Link)> {
     let topology = &cell.scenario.topology;
     let mut links = topology.links();
@@ -111,7 +112,7 @@ fn drawn(cell: &Cell) -> Vec<(&str, &Link)> {
     links
 }
 
-/// `all`, those together of which `what` is the same; what most are like comes first.
+/// Groups the items of `all` by `what`, the largest group first.
 fn alike<'a, T, K: PartialEq>(
     all: impl IntoIterator<Item = &'a T>,
     what: impl Fn(&T) -> K,
@@ -185,7 +186,7 @@ impl Network {
         text + &self.other_flows()
     }
 
-    /// The flows that are not drawn.
+    /// Returns a description of the flows that are not drawn.
     fn other_flows(&self) -> String {
         if self.others.is_empty() {
             return String::new();
@@ -209,7 +210,7 @@ impl Network {
         text
     }
 
-    /// What is to be seen, for those who do not see it.
+    /// Returns the text alternative of the drawing.
     fn alt(&self) -> String {
         let mut text = match &self.shape {
             Shape::Wired(Wired::Chain) => "Links one after the other:".to_owned(),
@@ -234,7 +235,7 @@ impl Network {
     }
 }
 
-/// What of the network differs between runs, with its values.
+/// Returns the values of the network that differ between runs.
 fn varies(cells: &[&Cell]) -> Markup {
     let mut paths: Vec<(String, Vec<String>)> = Vec::new();
     for cell in cells {

@@ -1,4 +1,4 @@
-//! Verdicts: what each claim says, what was asked, what came of it, and why.
+//! Verdicts: the text of each claim, its verdict with the reason, and the outcome of each check.
 
 use maud::{Markup, PreEscaped, html};
 
@@ -6,10 +6,10 @@ use super::markup::{measured, minus, prose, slug};
 use super::reported::Tally;
 use crate::paper::{CLOSE, Checked, Isolated, Judged, Measured, Paper, Verdict};
 
-/// More figures of a check than this are named one by one.
+/// The greatest number of values of a check in one line; more are listed with their names.
 const MOST_IN_LINE: usize = 2;
 
-/// The class that gives a verdict its colour.
+/// Returns the class that gives a verdict its colour.
 pub(super) fn class(verdict: &Verdict) -> &'static str {
     match verdict {
         Verdict::Reproduced => "v-yes",
@@ -22,7 +22,7 @@ pub(super) fn class(verdict: &Verdict) -> &'static str {
     }
 }
 
-/// What each verdict means, for the reader's guide.
+/// Returns the meaning of a verdict, for the reader's guide.
 pub(super) fn meaning(verdict: &Verdict) -> &'static str {
     match verdict {
         Verdict::Reproduced => "The claim holds in our runs, wherever it is judged.",
@@ -39,7 +39,7 @@ pub(super) fn meaning(verdict: &Verdict) -> &'static str {
     }
 }
 
-/// A sign for each verdict, so that colour is never alone.
+/// Returns an icon for each verdict, so that colour is not the only difference.
 fn icon(verdict: &Verdict) -> &'static str {
     match verdict {
         Verdict::Reproduced => "<path d=\"M3 8.5l3.5 3.5L13 4.5\"/>",
@@ -54,7 +54,7 @@ fn icon(verdict: &Verdict) -> &'static str {
     }
 }
 
-/// A verdict as a coloured word with its sign.
+/// Returns a verdict as a coloured text with its icon.
 pub(super) fn badge(verdict: &Verdict, text: &str) -> Markup {
     html! {
         span class={ "badge " (class(verdict)) } {
@@ -64,7 +64,7 @@ pub(super) fn badge(verdict: &Verdict, text: &str) -> Markup {
     }
 }
 
-/// How many of each kind, as a bar and in words.
+/// Returns the number of verdicts of each kind, as a bar and in words.
 pub(super) fn tally(tally: &Tally) -> Markup {
     html! {
         @if tally.total() > 0 {
@@ -84,7 +84,7 @@ pub(super) fn tally(tally: &Tally) -> Markup {
     }
 }
 
-/// All claims of a paper.
+/// Returns all claims of a paper.
 pub(super) fn verdicts(paper: &Paper, judged: &[Judged]) -> Markup {
     html! {
         @for one in judged { (claim(paper, one)) }
@@ -129,7 +129,7 @@ fn claim(paper: &Paper, judged: &Judged) -> Markup {
     }
 }
 
-/// What there is to see of how a verdict came about, in a line.
+/// Returns the summary of the evidence for a verdict, in a line; `None` without evidence.
 fn evidence(judged: &Judged) -> Option<String> {
     let checks = || {
         let evidence = judged.evidence.iter().chain(&judged.beyond);
@@ -203,7 +203,7 @@ fn answer(paper: &Paper, check: &Checked) -> Markup {
     }
 }
 
-/// The runs that show what a result depends on.
+/// Returns the isolating runs of a claim.
 fn isolating(isolated: &[Isolated]) -> Markup {
     html! {
         @for one in isolated {
@@ -213,7 +213,7 @@ fn isolating(isolated: &[Isolated]) -> Markup {
     }
 }
 
-/// Figures, each under the name of what it is of.
+/// Returns values, each with the name of its run.
 fn named(figures: &[Measured]) -> Markup {
     html! {
         dl class="runs" {

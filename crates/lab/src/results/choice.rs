@@ -1,34 +1,34 @@
-//! Which time series are written.
+//! The choice of time series to write.
 
 use std::collections::BTreeSet;
 
 use super::{CellResult, SeriesMetric, Subject};
 
-/// Which time series are written.
+/// The choice of time series to write.
 #[derive(Clone, Debug, Default)]
 pub enum SeriesChoice {
     /// None.
     None,
-    /// These.
+    /// These series.
     Only(BTreeSet<SeriesName>),
     /// Those of every cell whose scenario sets `measure.series`.
     #[default]
     All,
 }
 
-/// What tells a time series of a cell from the others; each run of the cell has one.
+/// The name of a time series of a cell; each run of the cell has one of that name.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct SeriesName {
-    /// The cell.
+    /// The cell's name.
     pub cell: String,
-    /// Whom it is about.
+    /// What it describes: a flow, a link, or all flows.
     pub subject: Subject,
-    /// What it is.
+    /// Its metric.
     pub metric: SeriesMetric,
 }
 
 impl SeriesChoice {
-    /// Is the series `metric` of `subject` in `cell` among them?
+    /// Returns whether the series `metric` of `subject` in `cell` is written.
     pub(super) fn has(&self, cell: &CellResult, subject: &Subject, metric: SeriesMetric) -> bool {
         match self {
             Self::None => false,

@@ -5,13 +5,15 @@ use serde_json::{Value, json};
 
 use super::{CellResult, Results, Row, RunResult, Series, summary};
 
-/// Everything: resolved scenarios, seeds, digests, values, summaries and, where the scenario asks
-/// for them, series. A number that does not exist is `null`.
+/// Returns everything: resolved scenarios, seeds, digests, values, summaries and, where the scenario keeps them,
+/// series.
+///
+/// A number that does not exist is `null`.
 pub fn to_json(results: &Results) -> Value {
     json_with(results, true)
 }
 
-/// The same, or without summaries, values and series.
+/// Returns the same; without `numbers` it has no summaries, values and series.
 pub(super) fn json_with(results: &Results, numbers: bool) -> Value {
     let cells = results.cells.iter().map(|one| cell(one, numbers));
     json!({

@@ -1,4 +1,4 @@
-//! Results as files, written as cells are finished: what was computed is kept whatever comes.
+//! Results as files. They are written as cells finish, so that computed results are kept if the run ends early.
 
 mod directory;
 mod listed;
@@ -24,7 +24,7 @@ use table::{GZ, Sink, Table};
 
 pub use directory::{OutputDirectory, Published, UNFINISHED};
 
-/// The columns of each file, as `docs/results.md` describes them.
+/// The columns of `results.csv`. `docs/results.md` describes the columns of all files.
 const VALUES: [&str; 8] = [
     "cell", "seed", "kind", "of", "window", "metric", "value", "unit",
 ];
@@ -45,25 +45,25 @@ const SERIES: [&str; 8] = [
     "cell", "seed", "kind", "of", "metric", "time", "value", "unit",
 ];
 
-/// How results are written.
+/// The format of the written results.
 #[derive(Clone, Debug, Default)]
 pub struct Form {
-    /// Are the long files compressed with gzip? Their names end in `.gz` then.
+    /// Whether long files are compressed with gzip; their names then end in `.gz`.
     pub gzip: bool,
-    /// Which time series are written.
+    /// The time series that are written.
     pub series: SeriesChoice,
-    /// Axes that have a column of their own, which is empty where a cell has none.
+    /// The axes with a column of their own, which is empty for a cell without the axis.
     pub axes: Vec<String>,
 }
 
 impl Form {
-    /// What a long file is called that is called `name` where nothing is compressed.
+    /// Returns the name of a long file that is called `name` without compression.
     fn long(&self, name: &str) -> String {
         let end = if self.gzip { GZ } else { "" };
         format!("{name}{end}")
     }
 
-    /// This form with a column for each axis of `cells`.
+    /// Adds a column for each axis of `cells`.
     #[must_use]
     pub fn with_axes(mut self, cells: &[Cell]) -> Self {
         for (axis, _) in cells.iter().flat_map(|cell| &cell.axes) {
@@ -74,7 +74,7 @@ impl Form {
         self
     }
 
-    /// `columns`, and those of axes. One that is called as another column is has `axis-` before its name.
+    /// Returns `columns` and those of the axes. An axis with the name of another column gets the prefix `axis-`.
     fn columns<'a>(&'a self, columns: &[&'a str]) -> Vec<Cow<'a, str>> {
         let axes = self.axes.iter().map(|axis| {
             if columns.contains(&axis.as_str()) {
@@ -87,7 +87,7 @@ impl Form {
         columns.chain(axes).collect()
     }
 
-    /// The values of those columns.
+    /// Returns the values of `cell` for the columns of the axes.
     fn values<'a>(&'a self, cell: &'a CellResult) -> impl Iterator<Item = &'a str> {
         self.axes.iter().map(|axis| {
             let value = cell.axes.iter().find(|(known, _)| known == axis);
@@ -95,7 +95,7 @@ impl Form {
         })
     }
 
-    /// The names of all files that the results of `cells` may come to.
+    /// Returns the names of all files that the results of `cells` may be written to.
     pub fn files(&self, cells: &[Cell]) -> BTreeSet<String> {
         let long = ["results.csv", "summary.csv", "series.csv", "results.json"];
         let long = long.into_iter().map(|name| self.long(name));
@@ -107,7 +107,7 @@ impl Form {
     }
 }
 
-/// Files of results, into one directory.
+/// A writer of result files into one directory.
 #[derive(Debug)]
 pub struct Output {
     directory: PathBuf,
@@ -115,15 +115,15 @@ pub struct Output {
     values: Table,
     summary: Table,
     runs: Table,
-    /// Made when there is a series to write.
+    /// Created when there is a series to write.
     series: Option<Table>,
 }
 
 impl Output {
-    /// Makes the files in `directory`, a [place](OutputDirectory::place) of an [`OutputDirectory`].
+    /// Creates the files in `directory`, a [place](OutputDirectory::place) of an [`OutputDirectory`].
     ///
     /// # Errors
-    /// If that cannot be done; the error names the file.
+    /// If a file cannot be created; the error names it.
     pub fn create(directory: &Path, form: Form) -> io::Result<Self> {
         let open =
             |name: &str, columns: &[&str]| Table::create(directory, name, &form.columns(columns));
@@ -139,7 +139,7 @@ impl Output {
         })
     }
 
-    /// Writes a finished cell: rows of the CSV files and its resolved scenario.
+    /// Writes a finished cell: rows of the CSV files, its traces and its resolved scenario.
     ///
     /// # Errors
     /// If a file cannot be written; the error names it.
@@ -169,8 +169,9 @@ impl Output {
         write_file(&self.directory, &name, text.as_bytes())
     }
 
-    /// Ends the CSV files and writes `results.json`. It has all numbers if all series are written; otherwise
-    /// the CSV files alone have them.
+    /// Completes the CSV files and writes `results.json`.
+    ///
+    /// The JSON holds all numbers if all series are written; otherwise only the CSV files hold them.
     ///
     /// # Errors
     /// If a file cannot be written; the error names it.
@@ -260,7 +261,7 @@ impl Output {
     }
 }
 
-/// A row of `summary.csv`.
+/// Returns a row of `summary.csv`.
 fn summary_record(cell: &CellResult, row: &Row) -> [String; 10] {
     let estimate = row.estimate.as_ref();
     let text = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
@@ -282,14 +283,17 @@ fn summary_record(cell: &CellResult, row: &Row) -> [String; 10] {
     ]
 }
 
-/// The traces of `scenario`, which lie beside it.
+/// Returns the trace files of `scenario`, which are written beside it.
 fn traces(scenario: &Scenario) -> impl Iterator<Item = &TraceFile> {
     let links = scenario.topology.directions().into_iter();
     links.filter_map(|(_, link)| link.trace.as_ref())
 }
 
-/// The scenario of a cell as a file that runs as it is. It does not repeat where its values come from, so
-/// it does not say that it is a paper's, whose values must; a comment does.
+/// Returns the scenario of a cell as a file that can be run.
+///
+/// The file has no sources of its values. A paper's scenario must have them, so the file does not declare itself as
+/// part
+/// of the paper; a comment names the paper instead.
 fn resolved(cell: &CellResult) -> io::Result<String> {
     let mut scenario = cell.scenario.clone();
     let paper = scenario.paper.take();
@@ -303,7 +307,7 @@ fn resolved(cell: &CellResult) -> io::Result<String> {
     })
 }
 
-/// Writes the file `name` in `directory`, compressed if its name says so.
+/// Writes the file `name` in `directory`, compressed if its name ends in `.gz`.
 pub(crate) fn write_file(directory: &Path, name: &str, content: &[u8]) -> io::Result<()> {
     let path = directory.join(name);
     let write = || {

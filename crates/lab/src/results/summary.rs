@@ -1,25 +1,25 @@
-//! Seeds taken together: a mean and its interval for each key.
+//! Summaries over seeds: a mean and its interval for each key.
 
 use fairwire_measure::{Confidence, Estimate, Moments};
 
 use super::{CellResult, Metric, Subject};
 
-/// One key of a cell over all its seeds.
+/// The values of one key of a cell over all its seeds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// Whom it is about.
+    /// What it describes: a flow, a link, or all flows.
     pub subject: Subject,
     /// The window of time.
     pub window: String,
-    /// What it is.
+    /// Its metric.
     pub metric: Metric,
     /// Mean over the seeds with its 95 % interval (Student's t); `None` if no seed has a value.
     pub estimate: Option<Estimate>,
-    /// The unperturbed run's value.
+    /// The value of the unperturbed run.
     pub unperturbed: Option<f64>,
 }
 
-/// One row per key, in the order of results.
+/// Returns one row per key, in the order of the results.
 pub fn summary(cell: &CellResult) -> Vec<Row> {
     cell.keys()
         .into_iter()
@@ -28,12 +28,12 @@ pub fn summary(cell: &CellResult) -> Vec<Row> {
 }
 
 impl CellResult {
-    /// Mean over the seeds with its 95 % interval (Student's t).
+    /// Returns the mean over the seeds with its 95 % interval (Student's t).
     pub fn estimate(&self, subject: &Subject, window: &str, metric: Metric) -> Option<Estimate> {
         self.estimate_with(subject, window, metric, Confidence::STUDENT_95)
     }
 
-    /// The same with another kind of interval.
+    /// Returns the mean over the seeds with an interval of the given kind.
     pub fn estimate_with(
         &self,
         subject: &Subject,
@@ -46,7 +46,7 @@ impl CellResult {
         moments.estimate(confidence)
     }
 
-    /// Everything about one key.
+    /// Returns the row of one key.
     pub fn row(&self, subject: Subject, window: &str, metric: Metric) -> Row {
         Row {
             estimate: self.estimate(&subject, window, metric),

@@ -1,4 +1,4 @@
-//! A cell as a table for people.
+//! The results of a cell as a text table.
 
 mod grid;
 
@@ -9,13 +9,13 @@ use fairwire_measure::{Estimate, Spread};
 use self::grid::{Grid, Layout};
 use super::{CellResult, Metric, Subject, WHOLE};
 
-/// A column: its heading and what stands below it.
+/// A column: its heading and its metric.
 struct Column {
     heading: String,
     metric: Metric,
 }
 
-/// What is shown of flows where the scenario asks for no metrics.
+/// The columns of flows if the scenario selects no metrics.
 const FLOW: [(&str, Metric); 6] = [
     ("throughput kbit/s", Metric::Throughput),
     ("goodput kbit/s", Metric::Goodput),
@@ -25,7 +25,7 @@ const FLOW: [(&str, Metric); 6] = [
     ("jitter ms", Metric::JitterMean),
 ];
 
-/// The same of links.
+/// The columns of links if the scenario selects no metrics.
 const LINK: [(&str, Metric); 6] = [
     ("throughput kbit/s", Metric::Throughput),
     ("used %", Metric::Utilisation),
@@ -35,11 +35,12 @@ const LINK: [(&str, Metric); 6] = [
     ("link losses", Metric::LinkLosses),
 ];
 
-/// The same of all flows together.
+/// The values of all flows together if the scenario selects no metrics.
 const ALL: [(&str, Metric); 1] = [("Jain's index", Metric::Jain)];
 
-/// One block per window: flows, then links, then all flows together. The metrics that the scenario asks for,
-/// or a fixed few where it names none; means with 95 % intervals.
+/// Returns one block per window, with flows, links and all flows together: means with 95 % intervals.
+///
+/// The metrics are those that the scenario selects, or a fixed few if it selects none.
 pub fn table(cell: &CellResult) -> String {
     let keys = cell.keys();
     let mut windows: Vec<&str> = Vec::new();
@@ -64,7 +65,7 @@ pub fn table(cell: &CellResult) -> String {
             grid(cell, (window, heading), columns, &subjects(kind, window))
         };
         let flows = of_window("flow", &title, &of_flows);
-        // The first block of a window says which it is.
+        // The first block of a window has the window's title.
         let heading = if flows.is_some() { "link" } else { &title };
         let links = of_window("link", heading, &of_links);
         (title, [flows, links])
@@ -92,7 +93,7 @@ pub fn table(cell: &CellResult) -> String {
     text
 }
 
-/// The columns that the scenario asks for, or else the fixed ones.
+/// Returns the columns that the scenario selects, or else the fixed ones.
 fn columns(cell: &CellResult, fixed: &[(&str, Metric)]) -> Vec<Column> {
     let asked = &cell.scenario.measure.metrics;
     let of_asked = |metric: &Metric| {
@@ -113,7 +114,7 @@ fn columns(cell: &CellResult, fixed: &[(&str, Metric)]) -> Vec<Column> {
     }
 }
 
-/// A metric's unit in tables, how much of the metric's own unit that is, and the digits behind the point.
+/// Returns a metric's unit in tables, its value in the metric's own unit, and the number of digits after the point.
 fn shown(metric: Metric) -> (&'static str, f64, usize) {
     match (metric, metric.unit()) {
         (Metric::QueueMax, unit) => (unit, 1.0, 0),
@@ -136,13 +137,14 @@ fn shown(metric: Metric) -> (&'static str, f64, usize) {
     }
 }
 
-/// Is it a count that is often settled by the scenario: what a steady source offers, a queue that is full at
-/// its limit? That it is the same in all runs is then no news.
+/// Returns whether the metric is a count that the scenario often determines: packets of a steady source, or a queue at
+/// its
+/// limit. Such a count is the same in all runs, so "no spread" would tell nothing.
 const fn is_settled(metric: Metric) -> bool {
     matches!(metric, Metric::Offered | Metric::Sent | Metric::QueueMax)
 }
 
-/// Metrics that are asked for and that nothing in this cell has: a codec's of a flow without one, say.
+/// Writes the selected metrics that nothing in this cell has, for example the opinion score of a flow without a codec.
 fn without_value(cell: &CellResult, text: &mut String) {
     let has = |metric: &Metric| {
         let mut runs = cell.runs.iter().chain(&cell.unperturbed);
@@ -158,7 +160,7 @@ fn without_value(cell: &CellResult, text: &mut String) {
     }
 }
 
-/// What the flows had in the run in which nothing was moved at random: their first column.
+/// Writes the values of flows in the unperturbed run, for the first column that has any.
 fn unperturbed(cell: &CellResult, text: &mut String) {
     let Some(run) = &cell.unperturbed else {
         return;
@@ -192,7 +194,7 @@ fn title(cell: &CellResult, window: &str) -> String {
     }
 }
 
-/// Flows, or links, in one window.
+/// Returns the flows, or links, in one window.
 fn grid(
     cell: &CellResult,
     (window, heading): (&str, &str),
@@ -201,13 +203,14 @@ fn grid(
 ) -> Option<Grid> {
     let has = |subject: &Subject, metric: Metric| cell.estimate(subject, window, metric).is_some();
     let is_shown = |subject: &&&Subject| {
-        // Acknowledgements alone are no news; they are in the files. A flow that sent no data is.
+        // The reverse direction of a flow is left out if it carries only acknowledgements. A flow without data is
+        // shown.
         let is_way_back = subject.kind() == "flow" && subject.name().ends_with("/back");
         let mut columns = columns.iter();
         !is_way_back || columns.any(|it| it.metric != Metric::Throughput && has(subject, it.metric))
     };
     let subjects: Vec<&&Subject> = subjects.iter().filter(is_shown).collect();
-    // Who asks for metrics of flows and of links sees each where it belongs.
+    // If the scenario selects metrics, those of flows are shown at flows and those of links at links.
     let is_fixed = cell.scenario.measure.metrics.is_empty();
     let columns: Vec<&Column> = columns
         .iter()
@@ -230,7 +233,7 @@ fn grid(
     Some(Grid(std::iter::once(head).chain(rows).collect()))
 }
 
-/// An estimate in a column's unit.
+/// Returns an estimate in a column's unit.
 fn show(estimate: &Estimate, column: &Column) -> String {
     let (_, scale, digits) = shown(column.metric);
     let scaled = Estimate {

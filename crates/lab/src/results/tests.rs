@@ -1,4 +1,4 @@
-//! Results as files and tables, from a run that is known.
+//! Results as files and tables, from a run with known values.
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -49,7 +49,7 @@ fn directory(name: &str) -> PathBuf {
     std::env::temp_dir().join(unique)
 }
 
-/// A flow that never sent data, since no handshake got through, has its row all the same.
+/// A flow that never sent data, because no handshake succeeded, has its row all the same.
 #[test]
 fn a_flow_without_data_is_in_the_table() {
     let text =
@@ -62,8 +62,9 @@ fn a_flow_without_data_is_in_the_table() {
     assert_eq!(row.split_whitespace().nth(1), Some("0.0"), "{table}");
 }
 
-/// The CSV has one row per cell, seed, subject, window and metric, with its unit; the JSON holds
-/// the resolved scenario, seeds, version and digests; the resolved scenario reads back.
+/// The CSV has one row for each cell, seed, subject, window and metric, with its unit. The JSON has the resolved
+/// scenario,
+/// seeds, version and digests. The resolved scenario can be read again.
 #[test]
 fn files_hold_everything() {
     let results = results(SCENARIO);
@@ -113,7 +114,7 @@ fn files_hold_everything() {
     std::fs::remove_dir_all(&place).expect("removed");
 }
 
-/// A table shows each flow and link in each window; three seeds give an interval or "no spread".
+/// A table shows each flow and link in each window, with an interval or "no spread" from three seeds.
 #[test]
 fn a_table_for_people() {
     let results = results(SCENARIO);
@@ -137,8 +138,9 @@ fn a_table_for_people() {
     assert_eq!(sent.expect("sent").to_string(), "450.00 (no spread)");
 }
 
-/// Zeros in all runs and counts that the scenario settles stand alone; a delay that no run moved says that the
-/// seeds tell nothing of it.
+/// "no spread" is left out for zeros in all runs and for counts that the scenario determines. It is shown for a delay
+/// that
+/// is the same in all runs.
 #[test]
 fn no_spread_is_said_where_it_tells() {
     let text = SCENARIO.replace(
@@ -148,7 +150,7 @@ fn no_spread_is_said_where_it_tells() {
     let table = table(&results(&text).cells[0]);
     let row = table.lines().find(|line| line.starts_with("  slow "));
     let words: Vec<&str> = row.unwrap_or_default().split_whitespace().collect();
-    // 500 B at 1 Mbit/s take 4 ms, behind a delay of 5 ms.
+    // 500 B at 1 Mbit/s take 4 ms, in addition to a delay of 5 ms.
     assert_eq!(
         words,
         ["slow", "150.0", "9.00", "(no", "spread)", "0.0"],
@@ -156,8 +158,9 @@ fn no_spread_is_said_where_it_tells() {
     );
 }
 
-/// What the first run lacks and another has is there all the same, in its place: a flow that connected with
-/// one seed only, a loss that came late.
+/// Keys that only a later run has are listed in their place, for example of a flow that connected with one seed only,
+/// or
+/// of a late loss.
 #[test]
 fn no_run_hides_what_another_has() {
     let mut results = results(SCENARIO);
@@ -174,8 +177,10 @@ fn no_run_hides_what_another_has() {
     assert!(fewer.len() < all.len() && all.starts_with(&fewer[..1]));
 }
 
-/// What the scenario asks for is what the table shows, with units and intervals: flows' metrics at flows, links'
-/// at links, in the order asked for. A metric that nothing has is named, and so is each window.
+/// The table shows the metrics that the scenario selects, in its order, with units and intervals.
+///
+/// Metrics of flows are shown at flows and those of links at links. A metric that nothing has is named, and so is each
+/// window.
 #[test]
 fn the_metrics_asked_for_are_shown() {
     let asked = |metrics: &str| {
@@ -200,7 +205,7 @@ fn the_metrics_asked_for_are_shown() {
             "nobody asked for {unasked}\n{text}"
         );
     }
-    // Of links alone, or of all flows together, the window is told as well.
+    // A table of links only, or of all flows together only, names the window as well.
     let text = asked("[\"link_losses\"]");
     assert!(
         text.contains("whole run, 3s  link_losses packets"),
@@ -210,7 +215,7 @@ fn the_metrics_asked_for_are_shown() {
     assert!(text.contains("  late, 2s to 3s\n  jain 0."), "{text}");
 }
 
-/// More metrics than a line holds become rows: two flows are two columns.
+/// More metrics than fit into a line become rows; the two flows become columns.
 #[test]
 fn many_metrics_become_rows() {
     let metrics = Metric::ALL.iter().map(|metric| format!("\"{metric}\""));

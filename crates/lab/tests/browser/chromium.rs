@@ -1,5 +1,5 @@
-//! Chromium without a window, driven over its `DevTools` protocol: JSON with a zero byte after each
-//! message, through a pipe. That needs no library and no port.
+//! A headless Chromium, driven over its `DevTools` protocol: JSON messages with a zero byte after each, through a pipe.
+//! That needs no library and no port.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Write};
@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// Longer than anything takes; a browser that says nothing for so long hangs.
+/// The longest time to wait for a message; a browser that is silent for longer hangs.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Under which names it is installed.
+/// The names under which it may be installed.
 const NAMES: [&str; 4] = [
     "chromium",
     "chromium-browser",
@@ -30,14 +30,14 @@ pub(crate) struct Chromium {
     calls: u64,
 }
 
-/// A window or a device.
+/// The window of a desktop, a telephone, or paper.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Screen {
     width: u32,
     height: u32,
     is_telephone: bool,
     is_dark: bool,
-    /// What the style calls it: `screen` or `print`.
+    /// The medium in style sheets: `screen` or `print`.
     medium: &'static str,
 }
 
@@ -64,7 +64,7 @@ impl Screen {
         is_dark: true,
         ..Self::TELEPHONE
     };
-    /// A4 less the margins of the style: 178 mm, at 96 dots to the inch.
+    /// A4 without the margins of the style: 178 mm at 96 dots per inch.
     pub(crate) const PAPER: Self = Self {
         width: 672,
         height: 1000,
@@ -74,7 +74,7 @@ impl Screen {
     };
 }
 
-/// A page that is open.
+/// An open page.
 pub(crate) struct Tab<'a> {
     browser: &'a mut Chromium,
     target: String,
@@ -82,17 +82,17 @@ pub(crate) struct Tab<'a> {
     url: String,
 }
 
-/// What a page did beside lying there.
+/// What a page did besides being displayed.
 #[derive(Debug, Default)]
 pub(crate) struct Heard {
-    /// What it asked for, itself excepted.
+    /// The URLs that it requested, except its own.
     pub(crate) requests: Vec<String>,
-    /// Errors on the console, and scripts that failed.
+    /// Errors on the console, and failed scripts.
     pub(crate) complaints: Vec<String>,
 }
 
 impl Chromium {
-    /// Starts it; `None` if it is not installed.
+    /// Starts the browser; `None` if it is not installed.
     pub(crate) fn start() -> Option<Self> {
         let path = std::env::var_os("PATH")?;
         let mut there =
@@ -103,8 +103,8 @@ impl Chromium {
             std::process::id(),
             std::thread::current().id()
         ));
-        // It reads file descriptor 3 and writes 4: the shell makes these of our pipes. Our own pages
-        // need no sandbox, which root could not have.
+        // Chromium reads file descriptor 3 and writes 4; the shell redirects them to our pipes. The sandbox does not
+        // work for root, and our own pages need none.
         let script = "exec \"$0\" --headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage \
             --no-first-run --disable-extensions --disable-background-networking --disable-sync \
             --user-data-dir=\"$1\" --remote-debugging-pipe about:blank 3<&0 4>&1 </dev/null >/dev/null 2>&1";
@@ -207,7 +207,7 @@ impl Chromium {
 
 impl Drop for Chromium {
     fn drop(&mut self) {
-        // It ends by itself when its pipe is closed; that it is already gone is no news.
+        // It ends by itself when its pipe is closed, so `kill` may fail.
         let _ = self.child.kill();
         let _ = self.child.wait();
         let _ = std::fs::remove_dir_all(&self.profile);
@@ -229,7 +229,7 @@ impl Tab<'_> {
         }
     }
 
-    /// What `script` comes to.
+    /// Evaluates `script` and returns its value.
     pub(crate) fn evaluate(&mut self, script: &str) -> Value {
         let asked = json!({ "expression": script, "returnByValue": true });
         let answer = self.call("Runtime.evaluate", &asked);
@@ -237,10 +237,10 @@ impl Tab<'_> {
         answer["result"]["value"].clone()
     }
 
-    /// Closes the page and tells what was heard of it.
+    /// Closes the page and returns what it did.
     pub(crate) fn close(mut self) -> Heard {
         let target = json!({ "targetId": self.target });
-        // Whatever was on its way is here once an answer is.
+        // Events that were on their way have arrived once an answer has.
         self.evaluate("1");
         self.browser.call(None, "Target.closeTarget", &target);
         let mut heard = Heard::default();

@@ -1,4 +1,4 @@
-//! Results that nobody computed: every value that a paper could show, as long as values get.
+//! Made-up results: every value that a paper could show, with as many digits as values can have.
 
 use fairwire_lab::paper::Paper;
 use fairwire_lab::results::{
@@ -8,7 +8,7 @@ use fairwire_lab::scenario::{Cell, Scenario};
 use fairwire_lab::units::Duration;
 use fairwire_net::DigestValue;
 
-/// Three seeds of every cell of `paper`.
+/// Returns results with three seeds for every cell of `paper`.
 pub(crate) fn results(paper: &Paper) -> Results {
     let cells = paper.cells.iter().enumerate().map(|(number, cell)| {
         let run = |seed| run(&cell.scenario, number, seed);
@@ -84,12 +84,12 @@ fn run(scenario: &Scenario, cell: usize, seed: u64) -> RunResult {
     }
 }
 
-/// The number of a step of seven periods.
+/// Returns the number of the step of seven periods that `at` lies in.
 fn steps(at: u64) -> usize {
     usize::try_from(at / 7).expect("few periods")
 }
 
-/// About as much as a value of this unit is at most.
+/// Returns about the greatest value in this unit.
 fn size(unit: &str) -> f64 {
     match unit {
         "bit/s" => 9_876_543.0,
@@ -100,7 +100,7 @@ fn size(unit: &str) -> f64 {
     }
 }
 
-/// Something between a half and one, another for each place, and a little for each seed.
+/// Returns a factor between about 0.5 and 1 that depends on the place and slightly on the seed.
 fn vary(place: usize, seed: u64) -> f64 {
     let step = (place * 37 % 101) as f64 / 202.0;
     0.5 + step + seed as f64 * 0.003

@@ -1,8 +1,9 @@
-//! The report in a real browser: Chromium, at the width of a desk and as a telephone of 390 pixels.
+//! The reports in a real browser: Chromium, with the windows of a desktop, of a telephone of 390 pixels, and of paper.
 //!
-//! The page shows every paper of the catalogue with made-up numbers, as long as numbers get; and two papers
-//! with what they really come to, at two seeds. Without Chromium the tests say that they are skipped; with
-//! `FAIRWIRE_NO_SKIP=1` that is a failure (`scripts/setup` installs it).
+//! The pages show every paper of the catalogue with made-up numbers that are as long as possible, and two papers with
+//! real
+//! results of two seeds. Without Chromium the tests are skipped with a message; with `FAIRWIRE_NO_SKIP=1` they fail
+//! (`scripts/setup` installs it).
 
 mod chromium;
 mod made_up;
@@ -16,10 +17,10 @@ use fairwire_lab::report;
 use fairwire_lab::report::Reported;
 use serde_json::Value;
 
-/// What is wrong with how a page lies in its window: a list of sentences.
+/// A script that returns the faults in the layout of a page, as a list of sentences.
 const LAYOUT: &str = include_str!("layout.js");
 
-/// The report on all papers, on each alone, and on two that were run.
+/// Returns the report on each paper, on all papers together, and on two papers that are really run.
 fn pages() -> Vec<(String, String)> {
     let papers: Vec<Paper> = catalogue()
         .iter()
@@ -40,7 +41,7 @@ fn pages() -> Vec<(String, String)> {
             (one.paper.name.clone(), page)
         })
         .collect();
-    // At least two, so that there is an overview.
+    // At least two papers, so that there is an overview.
     let all: Vec<Reported<'_>> = reported
         .iter()
         .chain(&reported)
@@ -59,7 +60,7 @@ fn file(name: &str, page: &str) -> PathBuf {
     path
 }
 
-/// Chromium, or `None` where there is none and that may be so.
+/// Starts Chromium; `None` if it is missing and the tests may be skipped.
 fn browser() -> Option<Chromium> {
     let found = Chromium::start();
     if found.is_none() {
@@ -73,10 +74,10 @@ fn browser() -> Option<Chromium> {
     found
 }
 
-/// Every report fits its window on a desk, on a telephone and on paper, whether details are open or closed:
-/// nothing sticks out, nothing is cut, nothing scrolls sideways but tables in their own frames, no text lies over
-/// another, and all text stands out from what is behind it. It asks the network for nothing, and the console stays
-/// silent.
+/// Every report fits its window on a desktop, on a telephone and on paper, with details open and closed.
+///
+/// Nothing is cut or lies outside the window. Only tables in their own frames scroll sideways. Texts do not overlap and
+/// have enough contrast. The page makes no network requests and writes no errors to the console.
 #[test]
 fn reports_fit_every_window() {
     let Some(mut browser) = browser() else {
@@ -119,9 +120,13 @@ fn reports_fit_every_window() {
     }
 }
 
-/// The test above would notice: a page with an element that is too wide, one that is crushed, text that leaves its
-/// drawing or its box, texts over each other (in the page, in a drawing, slanted), text and a curve that are too
-/// faint, a picture from elsewhere and an error on the console is found wrong in all these ways, and in no other.
+/// The test above finds each fault of a faulty page, and no other.
+///
+/// The faults are: an element that is too wide, one that is crushed, text outside its drawing or box, overlapping texts
+/// (in
+/// the page, in a drawing, slanted), text and a curve with too little contrast, an external picture, and an error on
+/// the
+/// console.
 #[test]
 fn faults_are_found() {
     let Some(mut browser) = browser() else {

@@ -1,4 +1,4 @@
-//! A report as users get it: two papers that are quick to run, at two seeds each.
+//! A report with real results: two papers that run quickly, with two seeds each.
 
 use std::sync::atomic::AtomicBool;
 
@@ -10,7 +10,7 @@ use fairwire_lab::report::Reported;
 /// Calls with curves over time and unperturbed runs; links with losses and fitted values.
 const PAPERS: [&str; 2] = ["voip", "satellite"];
 
-/// Their report.
+/// Returns the report page of these papers.
 pub(crate) fn page() -> String {
     let papers = PAPERS.map(|name| {
         let bundle = Bundle::find(name).expect("a paper");

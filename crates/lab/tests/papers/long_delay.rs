@@ -1,4 +1,4 @@
-//! What Table I comes to.
+//! The paper long-delay: its verdicts on Table I and its golden digests.
 
 use fairwire_lab::paper::{QUICK_SEEDS, Verdict};
 use fairwire_lab::scenario::Cell;
@@ -6,22 +6,23 @@ use fairwire_lab::units::Duration;
 
 use crate::{Run, Verdicts, golden, load, quick};
 
-/// The claims that a verdict was promised for.
+/// The claims that must have a verdict.
 const CLAIMS: [&str; 15] = [
     "S4-C1", "S4-C1b", "S4-C2", "S4-C3", "S4-C3t", "S4-C4", "S4-C5", "S4-C6", "S4-C7", "S4-C8",
     "S4-C9", "S4-C10", "S4-D1", "S4-D2", "S4-D3",
 ];
 
-/// Cells of up to this length are run with all seeds.
+/// The greatest duration of cells that are run with all seeds.
 const SHORT: Duration = Duration::from_secs(200);
 
-/// The long ones that are run with one seed: the base, another law, real competition.
+/// The long cells that are run with one seed: the base, another law, real competition.
 const LONG: [&str; 3] = ["cut-50", "tcp-like-tw", "cut-50-open"];
 
-/// In steady state the saw-tooth gives Table I's throughputs within 3 %, TCP beside it is held
-/// to its 20 packets, and the first loss comes where the paper sees the zig-zag begin. Over the
-/// whole run it does not, so the verdict names its condition. Claims about cells that were not run
-/// are not judged by what there is.
+/// Table I holds in the second half of the run, so the verdict is reproduced under a condition.
+///
+/// In the steady state the sawtooth gives the throughputs of Table I within 3 %. A TCP beside it is limited to its 20
+/// packets, and the first loss comes where the paper sees the zig-zag begin. Over the whole run the throughputs differ,
+/// which the condition says. Claims about cells that were not run are not judged.
 #[test]
 fn table_1_holds_once_the_climb_is_over() {
     let paper = load("long-delay", false, Some(2));
@@ -40,8 +41,9 @@ fn table_1_holds_once_the_climb_is_over() {
     assert_eq!(*verdicts.of("S4-D1"), Verdict::NotRun);
 }
 
-/// With debug assertions on, each cell that is short is what it was with all its seeds, and of the long
-/// ones those that go through different code.
+/// Golden digests hold with debug assertions: all seeds of the short cells, and one seed of long cells that use
+/// different
+/// code.
 #[test]
 fn golden_digests_hold() {
     let paper = quick("long-delay");

@@ -1,5 +1,6 @@
-//! The papers in as few runs as tell: what their verdicts rest on, and that these runs are what they
-//! were. `fairwire paper all --check-digests` compares every run of every quick form.
+//! The papers in as few runs as possible: the runs that their verdicts depend on, and golden digests of these runs.
+//!
+//! `fairwire paper all --check-digests` compares every run of every quick form.
 
 mod long_delay;
 mod queue_size;
@@ -16,12 +17,12 @@ use fairwire_lab::results::{Results, RunResult};
 use fairwire_lab::scenario::Cell;
 use fairwire_lab::sim::{RunOptions, run};
 
-/// The quick form of the paper `name`.
+/// Loads the quick form of the paper `name`.
 fn quick(name: &str) -> Paper {
     load(name, true, None)
 }
 
-/// The paper `name`, in full or quick, with as many seeds as it asks for or `seeds`.
+/// Loads the paper `name`, in full or quick, with `seeds` seeds or its own number of them.
 fn load(name: &str, quick: bool, seeds: Option<u32>) -> Paper {
     let bundle = Bundle::find(name).unwrap_or_else(|error| panic!("{error}"));
     Paper::load(bundle, &Paper::adjust(quick, seeds)).unwrap_or_else(|error| panic!("{error}"))
@@ -32,7 +33,7 @@ fn cell<'a>(paper: &'a Paper, name: &str) -> &'a Cell {
     found.unwrap_or_else(|| panic!("{} has no cell {name}", paper.name))
 }
 
-/// What comes out of some cells.
+/// Runs some cells and returns their results.
 fn results(paper: &Paper, cells: &[&str]) -> Results {
     let cells: Vec<Cell> = cells.iter().map(|name| cell(paper, name).clone()).collect();
     let stop = AtomicBool::new(false);
@@ -46,7 +47,7 @@ fn results(paper: &Paper, cells: &[&str]) -> Results {
     run_cells(&cells, campaign, &mut |_| Ok(())).expect("runs")
 }
 
-/// What is said of every claim when only some cells have been run.
+/// The verdicts on all claims when only some cells have been run.
 struct Verdicts(Vec<Judged>);
 
 impl Verdicts {
@@ -61,7 +62,7 @@ impl Verdicts {
             .verdict
     }
 
-    /// All promised claims are there, and each has a reason if it was judged.
+    /// Checks that all of `claims` have a verdict and that each judged claim has a reason.
     fn are_of(&self, claims: &[&str]) {
         for id in claims {
             self.of(id);
@@ -73,7 +74,7 @@ impl Verdicts {
     }
 }
 
-/// A run of a cell as its digest is filed: by seed, or `unperturbed`.
+/// A run of a cell whose digest is stored by seed or as `unperturbed`.
 #[derive(Clone, Copy)]
 struct Run<'a> {
     cell: &'a Cell,
@@ -99,14 +100,14 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Runs the first seed of some cells; see [`golden`].
+/// Runs the first seed of some cells and checks it; see [`golden`].
 fn first_runs(paper: &Paper, cells: &[&str]) -> Vec<RunResult> {
     let runs = cells.iter().map(|name| Run::first(cell(paper, name)));
     golden(paper, &runs.collect::<Vec<_>>())
 }
 
-/// What comes out of `runs`, side by side. Each is to look as it did when its digest was written; if it
-/// is meant to differ, `make digests` writes the new ones.
+/// Runs `runs` in parallel and checks their golden digests. If a change is intended, `make digests` writes the new
+/// ones.
 fn golden(paper: &Paper, runs: &[Run<'_>]) -> Vec<RunResult> {
     let bundle = Bundle::find(&paper.name).unwrap_or_else(|error| panic!("{error}"));
     let golden = Paper::golden(bundle).unwrap_or_else(|error| panic!("{error}"));

@@ -1,10 +1,10 @@
-//! The packet is made of real headers, and what the printed numbers say by themselves.
+//! The paper queue-size: packet sizes, the claims that its published numbers decide, and golden digests.
 
 use fairwire_lab::paper::Verdict;
 
 use crate::{Verdicts, first_runs, quick};
 
-/// The claims of the paper, those that a rate has of its own, what is derived from its numbers.
+/// The claims of the paper, those of single rates, and those derived from its numbers.
 const CLAIMS: &[&str] = &[
     "S3-C1",
     "S3-C2",
@@ -31,8 +31,9 @@ const CLAIMS: &[&str] = &[
     "S3-D4",
 ];
 
-/// All ids are there; what the paper says against itself is found in its numbers without a run; a claim
-/// about cells that were not run is not judged.
+/// All claims have a verdict. Contradictions of the paper are found in its numbers without a run, and a claim about
+/// cells
+/// that were not run is not judged.
 #[test]
 fn every_claim_has_a_verdict() {
     let paper = quick("queue-size");
@@ -46,7 +47,7 @@ fn every_claim_has_a_verdict() {
     }
 }
 
-/// 160 bytes of speech, 12 of RTP, 16 of DCCP and 20 of IP, and 3 that the link adds: 211.
+/// A packet has 160 bytes of speech, 12 of RTP, 16 of DCCP and 20 of IP, and the link adds 3: 211 bytes.
 #[test]
 fn a_packet_is_made_of_real_headers() {
     for cell in &quick("queue-size").cells {
@@ -66,7 +67,7 @@ fn a_packet_is_made_of_real_headers() {
     }
 }
 
-/// The golden digests of the slow links hold in this build, as they do in a release.
+/// The golden digests of the slow links hold in this build as in a release build.
 #[test]
 fn golden_digests_of_slow_links_hold() {
     let paper = quick("queue-size");

@@ -1,19 +1,20 @@
-//! What the equation and the proposal of more feedback come to.
+//! The paper satellite: the equation, more frequent feedback, and golden digests.
 
 use fairwire_lab::paper::Verdict;
 use fairwire_lab::results::{Metric, Subject};
 
 use crate::{Verdicts, first_runs, quick, results};
 
-/// The claims that a verdict was promised for; `-p` at the loss event rate that the equation needs.
+/// The claims that must have a verdict; `-p` stands for the loss event rate that the equation needs.
 const CLAIMS: [&str; 20] = [
     "S2-C1", "S2-C1a", "S2-C1a-p", "S2-C1b", "S2-C1b-p", "S2-C1c", "S2-C1c-p", "S2-C2", "S2-C3",
     "S2-C3a", "S2-C3b", "S2-C4", "S2-C5", "S2-C6", "S2-C7", "S2-C8", "S2-C9", "S2-D1", "S2-D2",
     "S2-D3",
 ];
 
-/// The equation gives what it is printed to give, and what the paper measured contradicts it; at a loss
-/// rate that was fitted to a printed rate the verdict says fitted.
+/// Each kind of verdict occurs: the equation reproduces its published values, and the paper's measurement contradicts
+/// it.
+/// A claim at a loss rate that was fitted to a published rate is "fitted".
 #[test]
 fn verdicts_say_what_they_rest_on() {
     let cells = [
@@ -29,8 +30,7 @@ fn verdicts_say_what_they_rest_on() {
     assert_eq!(*verdicts.of("S2-C3"), Verdict::NotRun);
 }
 
-/// RFC 5348, 6: reports come as often as asked for, to one for each packet; none of it moves the
-/// rate away from the equation, within a third: the intervals of one run are a few dozen.
+/// RFC 5348, section 6: feedback comes as often as requested, up to one report for each packet.
 #[test]
 fn reports_come_as_often_as_asked_for() {
     let cells = [
@@ -49,7 +49,7 @@ fn reports_come_as_often_as_asked_for() {
             .map(|run| run.value(&flow, "from-60", metric));
         values.map(|value| value.expect("measured")).sum::<f64>() / cell.runs.len() as f64
     };
-    // Round trips of 1.2063 s: 0.83, 8.3 and 83 a second, of which no more than packets come.
+    // A round trip of 1.2063 s gives 0.83, 8.3 and 83 reports a second, but no more than there are packets.
     let once = of("ipstar-down-rfc", Metric::AckRate);
     assert!((0.6..=1.0).contains(&once), "{once}");
     let ten = of("ipstar-down-fb10-rfc", Metric::AckRate);
@@ -62,8 +62,9 @@ fn reports_come_as_often_as_asked_for() {
     );
 }
 
-/// RFC 5348, 3.1: with losses in even distances, one of 49 packets, the rate is the equation's, to within 3 %: a mean
-/// round trip stands for all of them. With losses at random, as many, it is above.
+/// RFC 5348, section 3.1: with one loss in 49 packets at equal distances, the rate is that of the equation within 3 %.
+///
+/// The equation takes the mean round-trip time. With as many random losses the rate is higher.
 #[test]
 fn even_losses_give_the_equation() {
     let cells = ["unwired-up-p-long", "unwired-up-p-long-periodic"];
@@ -88,8 +89,10 @@ fn even_losses_give_the_equation() {
     assert!(random > even + 0.04, "{random} {even}");
 }
 
-/// The golden digests of a few cells hold in this build as they do in a release: both networks, both directions,
-/// CCID 3 with more feedback, of a later kernel and of today's RFCs, TCP.
+/// The golden digests of a few cells hold in this build as in a release build.
+///
+/// They cover both networks, both directions, TCP, and CCID 3 with more feedback, of a later kernel and of today's
+/// RFCs.
 #[test]
 fn golden_digests_of_a_few_cells_hold() {
     let cells = [

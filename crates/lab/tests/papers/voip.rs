@@ -1,10 +1,10 @@
-//! What must be seen in a short form.
+//! The paper voip: the verdicts of its quick form, its packet sizes, and golden digests.
 
 use fairwire_lab::paper::{Measured, Verdict};
 
 use crate::{Verdicts, cell, first_runs, quick};
 
-/// The claims of the paper, those that a version of TCP has of its own, what is derived from its numbers.
+/// The claims of the paper, those of single TCP versions, and those derived from its numbers.
 const CLAIMS: &[&str] = &[
     "S1-C1",
     "S1-C1t",
@@ -36,10 +36,10 @@ const CLAIMS: &[&str] = &[
     "S1-D4",
 ];
 
-/// The TCPs that a call meets.
+/// The TCPs that share the network with a call.
 const TCPS: [&str; 5] = ["tahoe", "reno", "newreno", "sack", "vegas"];
 
-/// What decides about the idle delay, UDP, Vegas and CCID 4: scenario A.
+/// Returns the cells of scenario A, which decide about the idle delay, UDP, Vegas and CCID 4.
 fn joins() -> Vec<String> {
     let of = |form: &'static str| TCPS.map(|tcp| format!("{tcp}{form}"));
     ["", "-ccid4", "-udp"].into_iter().flat_map(of).collect()
@@ -49,9 +49,12 @@ fn names(cells: &[String]) -> Vec<&str> {
     cells.iter().map(String::as_str).collect()
 }
 
-/// In three seeds of scenario A: an idle frame takes 73 ms, UDP keeps at least 90 %, Vegas leaves most beside one and two
-/// TCPs, CCID 4 lifts the ratio. All ids are there; what the paper says against itself is found in its numbers; a claim
-/// about cells that were not run is not judged.
+/// Three seeds of scenario A suffice for the verdicts on the idle delay, UDP, Vegas and CCID 4.
+///
+/// An idle frame takes 73 ms, UDP keeps at least 90 %, Vegas leaves most to the call beside one and two TCPs, and CCID
+/// 4
+/// raises the ratio. All claims have a verdict. Contradictions of the paper are found in its numbers, and a claim about
+/// cells that were not run is not judged.
 #[test]
 fn what_must_be_seen_is_seen() {
     let paper = quick("voip");
@@ -62,10 +65,10 @@ fn what_must_be_seen_is_seen() {
     for id in ["S1-C4b", "S1-C6a", "S1-D4"] {
         assert_eq!(*verdicts.of(id), Verdict::Reproduced, "{id}");
     }
-    // Other delays of the middle link leave UDP less.
+    // With other delays of the middle link UDP keeps less.
     let told = "with 50 ms in the middle, as the paper has it";
     assert_eq!(*verdicts.of("S1-C1"), Verdict::Condition(told.into()));
-    // Beside one Vegas three seeds do not decide.
+    // For one Vegas flow, three seeds do not decide between the two verdicts.
     let is_kept = matches!(
         verdicts.of("S1-D3"),
         Verdict::Condition(_) | Verdict::Reproduced
@@ -77,14 +80,17 @@ fn what_must_be_seen_is_seen() {
     assert_eq!(*verdicts.of("S1-C8"), Verdict::NotRun);
 }
 
-/// How a receiver of today's RFCs counts its first losses decides how far the 25 ratios are from Table 3, at nearly every
-/// delay of the middle link and so at nearly every phase: run by run, root mean square, ns-2's loss intervals are nearer
-/// than RFC 5348's from 20 to 100 ms and with access delays that vary; at 10 ms there is nothing to tell. At the paper's
-/// 50 ms a mean over all weights or a first interval by the latest rate alone is nearer, too, and no discounting is not.
-/// The whole of ns-2's module, which is judged, is nearer than today's RFCs as well.
+/// The loss intervals of ns-2 bring the 25 ratios nearer to Table 3 than those of RFC 5348 at eight of nine delays of
+/// the
+/// middle link.
 ///
-/// Runs of one cell differ by some ten points in one ratio. Were the 25 independent, that would be `10 / sqrt(25)`
-/// or two in their root; a step is twice that.
+/// The distance is the root mean square, run by run. How a receiver counts its first losses decides it at nearly every
+/// delay, and so at nearly every phase: from 20 to 100 ms, and with access delays that vary. At 10 ms there is no
+/// difference. At the paper's 50 ms, a mean over all weights and a first interval from the latest rate alone are nearer
+/// too; no discounting is not. The whole ns-2 module, which is judged, is also nearer than today's RFCs.
+///
+/// Runs of one cell differ by about ten points in one ratio. If the 25 ratios were independent, their root mean square
+/// would differ by `10 / sqrt(25)`, or two points; `STEP` is twice that.
 #[test]
 fn loss_intervals_of_ns2_are_nearer_at_eight_of_nine_delays() {
     const STEP: f64 = 4.0;
@@ -140,8 +146,9 @@ fn loss_intervals_of_ns2_are_nearer_at_eight_of_nine_delays() {
     assert!((undiscounted - rfc).abs() < STEP, "{undiscounted}");
 }
 
-/// What paces the call is its frame of 80 bytes; 36 of IP and DCCP come on top, 32 with the short heads of ns-2's module,
-/// or 28 of IP and UDP.
+/// The call is paced by its frames of 80 bytes. Headers add 36 bytes for IP and DCCP, 32 with the short sequence
+/// numbers
+/// of ns-2's module, or 28 for IP and UDP.
 #[test]
 fn a_frame_has_real_headers() {
     let paper = quick("voip");
@@ -158,7 +165,7 @@ fn a_frame_has_real_headers() {
     }
 }
 
-/// The golden digests of scenario A hold in this build, as they do in a release.
+/// The golden digests of scenario A hold in this build as in a release build.
 #[test]
 fn golden_digests_of_scenario_a_hold() {
     let paper = quick("voip");

@@ -1,18 +1,21 @@
-//! The quick form looks as it did, and what it says of the paper's main claim.
+//! The paper wifi-handoff: its cells and claims, its main claim, and golden digests.
 
 use fairwire_lab::results::{Metric, Subject};
 
 use crate::{first_runs, load, quick};
 
-/// The claims that a verdict was promised for.
+/// The claims that must have a verdict.
 const CLAIMS: [&str; 24] = [
     "S0-C1a", "S0-C1b", "S0-C2", "S0-C3", "S0-C4", "S0-C4x", "S0-C5", "S0-C6", "S0-C6b", "S0-C7",
     "S0-C8a", "S0-C8b", "S0-C9", "S0-C10", "S0-C11", "S0-C12", "S0-C13", "S0-C14", "S0-C15",
     "S0-C16", "S0-C17", "S0-C18", "S0-D1", "S0-D2",
 ];
 
-/// Eleven confronts at two sizes, the sixteen with DCCP again with today's RFCs, eighteen cells at 27 points, and the runs
-/// that isolate causes; each claim stands once.
+/// The paper has all its cells and claims, each once.
+///
+/// The cells are eleven comparisons (the paper's "confronts") at two packet sizes, the sixteen with DCCP again with
+/// today's RFCs, eighteen cells at
+/// 27 points of the sweep, and the isolating runs.
 #[test]
 fn nothing_is_left_out() {
     for quick in [true, false] {
@@ -23,7 +26,7 @@ fn nothing_is_left_out() {
     }
 }
 
-/// UDP loses most of what it sends, DCCP hardly any of it, and nobody else's runs moved.
+/// UDP loses most of what it sends and DCCP much less; the golden digests of the runs hold.
 #[test]
 fn dccp_loses_far_less_than_udp() {
     let cells = [
@@ -44,8 +47,8 @@ fn dccp_loses_far_less_than_udp() {
     assert!(udp > 10.0 * tfrc, "{udp} {tfrc}");
 }
 
-/// At 512 B the receiving tablet is the narrow place for CCID 2, whose acknowledgements take its
-/// time: if it is not slow, the shorter queue of the router is full, which loses more.
+/// At 512 B the receiving tablet limits CCID 2, because acknowledgements take its time. With a fast tablet, the shorter
+/// queue of the router is full instead, which loses more packets.
 #[test]
 fn the_receiving_tablet_decides_what_ccid_2_loses() {
     let cells = ["reno-ccid2-512", "reno-ccid2-512-fast-receiver"];

@@ -1,7 +1,8 @@
-//! Which plots are made of the cells of a scenario file.
+//! The plots of the cells of a scenario file.
 //!
-//! Where cells have axes, one of them goes to the right, and there is a line for each combination of the others' values.
-//! Otherwise the cells stand side by side.
+//! If the cells have axes, one of them is the horizontal axis, and there is a line for each combination of the values
+//! of
+//! the others. Otherwise the cells stand side by side.
 
 use fairwire_measure::{Confidence, Estimate, Moments, Spread};
 
@@ -9,22 +10,22 @@ use super::super::chart::COLOURS;
 use crate::paper::{Across, Figure, Form, Line, Part, Point, Scale, Unit, Upwards};
 use crate::results::{CellResult, Metric, SeriesMetric, Subject, WHOLE};
 
-/// What is plotted where the scenario asks for no metrics.
+/// The metrics that are plotted if the scenario does not select any.
 const OF_FLOWS: [Metric; 3] = [Metric::Goodput, Metric::Loss, Metric::DelayMean];
 const OF_LINKS: [Metric; 2] = [Metric::Utilisation, Metric::QueueMean];
 const OF_ALL: [Metric; 1] = [Metric::Jain];
 
-/// No more flows, and no more links, are plotted.
+/// The greatest number of flows, and of links, that are plotted.
 const MOST: usize = 4;
 
-/// No more cells have a plot over time, and no more points a line of it.
+/// The greatest number of cells with a plot over time.
 const MOST_OVER_TIME: usize = 6;
 const MOST_POINTS: usize = 400;
 
-/// From this ratio of the largest value to the smallest on, equal ratios are equally far apart.
+/// The ratio of the largest value to the smallest from which the axis is logarithmic.
 const WIDE: f64 = 20.0;
 
-/// The plots of `cells`: of what they come to, and of throughput over time where the scenario asks for series.
+/// Returns the plots of `cells`: of their metrics, and of throughput over time where the scenario keeps series.
 pub(super) fn plots(cells: &[CellResult]) -> Vec<Figure> {
     let layout = Layout::of(cells);
     let mut all = Vec::new();
@@ -35,7 +36,7 @@ pub(super) fn plots(cells: &[CellResult]) -> Vec<Figure> {
             let Some(figure) = layout.figure((&subject, &window, metric), number) else {
                 continue;
             };
-            // Flows of cells that stand side by side do so, too.
+            // Flows of cells that stand side by side share a plot.
             let mut before = of_window.iter_mut();
             let before = before.find(|(known, _)| *known == metric);
             match (before, &subject) {
@@ -55,7 +56,7 @@ pub(super) fn plots(cells: &[CellResult]) -> Vec<Figure> {
     all
 }
 
-/// The throughput of the flows of `cell` over time: means over the seeds, with their intervals.
+/// Returns the throughput of the flows of `cell` over time: means over the seeds with their intervals.
 fn over_time(cell: &CellResult, number: usize) -> Option<Figure> {
     let unit = unit(Metric::Throughput);
     let period = cell.runs.first()?.period.as_secs_f64();
@@ -119,7 +120,7 @@ fn over_time(cell: &CellResult, number: usize) -> Option<Figure> {
     })
 }
 
-/// The windows that all cells name, or else all of the run.
+/// Returns the windows that all cells have, or else the whole run.
 fn windows(cells: &[CellResult]) -> Vec<String> {
     let Some((first, others)) = cells.split_first() else {
         return Vec::new();
@@ -136,7 +137,7 @@ fn windows(cells: &[CellResult]) -> Vec<String> {
     windows
 }
 
-/// Whom plots are about, and of what: flows and links that all cells have, and all flows together.
+/// Returns the plotted subjects with their metrics: flows that all cells have, links, and all flows together.
 fn wanted(cells: &[CellResult]) -> Vec<(Subject, Metric)> {
     let Some((first, others)) = cells.split_first() else {
         return Vec::new();
@@ -174,13 +175,13 @@ fn wanted(cells: &[CellResult]) -> Vec<(Subject, Metric)> {
     pairs.collect()
 }
 
-/// Where cells stand in a plot.
+/// The arrangement of cells in a plot.
 struct Layout<'a> {
     across: Across,
     form: Form,
-    /// Do the cells stand side by side, without an axis?
+    /// Whether the cells stand side by side, without an axis.
     is_plain: bool,
-    /// The lines by their labels, each with its cells and their places.
+    /// The lines by their labels, each with its cells and their positions.
     lines: Vec<(String, Vec<(f64, &'a CellResult)>)>,
 }
 
@@ -210,7 +211,7 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// The values of `axis` go to the right; cells that have none are not shown.
+    /// Arranges the cells along `axis`; cells without a value of it are left out.
     fn along(cells: &'a [CellResult], axis: &str, values: &[String]) -> Self {
         let places = numbers(values);
         let (title, places, form) = match places {
@@ -258,7 +259,7 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// The plot of one metric; `None` if no cell has a value.
+    /// Returns the plot of one metric; `None` if no cell has a value.
     fn figure(
         &self,
         (subject, window, metric): (&Subject, &str, Metric),
@@ -275,7 +276,7 @@ impl<'a> Layout<'a> {
             note: String::new(),
         };
         let line = |(label, cells): &(String, Vec<(f64, &CellResult)>)| {
-            // A point for each place, as the table below the plot needs it.
+            // There is a point for each place, as the table below the plot needs it.
             let labels = (0..self.across.labels.len()).map(|place| place as f64);
             let places = labels.chain(self.across.at.iter().copied());
             let points = places.map(|x| {
@@ -327,7 +328,7 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// The axes of `cells` with the values that they have there, in the order of the cells.
+/// Returns the axes of `cells` with their values, in the order of the cells.
 fn axes(cells: &[CellResult]) -> Vec<(String, Vec<String>)> {
     let mut all: Vec<(String, Vec<String>)> = Vec::new();
     for (axis, value) in cells.iter().flat_map(|cell| &cell.axes) {
@@ -337,19 +338,20 @@ fn axes(cells: &[CellResult]) -> Vec<(String, Vec<String>)> {
             None => all.push((axis.clone(), vec![value.clone()])),
         }
     }
-    // The first of several that are alike is the one to the right.
+    // Of equally suitable axes, `max_by_key` takes the last; reversed, that is the first one.
     all.reverse();
     all
 }
 
-/// The value that `cell` has of `axis`.
+/// Returns the value of `axis` in `cell`.
 fn value<'a>(cell: &'a CellResult, axis: &str) -> Option<&'a String> {
     let found = cell.axes.iter().find(|(known, _)| known == axis);
     found.map(|(_, value)| value)
 }
 
-/// What tells the line of `cell` from the others: the values of its other axes that not all cells have, or else its family of
-/// cells, by what its name has beside the values.
+/// Returns the label of the line of `cell`: the values of its other axes in which cells differ.
+///
+/// Without such axes, it is the name of the family of cells, which is the cell's name without the axis value.
 fn label(cells: &[CellResult], cell: &CellResult, across: &str) -> String {
     let differs = |axis: &str, own: &String| {
         let mut others = cells.iter();
@@ -374,7 +376,7 @@ fn label(cells: &[CellResult], cell: &CellResult, across: &str) -> String {
     }
 }
 
-/// The name of `cell` without the value that goes to the right: what is left tells cells apart that have the same values.
+/// Returns the name of `cell` without the value of the horizontal axis. The rest distinguishes cells with equal values.
 fn across_less(cell: &CellResult, across: &str) -> String {
     let value = value(cell, across).map(|value| crate::scenario::plain(value));
     let name = value.map_or(cell.name.clone(), |value| cell.name.replacen(&value, "", 1));
@@ -384,7 +386,7 @@ fn across_less(cell: &CellResult, across: &str) -> String {
     name.trim_matches('-').to_owned()
 }
 
-/// The numbers that `values` are, and the unit that follows each of them; `None` if one is no number or has another unit.
+/// Returns `values` as numbers with their common unit; `None` if one is not a number or has another unit.
 fn numbers(values: &[String]) -> Option<(Vec<f64>, String)> {
     let split = |value: &String| {
         let is_number = |c: char| c.is_ascii_digit() || c == '.' || c == '-';
@@ -399,10 +401,10 @@ fn numbers(values: &[String]) -> Option<(Vec<f64>, String)> {
     are_alike.then(|| (all.into_iter().map(|(number, _)| number).collect(), unit))
 }
 
-/// The unit of `metric` in plots.
+/// Returns the unit of `metric` in plots.
 fn unit(metric: Metric) -> Unit {
     let unit = Unit::of(metric.unit());
-    // A plot has no room for five digits of a share.
+    // A plot has no room for five digits of a percentage.
     Unit {
         digits: unit.digits.min(2),
         ..unit

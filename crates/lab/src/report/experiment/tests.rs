@@ -1,4 +1,4 @@
-//! The page of a scenario's run.
+//! The report page of a scenario file.
 
 use std::sync::atomic::AtomicBool;
 
@@ -30,8 +30,9 @@ fn results(axes: &[&str], set: &[&str]) -> Results {
     run_cells(&cells, campaign, &mut |_| Ok(())).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The axis whose values are numbers goes to the right, and each value of the others is a line; each point is a cell's
-/// mean with its interval.
+/// The axis with numeric values is horizontal, and each value of the others gives a line. Each point is the mean of a
+/// cell
+/// with its interval.
 #[test]
 fn axes_make_lines() {
     let results = results(&["queue=codel,10 packets", "rate=1 Mbit/s,40 Mbit/s"], &[]);
@@ -70,7 +71,7 @@ fn axes_make_lines() {
     assert_eq!(measured.count, 2);
 }
 
-/// Values that are no numbers, and cells without axes, stand side by side.
+/// Values that are not numbers stand side by side, and so do cells without axes.
 #[test]
 fn names_stand_side_by_side() {
     let words = plots(&results(&["queue=codel,fq-codel"], &[]).cells);
@@ -101,7 +102,7 @@ fn names_stand_side_by_side() {
     assert_eq!(times, [0.25, 0.75, 1.25, 1.75]);
 }
 
-/// The page has each plot, each cell's table, and the notes; what a file says is text and no markup.
+/// The page has each plot, each cell's table and the notes; texts from a file are escaped.
 #[test]
 fn the_page_has_plots_tables_and_notes() {
     let mut results = results(&["ccid=2,3"], &["title=<b>bold</b>"]);

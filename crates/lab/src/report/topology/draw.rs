@@ -1,4 +1,4 @@
-//! Networks as drawings: hosts left and right, routers and links between them.
+//! Drawings of networks: hosts on the left and right, routers and links between them.
 
 use std::fmt::Write as _;
 
@@ -6,11 +6,11 @@ use super::parts::{FlowText, LinkText};
 use crate::report::chart::COLOURS;
 use crate::report::markup::{Frame, esc, svg, svg_text, text_width};
 
-/// More flows than this share a line.
+/// The greatest number of rows of hosts; further flows share the last row.
 const MOST_FLOWS: usize = 7;
-/// From one host to the next.
+/// The distance between rows of hosts.
 const ROW: f64 = 40.0;
-/// From one line of text to the next.
+/// The distance between lines of text.
 const LINE: f64 = 14.0;
 /// The height of a host.
 const HOST: f64 = 28.0;
@@ -22,7 +22,7 @@ pub(super) enum Wired {
     Chain,
 }
 
-/// Draws a network of `links` and `flows` in one of two shapes; `alt` says what is to be seen.
+/// Draws a network of `links` and `flows` in one of two shapes; `alt` is its text alternative.
 pub(super) fn network(
     out: &mut String,
     (links, flows): (&[LinkText], &[FlowText]),
@@ -44,14 +44,16 @@ struct Drawing<'a> {
     links: &'a [LinkText],
     flows: &'a [FlowText],
     rows: usize,
-    /// Width of a host, and where the hosts of both sides begin.
+    /// The width of a host.
     host: f64,
+    /// The left edge of the hosts on the left.
     left: f64,
+    /// The left edge of the hosts on the right.
     right: f64,
-    /// The line on which routers and links lie.
+    /// The height of the line of routers and links.
     middle: f64,
     height: f64,
-    /// What links are, in lines at the bottom, where there is no room beside them.
+    /// The descriptions of links, at the bottom, if there is no room beside the links.
     legend: Vec<String>,
 }
 
@@ -59,7 +61,7 @@ impl<'a> Drawing<'a> {
     fn new((links, flows): (&'a [LinkText], &'a [FlowText]), wired: Wired, frame: Frame) -> Self {
         let rows = flows.len().clamp(1, MOST_FLOWS);
         let host = if frame.is_narrow { 96.0 } else { 150.0 };
-        // Between two hosts there is room for what a link says: three lines above, two below.
+        // The text of a link takes three lines above it and two below.
         let top = (rows as f64 * ROW + 24.0).max(132.0);
         let room = frame.width - 2.0 * (4.0 + host) - 40.0;
         let legend = legend(links, wired, room, frame.width - 8.0);
@@ -76,7 +78,7 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// The middle of host `row`.
+    /// Returns the vertical middle of host `row`.
     fn row(&self, row: usize) -> f64 {
         self.middle + (row as f64 - (self.rows - 1) as f64 / 2.0) * ROW
     }
@@ -123,7 +125,7 @@ impl<'a> Drawing<'a> {
         out.push_str("</g>\n");
     }
 
-    /// The end of a flow: an arrow into the host that receives.
+    /// Draws the end of a flow: an arrow into the receiving host.
     fn arrow(&self, out: &mut String, flow: &FlowText, row: usize, colour: usize) {
         let y = self.row(row);
         let (tip, back) = if flow.from_left {
@@ -137,7 +139,7 @@ impl<'a> Drawing<'a> {
         );
     }
 
-    /// From all hosts to the routers at `ends`, and between these.
+    /// Draws the wires from all hosts to the routers at `ends`, and between these.
     fn wires(&self, out: &mut String, ends: (f64, f64)) {
         let middle = self.middle;
         for row in 0..self.rows {
@@ -220,7 +222,7 @@ impl<'a> Drawing<'a> {
     }
 }
 
-/// The lines that say what the links of a chain are, if one has no `room` for them; each at most
+/// Returns the descriptions of the links of a chain, if one does not fit into its share of `room`. Each line is at most
 /// `width` wide.
 fn legend(links: &[LinkText], wired: Wired, room: f64, width: f64) -> Vec<String> {
     let room = room / links.len().max(1) as f64;
@@ -249,7 +251,7 @@ fn legend(links: &[LinkText], wired: Wired, room: f64, width: f64) -> Vec<String
     lines
 }
 
-/// What a link is, above and below its middle.
+/// Writes the description of a link above and below its middle.
 pub(super) fn says(out: &mut String, (x, y): (f64, f64), link: &LinkText) {
     let lines = link.lines();
     let (above, below) = lines.split_at(3.min(lines.len()));
@@ -267,7 +269,7 @@ pub(super) fn says(out: &mut String, (x, y): (f64, f64), link: &LinkText) {
     }
 }
 
-/// As much of a name as there is room for.
+/// Shortens a name to the width `room`.
 pub(super) fn cut(text: &str, room: f64) -> String {
     let wide = |text: &str| text.chars().count() as f64 * 7.4;
     if wide(text) <= room {

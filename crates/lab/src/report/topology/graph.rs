@@ -1,18 +1,18 @@
-//! Networks of nodes and links as drawings: nodes in columns, by their distance from the first one.
+//! Drawings of networks of nodes and links: nodes in columns by their distance from the first one.
 
 use std::fmt::Write as _;
 
 use crate::report::markup::{Frame, esc, svg, svg_text, text_width};
 use crate::scenario::{Graph, Wiring};
 
-/// From one node of a column to the next.
+/// The distance between nodes of a column.
 const ROW: f64 = 64.0;
-/// From one line of text to the next.
+/// The distance between lines of text.
 const LINE: f64 = 14.0;
-/// Between the border and the nodes nearest to it.
+/// The distance between the border and the nodes nearest to it.
 const MARGIN: f64 = 40.0;
 
-/// Nodes and the links between them.
+/// The nodes of a graph and the links between them.
 pub(super) struct Nodes {
     names: Vec<String>,
     /// The column and the row of each node.
@@ -22,7 +22,7 @@ pub(super) struct Nodes {
 }
 
 impl Nodes {
-    /// Those of `graph`.
+    /// Returns the nodes and links of `graph`.
     pub(super) fn of(graph: &Graph) -> Self {
         let wiring = Wiring::graph(graph);
         let ends = wiring.wires.iter().map(|wire| wire.ends);
@@ -34,8 +34,9 @@ impl Nodes {
         }
     }
 
-    /// Draws the nodes, with the numbers of the links between them, and below them `links`: what each link
-    /// is, in lines that begin with its name.
+    /// Draws the nodes and the numbered links between them, with a legend below.
+    ///
+    /// `links` has the parts of the description of each link, beginning with its name.
     pub(super) fn draw(&self, out: &mut String, links: &[Vec<&str>], alt: &str, frame: Frame) {
         let columns = 1 + self
             .places
@@ -50,7 +51,7 @@ impl Nodes {
         let wide = (frame.width - 2.0 * MARGIN) / (columns.max(2) - 1) as f64;
         let point = |node: usize| {
             let (column, row) = self.places[node];
-            // Columns of one node stand in the middle; others are moved a little, so that no link hides one.
+            // Every second column is lower by a quarter of a row, so that no link hides another.
             let moved = if column % 2 == 1 {
                 0.25 * (rows - 1).min(1) as f64
             } else {
@@ -87,8 +88,9 @@ impl Nodes {
     }
 }
 
-/// The column of each node, which is its distance from the first node of its part of the graph, and its row,
-/// which counts the nodes of the column.
+/// Returns the column and row of each node.
+///
+/// The column is the distance from the first node of its component of the graph; rows are counted within a column.
 fn places(nodes: usize, wires: &[(usize, usize)]) -> Vec<(usize, usize)> {
     let mut column: Vec<Option<usize>> = vec![None; nodes];
     for first in 0..nodes {
@@ -120,7 +122,7 @@ fn places(nodes: usize, wires: &[(usize, usize)]) -> Vec<(usize, usize)> {
     (0..nodes).map(|node| (column[node], row(node))).collect()
 }
 
-/// A line or more for each link, none wider than `width` unless a single part is.
+/// Returns one or more lines for each link, none wider than `width` unless a single part is.
 fn legend(links: &[Vec<&str>], width: f64) -> Vec<String> {
     let mut lines = Vec::new();
     for (number, parts) in (1..).zip(links) {
@@ -151,7 +153,7 @@ mod tests {
 
     const PARKING_LOT: &str = include_str!("../../../../../scenarios/parking-lot.toml");
 
-    /// Columns are distances from the first node; a second part of the graph begins at the left again.
+    /// Columns are distances from the first node; another component of the graph begins at the left again.
     #[test]
     fn nodes_stand_in_columns() {
         let wires = [(0, 1), (1, 2), (1, 3), (4, 5)];
@@ -159,7 +161,7 @@ mod tests {
         assert_eq!(places(6, &wires), expected);
     }
 
-    /// Every node and every link is named, a link with its rate, its delay and its queue.
+    /// Every node is labelled, and every link has its rate, its delay and its queue in the legend.
     #[test]
     fn nodes_and_links_are_named() {
         let file = ScenarioFile::parse("parking-lot.toml", PARKING_LOT).expect("TOML");

@@ -1,32 +1,32 @@
-//! Links and flows of a network in words.
+//! Descriptions of the links and flows of a network.
 
 use super::words::{and, one_or_many};
 use crate::paper::Paper;
 use crate::scenario::{Flow, Link, Side};
 
-/// A link in words.
+/// The description of a link.
 pub(super) struct LinkText {
     pub(super) name: String,
-    /// `2 Mbit/s`, or how many rates there are.
+    /// The rate, as `2 Mbit/s`, or the number of different rates.
     pub(super) rate: String,
     pub(super) delay: String,
     pub(super) queue: String,
-    /// What is different on the way back; empty if nothing is.
+    /// The rate and delay of the reverse direction if they differ; empty if not.
     pub(super) back: String,
 }
 
-/// Flows in words: one, or several whose settings are equal.
+/// The description of a flow, or of several flows with equal settings.
 #[derive(PartialEq)]
 pub(super) struct FlowText {
     names: Vec<String>,
     pub(super) protocol: &'static str,
     pub(super) from_left: bool,
-    /// Who sends and who receives, where flows name their ends.
+    /// The sender and the receiver, if the flows name them.
     pub(super) ends: Option<(String, String)>,
 }
 
 impl FlowText {
-    /// The flows of a scenario, those together that differ by their names alone.
+    /// Returns the flows of a scenario; flows that differ in name only are combined.
     pub(super) fn all<'a>(
         paper: &Paper,
         flows: impl Iterator<Item = (&'a str, &'a Flow)>,
@@ -50,17 +50,17 @@ impl FlowText {
         }
     }
 
-    /// How many flows these are.
+    /// Returns the number of flows.
     pub(super) fn count(&self) -> usize {
         self.names.len()
     }
 
-    /// Their names, in a sentence.
+    /// Returns their names, for use in a sentence.
     pub(super) fn names(&self) -> String {
         and(&self.names)
     }
 
-    /// What a host is called that sends or receives them: `first and 2 alike`.
+    /// Returns the name of the host that sends or receives them: `first and 2 alike`.
     pub(super) fn title(&self) -> String {
         match self.names.as_slice() {
             [first, more @ ..] if !more.is_empty() => format!("{first} and {} alike", more.len()),
@@ -68,7 +68,7 @@ impl FlowText {
         }
     }
 
-    /// Which way their data goes.
+    /// Returns the direction of their data.
     pub(super) fn way(&self) -> String {
         match (&self.ends, self.from_left) {
             (Some((sender, receiver)), _) => format!("{sender} to {receiver}"),
@@ -116,7 +116,7 @@ impl LinkText {
         format!("{name}: {rate}, {delay}, {queue}{back}{}.", self.back)
     }
 
-    /// Name, rate and delay; then the queue and the way back.
+    /// Returns name, rate and delay, then the queue and the reverse direction.
     pub(super) fn lines(&self) -> Vec<&str> {
         let lines = [&self.name, &self.rate, &self.delay, &self.queue, &self.back];
         let lines = lines.into_iter().map(String::as_str);

@@ -1,5 +1,6 @@
-//! Networks with radios: two switches and what is between them, access points below the one of
-//! their side, stations below the access point that they begin at.
+//! Drawings of networks with radios: one or two switches, access points below the switch of their side, and stations
+//! below
+//! the access point at which they begin.
 
 use std::fmt::Write as _;
 
@@ -10,31 +11,32 @@ use crate::report::chart::COLOURS;
 use crate::report::markup::{Frame, esc, svg, svg_text};
 use crate::scenario::{Scenario, Side, Wireless, Wlan};
 
-/// The height of a box: a name, and what it is below.
+/// The height of a box: a name and a description below it.
 const BOX: f64 = 40.0;
-/// Between the rows of boxes.
+/// The distance between the rows of boxes.
 const BETWEEN: f64 = 54.0;
-/// Above the switches: a link says three lines there.
+/// The space above the switches, for three lines on the link.
 const ABOVE: f64 = 58.0;
-/// Below them: two lines, and room for the wires.
+/// The space below the switches, for two lines on the link and the wires.
 const BELOW: f64 = 62.0;
-/// An access point is at least as wide as so many stations.
+/// The least width of an access point, in widths of a station.
 const WIDEST_ALONE: f64 = 1.3;
 
-/// What a network has of radios.
+/// The radio part of a network.
 pub(super) struct Radio {
-    /// What hangs on the switches, from left to right.
+    /// Access points and wired hosts at the switches, from left to right.
     hung: Vec<Hung>,
-    /// Is there a link between the switches?
+    /// Whether there is a link between two switches.
     is_split: bool,
-    /// What all radios have in common, in a few words each.
+    /// Settings common to all radios, in words.
     air: Vec<String>,
 }
 
 /// An access point with its stations, or a wired host.
 struct Hung {
-    /// What it is called in scenarios, and in the drawing.
+    /// Its name in scenarios.
     name: String,
+    /// Its name in the drawing.
     title: String,
     what: String,
     side: Side,
@@ -45,12 +47,12 @@ struct Station {
     name: String,
     /// `sends`, `receives`, both or nothing.
     part: String,
-    /// Where it goes, and when: access points by name, in order.
+    /// Its hand-offs in order: the access point and the time.
     moves: Vec<(String, String)>,
 }
 
 impl Radio {
-    /// What `scenario` has of radios, whose network is `wireless`.
+    /// Returns the radio part of `scenario`, whose topology is `wireless`.
     pub(super) fn of(scenario: &Scenario, wireless: &Wireless) -> Self {
         let wlan = &wireless.wlan;
         let flows = || scenario.enabled_flows().map(|(_, flow)| flow);
@@ -98,7 +100,7 @@ impl Radio {
         self.hung.iter().flat_map(|hung| &hung.stations)
     }
 
-    /// Who goes where and when, in sentences.
+    /// Returns the hand-offs in sentences.
     pub(super) fn moves(&self) -> String {
         let mut text = String::new();
         for station in self.stations().filter(|it| !it.moves.is_empty()) {
@@ -116,7 +118,7 @@ impl Radio {
         text
     }
 
-    /// What is to be seen, for those who do not see it.
+    /// Returns the text alternative of the drawing.
     pub(super) fn alt(&self) -> String {
         let mut text = String::from("A network with radios:");
         for hung in &self.hung {
@@ -134,7 +136,7 @@ impl Radio {
     }
 }
 
-/// The stations that begin at the access point `ap`.
+/// Returns the stations that begin at the access point `ap`.
 fn stations(wlan: &Wlan, ap: &str, part: &dyn Fn(&str) -> String) -> Vec<Station> {
     let here = wlan.stations.iter().filter(|(_, it)| it.ap == ap);
     here.map(|(name, _)| Station {
@@ -150,7 +152,7 @@ fn stations(wlan: &Wlan, ap: &str, part: &dyn Fn(&str) -> String) -> Vec<Station
     .collect()
 }
 
-/// What all radios have in common.
+/// Returns the settings common to all radios, in words.
 fn air(wireless: &Wireless) -> Vec<String> {
     let (wlan, access) = (&wireless.wlan, &wireless.access);
     let rates = wlan
@@ -175,7 +177,7 @@ fn air(wireless: &Wireless) -> Vec<String> {
     air
 }
 
-/// Draws `radio` and the bottleneck among `links`, if there is one; `alt` says what is to be seen.
+/// Draws `radio`, and the bottleneck if it is among `links`; `alt` is the text alternative.
 pub(super) fn draw(out: &mut String, links: &[LinkText], alt: &str, radio: &Radio, frame: Frame) {
     let drawing = Drawing::new(radio, frame);
     svg(out, frame, drawing.height, alt);
@@ -195,14 +197,14 @@ pub(super) fn draw(out: &mut String, links: &[LinkText], alt: &str, radio: &Radi
 
 struct Drawing<'a> {
     radio: &'a Radio,
-    /// Where what hangs on the switches begins, and how wide it is.
+    /// The left edge and width of each access point or wired host.
     places: Vec<(f64, f64)>,
-    /// The switches from left to right; one place where there is one.
+    /// The horizontal positions of the switches; equal if there is one switch only.
     switches: [f64; 2],
     switch: f64,
     aps: f64,
     stations: f64,
-    /// The lines below everything.
+    /// The lines of text at the bottom.
     below: Vec<String>,
     height: f64,
 }
@@ -238,7 +240,7 @@ impl<'a> Drawing<'a> {
         } else {
             [f64::midpoint(ends[0], ends[1]); 2]
         };
-        // What is said below may need a line each.
+        // In a narrow frame, each item of the text below needs its own line.
         let all = radio.air.join("; ");
         let below = if frame.is_narrow {
             radio.air.clone()
@@ -260,13 +262,13 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// The middle of what hangs on a switch.
+    /// Returns the horizontal middle of an access point or wired host.
     fn middle(&self, hung: usize) -> f64 {
         let (from, width) = self.places[hung];
         from + width / 2.0
     }
 
-    /// The middle of a station, and how much room it has.
+    /// Returns the horizontal middle of a station and the width of its place.
     fn station(&self, hung: usize, number: usize) -> (f64, f64) {
         let (from, width) = self.places[hung];
         let room = width / self.radio.hung[hung].stations.len().max(1) as f64;
@@ -336,7 +338,7 @@ fn line(out: &mut String, class: &str, from: (f64, f64), to: (f64, f64)) {
     );
 }
 
-/// A box with a name, and what it is below.
+/// Draws a box with a name and a description below it.
 fn labelled(
     out: &mut String,
     (x, y): (f64, f64),
@@ -356,7 +358,7 @@ fn labelled(
         esc(what),
         x - width / 2.0
     );
-    // The letters of names are narrower than `cut` takes them to be for certain.
+    // `cut` overestimates the width of letters, so it gets some more room.
     let name = cut(name, width * 1.12);
     svg_text(out, (x, y + 17.0), "host-name middle", &name);
     svg_text(
@@ -373,8 +375,8 @@ mod tests {
     use super::Radio;
     use crate::scenario::{Adjust, ScenarioFile, Topology};
 
-    /// Stations stand at the access point that they begin at, with every hand-off and its time; who takes
-    /// no part is not shown.
+    /// Stations stand at their first access point and have every hand-off with its time. A host that neither sends nor
+    /// receives is not shown.
     #[test]
     fn stations_and_where_they_go() {
         let text = include_str!("../../../../../scenarios/wlan.toml");

@@ -1,8 +1,9 @@
 //! Values of a network in words.
 
-/// The value that all have or nearly all; the one that most have or, of a few, the first, and how many
-/// others there are; else how many values there are. What differs is listed
-/// below the drawing.
+/// Returns one value for many, because what differs is listed below the drawing.
+///
+/// That is the value of at least four fifths of them, alone; the value of more than half, or the first of two or three
+/// different ones, with the number of other values; or else only the number of different values.
 pub(super) fn one_or_many(values: impl Iterator<Item = String>, plural: &str) -> String {
     let mut known: Vec<(String, usize)> = Vec::new();
     for value in values {
@@ -23,14 +24,14 @@ pub(super) fn one_or_many(values: impl Iterator<Item = String>, plural: &str) ->
     }
 }
 
-/// `first flow` as a sentence begins.
+/// Returns `text` with its first letter in upper case.
 pub(super) fn capital(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(|first| first.to_ascii_uppercase());
     first.into_iter().chain(letters).collect()
 }
 
-/// A number apart from its unit: `300 ms` for `300ms`.
+/// Returns `value` with a space between the number and the unit: `300 ms` for `300ms`.
 pub(in crate::report) fn spaced(value: &str) -> String {
     let unit = value.find(|c: char| c.is_ascii_alphabetic());
     match unit {
@@ -45,7 +46,7 @@ pub(in crate::report) fn spaced(value: &str) -> String {
     }
 }
 
-/// `a, b and c`.
+/// Joins `words` as `a, b and c`.
 pub(super) fn and(words: &[String]) -> String {
     match words {
         [] => "no flow".to_owned(),

@@ -1,7 +1,8 @@
-//! The directory that results are written into: one run at a time, and never a mixture of two.
+//! The directory of results: one run writes at a time, and results of two runs are never mixed.
 //!
-//! A run writes into a temporary folder of the directory. At its end the files of the run before go, and
-//! its own are renamed into their place. What is no file of a run stays.
+//! A run writes into a temporary folder of the directory. At its end, the files of the run before are removed and its
+//! own
+//! are renamed into their place. Files that no run wrote stay.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -12,31 +13,31 @@ use super::listed::Listed;
 use super::lock::lock;
 use super::named::{named, unwritten};
 
-/// How the name of the folder begins into which a run writes until its end.
+/// The prefix of the name of the folder into which a run writes until its end.
 pub const UNFINISHED: &str = "unfinished-";
 
-/// A directory that is ours until this is dropped.
+/// A directory that is locked for this run until this is dropped.
 #[derive(Debug)]
 pub struct OutputDirectory {
     directory: PathBuf,
     /// The temporary folder.
     unfinished: PathBuf,
-    /// What the run may write, as paths in the directory.
+    /// The files that the run may write, as paths in the directory.
     files: BTreeSet<String>,
     _lock: File,
 }
 
-/// Where results came to lie.
+/// The place of published results.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Published {
     /// In the directory itself.
     Here(PathBuf),
-    /// In a folder of it, since they are partial and those in the directory are not.
+    /// In a folder of the directory, because they are partial and its results are complete.
     Beside(PathBuf),
 }
 
 impl Published {
-    /// The directory that holds the new results.
+    /// Returns the directory that holds the new results.
     pub fn directory(&self) -> &Path {
         match self {
             Self::Here(path) | Self::Beside(path) => path,
@@ -45,13 +46,14 @@ impl Published {
 }
 
 impl OutputDirectory {
-    /// Makes `directory` if it is not there, and locks it; `who` tells others what runs. `files` are the paths
-    /// in it that the run may write. Folders that runs left which did not come to their end are removed.
+    /// Creates `directory` if necessary, locks it and removes folders of runs that did not end.
+    ///
+    /// `files` are the paths in it that the run may write; `who` describes the run to other processes.
     ///
     /// # Errors
-    /// If another process writes into it, if a file that is none of ours would be written over, if `scenario`,
-    /// which is about to run, would be, or if something cannot be made. The error names the file and says what
-    /// to do.
+    /// If another process writes into the directory, if the run would overwrite a file that no run wrote or the
+    /// `scenario`
+    /// that is about to run, or if something cannot be created. The error names the file and says what to do.
     pub fn claim(
         directory: &Path,
         files: BTreeSet<String>,
@@ -74,7 +76,7 @@ impl OutputDirectory {
             .prefix(UNFINISHED)
             .tempdir_in(directory)
             .map_err(|error| unwritten(directory, &error))?
-            // What a run has finished is kept, whatever comes.
+            // Finished cells are kept even if the process is killed.
             .keep();
         Listed::new(false, files.clone()).write(&unfinished)?;
         for name in &files {
@@ -88,17 +90,18 @@ impl OutputDirectory {
         })
     }
 
-    /// Where the run writes what belongs into `folder`, or into the directory itself.
+    /// Returns the path to which the run writes the files of `folder`, or of the directory itself.
     pub fn place(&self, folder: Option<&str>) -> PathBuf {
         let unfinished = self.unfinished.clone();
         folder.map_or(unfinished.clone(), |folder| unfinished.join(folder))
     }
 
-    /// Puts what was written in the place of what was there before. Partial results do not replace complete ones.
+    /// Replaces the files of the run before by those of this run. Partial results do not replace complete ones.
     ///
     /// # Errors
-    /// If a file that is none of ours would be written over, or if one cannot be removed or moved. The error
-    /// names it and says where the results are.
+    /// If a file that no run wrote would be overwritten, or if one cannot be removed or moved. The error names the file
+    /// and
+    /// says where the results are.
     pub fn publish(self, partial: bool) -> io::Result<Published> {
         let old = Listed::read(&self.directory)?;
         if partial && old.is_complete_in(&self.directory) {
@@ -107,7 +110,7 @@ impl OutputDirectory {
         let mut files = self.files.clone();
         files.retain(|name| self.unfinished.join(name).exists());
         let new = Listed::new(!partial, files);
-        // With the list of a run that came to its end no later run removes the folder.
+        // With a list of complete files in it, no later run removes the folder.
         let listed = new.write(&self.unfinished);
         let replaced = listed
             .and_then(|()| check(&self.directory, &new.files, &old))
@@ -123,7 +126,7 @@ impl OutputDirectory {
     /// Removes the files of `old` and moves those of `new` into their place.
     fn replace(&self, old: &Listed, new: &Listed) -> io::Result<()> {
         let directory = &self.directory;
-        // A kill leaves no file of ours that the list does not name.
+        // If the process is killed, the list still names all files that runs wrote.
         let both = old.files.union(&new.files).cloned().collect();
         Listed::new(false, both).write(directory)?;
         for name in &old.files {
@@ -136,7 +139,7 @@ impl OutputDirectory {
             }
         }
         for folder in old.files.iter().filter_map(|name| folder_of(name)) {
-            // It stays if anything else is in it.
+            // A folder with other files in it stays.
             let _ = fs::remove_dir(directory.join(folder));
         }
         for name in &new.files {
@@ -151,7 +154,7 @@ impl OutputDirectory {
     }
 }
 
-/// Refuses if one of `files` would be written over a file in `directory` that `old` does not list.
+/// Checks that no file in `directory` would be overwritten unless `old` lists it.
 fn check(directory: &Path, files: &BTreeSet<String>, old: &Listed) -> io::Result<()> {
     for name in files {
         if let Some(folder) = folder_of(name).map(|folder| directory.join(folder))
@@ -170,7 +173,7 @@ fn check(directory: &Path, files: &BTreeSet<String>, old: &Listed) -> io::Result
     Ok(())
 }
 
-/// Removes what runs left in `directory` that did not come to their end.
+/// Removes the folders in `directory` of runs that did not end.
 fn remove_unfinished(directory: &Path) -> io::Result<()> {
     let entries = fs::read_dir(directory).map_err(|error| named("read", directory, &error))?;
     for entry in entries {
@@ -190,13 +193,13 @@ fn make_folder_of(path: &Path) -> io::Result<()> {
     fs::create_dir_all(folder).map_err(|error| unwritten(folder, &error))
 }
 
-/// The folder that a path in the directory leads into, if it is not the directory itself.
+/// Returns the folder of a path in the directory, unless that is the directory itself.
 fn folder_of(name: &str) -> Option<&Path> {
     let folder = Path::new(name).parent();
     folder.filter(|folder| !folder.as_os_str().is_empty())
 }
 
-/// That a file would be written over which must not be.
+/// Returns the error that a file must not be overwritten.
 fn in_the_way(path: &Path, what: &str) -> io::Error {
     let message = format!(
         "{} {what}, and this run would write over it: move it away, or choose another directory",

@@ -11,15 +11,15 @@ use super::named::{named, unwritten};
 
 /// The name of the list.
 const LIST: &str = "fairwire-out.json";
-/// Its name until it is whole.
+/// The temporary name of the list while it is written.
 const NEW_LIST: &str = ".fairwire-out.json.new";
 
-/// What a run wrote.
+/// The list of the files that a run wrote.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub(super) struct Listed {
-    /// The version that wrote it.
+    /// The version of the program that wrote it.
     fairwire: String,
-    /// Are these all files of a run that came to its end?
+    /// Whether these are all files of a run that ended.
     pub(super) complete: bool,
     /// Paths in the directory, as `voip/results.csv`.
     pub(super) files: BTreeSet<String>,
@@ -34,7 +34,7 @@ impl Listed {
         }
     }
 
-    /// The list in `directory`; an empty one where there is none.
+    /// Reads the list in `directory`; without one, it is empty.
     pub(super) fn read(directory: &Path) -> io::Result<Self> {
         use io::ErrorKind::{NotADirectory, NotFound};
 
@@ -56,7 +56,7 @@ impl Listed {
         })
     }
 
-    /// Writes the list. Whoever reads it meets the old one or the new one.
+    /// Writes the list atomically: a reader sees either the old list or the new one.
     pub(super) fn write(&self, directory: &Path) -> io::Result<()> {
         let text = serde_json::to_vec_pretty(self).map_err(io::Error::other)?;
         let new = directory.join(NEW_LIST);
@@ -65,13 +65,13 @@ impl Listed {
         written.map_err(|error| unwritten(&path, &error))
     }
 
-    /// Are there, in `directory`, files of a run that came to its end?
+    /// Returns whether `directory` holds files of a run that ended.
     pub(super) fn is_complete_in(&self, directory: &Path) -> bool {
         self.complete && self.files.iter().any(|name| directory.join(name).exists())
     }
 }
 
-/// Does the path stay in its directory?
+/// Returns whether the path stays within its directory.
 fn is_within(name: &str) -> bool {
     let mut parts = Path::new(name).components();
     !name.is_empty() && parts.all(|part| matches!(part, Component::Normal(_)))

@@ -1,5 +1,6 @@
-//! The lock on a directory: a file in it that is locked while a run writes there. The lock goes with the
-//! process, however it ends; the file stays.
+//! The lock on a directory: a file that is locked while a run writes there.
+//!
+//! The lock is released when the process ends, in whatever way; the file stays.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Read, Write};
@@ -7,13 +8,13 @@ use std::path::Path;
 
 use super::named::{named, unwritten};
 
-/// The file that is locked.
+/// The name of the locked file.
 const LOCK: &str = ".fairwire.lock";
 
-/// Locks `directory` until the file is dropped; `who` tells others what runs.
+/// Locks `directory` until the returned file is dropped; `who` describes the run to other processes.
 ///
 /// # Errors
-/// If another process has it, and who that is; or if the file cannot be made.
+/// If another process holds the lock, which the error describes, or if the file cannot be created.
 pub(super) fn lock(directory: &Path, who: &str) -> io::Result<File> {
     let path = directory.join(LOCK);
     let mut options = File::options();
@@ -30,9 +31,9 @@ pub(super) fn lock(directory: &Path, who: &str) -> io::Result<File> {
     Ok(file)
 }
 
-/// That another process has the lock, and what it said of itself.
+/// Returns the error that another process holds the lock, with that process's description.
 fn in_use(directory: &Path, lock: &mut File) -> io::Error {
-    // As much as fits a line or two. Where a lock keeps others from reading, the words are missing.
+    // This reads a line or two at most. If the lock prevents reading, the description is missing.
     let mut said = Vec::new();
     let _ = lock.take(300).read_to_end(&mut said);
     let mut said = String::from_utf8_lossy(&said).into_owned();

@@ -1,15 +1,15 @@
-//! Errors that name the file.
+//! Errors that name their file.
 
 use std::io;
 use std::path::Path;
 
-/// `error` with what could not be done to which file.
+/// Returns `error` with the failed operation and its file.
 pub(super) fn named(doing: &str, path: &Path, error: &io::Error) -> io::Error {
     let message = format!("cannot {doing} {}: {error}", path.display());
     io::Error::new(error.kind(), message)
 }
 
-/// That `path` cannot be written, and why.
+/// Returns the error that `path` cannot be written.
 pub(super) fn unwritten(path: &Path, error: &io::Error) -> io::Error {
     named("write", path, error)
 }

@@ -1,4 +1,4 @@
-//! A file that is written bit by bit, as it is or compressed with gzip.
+//! Files that are written in pieces, either plain or compressed with gzip.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -9,10 +9,10 @@ use flate2::write::GzEncoder;
 
 use super::named::unwritten;
 
-/// The end of the name of a compressed file.
+/// The extension of a compressed file.
 pub(super) const GZ: &str = ".gz";
 
-/// A file; it is compressed if its name ends in [`GZ`].
+/// A file that is compressed if its name ends in [`GZ`].
 #[derive(Debug)]
 pub(super) enum Sink {
     Plain(BufWriter<File>),
@@ -20,7 +20,7 @@ pub(super) enum Sink {
 }
 
 impl Sink {
-    /// Makes the file.
+    /// Creates the file.
     pub(super) fn create(path: &Path) -> io::Result<Self> {
         let file = File::create(path)?;
         let gzip = path.extension().is_some_and(|end| *end == GZ[1..]);
@@ -31,7 +31,7 @@ impl Sink {
         })
     }
 
-    /// Writes what is still held back.
+    /// Writes everything that is still buffered.
     pub(super) fn finish(self) -> io::Result<()> {
         match self {
             Self::Plain(mut file) => file.flush(),
@@ -56,7 +56,7 @@ impl Write for Sink {
     }
 }
 
-/// A CSV file. Its errors name it.
+/// A CSV file; its errors name it.
 #[derive(Debug)]
 pub(super) struct Table {
     path: PathBuf,
@@ -64,7 +64,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Makes the file `name` in `directory`, with a line of `columns`.
+    /// Creates the file `name` in `directory` with a header row of `columns`.
     pub(super) fn create<T: AsRef<str>>(
         directory: &Path,
         name: &str,
@@ -88,14 +88,14 @@ impl Table {
         written.map_err(|error| unwritten(&self.path, &error.into()))
     }
 
-    /// Writes what is held back, so that all rows can be read.
+    /// Writes everything that is still buffered, so that all rows can be read.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         self.rows
             .flush()
             .map_err(|error| unwritten(&self.path, &error))
     }
 
-    /// Ends the file.
+    /// Completes the file.
     pub(super) fn finish(self) -> io::Result<()> {
         let sink = self.rows.into_inner();
         sink.map_err(|error| unwritten(&self.path, error.error()))?

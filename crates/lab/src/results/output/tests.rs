@@ -1,4 +1,4 @@
-//! Directories that runs share with earlier runs, with other runs, and with files that are not ours.
+//! Directories that a run shares with earlier runs, with other processes, and with files that no run wrote.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,7 +16,7 @@ fn names(names: &[&str]) -> BTreeSet<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-/// Every file by its path, lists and locks left out.
+/// Returns the paths of all files, except lists and locks.
 fn files(place: &Path) -> BTreeSet<String> {
     fn gather(directory: &Path, before: &str, files: &mut BTreeSet<String>) {
         for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
@@ -47,7 +47,7 @@ fn claim(place: &Path, files: &[&str]) -> Result<OutputDirectory, String> {
     claimed.map_err(|error| error.to_string())
 }
 
-/// A run that wrote `text` into each of `files` and is about to publish them.
+/// Returns the directory of a run that wrote `text` into each of `files` and has not published them.
 fn written(place: &Path, files: &[&str], text: &str) -> OutputDirectory {
     let claimed = claim(place, files).expect("claimed");
     for file in files {
@@ -61,7 +61,7 @@ fn run(place: &Path, files: &[&str], text: &str, partial: bool) -> Published {
     written.publish(partial).expect("published")
 }
 
-/// The folders of runs that did not come to their end.
+/// Returns the folders of runs that did not end.
 fn unfinished(place: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(place).expect("a directory").flatten();
     let is_unfinished = |path: &PathBuf| {
@@ -74,7 +74,7 @@ fn unfinished(place: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Nothing of an earlier run stands beside a new one, its folders included, and what is not ours stays.
+/// The files and folders of an earlier run are removed when a new one is published, and other files stay.
 #[test]
 fn a_run_replaces_the_one_before() {
     let place = scratch();
@@ -92,8 +92,7 @@ fn a_run_replaces_the_one_before() {
     assert!(!place.join("voip").exists());
 }
 
-/// The old results stay while the new run is on, and when it is killed; the next run takes away what
-/// the killed one left.
+/// The old results stay while a new run writes, and if it is killed. The next run removes what the killed one wrote.
 #[test]
 fn a_killed_run_leaves_the_old_results() {
     let place = scratch();
@@ -104,14 +103,14 @@ fn a_killed_run_leaves_the_old_results() {
     drop(killed);
     assert_eq!(read(&place.join("a.csv")), "old");
     assert_eq!(read(&unfinished(place)[0].join("b.csv")), "cut o");
-    // A folder of somebody's own with such a name is none of ours.
+    // A folder of that name that no run made stays.
     write(&place.join("unfinished-business/b.csv"), "mine");
     run(place, &["a.csv"], "new", false);
     let left = ["a.csv", "unfinished-business/b.csv"];
     assert_eq!(files(place), names(&left));
 }
 
-/// A run that did not come to its end never replaces one that did, only another such run.
+/// Partial results replace only partial results.
 #[test]
 fn partial_results_do_not_replace_whole_ones() {
     let place = scratch();
@@ -129,7 +128,7 @@ fn partial_results_do_not_replace_whole_ones() {
     assert_eq!(files(place), names(&["a.csv"]));
 }
 
-/// A file that no list of ours names is refused before anything is touched: not even a lock is left.
+/// A file that no run wrote is refused before anything changes; not even a lock is created.
 #[test]
 fn foreign_files_are_refused() {
     let place = scratch();
@@ -148,15 +147,15 @@ fn foreign_files_are_refused() {
     let error = claim(place, &["satellite/b.csv"]).expect_err("not ours");
     assert!(error.contains("satellite is no directory"), "{error}");
     assert_eq!(files(place), names(&["satellite", "voip/b.csv"]));
-    // A directory where a file of ours was is not ours.
+    // A directory in the place of a file is refused as well.
     run(place, &["a.csv"], "ours", false);
     fs::remove_file(place.join("a.csv")).expect("removed");
     write(&place.join("a.csv/mine"), "mine");
     assert!(claim(place, &["a.csv"]).is_err());
 }
 
-/// A file that comes into being while the run is on is not written over at its end either: nothing is moved, and
-/// no later run removes the results.
+/// A file that is created while a run writes is not overwritten at its end. Nothing is moved, and no later run removes
+/// the results.
 #[test]
 fn a_file_that_came_meanwhile_stays() {
     let place = scratch();
@@ -173,7 +172,7 @@ fn a_file_that_came_meanwhile_stays() {
     assert_eq!(read(&unfinished(place)[0].join("a.csv")), "new");
 }
 
-/// While one run writes, another is refused with who it is; when it is over, none is.
+/// While one run writes, another is refused with a description of the first; afterwards it is accepted.
 #[test]
 fn one_run_at_a_time() {
     let place = scratch();
@@ -187,7 +186,7 @@ fn one_run_at_a_time() {
     claim(place, &["b.csv"]).expect("claimed");
 }
 
-/// A list that is not ours, or that leads out of the directory, is refused.
+/// A list of another program is refused, and so is one with a path outside the directory.
 #[test]
 fn lists_are_not_trusted() {
     let outside = scratch();
@@ -208,7 +207,7 @@ fn lists_are_not_trusted() {
     }
 }
 
-/// A scenario that the run would remove or write over is refused.
+/// A run that would remove or overwrite its scenario is refused.
 #[test]
 fn the_scenario_stays() {
     let place = scratch();
@@ -223,7 +222,7 @@ fn the_scenario_stays() {
     assert_eq!(files(place), names(&["base.toml"]));
 }
 
-/// What cannot be made is an error with its name.
+/// An error names the file that cannot be created.
 #[test]
 fn a_full_disk_is_told() {
     let place = scratch();

@@ -1,31 +1,32 @@
-//! Rows and columns of text, laid out so that lines stay readable.
+//! Rows and columns of text, arranged so that lines stay readable.
 
 use std::fmt::Write;
 
-/// Characters of a line at most, as far as the cells let it: the six columns that are shown unasked fit.
+/// The greatest length of a line in characters, if cells allow it; the six default columns fit.
 const LINE: usize = 120;
 
-/// What stands before each line, and between two columns.
+/// The number of spaces before each line.
 const INDENT: usize = 2;
+/// The number of spaces between two columns.
 const GAP: usize = 2;
 
-/// A table: the first row is its head, the first column says what each row is about.
+/// A table: the first row is its head, and the first column names the rows.
 #[derive(Clone, Debug)]
 pub(super) struct Grid(pub(super) Vec<Vec<String>>);
 
-/// How a table with many columns is written.
+/// The arrangement of a table with many columns.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Layout {
-    /// As it is.
+    /// Rows as rows.
     Plain,
-    /// With rows for columns.
+    /// Rows and columns exchanged.
     Turned,
-    /// In parts, one below the other, of as many columns as a line holds.
+    /// Several parts below each other, each with as many columns as fit into a line.
     Parted,
 }
 
 impl Layout {
-    /// One for all `grids`, so that the windows of a cell look alike.
+    /// Returns one layout for all `grids`, so that all windows of a cell look the same.
     pub(super) fn of<'a>(grids: impl Iterator<Item = &'a Grid> + Clone) -> Self {
         let fits = |grid: &Grid| grid.length() <= LINE;
         if grids.clone().all(fits) {
@@ -39,7 +40,7 @@ impl Layout {
 }
 
 impl Grid {
-    /// Writes it as `layout` says.
+    /// Writes the table in this layout.
     pub(super) fn write(&self, layout: Layout, out: &mut String) {
         match layout {
             Layout::Plain => self.plain(out),
@@ -53,7 +54,7 @@ impl Grid {
         for row in &self.0 {
             out.push_str(&" ".repeat(INDENT));
             for (at, (cell, width)) in row.iter().zip(&widths).enumerate() {
-                // A cell is padded by characters, of which `±` is one.
+                // The width counts characters, of which `±` is one.
                 let _ = match at {
                     0 => write!(out, "{cell:<width$}"),
                     _ => write!(out, "{}{cell:>width$}", " ".repeat(GAP)),
@@ -79,7 +80,7 @@ impl Grid {
         while from < others.len() {
             let mut room = LINE.saturating_sub(INDENT + first);
             let mut to = from;
-            // One column at least: a line that is too long is better than none.
+            // A part has at least one column, even if its line is too long.
             while to < others.len() && (to == from || others[to] + GAP <= room) {
                 room = room.saturating_sub(others[to] + GAP);
                 to += 1;
@@ -100,7 +101,7 @@ impl Grid {
         (0..columns).map(|at| width(at).unwrap_or(0)).collect()
     }
 
-    /// Characters of its lines.
+    /// Returns the length of its lines in characters.
     fn length(&self) -> usize {
         let widths = self.widths();
         INDENT + widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)
@@ -123,8 +124,9 @@ mod tests {
         out
     }
 
-    /// Few columns stay; many of few rows become rows; many of many rows are parted. Nothing is lost, and no
-    /// line is too long.
+    /// A table with few columns stays as it is, one with many columns and few rows is transposed, and one with many of
+    /// both
+    /// is split. No cell is lost, and no line is too long.
     #[test]
     fn the_layout_follows_the_shape() {
         for (rows, columns, layout) in [
@@ -142,10 +144,10 @@ mod tests {
         }
     }
 
-    /// Lines are as wide as they are said to be: just inside the limit one stays, just outside it does not.
+    /// A table just inside the limit keeps its layout, and one just outside does not.
     #[test]
     fn the_limit_is_exact() {
-        // Two columns: 2 + a + 2 + b characters.
+        // A line of two columns has 2 + a + 2 + b characters.
         let two = |length: usize| {
             let cell = "x".repeat(length - 2 - 1 - 2);
             Grid(vec![vec!["h".into(), cell.clone()], vec!["h".into(), cell]])
@@ -154,7 +156,7 @@ mod tests {
         assert_eq!(Layout::of([&two(LINE)].into_iter()), Layout::Plain);
         assert_ne!(Layout::of([&two(LINE + 1)].into_iter()), Layout::Plain);
         assert_eq!(written(&two(LINE)).lines().next().map(str::len), Some(LINE));
-        // A cell wider than a line is written all the same.
+        // A cell that is wider than a line is written in full.
         assert!(written(&two(300)).contains(&"x".repeat(295)));
     }
 }
