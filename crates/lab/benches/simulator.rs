@@ -24,8 +24,10 @@ fn scenario(file: &str, only: Option<&str>) -> Scenario {
     cells[0].scenario.clone()
 }
 
-/// Benchmarks three small scenarios: one TCP and one CCID 2 flow on a dumbbell, a CCID 3 connection with data in both
-/// directions, and CCID 4, CCID 3 and TCP at one queue.
+/// Benchmarks three small scenarios.
+///
+/// They are one TCP and one CCID 2 flow on a dumbbell, a CCID 3 connection with data in both directions, and CCID 4,
+/// CCID 3 and TCP at one queue.
 ///
 /// Each run encodes and decodes every header, takes every measurement and computes the digest.
 fn runs(criterion: &mut Criterion) {

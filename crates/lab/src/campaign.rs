@@ -2,8 +2,7 @@
 //!
 //! All runs of all cells are jobs of one thread pool, so no processor waits for the last seed of a cell. A run uses one
 //! thread. Results are ordered by cell and seed, never by completion, so the number of threads changes only the time
-//! that
-//! a campaign takes.
+//! that a campaign takes.
 
 mod board;
 mod pool;

@@ -1,10 +1,8 @@
 //! Reports as one HTML page that loads no other file.
 //!
-//! [`page`] shows papers beside their results. It begins with an overview of the verdicts. Then follow, for each paper,
-//! its
-//! network, its tables (published, ours, difference), its figures, a verdict on each claim, what the paper left out,
-//! and
-//! the source of every value of the scenarios.
+//! [`page`] shows papers beside their results. It begins with an overview of the verdicts. Each paper then has its
+//! network, its tables (published, ours, difference), its figures and a verdict on each claim. What the paper left out
+//! and the source of every value of the scenarios come last.
 //!
 //! [`experiment_page`] shows the results of the cells of a scenario file along their axes.
 //!

@@ -97,8 +97,9 @@ pub struct Series {
     pub subject: Subject,
     /// Its metric.
     pub metric: SeriesMetric,
-    /// Value `i` covers the periods `[i, i + 1)`; a gauge is read at the end of its period. NaN where there is no
-    /// reading.
+    /// Value `i` covers the periods `[i, i + 1)`; a gauge is read at the end of its period.
+    ///
+    /// NaN where there is no reading.
     pub values: Vec<f64>,
 }
 

@@ -64,9 +64,9 @@ fn cost(scenario: &Scenario) -> (u64, u64) {
     (COUNT.with(Cell::get) - before, result.packet_hops)
 }
 
-/// A run of twice the time needs hardly more allocations. The few are one reading per second and sometimes a buffer
-/// that
-/// has to grow.
+/// A run of twice the time needs hardly more allocations.
+///
+/// The few are one reading per second and sometimes a buffer that has to grow.
 #[test]
 fn packets_allocate_nothing() {
     for (file, only) in [

@@ -7,8 +7,9 @@ use fairwire_lab::campaign::{self, Campaign, run_cells};
 use fairwire_lab::results::{CellResult, Metric, Results, Subject};
 use fairwire_lab::scenario::{Adjust, ScenarioFile};
 
-/// The number of seeds. With 2,500 packets each way the spread of a single run is about 10 %; the mean of ten runs is
-/// within 3 %.
+/// The number of seeds.
+///
+/// With 2,500 packets each way the spread of a single run is about 10 %; the mean of ten runs is within 3 %.
 const SEEDS: u32 = 10;
 
 fn results() -> Results {
@@ -60,8 +61,7 @@ fn both_halves_keep_the_one_way_rate() {
                 );
                 let samples = both.samples(&Subject::flow(flow), "steady", Metric::AckVectorState);
                 // 1 % of acknowledgements are lost, so the history of an Ack Vector covers a few round trips. The
-                // receiver of
-                // CCID 3 has a fixed number of intervals. Neither grows with the 12,000 packets of a run.
+                // receiver of CCID 3 has a fixed number of intervals. Neither grows with the 12,000 packets of a run.
                 let bound = if ccid == 2 { 1_024.0 } else { 4_096.0 };
                 let most = samples.into_iter().fold(0.0, f64::max);
                 assert!(

@@ -84,8 +84,7 @@ const WRONG: &str = "dccp.checksum.status != 1 || tcp.checksum.status == 0 || \
     dccp.option_unknown || _ws.malformed";
 
 /// tshark finds correct checksums and well-formed options in every packet, and as many packets of each protocol as the
-/// run
-/// reports.
+/// run reports.
 #[test]
 fn tshark_finds_nothing_wrong() {
     for (name, scenario) in [
@@ -122,9 +121,9 @@ fn tshark_finds_nothing_wrong() {
     }
 }
 
-/// A TCP with SACK permits it on both SYNs and sends SACK blocks when a queue overflows. The options are well-formed
-/// and the
-/// blocks lie above the acknowledgement.
+/// A TCP with SACK permits it on both SYNs and sends SACK blocks when a queue overflows.
+///
+/// The options are well-formed and the blocks lie above the acknowledgement.
 #[test]
 fn sack_options_are_true() {
     let scenario = scenario("tcp-variants.toml", Some("sack"), &[]);
@@ -177,9 +176,10 @@ fn datagrams_are_true() {
     }
 }
 
-/// Every link is an interface. Without losses, a capture of all links has a packet once for each link of its path, and
-/// a
-/// capture of one link has it once.
+/// Every link is an interface.
+///
+/// Without losses, a capture of all links has a packet once for each link of its path, and a capture of one link has it
+/// once.
 #[test]
 fn each_link_is_an_interface() {
     let scenario = scenario(

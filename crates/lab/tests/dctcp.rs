@@ -33,10 +33,9 @@ fn of_link(run: &RunResult, metric: Metric) -> f64 {
 ///
 /// - Without marks a window of 294 packets is halved to 147, of which 103 still wait in the queue.
 /// - The two windows of NewReno together fall from 64 to 32 packets and grow by two per round trip. Below 44 the link
-///   is
-///   idle at times, so its utilisation is 95.5 %.
+///   is idle at times, so its utilisation is 95.5 %.
 /// - DCTCP's queue has its maximum at K + N = 22 packets and its minimum sqrt(2 N (44 + 20)) / 2 = 8 packets below
-///   (Alizadeh and others, 2010, section 3.3, for N = 2 flows), so it is never empty.
+///   (Alizadeh and others, 2010, section 3.3, for N = 2 flows). It is never empty.
 #[test]
 fn marks_shorten_the_queue() {
     let queue = |run: &RunResult| of_link(run, Metric::QueueMean);
@@ -58,8 +57,7 @@ fn marks_shorten_the_queue() {
 }
 
 /// NewReno starves at a queue that DCTCP holds at the threshold: it is cut in each round trip and keeps a few packets
-/// of
-/// the 64 that path and queue hold.
+/// of the 64 that path and queue hold.
 ///
 /// RFC 8257, section 5, recommends to separate the two.
 #[test]

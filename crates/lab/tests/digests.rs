@@ -20,8 +20,9 @@ fn scenario_files() -> Vec<PathBuf> {
     files
 }
 
-/// All runs have their golden digests. If a change is intended, `fairwire run FILE --update-digests` writes the new
-/// ones.
+/// All runs have their golden digests.
+///
+/// If a change is intended, `fairwire run FILE --update-digests` writes the new ones.
 #[test]
 fn golden_digests_hold() {
     let files = scenario_files();

@@ -50,8 +50,7 @@ fn every_metric_is_described() {
 }
 
 /// The family in docs/scenario.md is `scenarios/crowds.toml`, has fewer than thirty lines, and gives the cells that the
-/// text
-/// states.
+/// text states.
 #[test]
 fn the_family_runs() {
     let text = &*SCENARIO;

@@ -52,8 +52,7 @@ measure.playout = "150 ms"
 "#;
 
 /// The two directions of a link have their own rate and delay: for 188 bytes, 1 Mbit/s and 50 ms in one and 100 kbit/s
-/// and
-/// 200 ms in the other.
+/// and 200 ms in the other.
 #[test]
 fn a_link_may_be_asymmetric() {
     let back = ["topology.links.wire.back={ rate = \"100 kbit/s\", delay = \"200 ms\" }"];
@@ -101,8 +100,7 @@ fn loss_costs_what_the_codec_lets_it() {
 /// Packets after the playout limit count as lost for the listener, and not in the loss of the flow.
 ///
 /// With a mean delay of 151.5 ms and a deviation of 20 ms, independent for each packet, 53 % of the packets are later
-/// than
-/// 150 ms.
+/// than 150 ms.
 #[test]
 fn overdue_packets_are_lost_to_the_listener() {
     let varies = "topology.links.wire.delay_variation={ deviation = \"20 ms\", reorders = true }";
@@ -157,9 +155,9 @@ fn talk_spurts_leave_pauses() {
     assert!((share - 0.391).abs() < 0.031, "{share}");
 }
 
-/// A finite transfer is complete when its last byte has arrived. 1 MB at 10 Mbit/s takes 0.8 s, and the start a few
-/// round
-/// trips of 20 ms.
+/// A finite transfer is complete when its last byte has arrived.
+///
+/// 1 MB at 10 Mbit/s takes 0.8 s, and the start a few round trips of 20 ms.
 #[test]
 fn a_finite_transfer_completes() {
     let transfer = r#"
@@ -194,8 +192,7 @@ fn queue_ms(run: &RunResult) -> f64 {
 }
 
 /// `CoDel` keeps the standing queue near its target of 5 ms and the link busy, where DropTail keeps about 100 ms of
-/// queue
-/// (RFC 8289, section 1).
+/// queue (RFC 8289, section 1).
 #[test]
 fn codel_keeps_the_queue_near_its_target() {
     let tail = result(SHARED, &[]);
@@ -218,8 +215,9 @@ fn codel_keeps_the_queue_near_its_target() {
     assert!(drops > 10.0);
 }
 
-/// RED keeps the mean queue near its thresholds. With ECN it marks instead of dropping, so an ECN-capable DCCP loses
-/// nothing.
+/// RED keeps the mean queue near its thresholds.
+///
+/// With ECN it marks instead of dropping, so an ECN-capable DCCP loses nothing.
 #[test]
 fn red_marks_or_drops() {
     let red = "topology.bottleneck.queue={ kind = \"red\", min = \"10 packets\", max = \"30 packets\", ecn = true, limit = \"200 packets\" }";
@@ -239,9 +237,9 @@ fn red_marks_or_drops() {
     assert_eq!(late, Some(0.0), "marked, not dropped");
 }
 
-/// The throughput ratio compares a window with the baseline, where it is 100 %. `max_over_min` is the greatest
-/// throughput
-/// over the least.
+/// The throughput ratio compares a window with the baseline, where it is 100 %.
+///
+/// `max_over_min` is the greatest throughput over the least.
 #[test]
 fn ratios_and_shares() {
     let run = result(SHARED, &[]);

@@ -22,13 +22,12 @@ fn cells() -> Vec<Cell> {
 
 /// Queues change round trips that are equal without them, as the scenario's text says.
 ///
-/// Full queues double the delay of the long flow's packets compared with a short flow's, and short queues add a fourth.
-/// Three equal losses in a row then leave it 1/sqrt(3) = 0.58 of a short flow's rate, less the effect of the remaining
-/// difference of the round trips.
+/// With full queues the packets of the long flow take twice as long as those of a short flow, and with short queues a
+/// fourth longer. Three equal losses in a row then leave it 1/sqrt(3) = 0.58 of a short flow's rate, less the effect of
+/// the remaining difference of the round trips.
 ///
 /// Over thirty seeds the means are 2.0 and 1.22 for the delay, 0.52 for the rate and 2.8 for the loss. Means of five
-/// runs
-/// stay within a tenth of these delays, and within a fifth of the rate and the loss.
+/// runs stay within a tenth of these delays, and within a fifth of the rate and the loss.
 #[test]
 fn queues_part_round_trips_that_were_equal() {
     let cells = cells();
@@ -66,10 +65,8 @@ fn queues_part_round_trips_that_were_equal() {
 /// The long flow gets less than each flow that crosses one of its links.
 ///
 /// TCP's rate is inversely proportional to its round-trip time and to the square root of its loss rate (Mathis and
-/// others,
-/// 1997). The long flow's round trip is never shorter than a short flow's, and it has the losses of three queues. If
-/// each
-/// queue treats all packets alike, these losses alone reduce its rate to 1/sqrt(3) of a short flow's.
+/// others, 1997). The long flow's round trip is never shorter than a short flow's, and it has the losses of three
+/// queues. If each queue treats all packets alike, these losses alone reduce its rate to 1/sqrt(3) of a short flow's.
 #[test]
 fn the_long_flow_gets_less_than_each_short_one() {
     let cells = cells();

@@ -1,6 +1,6 @@
-//! The long-run rate of each CCID at five loss rates, compared with its law. Every n-th packet is lost, so that nothing
-//! is
-//! random and the loss event rate is known.
+//! The long-run rate of each CCID at five loss rates, compared with its law.
+//!
+//! Every n-th packet is lost, so that nothing is random and the loss event rate is known.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -71,9 +71,9 @@ fn square_root_law(p: f64) -> f64 {
 /// - The receiver may delay the acknowledgement of the last packet until the next one comes (Ack Ratio 2, RFC 4340,
 ///   section 11.3), which costs one packet.
 /// - A cut rounds down, which costs up to another.
-/// - The window does not grow for the round trip and a half in which packets from before and right after the cut are on
-///   their way (RFC 4341, section 5). That is 1.5 of W/2 + 1.5 round trips at W/2 instead of 3/4 W, three quarters of a
-///   packet.
+/// - After a cut the window does not grow for a round trip and a half, while packets from before and right after the
+///   cut are on their way (RFC 4341, section 5). For 1.5 of W/2 + 1.5 round trips it is W/2 instead of 3/4 W, which
+///   costs three quarters of a packet.
 ///
 /// CCID 3 follows the equation within one per cent. The loss event rate is 1/n, and the round trip is 100 ms plus the
 /// transmission time of a packet.

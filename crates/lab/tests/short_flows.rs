@@ -6,9 +6,10 @@ use fairwire_lab::results::{Metric, RunResult, Subject, WHOLE};
 use fairwire_lab::scenario::{Adjust, Cell, ScenarioError, ScenarioFile};
 use fairwire_lab::sim::{RunOptions, run};
 
-/// Flows of 10 packets of 1000 bytes, on average every 2 s. Each is open for about 0.25 s, so they seldom overlap. A
-/// packet of
-/// 1040 bytes takes 0.832 ms on the link, then 50 ms.
+/// Flows of 10 packets of 1000 bytes, on average every 2 s.
+///
+/// Each is open for about 0.25 s, so they seldom overlap. A packet of 1040 bytes takes 0.832 ms on the link, then 50
+/// ms.
 const FLOWS: &str = r#"
 title = "short flows"
 run = { duration = "400 s" }
@@ -42,8 +43,7 @@ fn value(result: &RunResult, metric: Metric) -> f64 {
 /// A flow takes a round trip for the handshake and half of one for its ten packets, which leave at once.
 ///
 /// Over TCP these are 150 ms of delays, 3 packets of 40 bytes at 0.032 ms, and ten at 0.832 ms. Over DCCP with an
-/// initial
-/// window of ten packets it takes the same: the Close follows the last packet, and headers are a little larger.
+/// initial window of ten packets it takes the same: the Close follows the last packet, and headers are a little larger.
 #[test]
 fn a_lone_flow_takes_its_round_trips() {
     let tcp = result(&[]);
@@ -135,11 +135,10 @@ fn what_does_not_go_with_short_flows_is_refused() {
 
 /// The results are as the text of scenarios/short-flows.toml says, over its three seeds.
 ///
-/// Alone, a median flow of about ten packets takes two round trips of 44 ms less a one-way delay of 22 ms, and the time
-/// of
-/// its packets: 66 ms and about 14 ms. Behind two downloads, each round trip includes the 150 ms of a full queue.
-/// FQ-CoDel spares flows of few packets that queue and adds at most one packet of each of the two others per packet,
-/// which is half as much again. The margins allow for other seeds.
+/// Alone, a median flow of about ten packets takes two round trips of 44 ms less a one-way delay of 22 ms: 66 ms. The
+/// transmission of its packets adds about 14 ms. Behind two downloads, each round trip includes the 150 ms of a full
+/// queue. FQ-CoDel keeps the packets of short flows out of that queue. For each of them it sends at most one packet of
+/// each download before, which adds half as much again. The margins allow for other seeds.
 #[test]
 fn the_scenario_shows_what_it_says() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/short-flows.toml");
@@ -168,8 +167,9 @@ fn the_scenario_shows_what_it_says() {
     assert!(less < 0.6 * loss, "{less}");
 }
 
-/// A change of CCID applies to the flows that are open then. There is one note for each kind of outcome, however many
-/// flows it concerns.
+/// A change of CCID applies to the flows that are open then.
+///
+/// There is one note for each kind of outcome, however many flows it concerns.
 #[test]
 fn ccid_changes_are_noted_once() {
     let set = "flows.web.dccp={ ccid = 2, ccid_changes = [{ at = \"100 s\", ccid = 3 }] }";

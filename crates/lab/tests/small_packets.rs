@@ -1,6 +1,5 @@
 //! Datagrams of 80 bytes over CCID 4 and over CCID 3 beside TCP with segments of 1,460 bytes: equal rates in bytes or
-//! in
-//! packets (RFC 5622, RFC 4828).
+//! in packets (RFC 5622, RFC 4828).
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -31,8 +30,9 @@ fn results() -> Results {
     run_cells(&cells, campaign, &mut |_| Ok(())).expect("runs")
 }
 
-/// Returns the throughput in bit/s. Packets are 1,500 bytes for TCP and 116 for DCCP; RFC 4828 counts the same, except
-/// for TCP's 40 bytes of headers.
+/// Returns the throughput in bit/s.
+///
+/// Packets are 1,500 bytes for TCP and 116 for DCCP; RFC 4828 counts the same, except for TCP's 40 bytes of headers.
 fn rate(cell: &CellResult, flow: &str) -> f64 {
     cell.estimate(&Subject::flow(flow), "steady", Metric::Throughput)
         .unwrap_or_else(|| panic!("{}: no throughput of {flow}", cell.name))
@@ -40,14 +40,11 @@ fn rate(cell: &CellResult, flow: &str) -> f64 {
 }
 
 /// RFC 4828, sections 4 and 7: if all packets are equally likely to be dropped, CCID 4 gets TCP's rate in bytes, and
-/// CCID 3
-/// gets its rate in packets.
+/// CCID 3 gets its rate in packets.
 ///
 /// The test allows a factor of two: RFC 4828 promises rough fairness, and its own simulations of drop rates between 4
-/// and
-/// 20 % (tables 8, 9 and 12) have ratios of 0.6 to 1.8. Packet sizes differ by a factor of 13, so the two cases cannot
-/// be
-/// confused.
+/// and 20 % (tables 8, 9 and 12) have ratios of 0.6 to 1.8. Packet sizes differ by a factor of 13, so the two cases
+/// cannot be confused.
 #[test]
 fn small_packets_get_bytes_and_not_packets() {
     let results = results();

@@ -224,10 +224,9 @@ fn what_does_not_belong_together_is_refused() {
 /// Each TCP variant shows its characteristic behaviour at one bottleneck.
 ///
 /// The queue of 20 packets is longer than the path holds (18), so that half a window keeps the link busy; only Tahoe
-/// lets it
-/// become idle. Retransmissions are as many as drops, except for Tahoe, which retransmits more. Vegas loses nothing and
-/// keeps one to three packets in the queue. A window of 20 packets is less than path and queue hold, so it loses
-/// nothing.
+/// lets it become idle. Retransmissions are as many as drops, except for Tahoe, which retransmits more. Vegas loses
+/// nothing and keeps one to three packets in the queue. A window of 20 packets is less than path and queue hold, so it
+/// loses nothing.
 #[test]
 fn every_tcp_shows_its_character() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/tcp-variants.toml");
@@ -265,9 +264,8 @@ fn every_tcp_shows_its_character() {
 /// The window laws also work under CCID 2, at a loss of every thousandth packet.
 ///
 /// Veno, which cuts by a fifth, gets sqrt(4.5 / 1.5) times the rate of `NewReno`, which cuts by a half. CUBIC gets the
-/// same
-/// as `NewReno` (RFC 9438, section 5.1: 38 packets each). The tolerance of a tenth covers the packet or two that whole
-/// windows lose of 39 (tests/response.rs).
+/// same as `NewReno` (RFC 9438, section 5.1: 38 packets each). The tolerance of a tenth covers the packet or two that
+/// whole windows lose of 39 (tests/response.rs).
 #[test]
 fn the_laws_serve_ccid_2() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/response.toml");

@@ -32,8 +32,7 @@ fn result(cell: &Cell) -> RunResult {
 /// Returns the trace as `docs/models/trace.md` describes it.
 ///
 /// It is ten seconds long. In each millisecond a packet can leave with a probability of rate / 12 Mbit/s. Each 200 ms
-/// the
-/// rate is multiplied by 2/3, 1 or 3/2, between 1 and 12 Mbit/s. From 6.0 s to 6.4 s nothing leaves.
+/// the rate is multiplied by 2/3, 1 or 3/2, between 1 and 12 Mbit/s. From 6.0 s to 6.4 s nothing leaves.
 fn generated() -> String {
     let streams = Streams::new(8_257);
     let (mut steps, mut draws) = (streams.stream("trace/steps"), streams.stream("trace/draws"));
@@ -71,9 +70,9 @@ fn the_trace_is_generated() {
     assert_eq!(committed, *described);
 }
 
-/// A source that always has data uses every time of the trace: as many packets of 1,500 bytes arrive as there are
-/// times,
-/// except those on their way at the end, and the link is fully used.
+/// A source that always has data uses every time of the trace, so the link is fully used.
+///
+/// As many packets of 1,500 bytes arrive as there are times, except those on their way at the end.
 #[test]
 fn a_busy_link_follows_its_trace() {
     let trace: Trace = TRACE.parse().expect("a trace");
@@ -86,8 +85,7 @@ fn a_busy_link_follows_its_trace() {
     let run = result(&cells[0]);
     let of = |metric| run.value(&Subject::flow("flood"), WHOLE, metric);
     // The last packet that arrives leaves 21.12 ms before the end: 20 ms for the bottleneck, 1 ms for the access link,
-    // and
-    // 0.12 ms for 1,500 bytes at its 100 Mbit/s.
+    // and 0.12 ms for 1,500 bytes at its 100 Mbit/s.
     let end = Instant::START + Duration::from_secs(20);
     let before = |time: Duration| Instant::from_nanos(end.as_nanos() - time.as_nanos());
     let left = trace.bytes_by(before(Duration::from_micros(21_120))) / 1_500;
@@ -107,8 +105,7 @@ fn a_busy_link_follows_its_trace() {
 }
 
 /// Utilisation compares the packets that left in a window with what the trace allowed to leave in it, even if they
-/// arrive
-/// much later.
+/// arrive much later.
 ///
 /// Here packets leave in the first half of each second and arrive half a second later. The source offers 20 Mbit/s of
 /// which 12 Mbit/s can leave, so each time of the trace is used. In the other half nothing can leave, so there is no

@@ -6,9 +6,10 @@ use fairwire_lab::results::{Metric, RunResult, Subject, WHOLE};
 use fairwire_lab::scenario::{Adjust, ScenarioFile};
 use fairwire_lab::sim::{RunOptions, run};
 
-/// A video of 25 frames a second for 8 s, 200 frames. A frame has 5 packets with 1000 bytes of payload. The link sends
-/// a
-/// packet in less than a millisecond and has a delay of 50 ms.
+/// A video of 25 frames a second for 8 s, 200 frames.
+///
+/// A frame has 5 packets with 1000 bytes of payload. The link sends a packet in less than a millisecond and has a delay
+/// of 50 ms.
 const VIDEO: &str = r#"
 title = "a video"
 run = { duration = "10 s", start_offset = "none" }
@@ -78,8 +79,7 @@ fn a_frame_is_in_time_with_its_last_packet() {
 /// Over TCP every frame arrives complete, but losses delay frames.
 ///
 /// Without losses, frames arrive 55 ms after they are offered, except the two that wait for the handshake, a round trip
-/// of
-/// 100 ms. A retransmitted packet arrives a round trip later, so its frame is too late.
+/// of 100 ms. A retransmitted packet arrives a round trip later, so its frame is too late.
 #[test]
 fn tcp_delays_frames_and_loses_none() {
     let common = [
@@ -100,9 +100,9 @@ fn tcp_delays_frames_and_loses_none() {
     assert!(timely <= 97.0, "{timely}");
 }
 
-/// The results are as the text of scenarios/video.toml says, over its three seeds, in per cent. The margins allow for
-/// other
-/// seeds.
+/// The results are as the text of scenarios/video.toml says, over its three seeds, in per cent.
+///
+/// The margins allow for other seeds.
 #[test]
 fn the_scenario_shows_what_it_says() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/video.toml");

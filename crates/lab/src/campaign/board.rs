@@ -7,7 +7,7 @@ use crate::results::{CellResult, RunResult};
 use crate::scenario::Cell;
 use crate::sim::RunError;
 
-/// One run: a seed, and whether anything in it is random.
+/// One run to do: its seed, and whether its start times are perturbed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Job {
     pub(super) seed: u64,
@@ -140,7 +140,9 @@ impl Board {
         jobs.iter().enumerate().map(task).collect()
     }
 
-    /// Removes the next task; also returns whether it is the first of its cell.
+    /// Removes the next task and returns it, with whether it is the first of its cell.
+    ///
+    /// `None` if no task is left or the board is closed.
     pub(super) fn take(&mut self) -> Option<(Task, bool)> {
         if self.closed {
             self.tasks.clear();
@@ -153,8 +155,7 @@ impl Board {
     /// Stores the result of `task`, or nothing if it was interrupted.
     ///
     /// Returns the number of runs that this plans in addition. They go to the front of the queue, so that the cell
-    /// finishes
-    /// soon.
+    /// finishes soon.
     pub(super) fn keep(&mut self, task: Task, run: Option<RunResult>) -> usize {
         let open = &mut self.cells[task.cell];
         let Some(run) = run else {

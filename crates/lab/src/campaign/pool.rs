@@ -93,8 +93,10 @@ pub fn run_batches(
 }
 
 impl Pool<'_> {
-    /// Spawns this number of jobs. Each takes the next task of the board when a thread is free, and sends to `done` the
-    /// index of a cell that it finishes.
+    /// Spawns `jobs` jobs.
+    ///
+    /// Each takes the next task of the board when a thread is free, and sends to `done` the index of a cell that it
+    /// finishes.
     fn spawn<'s>(&'s self, scope: &Scope<'s>, jobs: usize, done: &Sender<usize>) {
         for _ in 0..jobs {
             let done = done.clone();
@@ -171,9 +173,9 @@ impl Pool<'_> {
         more
     }
 
-    /// Passes cells to `on_cell` in order, whatever order they finish in. When no more will finish, it passes on what
-    /// there
-    /// is of the others.
+    /// Passes cells to `on_cell` in order, whatever order they finish in.
+    ///
+    /// When no more will finish, it passes on what there is of the others.
     fn hand_over(
         &self,
         finished: impl IntoIterator<Item = usize>,

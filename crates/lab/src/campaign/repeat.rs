@@ -27,9 +27,9 @@ pub fn seeds_needed(cell: &CellResult) -> u64 {
         .unwrap_or(u64::from(run.seeds))
 }
 
-/// Returns whether `subject` is the direction in which a flow sends data. The other direction carries its
-/// acknowledgements,
-/// which follow the data and do not count.
+/// Returns whether `subject` is the direction in which a flow sends data.
+///
+/// The other direction carries its acknowledgements, which follow the data and do not count.
 fn is_own_direction(subject: &Subject) -> bool {
     matches!(subject, Subject::Flow(name) if !name.ends_with("/back"))
 }

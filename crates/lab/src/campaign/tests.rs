@@ -73,8 +73,9 @@ fn threads_show_nowhere() {
     }
 }
 
-/// Little spread takes the minimum number of seeds, and much spread takes more. A cell whose start offsets alone are
-/// random has an unperturbed run in addition.
+/// Little spread takes the minimum number of seeds, and much spread takes more.
+///
+/// A cell whose start offsets alone are random has an unperturbed run in addition.
 #[test]
 fn the_spread_decides_the_number_of_seeds() {
     let results = campaign(&cells(SCENARIO), 2, u64::MAX);
@@ -126,6 +127,7 @@ udp = {}
 "#;
 
 /// Runs the batches `first` and `second`, and lets the run of the first begin only when that of the second is done.
+///
 /// Returns the outcome and the order in which batches were passed to `on_cell`.
 fn first_waits_for_second(stop_then: bool) -> (Outcome, Vec<usize>) {
     let cells = cells(QUIET);
@@ -168,8 +170,9 @@ fn first_waits_for_second(stop_then: bool) -> (Outcome, Vec<usize>) {
     (outcome, order)
 }
 
-/// Runs of all batches share one pool: the second batch finishes while the first still runs. Its cells are passed on
-/// in order all the same.
+/// Runs of all batches share one pool: the second batch finishes while the first still runs.
+///
+/// Its cells are passed on in order all the same.
 #[test]
 fn batches_share_one_pool() {
     let (outcome, order) = first_waits_for_second(false);

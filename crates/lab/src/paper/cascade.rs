@@ -1,8 +1,8 @@
 //! Defaults of checks: a check takes what it does not state from its claim, and a claim from its file.
 //!
 //! Flow, link, metric and window apply to the quantities of checks and isolating runs; a unit applies to the checks and
-//! isolating runs themselves. A check without a kind takes kind, tolerance and reason together from its claim.
-//! `flow = "all"` and `window = "judged"` remove a default.
+//! isolating runs themselves. A check without a kind takes kind, tolerance and reason together from its claim. `flow =
+//! "all"` and `window = "judged"` remove a default.
 
 use crate::scenario::ScenarioError;
 use crate::scenario::shorten::{QUOTED, shorten};
@@ -148,9 +148,9 @@ fn to_quantity(quantity: &mut Node, above: &Node) {
     put_all(quantity, &here, reaches);
 }
 
-/// Returns the values that hold for `node`: its own, then those of `above`. Its own flow replaces a link of `above`,
-/// and
-/// its own link replaces a flow.
+/// Returns the values that hold for `node`: its own, then those of `above`.
+///
+/// Its own flow replaces a link of `above`, and its own link replaces a flow.
 fn under(above: &Node, node: &Node) -> Node {
     let says = |key: &str| node.below(&[key]).is_some();
     let mut here = Node::empty(&node.place);

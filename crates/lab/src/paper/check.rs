@@ -10,7 +10,7 @@ use super::{Names, Unit};
 
 pub use kind::Kind;
 
-/// The size from which on a bound of a range counts as open; no unit of a claim has such large numbers.
+/// The magnitude from which a bound of a range counts as open; no unit of a claim has such large numbers.
 const NO_BOUND: f64 = 1e6;
 
 /// A check as it is written in a file.
@@ -148,15 +148,17 @@ impl Check {
         Ok(())
     }
 
-    /// Returns the same check in other cells, with the quantities all of whose cells `to` maps. `None` if too few are
-    /// left to check.
+    /// Returns the same check in other cells. It keeps the quantities all of whose cells `to` maps.
+    ///
+    /// `None` if too few are left to check.
     pub(super) fn moved(&self, to: &dyn Fn(&str) -> Option<String>) -> Option<Self> {
         self.of(|quantity| quantity.moved(to))
     }
 
-    /// Returns the same check with the cells that `by` replaces. A comparison keeps its other cells, to compare them
-    /// with
-    /// the replaced ones. `None` if `by` replaces none of its cells.
+    /// Returns the same check with the cells that `by` replaces.
+    ///
+    /// A comparison keeps its other cells, to compare them with the replaced ones. `None` if `by` replaces none of its
+    /// cells.
     pub(super) fn replaced(&self, by: &dyn Fn(&str) -> Option<String>) -> Option<Self> {
         let is_replaced = |quantity: &Quantity| {
             let mut cells = quantity.cells().into_iter();
@@ -241,8 +243,7 @@ impl Check {
     /// Returns whether other seeds could change the outcome.
     ///
     /// Differences are taken seed by seed where both numbers have the seed, so it does not matter whether the two runs
-    /// of a
-    /// seed are correlated.
+    /// of a seed are correlated.
     fn is_close(
         &self,
         lens: &Lens<'_>,

@@ -1,8 +1,7 @@
 //! Claims: what a paper says, in our words, and the checks that test it.
 //!
 //! A claim holds if all its checks hold in each window in which it is judged. The words for each outcome stand beside
-//! the
-//! claim and are written before the outcome is known.
+//! the claim and are written before the outcome is known.
 
 use serde::Deserialize;
 
@@ -15,7 +14,7 @@ use crate::results::{Results, WHOLE};
 use crate::scenario::ScenarioError;
 use crate::scenario::read::Reader;
 
-/// The other contents of a file of claims: none.
+/// The keys of a file of claims besides the claims and their defaults: there are none.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Rest {}

@@ -61,7 +61,9 @@ impl Difference {
 mod tests {
     use super::{Difference, Unit};
 
-    /// Differences are in the paper's unit, with the digits of the measured number and a relative difference beside.
+    /// Differences are in the paper's unit, with the digits of the measured number.
+    ///
+    /// A relative difference is shown beside them.
     ///
     /// There is no relative difference from zero, and it is a factor if the measured number is at least ten times the
     /// published one. Percentages differ by points: 2.67 % is 2.2 points above 0.465 %, not 474 %.

@@ -121,8 +121,9 @@ pub(super) struct WrittenTable {
 struct WrittenCell {
     cell: String,
     label: String,
-    /// The cell whose published number is shown, if not its own. This is for a run that differs from that cell in
-    /// something.
+    /// The cell whose published number is shown, if not its own.
+    ///
+    /// This is for a run that differs from that cell in something.
     published: Option<String>,
 }
 

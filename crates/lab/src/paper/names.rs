@@ -28,7 +28,7 @@ impl<'a> Names<'a> {
         })
     }
 
-    /// Checks that `cell` has the flow `name`, or the flow whose direction `name/back` is.
+    /// Checks that `cell` has the flow `name`, which may be a reverse direction as `name/back`.
     pub(super) fn flow<'n>(&self, cell: &str, name: &'n str) -> Result<&'n str, String> {
         let plain = name.strip_suffix("/back").unwrap_or(name);
         let cell = self.cells.iter().find(|known| known.name == cell);
@@ -45,7 +45,7 @@ impl<'a> Names<'a> {
         ))
     }
 
-    /// Checks that `cell` has the link `name`, or the link whose direction `name/back` is.
+    /// Checks that `cell` has the link `name`, which may be a reverse direction as `name/back`.
     pub(super) fn link<'n>(&self, cell: &str, name: &'n str) -> Result<&'n str, String> {
         let plain = name.strip_suffix("/back").unwrap_or(name);
         let cell = self.cells.iter().find(|known| known.name == cell);

@@ -90,9 +90,9 @@ fn at(file: &str, line: Option<u64>) -> String {
 mod tests {
     use super::read;
 
-    /// Numbers are read with their units. An unknown unit, a missing column, a number that is not finite and a repeated
-    /// number
-    /// are refused.
+    /// Numbers are read with their units.
+    ///
+    /// An unknown unit, a missing column, a number that is not finite and a repeated number are refused.
     #[test]
     fn rows_are_read_or_refused() {
         let head = "cell,flow,metric,value,unit,note\n";

@@ -1,9 +1,9 @@
 //! Quantities: the values that claims and tables are about, and how results give them.
 //!
-//! A quantity is a value of a cell (a metric or a moment of a series), a published number, or a combination of others:
-//! ratio, difference, sum, least, Jain's index, the throughput equation or the distance from published numbers. Names
-//! are
-//! checked when a paper is loaded, so the only failure of an evaluation is a run without the value.
+//! A quantity is a value of a cell (a metric or a moment of a series), a published number, or a combination of others.
+//! Combinations are ratio, difference, sum, least, Jain's index, the throughput equation and the distance from
+//! published numbers. Names are checked when a paper is loaded, so the only failure of an evaluation is a run without
+//! the value.
 
 mod equation;
 mod repetitions;
@@ -62,7 +62,7 @@ pub struct Measured {
     pub unit: Unit,
     /// Mean and interval over the seeds with a value; `None` if no seed has one.
     pub estimate: Option<Estimate>,
-    /// The number of seeds that were run.
+    /// The number of seeds that were run, with or without a value.
     pub asked: usize,
     /// The value of the unperturbed run.
     pub unperturbed: Option<f64>,
@@ -84,7 +84,9 @@ impl Measured {
         })
     }
 
-    /// Returns `1396.6 ± 0.5` without the unit, or `no value`. A published number is shown as it was printed.
+    /// Returns `1396.6 ± 0.5` without the unit, or `no value`.
+    ///
+    /// It adds the number of runs if some have no value. A published number is shown as it was printed.
     pub fn text(&self) -> String {
         let digits = self.digits();
         match (self.estimate, self.unperturbed) {
@@ -102,9 +104,10 @@ impl Measured {
 }
 
 impl Measured {
-    /// Returns the number of significant digits after the point: two digits of the interval, or four of a mean without
-    /// an
-    /// interval; at most as many as the unit has.
+    /// Returns the number of digits to show after the point.
+    ///
+    /// They show two digits of the interval, or four of a mean without an interval, and are at most as many as the unit
+    /// has.
     fn digits(&self) -> usize {
         let Some(estimate) = self.estimate else {
             return self.unit.digits;
@@ -167,8 +170,7 @@ impl Quantity {
     }
 
     /// Returns the same quantity in other cells; `None` if `to` does not map one of its cells, or if it contains a
-    /// published
-    /// number.
+    /// published number.
     pub(super) fn moved(&self, to: &dyn Fn(&str) -> Option<String>) -> Option<Self> {
         match self {
             Self::Value {

@@ -1,9 +1,8 @@
 //! Sweeps: claims judged again over the range of values that the paper leaves open.
 //!
 //! A value that a paper does not state is assumed, with a range. A sweep runs some of the paper's cells at every point
-//! of
-//! a grid over such ranges. The same checks judge each claim about these cells at every point; the verdict says at how
-//! many points it holds.
+//! of a grid over such ranges. The same checks judge each claim about these cells at every point; the verdict says at
+//! how many points it holds.
 
 use serde::Deserialize;
 
@@ -175,9 +174,9 @@ impl Sweep {
         (verdict, Some(sentence))
     }
 
-    /// Returns whether `claim` holds at `point`, judged by the checks whose cells are all swept. `None` if there is no
-    /// such
-    /// check or a run is missing.
+    /// Returns whether `claim` holds at `point`, judged by the quantities whose cells are all swept.
+    ///
+    /// `None` if there are none, or if a run is missing.
     fn holds(&self, claim: &Claim, point: &Point, lens: &Lens<'_>) -> Option<bool> {
         let moved = |cell: &str| {
             let swept = self.cells.iter().any(|known| known == cell);

@@ -152,8 +152,7 @@ pub(crate) fn run_with_throughput(seed: u64, series: &[f64]) -> RunResult {
 }
 
 /// Returns results in which each named cell has these throughputs (kbit/s), over the whole run and in the window
-/// `late`,
-/// for seeds 1, 2, ... The unperturbed run is a copy of the first of them.
+/// `late`, for seeds 1, 2, ... The unperturbed run is a copy of the first of them.
 pub(crate) fn results(paper: &Paper, cells: &[(&str, &[(f64, f64)])]) -> Results {
     let cells = cells.iter().map(|(name, throughputs)| {
         let cell = paper

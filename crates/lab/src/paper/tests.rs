@@ -59,8 +59,9 @@ fn every_cell_is_shown() {
     assert!(hidden.is_empty(), "{hidden:#?}");
 }
 
-/// The text shows the published number, the mean with its interval and the difference. Published numbers with a remark
-/// have a note.
+/// The text shows the published number, the mean with its interval and the difference.
+///
+/// Published numbers with a remark have a note.
 #[test]
 fn tables_stand_beside_what_was_printed() {
     let paper = paper("claims = []").expect("loads");
@@ -203,8 +204,9 @@ fn papers_are_counted_together() {
     ));
 }
 
-/// The brief form of one paper has a line for each claim and their count. That of several papers has the counts only,
-/// and that of a selection of tables has the tables.
+/// The brief form of one paper has a line for each claim and their count.
+///
+/// That of several papers has the counts only, and that of a selection of tables has the tables.
 #[test]
 fn a_report_in_brief() {
     let paper = paper(HOLDS).expect("loads");
@@ -274,8 +276,9 @@ fn what_is_written_is_known_before() {
     std::fs::remove_dir_all(&place).expect("removed");
 }
 
-/// A selection of tables keeps only the cells that it needs. A table that does not exist is refused with the names of
-/// all tables.
+/// A selection of tables keeps only the cells that it needs.
+///
+/// A table that does not exist is refused with the names of all tables.
 #[test]
 fn a_table_alone_needs_its_own_cells() {
     let bundle = Bundle::find("long-delay").expect("it is there");
@@ -317,8 +320,7 @@ fn one_metric(metric: &str) -> Result<Paper, super::PaperError> {
 /// Tables convert rates to totals and count the runs that the rule for repetitions requires.
 ///
 /// 100 and 104 kbit/s make 1,000 and 1,040 kB in 80 s, 1,020 kB in the mean, times the paper's 1.5. Of runs in groups
-/// of
-/// three, 90, 100 and 110 require 16, and three equal runs require 3: 9.5 in the mean. A seventh run is ignored.
+/// of three, 90, 100 and 110 require 16, and three equal runs require 3: 9.5 in the mean. A seventh run is ignored.
 #[test]
 fn what_tables_make_of_metrics() {
     let made = |metric: &str, values: &[(f64, f64)]| {

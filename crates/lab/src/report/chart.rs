@@ -13,9 +13,9 @@ pub(super) use marks::marker;
 
 /// The number of colours of lines and bars; a figure with more lines repeats them.
 pub(super) const COLOURS: usize = 8;
-/// The greatest number of points of a curve with marks. A longer curve has no marks and a band for its intervals, and
-/// so
-/// has every curve over time.
+/// The greatest number of points of a curve with marks.
+///
+/// A longer curve has no marks and a band for its intervals, and so has every curve over time.
 const MARKED: usize = 40;
 /// The distance between the marks of several lines at one place, so that they do not hide each other's intervals.
 const APART: f64 = 3.5;
@@ -404,8 +404,9 @@ fn across(figure: &Figure, width: f64, frame: Frame) -> Axis {
     )
 }
 
-/// Returns the least and the greatest value to show, including intervals. If no value is negative, the negative part of
-/// an interval has no meaning and is not shown.
+/// Returns the least and the greatest value to show, including intervals.
+///
+/// If no value is negative, the negative part of an interval has no meaning and is not shown.
 fn bounds(figure: &Figure) -> (f64, f64) {
     let points = || figure.lines.iter().flat_map(|line| &line.points);
     let fits = |value: &f64| value.is_finite() && (figure.y.scale == Scale::Linear || *value > 0.0);

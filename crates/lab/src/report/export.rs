@@ -311,7 +311,7 @@ fn condition(verdict: &Verdict) -> &str {
     }
 }
 
-/// Returns whether the paper's run was interrupted. Then a number may be missing or come from fewer seeds.
+/// Returns, as text, whether the paper's run was interrupted. Then a number may be missing or come from fewer seeds.
 fn partial(one: &Reported<'_>) -> &'static str {
     if one.report.partial { "true" } else { "false" }
 }

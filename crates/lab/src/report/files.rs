@@ -96,8 +96,7 @@ impl Reported<'_> {
     }
 
     /// Writes the report beside the paper's results in `directory`: page, text, JSON, and CSV files of tables, figures
-    /// and
-    /// verdicts.
+    /// and verdicts.
     ///
     /// # Errors
     /// If a file cannot be written; the error names it.

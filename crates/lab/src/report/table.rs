@@ -1,10 +1,8 @@
 //! Tables: published values, ours with intervals, and the differences in the paper's units.
 //!
 //! All metrics of a table are in one HTML table, with a group of rows for each metric, so that the columns line up. On
-//! a
-//! telephone the style changes the display of rows to a few lines each. That would remove their roles for screen
-//! readers,
-//! so the roles are written out.
+//! a telephone the style changes the display of rows to a few lines each. That would remove their roles for screen
+//! readers, so the roles are written out.
 
 use maud::{Markup, html};
 

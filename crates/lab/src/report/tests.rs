@@ -58,8 +58,9 @@ fn the_page_is_whole_in_itself() {
     }
 }
 
-/// One row has the published value, ours with its interval, and the difference in the paper's unit. The note on the
-/// published value is there, and so are the drawings of the figure.
+/// One row has the published value, ours with its interval, and the difference in the paper's unit.
+///
+/// The note on the published value is there, and so are the drawings of the figure.
 #[test]
 fn tables_and_figures_are_there() {
     let page = html(BOTH, 1);

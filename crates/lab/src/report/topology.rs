@@ -1,8 +1,7 @@
 //! The network of a paper, drawn from its resolved scenarios.
 //!
 //! Cells whose networks have the same links share a drawing, with the flows that most of them have. Below it are the
-//! flows
-//! of the other cells and the values that differ between the cells.
+//! flows of the other cells and the values that differ between the cells.
 
 mod draw;
 mod graph;

@@ -292,8 +292,7 @@ fn traces(scenario: &Scenario) -> impl Iterator<Item = &TraceFile> {
 /// Returns the scenario of a cell as a file that can be run.
 ///
 /// The file has no sources of its values. A paper's scenario must have them, so the file does not declare itself as
-/// part
-/// of the paper; a comment names the paper instead.
+/// part of the paper; a comment names the paper instead.
 fn resolved(cell: &CellResult) -> io::Result<String> {
     let mut scenario = cell.scenario.clone();
     let paper = scenario.paper.take();

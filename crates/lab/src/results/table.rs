@@ -138,8 +138,7 @@ fn shown(metric: Metric) -> (&'static str, f64, usize) {
 }
 
 /// Returns whether the metric is a count that the scenario often determines: packets of a steady source, or a queue at
-/// its
-/// limit. Such a count is the same in all runs, so "no spread" would tell nothing.
+/// its limit. Such a count is the same in all runs, so "no spread" would tell nothing.
 const fn is_settled(metric: Metric) -> bool {
     matches!(metric, Metric::Offered | Metric::Sent | Metric::QueueMax)
 }

@@ -62,9 +62,9 @@ fn a_flow_without_data_is_in_the_table() {
     assert_eq!(row.split_whitespace().nth(1), Some("0.0"), "{table}");
 }
 
-/// The CSV has one row for each cell, seed, subject, window and metric, with its unit. The JSON has the resolved
-/// scenario,
-/// seeds, version and digests. The resolved scenario can be read again.
+/// The CSV has one row for each cell, seed, subject, window and metric, with its unit.
+///
+/// The JSON has the resolved scenario, seeds, version and digests. The resolved scenario can be read again.
 #[test]
 fn files_hold_everything() {
     let results = results(SCENARIO);
@@ -138,9 +138,9 @@ fn a_table_for_people() {
     assert_eq!(sent.expect("sent").to_string(), "450.00 (no spread)");
 }
 
-/// "no spread" is left out for zeros in all runs and for counts that the scenario determines. It is shown for a delay
-/// that
-/// is the same in all runs.
+/// "no spread" is left out for zeros in all runs and for counts that the scenario determines.
+///
+/// It is shown for a delay that is the same in all runs.
 #[test]
 fn no_spread_is_said_where_it_tells() {
     let text = SCENARIO.replace(
@@ -159,8 +159,7 @@ fn no_spread_is_said_where_it_tells() {
 }
 
 /// Keys that only a later run has are listed in their place, for example of a flow that connected with one seed only,
-/// or
-/// of a late loss.
+/// or of a late loss.
 #[test]
 fn no_run_hides_what_another_has() {
     let mut results = results(SCENARIO);

@@ -1,4 +1,5 @@
 //! A headless Chromium, driven over its `DevTools` protocol: JSON messages with a zero byte after each, through a pipe.
+//!
 //! That needs no library and no port.
 
 use std::collections::VecDeque;

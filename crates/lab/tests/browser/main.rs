@@ -1,9 +1,8 @@
 //! The reports in a real browser: Chromium, with the windows of a desktop, of a telephone of 390 pixels, and of paper.
 //!
 //! The pages show every paper of the catalogue with made-up numbers that are as long as possible, and two papers with
-//! real
-//! results of two seeds. Without Chromium the tests are skipped with a message; with `FAIRWIRE_NO_SKIP=1` they fail
-//! (`scripts/setup` installs it).
+//! real results of two seeds. Without Chromium the tests are skipped with a message; with `FAIRWIRE_NO_SKIP=1` they
+//! fail (`scripts/setup` installs it).
 
 mod chromium;
 mod made_up;
@@ -122,11 +121,8 @@ fn reports_fit_every_window() {
 
 /// The test above finds each fault of a faulty page, and no other.
 ///
-/// The faults are: an element that is too wide, one that is crushed, text outside its drawing or box, overlapping texts
-/// (in
-/// the page, in a drawing, slanted), text and a curve with too little contrast, an external picture, and an error on
-/// the
-/// console.
+/// Elements are too wide or crushed, texts lie outside their drawing or box, or overlap (in the page, in a drawing,
+/// slanted). Text and a curve have too little contrast. There are an external picture and an error on the console.
 #[test]
 fn faults_are_found() {
     let Some(mut browser) = browser() else {

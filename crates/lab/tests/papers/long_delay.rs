@@ -42,8 +42,7 @@ fn table_1_holds_once_the_climb_is_over() {
 }
 
 /// Golden digests hold with debug assertions: all seeds of the short cells, and one seed of long cells that use
-/// different
-/// code.
+/// different code.
 #[test]
 fn golden_digests_hold() {
     let paper = quick("long-delay");

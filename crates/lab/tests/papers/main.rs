@@ -106,8 +106,9 @@ fn first_runs(paper: &Paper, cells: &[&str]) -> Vec<RunResult> {
     golden(paper, &runs.collect::<Vec<_>>())
 }
 
-/// Runs `runs` in parallel and checks their golden digests. If a change is intended, `make digests` writes the new
-/// ones.
+/// Runs `runs` in parallel and checks their golden digests.
+///
+/// If a change is intended, `make digests` writes the new ones.
 fn golden(paper: &Paper, runs: &[Run<'_>]) -> Vec<RunResult> {
     let bundle = Bundle::find(&paper.name).unwrap_or_else(|error| panic!("{error}"));
     let golden = Paper::golden(bundle).unwrap_or_else(|error| panic!("{error}"));

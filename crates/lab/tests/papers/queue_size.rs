@@ -31,9 +31,10 @@ const CLAIMS: &[&str] = &[
     "S3-D4",
 ];
 
-/// All claims have a verdict. Contradictions of the paper are found in its numbers without a run, and a claim about
-/// cells
-/// that were not run is not judged.
+/// All claims have a verdict.
+///
+/// Contradictions of the paper are found in its numbers without a run, and a claim about cells that were not run is not
+/// judged.
 #[test]
 fn every_claim_has_a_verdict() {
     let paper = quick("queue-size");

@@ -13,8 +13,7 @@ const CLAIMS: [&str; 20] = [
 ];
 
 /// Each kind of verdict occurs: the equation reproduces its published values, and the paper's measurement contradicts
-/// it.
-/// A claim at a loss rate that was fitted to a published rate is "fitted".
+/// it. A claim at a loss rate that was fitted to a published rate is "fitted".
 #[test]
 fn verdicts_say_what_they_rest_on() {
     let cells = [

@@ -52,9 +52,8 @@ fn names(cells: &[String]) -> Vec<&str> {
 /// Three seeds of scenario A suffice for the verdicts on the idle delay, UDP, Vegas and CCID 4.
 ///
 /// An idle frame takes 73 ms, UDP keeps at least 90 %, Vegas leaves most to the call beside one and two TCPs, and CCID
-/// 4
-/// raises the ratio. All claims have a verdict. Contradictions of the paper are found in its numbers, and a claim about
-/// cells that were not run is not judged.
+/// 4 raises the ratio. All claims have a verdict. Contradictions of the paper are found in its numbers, and a claim
+/// about cells that were not run is not judged.
 #[test]
 fn what_must_be_seen_is_seen() {
     let paper = quick("voip");
@@ -81,13 +80,12 @@ fn what_must_be_seen_is_seen() {
 }
 
 /// The loss intervals of ns-2 bring the 25 ratios nearer to Table 3 than those of RFC 5348 at eight of nine delays of
-/// the
-/// middle link.
+/// the middle link.
 ///
-/// The distance is the root mean square, run by run. How a receiver counts its first losses decides it at nearly every
-/// delay, and so at nearly every phase: from 20 to 100 ms, and with access delays that vary. At 10 ms there is no
-/// difference. At the paper's 50 ms, a mean over all weights and a first interval from the latest rate alone are nearer
-/// too; no discounting is not. The whole ns-2 module, which is judged, is also nearer than today's RFCs.
+/// The distance is the root mean square, run by run. It depends on how a receiver counts its first losses. This holds
+/// from 20 to 100 ms, and so at nearly every phase, and with access delays that vary. At 10 ms there is no difference.
+/// At the paper's 50 ms, a mean over all weights and a first interval from the latest rate alone are nearer too; no
+/// discounting is not. The whole ns-2 module, which is judged, is also nearer than today's RFCs.
 ///
 /// Runs of one cell differ by about ten points in one ratio. If the 25 ratios were independent, their root mean square
 /// would differ by `10 / sqrt(25)`, or two points; `STEP` is twice that.
@@ -146,9 +144,9 @@ fn loss_intervals_of_ns2_are_nearer_at_eight_of_nine_delays() {
     assert!((undiscounted - rfc).abs() < STEP, "{undiscounted}");
 }
 
-/// The call is paced by its frames of 80 bytes. Headers add 36 bytes for IP and DCCP, 32 with the short sequence
-/// numbers
-/// of ns-2's module, or 28 for IP and UDP.
+/// The call is paced by its frames of 80 bytes.
+///
+/// Headers add 36 bytes for IP and DCCP, 32 with the short sequence numbers of ns-2's module, or 28 for IP and UDP.
 #[test]
 fn a_frame_has_real_headers() {
     let paper = quick("voip");

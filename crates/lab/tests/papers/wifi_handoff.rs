@@ -14,8 +14,7 @@ const CLAIMS: [&str; 24] = [
 /// The paper has all its cells and claims, each once.
 ///
 /// The cells are eleven comparisons (the paper's "confronts") at two packet sizes, the sixteen with DCCP again with
-/// today's RFCs, eighteen cells at
-/// 27 points of the sweep, and the isolating runs.
+/// today's RFCs, eighteen cells at 27 points of the sweep, and the isolating runs.
 #[test]
 fn nothing_is_left_out() {
     for quick in [true, false] {
@@ -47,8 +46,9 @@ fn dccp_loses_far_less_than_udp() {
     assert!(udp > 10.0 * tfrc, "{udp} {tfrc}");
 }
 
-/// At 512 B the receiving tablet limits CCID 2, because acknowledgements take its time. With a fast tablet, the shorter
-/// queue of the router is full instead, which loses more packets.
+/// At 512 B the receiving tablet limits CCID 2, because acknowledgements take its time.
+///
+/// With a fast tablet, the shorter queue of the router is full instead, which loses more packets.
 #[test]
 fn the_receiving_tablet_decides_what_ccid_2_loses() {
     let cells = ["reno-ccid2-512", "reno-ccid2-512-fast-receiver"];

@@ -8,9 +8,9 @@ use serde::Deserialize;
 pub enum Kind {
     /// Each value is within `tolerance` of the one expected.
     Absolute,
-    /// Each is within `tolerance` times the expected value of that value.
+    /// Each differs from the expected value by at most `tolerance` times that value.
     Relative,
-    /// Each is at least the expected value divided by `tolerance` and at most that value times `tolerance`.
+    /// Each is between the expected value divided by `tolerance` and that value times `tolerance`.
     Factor,
     /// All are in `[expected[0], expected[1]]`.
     Range,

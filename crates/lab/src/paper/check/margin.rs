@@ -5,9 +5,9 @@ use super::kind::Kind;
 /// A mean and the half-width of its 95 % interval; 0 without one.
 pub(super) type Number = (f64, f64);
 
-/// How far a number, or the difference of two, is inside its limit, and the half-width of its 95 % interval. `inside`
-/// is
-/// negative outside the limit.
+/// How far a number, or the difference of two, is inside its limit, and the half-width of its 95 % interval.
+///
+/// `inside` is negative outside the limit.
 #[derive(Clone, Copy, Debug)]
 struct Margin {
     inside: f64,
@@ -111,8 +111,9 @@ fn margins(
 mod tests {
     use super::{Kind, Number, is_close};
 
-    /// A check is close if a limit lies within an interval. A number without an interval is never close, and one clear
-    /// failure makes the whole check fail clearly.
+    /// A check is close if a limit lies within an interval.
+    ///
+    /// A number without an interval is never close, and one clear failure makes the whole check fail clearly.
     #[test]
     fn close_is_where_the_interval_reaches_over_the_limit() {
         let upto = Kind::Range;
@@ -134,8 +135,7 @@ mod tests {
             (Kind::Absolute, vec![(161.9, 0.2)], vec![160.0], 2.0, true),
             (Kind::Relative, vec![(103.1, 0.2)], vec![100.0], 0.03, true),
             (Kind::Factor, vec![(3.1, 0.05)], vec![1.0], 3.0, false),
-            // 3 and 4 differ by 1. The interval of their difference is sqrt(0.6² + 0.9²) = 1.08 if they are
-            // independent, then 0.94.
+            // 3 and 4 differ by 1. As for independent numbers, the half-width is sqrt(0.6² + 0.9²) = 1.08, then 0.94.
             (
                 Kind::Increasing,
                 vec![(3.0, 0.6), (4.0, 0.9)],

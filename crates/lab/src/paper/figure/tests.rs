@@ -27,8 +27,9 @@ fn only(paper: &Paper, cells: &[(&str, &[(f64, f64)])]) -> Figure {
     figures.remove(0)
 }
 
-/// A point has the mean over the seeds with its interval, in the figure's unit, and the published number. A cell that
-/// was not run has a place without a value.
+/// A point has the mean over the seeds with its interval, in the figure's unit, and the published number.
+///
+/// A cell that was not run has a place without a value.
 #[test]
 fn points_are_measured_beside_printed() {
     let paper = over_cells(PLAIN).expect("loads");
@@ -107,8 +108,9 @@ lines = [{ label = "one", cell = "a", flow = "dccp" }]
     }
 }
 
-/// An unknown name, a wrong number of points and an axis that cannot be drawn are each refused. The error names the
-/// figure and says what is wrong.
+/// An unknown name, a wrong number of points and an axis that cannot be drawn are each refused.
+///
+/// The error names the figure and says what is wrong.
 #[test]
 fn what_cannot_be_drawn_is_refused() {
     let series = "series = \"throughput\"\ny = { unit = \"bit/s\" }\n";

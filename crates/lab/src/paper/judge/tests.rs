@@ -118,8 +118,9 @@ controls = [{ says = "b in the place of a", cells = ["a"], by = ["b"] }]
     );
 }
 
-/// Judges the first of `claims`. `a` and `b` are the throughputs (whole, late) of the cells of these names, of one
-/// seed.
+/// Judges the first of `claims`.
+///
+/// `a` and `b` are the throughputs (whole, late) of the cells of these names, of one seed.
 fn judge(claims: &str, a: (f64, f64), b: (f64, f64)) -> Judged {
     let paper = paper(claims).unwrap_or_else(|error| panic!("{error}"));
     let results = results(&paper, &[("a", &[a]), ("b", &[b])]);
@@ -148,8 +149,9 @@ fn verdicts_follow_the_windows() {
     );
 }
 
-/// A verdict is close if other seeds could change it, whether it holds or fails. It is not close if there is a clear
-/// failure beside a close check.
+/// A verdict is close if other seeds could change it, whether it holds or fails.
+///
+/// It is not close if there is a clear failure beside a close check.
 #[test]
 fn close_verdicts_say_so() {
     let with = |a: &[(f64, f64)], b: &[(f64, f64)]| {
@@ -219,8 +221,9 @@ fn fitted_values_reproduce_nothing() {
     assert_eq!(with(100.0), Verdict::NotReproduced);
 }
 
-/// A paper whose own numbers fail the checks of a contradiction contradicts itself, whatever was measured. Where they
-/// pass, the claim is judged like any other.
+/// A paper whose own numbers fail the checks of a contradiction contradicts itself, whatever was measured.
+///
+/// Where they pass, the claim is judged like any other.
 #[test]
 fn contradictions_are_computed_from_the_printed_numbers() {
     let contradiction = |tolerance: u32| {
@@ -270,9 +273,9 @@ fn what_cannot_be_tested_says_why() {
     assert!(judged.because.contains("'b'"), "{}", judged.because);
 }
 
-/// Unknown names, wrong units and tolerances without a reason are refused when the paper is loaded. The error is one
-/// line
-/// with file, line and claim.
+/// Unknown names, wrong units and tolerances without a reason are refused when the paper is loaded.
+///
+/// The error is one line with file, line and claim.
 #[test]
 fn mistakes_are_refused_at_load() {
     for (from, to, hint) in [

@@ -75,9 +75,9 @@ impl WrittenMetric {
         self.name.as_ref().unwrap_or(&self.metric)
     }
 
-    /// Returns the name under which its published number is found: by default the metric's own. A number of repetitions
-    /// is
-    /// not the metric itself, so it has no default.
+    /// Returns the name under which its published number is found: by default the metric's own.
+    ///
+    /// A number of repetitions is not the metric itself, so it has no default.
     pub(super) fn published(&self) -> Option<&str> {
         let own = (!self.repetitions).then_some(self.metric.as_str());
         self.published.as_deref().or(own)

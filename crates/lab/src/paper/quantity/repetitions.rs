@@ -15,8 +15,7 @@ impl Quantity {
     /// Returns the number of runs that the rule requires after three runs.
     ///
     /// It applies the rule to each group of three successive runs and returns the mean, with an interval if there are
-    /// several
-    /// groups.
+    /// several groups.
     pub(in crate::paper) fn repetitions(
         &self,
         lens: &Lens<'_>,
@@ -45,9 +44,9 @@ fn asked_by(runs: &[f64]) -> f64 {
 mod tests {
     use super::asked_by;
 
-    /// By hand: 90, 100 and 110 have s = 10, so (1.96 * 10 / 5)^2 = 15.37, which makes 16 runs. Equal runs require no
-    /// more
-    /// than the three that were made.
+    /// By hand: 90, 100 and 110 have s = 10, so (1.96 * 10 / 5)^2 = 15.37, which makes 16 runs.
+    ///
+    /// Equal runs require no more than the three that were made.
     #[test]
     fn three_runs_ask() {
         assert!((asked_by(&[90.0, 100.0, 110.0]) - 16.0).abs() < 1e-9);

@@ -53,8 +53,9 @@ fn values_are_means_over_seeds() {
     assert_eq!(measured.text(), "102 ± 25", "two digits of the interval");
 }
 
-/// A ratio is taken seed by seed, so what both cells share in a seed cancels. A seed that only one of them has is left
-/// out.
+/// A ratio is taken seed by seed, so what both cells share in a seed cancels.
+///
+/// A seed that only one of them has is left out.
 #[test]
 fn ratios_are_paired_by_seed() {
     let cells: &[(&str, &[(f64, f64)])] = &[
@@ -129,8 +130,9 @@ windows = ["whole", "late"]
 published_metrics = ["throughput", "throughput"]
 "#;
 
-/// The distance from the published numbers (100 and 210) is taken seed by seed. Errors of 3, -4, 0 and 12 give
-/// sqrt(169 / 4) = 6.5; the second seed has no error.
+/// The distance from the published numbers (100 and 210) is taken seed by seed.
+///
+/// Errors of 3, -4, 0 and 12 give sqrt(169 / 4) = 6.5; the second seed has no error.
 #[test]
 fn the_distance_from_what_is_printed() {
     let cells: &[(&str, &[(f64, f64)])] = &[

@@ -18,8 +18,7 @@ impl Axis {
     /// Returns an axis for values from `least` to `greatest` with about `wanted` ticks.
     ///
     /// A linear axis begins at zero unless the values are far from it. The axis ends at a tick. Bounds in `given` are
-    /// used
-    /// as they are.
+    /// used as they are.
     pub(super) fn new(
         scale: Scale,
         (least, greatest): (f64, f64),
@@ -145,8 +144,9 @@ impl Axis {
         }
     }
 
-    /// Returns the position of `value`: zero at the beginning, `length` at the end. Values outside are placed at the
-    /// ends.
+    /// Returns the position of `value`: zero at the beginning, `length` at the end.
+    ///
+    /// Values outside are placed at the ends.
     pub(super) fn place(&self, value: f64) -> f64 {
         let share = match self.scale {
             Scale::Linear => (value - self.from) / (self.to - self.from),

@@ -1,8 +1,7 @@
 //! The plots of the cells of a scenario file.
 //!
 //! If the cells have axes, one of them is the horizontal axis, and there is a line for each combination of the values
-//! of
-//! the others. Otherwise the cells stand side by side.
+//! of the others. Otherwise the cells stand side by side.
 
 use fairwire_measure::{Confidence, Estimate, Moments, Spread};
 

@@ -30,9 +30,9 @@ fn results(axes: &[&str], set: &[&str]) -> Results {
     run_cells(&cells, campaign, &mut |_| Ok(())).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The axis with numeric values is horizontal, and each value of the others gives a line. Each point is the mean of a
-/// cell
-/// with its interval.
+/// The axis with numeric values is horizontal, and each value of the others gives a line.
+///
+/// Each point is the mean of a cell with its interval.
 #[test]
 fn axes_make_lines() {
     let results = results(&["queue=codel,10 packets", "rate=1 Mbit/s,40 Mbit/s"], &[]);

@@ -222,8 +222,9 @@ impl<'a> Drawing<'a> {
     }
 }
 
-/// Returns the descriptions of the links of a chain, if one does not fit into its share of `room`. Each line is at most
-/// `width` wide.
+/// Returns the descriptions of the links of a chain, if one does not fit into its share of `room`.
+///
+/// Each line is at most `width` wide.
 fn legend(links: &[LinkText], wired: Wired, room: f64, width: f64) -> Vec<String> {
     let room = room / links.len().max(1) as f64;
     let says_itself = |link: &LinkText| {

@@ -1,6 +1,5 @@
 //! Drawings of networks with radios: one or two switches, access points below the switch of their side, and stations
-//! below
-//! the access point at which they begin.
+//! below the access point at which they begin.
 
 use std::fmt::Write as _;
 
@@ -375,8 +374,9 @@ mod tests {
     use super::Radio;
     use crate::scenario::{Adjust, ScenarioFile, Topology};
 
-    /// Stations stand at their first access point and have every hand-off with its time. A host that neither sends nor
-    /// receives is not shown.
+    /// Stations stand at their first access point and have every hand-off with its time.
+    ///
+    /// A host that neither sends nor receives is not shown.
     #[test]
     fn stations_and_where_they_go() {
         let text = include_str!("../../../../../scenarios/wlan.toml");

@@ -1,9 +1,10 @@
 //! Values of a network in words.
 
-/// Returns one value for many, because what differs is listed below the drawing.
+/// Summarizes many values by one; the values that differ are listed below the drawing.
 ///
-/// That is the value of at least four fifths of them, alone; the value of more than half, or the first of two or three
-/// different ones, with the number of other values; or else only the number of different values.
+/// If at least four fifths have the same value, that is the result. If more than half have it, or if there are two or
+/// three different values, one value is named with the number of others. Otherwise only the number of different values
+/// is given.
 pub(super) fn one_or_many(values: impl Iterator<Item = String>, plural: &str) -> String {
     let mut known: Vec<(String, usize)> = Vec::new();
     for value in values {

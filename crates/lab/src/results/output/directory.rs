@@ -1,8 +1,7 @@
 //! The directory of results: one run writes at a time, and results of two runs are never mixed.
 //!
 //! A run writes into a temporary folder of the directory. At its end, the files of the run before are removed and its
-//! own
-//! are renamed into their place. Files that no run wrote stay.
+//! own are renamed into their place. Files that no run wrote stay.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -51,9 +50,9 @@ impl OutputDirectory {
     /// `files` are the paths in it that the run may write; `who` describes the run to other processes.
     ///
     /// # Errors
-    /// If another process writes into the directory, if the run would overwrite a file that no run wrote or the
-    /// `scenario`
-    /// that is about to run, or if something cannot be created. The error names the file and says what to do.
+    /// If another process writes into the directory, or if something cannot be created. It also fails if the run would
+    /// overwrite a file that no run wrote, or the `scenario` that is about to run. The error names the file and says
+    /// what to do.
     pub fn claim(
         directory: &Path,
         files: BTreeSet<String>,
@@ -100,8 +99,7 @@ impl OutputDirectory {
     ///
     /// # Errors
     /// If a file that no run wrote would be overwritten, or if one cannot be removed or moved. The error names the file
-    /// and
-    /// says where the results are.
+    /// and says where the results are.
     pub fn publish(self, partial: bool) -> io::Result<Published> {
         let old = Listed::read(&self.directory)?;
         if partial && old.is_complete_in(&self.directory) {

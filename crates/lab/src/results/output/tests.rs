@@ -154,8 +154,9 @@ fn foreign_files_are_refused() {
     assert!(claim(place, &["a.csv"]).is_err());
 }
 
-/// A file that is created while a run writes is not overwritten at its end. Nothing is moved, and no later run removes
-/// the results.
+/// A file that is created while a run writes is not overwritten at its end.
+///
+/// Nothing is moved, and no later run removes the results.
 #[test]
 fn a_file_that_came_meanwhile_stays() {
     let place = scratch();

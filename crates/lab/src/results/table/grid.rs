@@ -125,8 +125,7 @@ mod tests {
     }
 
     /// A table with few columns stays as it is, one with many columns and few rows is transposed, and one with many of
-    /// both
-    /// is split. No cell is lost, and no line is too long.
+    /// both is split. No cell is lost, and no line is too long.
     #[test]
     fn the_layout_follows_the_shape() {
         for (rows, columns, layout) in [
