@@ -1,5 +1,6 @@
-//! How long a head takes: a `DataAck` with an Ack Vector, decoded and encoded (aim: both together
-//! below 100 ns), and what the checksum of a payload costs.
+//! Benchmarks of decoding and encoding a head, and of summing a payload.
+//!
+//! The head is a `DataAck` with an Ack Vector. Decoding and encoding it together should take less than 100 ns.
 
 use std::hint::black_box;
 
@@ -17,7 +18,7 @@ const CELLS: [AckCell; 5] = [
     AckCell::new(CellState::Received, 20),
 ];
 
-/// Nothing is known when this is compiled: cells and numbers come as if from a connection.
+/// Encodes a head. It is not inlined, so the compiler knows none of the values in advance.
 #[inline(never)]
 fn encode(buf: &mut HeadBuf, seq: Seq, cells: &[AckCell]) -> usize {
     let ports = Ports {
@@ -36,7 +37,7 @@ fn encode(buf: &mut HeadBuf, seq: Seq, cells: &[AckCell]) -> usize {
     encoder.finish().len()
 }
 
-/// Reads everything: header, each option, each cell.
+/// Decodes everything: the header, each option, each Ack Vector entry.
 #[inline(never)]
 fn decode(head: &[u8]) -> u64 {
     let packet = Packet::decode(head).expect("it was encoded here");

@@ -1,10 +1,10 @@
-//! Which congestion control a half-connection has.
+//! Congestion control identifiers.
 
 use std::fmt;
 
-/// A congestion control identifier (RFC 4340, section 10), by its number.
+/// A congestion control identifier (RFC 4340, section 10).
 ///
-/// Every number is one, as a peer may name any; [`Self::TCP_LIKE`] and its neighbours are those that Fairwire has.
+/// Every number is valid, because a peer may propose any of them. The constants are the CCIDs that Fairwire implements.
 ///
 /// ```
 /// use fairwire_wire::Ccid;
@@ -17,19 +17,21 @@ use std::fmt;
 pub struct Ccid(u8);
 
 impl Ccid {
-    /// 2: a congestion window, as TCP has one (RFC 4341).
+    /// 2: a congestion window like TCP's (RFC 4341).
     pub const TCP_LIKE: Self = Self(2);
     /// 3: TFRC, a rate that changes smoothly (RFC 4342).
     pub const TFRC: Self = Self(3);
-    /// 4: TFRC for small packets (RFC 5622): the bytes of a TCP with large ones, at most 100 packets a second. Experimental.
+    /// 4: TFRC for small packets (RFC 5622), experimental.
+    ///
+    /// It aims at the rate in bytes per second of a TCP with large packets, and sends at most 100 packets per second.
     pub const TFRC_SP: Self = Self(4);
 
-    /// The CCID with this number. 248 to 254 are for experiments (RFC 4340, section 19.5).
+    /// Returns the CCID with this number. 248 to 254 are for experiments (RFC 4340, section 19.5).
     pub const fn new(number: u8) -> Self {
         Self(number)
     }
 
-    /// The number on the wire.
+    /// Returns the number on the wire.
     pub const fn number(self) -> u8 {
         self.0
     }

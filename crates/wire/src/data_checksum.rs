@@ -1,17 +1,17 @@
-//! CRC-32c of a payload, as the Data Checksum option carries it (RFC 4340, section 9.3).
+//! The CRC-32c of a payload, as in the Data Checksum option (RFC 4340, section 9.3).
 //!
-//! The algorithm is SCTP's (RFC 3309), and so is the order of the bytes: the remainder's lowest byte
-//! comes first. The value is the four bytes of the option read as a big-endian number.
+//! The algorithm and the byte order are those of SCTP (RFC 3309): the lowest byte of the remainder comes first. The
+//! value is the four bytes of the option, read as a big-endian number.
 
-/// Zeros to sum at once.
+/// Zero bytes that are summed in one call.
 const ZEROS: [u8; 4_096] = [0; 4_096];
 
-/// The Data Checksum of these bytes; zero for none.
+/// Returns the Data Checksum of these bytes; zero if there are none.
 pub fn of(bytes: &[u8]) -> u32 {
     crc32c::crc32c(bytes).swap_bytes()
 }
 
-/// The Data Checksum of `len` zero bytes.
+/// Returns the Data Checksum of `len` zero bytes.
 pub fn of_zeros(len: usize) -> u32 {
     let mut crc = 0;
     let mut left = len;
@@ -27,8 +27,10 @@ pub fn of_zeros(len: usize) -> u32 {
 mod tests {
     use super::{of, of_zeros};
 
-    /// The vectors of RFC 3720, B.4, the same algorithm and order of bytes: zeros, ones, and the
-    /// numbers up and down. No bytes have the checksum zero (RFC 4340, 9.3).
+    /// The vectors of RFC 3720, B.4, have the same algorithm and byte order: zeros, ones, ascending and descending
+    /// numbers.
+    ///
+    /// The checksum of no bytes is zero (RFC 4340, 9.3).
     #[test]
     fn published_vectors() {
         let up: Vec<u8> = (0..32).collect();
@@ -44,7 +46,7 @@ mod tests {
         }
     }
 
-    /// Zeros that nobody stores have the checksum of real ones, whatever their number.
+    /// Zeros that are not stored have the same checksum as stored ones, for any number of them.
     #[test]
     fn zeros_are_summed_without_being_there() {
         for len in [0, 1, 32, 4_095, 4_096, 4_097, 20_000] {

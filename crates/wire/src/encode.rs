@@ -1,4 +1,4 @@
-//! Writing heads.
+//! The encoder of heads.
 
 use std::fmt;
 
@@ -11,10 +11,10 @@ use crate::option::{
 };
 use crate::{Kind, SeqNo};
 
-/// The largest NDP Count: six bytes (RFC 4340, section 7.7).
+/// The largest NDP Count, which has six bytes (RFC 4340, section 7.7).
 const MAX_NDP_COUNT: u64 = (1 << 48) - 1;
 
-/// Room for one head, to be used again and again.
+/// A reusable buffer for one head.
 #[derive(Clone)]
 pub struct HeadBuf {
     bytes: [u8; MAX_HEAD],
@@ -22,7 +22,7 @@ pub struct HeadBuf {
 }
 
 impl HeadBuf {
-    /// An empty buffer.
+    /// Creates an empty buffer.
     pub const fn new() -> Self {
         Self {
             bytes: [0; MAX_HEAD],
@@ -30,18 +30,18 @@ impl HeadBuf {
         }
     }
 
-    /// The head that was finished last; empty while one is being written.
+    /// Returns the head that was finished last. It is empty while a head is being written.
     #[inline]
     pub fn as_slice(&self) -> &[u8] {
         &self.bytes[..self.len]
     }
 
-    /// Bytes of that head.
+    /// Returns the length of that head in bytes.
     pub const fn len(&self) -> usize {
         self.len
     }
 
-    /// Is there no finished head?
+    /// Returns whether there is no finished head.
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -68,9 +68,9 @@ impl fmt::Debug for HeadBuf {
 /// An option does not fit. Nothing of it was written.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct NoRoom {
-    /// Bytes the option needs, or for one too long for any head, its data and two bytes more.
+    /// Bytes that the option needs. For an option too long for any head: its data and two more bytes.
     pub needed: usize,
-    /// Bytes there were.
+    /// Bytes available.
     pub room: usize,
 }
 
@@ -86,31 +86,32 @@ impl fmt::Display for NoRoom {
 
 impl std::error::Error for NoRoom {}
 
-/// A place in a head to go back to; see [`Encoder::mark`].
+/// A position in a head to return to; see [`Encoder::mark`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Mark(usize);
 
-/// Writes one head: the fixed part at once, then option by option, then [`Encoder::finish`].
+/// A writer of one head: first the fixed part, then option by option, then [`Encoder::finish`].
 ///
-/// An encoder dropped unfinished leaves its buffer empty.
+/// If an encoder is dropped before it is finished, its buffer is left empty.
 #[derive(Debug)]
 pub struct Encoder<'a> {
     buf: &'a mut HeadBuf,
     /// Bytes written, at most `limit`.
     at: usize,
-    /// Where options must end, a multiple of four.
+    /// The offset at which the options must end, a multiple of four.
     limit: usize,
-    /// Where options begin.
+    /// The offset at which the options begin.
     options_at: usize,
 }
 
 impl<'a> Encoder<'a> {
-    /// Starts a head. 24-bit sequence numbers are used if `seq` is [`SeqNo::Short`]; `ccval` and
-    /// `cscov` have four bits.
+    /// Starts a head.
+    ///
+    /// Sequence numbers have 24 bits if `seq` is [`SeqNo::Short`]. `ccval` and `cscov` have four bits each.
     ///
     /// # Panics
-    /// If `seq` is short on a type that forbids it, or if `seq` is long and the Acknowledgement
-    /// Number short: the sender knows its own numbers.
+    /// If `seq` is short on a type that forbids it, or if `seq` is long and the Acknowledgement Number short. A sender
+    /// always knows its own full numbers.
     #[inline]
     pub fn new(
         buf: &'a mut HeadBuf,
@@ -166,43 +167,45 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// Lets the head grow to at most `head_len` bytes, so that a payload still fits behind it;
-    /// never below what is written already.
+    /// Limits the head to `head_len` bytes, so that a payload still fits behind it.
+    ///
+    /// The limit is never below what is already written.
     pub fn limit(mut self, head_len: usize) -> Self {
         let written = self.at.next_multiple_of(4);
         self.limit = (head_len.min(MAX_HEAD) & !3).max(written);
         self
     }
 
-    /// Bytes left for options.
+    /// Returns the bytes left for options.
     #[inline]
     pub const fn room(&self) -> usize {
         self.limit - self.at
     }
 
-    /// Bytes the head will have if it is finished now, padding included.
+    /// Returns the length in bytes that the head would have if it were finished now, padding included.
     #[inline]
     pub const fn padded_len(&self) -> usize {
         self.at.next_multiple_of(4)
     }
 
-    /// Bytes of options written so far.
+    /// Returns the bytes of options written so far.
     pub const fn options_len(&self) -> usize {
         self.at - self.options_at
     }
 
-    /// The place reached, for [`Encoder::truncate`].
+    /// Returns the current position, for [`Encoder::truncate`].
     pub const fn mark(&self) -> Mark {
         Mark(self.at)
     }
 
-    /// Takes back every option written since `mark`.
+    /// Removes every option written since `mark`.
     pub fn truncate(&mut self, mark: Mark) {
         self.at = mark.0.clamp(self.options_at, self.at);
     }
 
-    /// Writes an option in its smallest form. Numbers too large for their field become the
-    /// largest that fits.
+    /// Writes an option in its smallest form.
+    ///
+    /// Numbers too large for their field are replaced by the largest that fits.
     ///
     /// # Errors
     /// [`NoRoom`]; nothing was written.
@@ -252,7 +255,7 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// Writes any option as it stands. Types 0 to 31 have no data: theirs must be empty.
+    /// Writes an option from its type and data. Types 0 to 31 have no data, so `data` must be empty for them.
     ///
     /// # Errors
     /// [`NoRoom`]; nothing was written.
@@ -260,22 +263,24 @@ impl<'a> Encoder<'a> {
         self.put(option_type, &[], data)
     }
 
-    /// Writes Ack Vectors, nonce 0, with these cells, newest packet first: as many options as it
-    /// takes, none for no cells. (A vector with a nonce is a [`DccpOption::AckVector`]; RFC 8311,
-    /// section 6, made the nonce a thing of the past.)
+    /// Writes an Ack Vector with these entries, newest packet first, with nonce 0.
+    ///
+    /// It writes as many options as needed, and none if there are no entries. (For nonce 1, write a
+    /// [`DccpOption::AckVector`]. RFC 8311, section 6, made the nonce obsolete.)
     ///
     /// # Errors
-    /// [`NoRoom`]; nothing was written, not even what would have fitted.
+    /// [`NoRoom`]; nothing was written, not even the entries that would have fitted.
     pub fn ack_vector(&mut self, cells: impl IntoIterator<Item = AckCell>) -> Result<(), NoRoom> {
         let cells = cells.into_iter().map(|cell| [cell.byte()]);
         self.split(ty::ACK_VECTOR_0, None, MAX_OPTION_DATA, cells)
     }
 
-    /// Writes Data Dropped with these blocks, newest packet first: as many options as it takes, none
-    /// for no blocks.
+    /// Writes Data Dropped with these blocks, newest packet first.
+    ///
+    /// It writes as many options as needed, and none if there are no blocks.
     ///
     /// # Errors
-    /// [`NoRoom`]; nothing was written, not even what would have fitted.
+    /// [`NoRoom`]; nothing was written, not even the blocks that would have fitted.
     pub fn data_dropped(
         &mut self,
         blocks: impl IntoIterator<Item = DropBlock>,
@@ -284,11 +289,12 @@ impl<'a> Encoder<'a> {
         self.split(ty::DATA_DROPPED, None, MAX_OPTION_DATA, blocks)
     }
 
-    /// Writes Loss Intervals, newest first: as many options as it takes, `skip` in the first and
-    /// zero in the others (RFC 4342, section 8.6.1).
+    /// Writes Loss Intervals, newest first, in as many options as needed.
+    ///
+    /// `skip` is in the first option, and zero in the others (RFC 4342, section 8.6.1).
     ///
     /// # Errors
-    /// [`NoRoom`]; nothing was written, not even what would have fitted.
+    /// [`NoRoom`]; nothing was written, not even the intervals that would have fitted.
     pub fn loss_intervals(
         &mut self,
         skip: u8,
@@ -299,10 +305,10 @@ impl<'a> Encoder<'a> {
         self.split(ty::LOSS_INTERVALS, Some(skip), most, intervals)
     }
 
-    /// Writes Dropped Packets, newest interval first: as many options as it takes.
+    /// Writes Dropped Packets, newest interval first, in as many options as needed.
     ///
     /// # Errors
-    /// [`NoRoom`]; nothing was written, not even what would have fitted.
+    /// [`NoRoom`]; nothing was written, not even the counts that would have fitted.
     pub fn dropped_packets(&mut self, counts: impl IntoIterator<Item = u32>) -> Result<(), NoRoom> {
         let counts = counts.into_iter().map(|count| {
             let [_, a, b, c] = count.min(DropCounts::MAX_COUNT).to_be_bytes();
@@ -316,16 +322,16 @@ impl<'a> Encoder<'a> {
         )
     }
 
-    /// Finishes the head with a checksum of zero, as it travels in UDP (RFC 6773, section 3.3).
+    /// Finishes the head with a checksum of zero, for UDP encapsulation (RFC 6773, section 3.3).
     #[inline]
     pub fn finish(self) -> &'a HeadBuf {
         self.close()
     }
 
-    /// Finishes the head with its checksum, as it travels natively.
+    /// Finishes the head with its checksum, for native DCCP.
     ///
-    /// `covered` is the sum of the first [`checksum::coverage`] bytes of the payload, `payload_len`
-    /// the whole payload's length.
+    /// `covered` is the sum of the first [`checksum::coverage`] bytes of the payload. `payload_len` is the length of
+    /// the whole payload.
     #[inline]
     pub fn finish_with_checksum(
         self,
@@ -345,11 +351,11 @@ impl<'a> Encoder<'a> {
         buf
     }
 
-    /// Pads the head and says where it ends.
+    /// Pads the head and writes its Data Offset.
     #[inline]
     fn close(self) -> &'a mut HeadBuf {
-        // RFC 4340, 5.8 and 5.8.1: Padding fills the options up to a word. The buffer may hold something
-        // else there from a longer head.
+        // RFC 4340, 5.8 and 5.8.1: Padding fills the options up to a multiple of four bytes. The buffer may still hold
+        // bytes of an earlier, longer head there.
         let end = self.padded_len();
         self.buf.bytes[self.at..end].fill(ty::PADDING);
         self.buf.bytes[at::DATA_OFFSET] = small(end / 4);
@@ -357,7 +363,7 @@ impl<'a> Encoder<'a> {
         self.buf
     }
 
-    /// Writes one option whose data are `first` and then `second`.
+    /// Writes one option. Its data are `first` followed by `second`.
     #[inline]
     fn put(&mut self, option_type: u8, first: &[u8], second: &[u8]) -> Result<(), NoRoom> {
         let room = self.room();
@@ -378,7 +384,7 @@ impl<'a> Encoder<'a> {
         }
         let out = &mut self.buf.bytes[self.at..self.at + needed];
         out[0] = option_type;
-        // RFC 4340, 5.8: the length counts type and length too.
+        // RFC 4340, 5.8: the length includes the type and length bytes.
         out[1] = small(needed);
         let (head, tail) = out[2..].split_at_mut(first.len());
         head.copy_from_slice(first);
@@ -387,8 +393,9 @@ impl<'a> Encoder<'a> {
         Ok(())
     }
 
-    /// Writes `items` into as many options of one type as it takes, `per_option` in each. `skip`
-    /// is a byte before the items, zero in all options but the first.
+    /// Writes `items` into as many options of one type as needed, at most `per_option` in each.
+    ///
+    /// `skip` is a byte before the items. It is zero in all options but the first.
     fn split<const N: usize>(
         &mut self,
         option_type: u8,
@@ -430,21 +437,22 @@ impl<'a> Encoder<'a> {
     }
 }
 
-/// A length as a byte: that of an option is at most 255, Data Offset at most 255 words.
+/// Converts a length to a byte. An option has at most 255 bytes and a head at most 255 words.
 #[inline]
 fn small(length: usize) -> u8 {
     u8::try_from(length).expect("options and heads have at most 255 bytes and words")
 }
 
-/// `bytes` without leading zeros, but at least the last one: as RFC 4340, 7.7, and RFC 6323, 3.2.1,
-/// want their numbers.
+/// Returns `bytes` without leading zeros, but always with the last byte.
+///
+/// RFC 4340, 7.7, and RFC 6323, 3.2.1, encode their numbers in this form.
 #[inline]
 fn significant(bytes: &[u8]) -> &[u8] {
     let zeros = bytes.iter().take_while(|&&byte| byte == 0).count();
     &bytes[zeros.min(bytes.len() - 1)..]
 }
 
-/// RFC 4340, 13.2 and 13.3: an elapsed time below 0.65536 s in two bytes, a longer one in four.
+/// Returns an elapsed time in two bytes if it is below 0.65536 s, else in four (RFC 4340, sections 13.2 and 13.3).
 #[inline]
 fn elapsed_form(bytes: &[u8; 4]) -> &[u8] {
     match bytes {
@@ -453,7 +461,7 @@ fn elapsed_form(bytes: &[u8; 4]) -> &[u8] {
     }
 }
 
-/// Writes the Acknowledgement Number with its reserved bytes and says how many that were.
+/// Writes the Acknowledgement Number with its reserved bytes, and returns the number of bytes written.
 #[inline]
 fn put_ack(out: &mut [u8], ack: SeqNo, short: bool) -> usize {
     match (short, ack) {

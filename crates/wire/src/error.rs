@@ -1,61 +1,61 @@
-//! Why a packet was refused.
+//! Errors of decoding a packet.
 
 use std::fmt;
 
 use crate::PacketType;
 
-/// A packet that is to be ignored, with what was wrong about it (RFC 4340, section 8.5, step 1).
+/// The reason why a packet must be ignored (RFC 4340, section 8.5, step 1).
 ///
-/// None of these may be answered, not even with a Reset.
+/// Such a packet must not be answered, not even with a Reset.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum DecodeError {
-    /// It is shorter than the shortest header there is.
+    /// The packet is shorter than the shortest header.
     Truncated {
-        /// Bytes the shortest header has.
+        /// Length of the shortest header, in bytes.
         needed: usize,
-        /// Bytes there were.
+        /// Length of the packet, in bytes.
         got: usize,
     },
-    /// Its type is reserved (RFC 4340, section 5.1).
+    /// The packet type is reserved (RFC 4340, section 5.1).
     ReservedType {
-        /// The type's number, 11 to 15.
+        /// The number of the type, 11 to 15.
         number: u8,
     },
-    /// Its Data Offset lies inside the fixed header of its type (RFC 4340, section 5.1).
+    /// The Data Offset lies inside the fixed header of the packet's type (RFC 4340, section 5.1).
     DataOffsetTooSmall {
-        /// The type, which decides the minimum.
+        /// The packet type, which decides the minimum.
         packet_type: PacketType,
-        /// Where the header claims to end, bytes.
+        /// The Data Offset, in bytes.
         offset: usize,
-        /// Where it ends at the earliest, bytes.
+        /// The smallest Data Offset of this type, in bytes.
         minimum: usize,
     },
-    /// Its Data Offset lies beyond its end (RFC 4340, section 5.1).
+    /// The Data Offset lies beyond the end of the packet (RFC 4340, section 5.1).
     DataOffsetBeyondPacket {
-        /// Where the header claims to end, bytes.
+        /// The Data Offset, in bytes.
         offset: usize,
-        /// Bytes there were.
+        /// Length of the packet, in bytes.
         got: usize,
     },
-    /// It has 24-bit sequence numbers, which its type forbids (RFC 4340, section 5.1).
+    /// The packet has 24-bit sequence numbers, which its type forbids (RFC 4340, section 5.1).
     ShortSeqForbidden {
-        /// The type.
+        /// The packet type.
         packet_type: PacketType,
     },
-    /// Its checksum covers more payload than it has (RFC 4340, section 9.2).
+    /// The checksum covers more payload than there is (RFC 4340, section 9.2).
     CsCovTooLarge {
         /// The Checksum Coverage field, 1 to 15.
         cscov: u8,
-        /// Bytes of payload it claims to cover.
+        /// Bytes of payload that the checksum should cover.
         covers: usize,
-        /// Bytes of payload there were.
+        /// Length of the payload, in bytes.
         payload: usize,
     },
-    /// Its checksum does not match its bytes (RFC 4340, section 9.1).
+    /// The checksum does not match the packet (RFC 4340, section 9.1).
     Checksum {
-        /// The checksum it carries.
+        /// The checksum in the packet.
         found: u16,
-        /// The checksum of its bytes.
+        /// The checksum computed from the packet's bytes.
         expected: u16,
     },
 }

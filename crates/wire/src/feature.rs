@@ -1,8 +1,8 @@
-//! Features: their rules, initial values and ranges, and values as bytes (RFC 4340, section 6.4).
+//! Features: their reconciliation rules, initial values, ranges and encodings (RFC 4340, section 6.4).
 //!
-//! Numbers from 128 up belong to a CCID (RFC 4340, section 10.3); those here are the ones of CCID
-//! 3 and 4. Every server-priority feature known has values of one byte, so that a preference list
-//! is the bytes themselves, most preferred first.
+//! Feature numbers from 128 up belong to a CCID (RFC 4340, section 10.3); those listed here belong to CCID 3 and 4.
+//! Every known server-priority feature has one-byte values, so the bytes of a preference list are the values
+//! themselves, most preferred first.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -11,42 +11,43 @@ use std::ops::RangeInclusive;
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 #[repr(u8)]
 pub enum Feature {
-    /// 1: which congestion control the sender at the location uses (RFC 4340, section 10).
+    /// 1: the congestion control that the sender at the feature location uses (RFC 4340, section 10).
     Ccid = 1,
-    /// 2: may the location send 24-bit sequence numbers (RFC 4340, section 7.6.1)?
+    /// 2: whether the feature location may send 24-bit sequence numbers (RFC 4340, section 7.6.1).
     AllowShortSeqnos = 2,
-    /// 3: how wide the window of the location's sequence numbers is (RFC 4340, section 7.5.2).
+    /// 3: the width of the window of the feature location's sequence numbers (RFC 4340, section 7.5.2).
     SequenceWindow = 3,
-    /// 4: is the location unable to read ECN marks (RFC 4340, section 12.1)?
+    /// 4: whether the feature location is unable to read ECN marks (RFC 4340, section 12.1).
     EcnIncapable = 4,
-    /// 5: data packets of the location per acknowledgement (RFC 4340, section 11.3); zero leaves
-    /// it to the receiver (section 11.3 with erratum 1049 to section 6.6.8).
+    /// 5: data packets of the feature location per acknowledgement (RFC 4340, section 11.3).
+    ///
+    /// Zero leaves the choice to the receiver (section 11.3 with erratum 1049 to section 6.6.8).
     AckRatio = 5,
-    /// 6: must the location send Ack Vectors (RFC 4340, section 11.5)?
+    /// 6: whether the feature location must send Ack Vectors (RFC 4340, section 11.5).
     SendAckVector = 6,
-    /// 7: must the location send NDP Counts (RFC 4340, section 7.7.2)?
+    /// 7: whether the feature location must send NDP Counts (RFC 4340, section 7.7.2).
     SendNdpCount = 7,
-    /// 8: what Checksum Coverage the location accepts (RFC 4340, section 9.2.1).
+    /// 8: the least Checksum Coverage that the feature location accepts (RFC 4340, section 9.2.1).
     MinimumChecksumCoverage = 8,
-    /// 9: must the location check Data Checksums (RFC 4340, section 9.3.1)?
+    /// 9: whether the feature location must check Data Checksums (RFC 4340, section 9.3.1).
     CheckDataChecksum = 9,
-    /// 128: must the data sender send RTT Estimates (RFC 6323, section 3.2.2)?
+    /// 128: whether the data sender must send RTT Estimates (RFC 6323, section 3.2.2).
     SendRttEstimate = 128,
-    /// 192: must the data receiver send Loss Event Rates (RFC 4342, section 8.4)?
+    /// 192: whether the data receiver must send Loss Event Rates (RFC 4342, section 8.4).
     SendLossEventRate = 192,
 }
 
-/// How two ends agree on a feature's value (RFC 4340, sections 6.3.1 and 6.3.2).
+/// The rule by which two endpoints agree on a feature's value (RFC 4340, sections 6.3.1 and 6.3.2).
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Rule {
-    /// The first entry of the server's list that is in the client's too.
+    /// The first entry of the server's list that is also in the client's list.
     ServerPriority,
-    /// The location says, the other end accepts any valid value.
+    /// The feature location decides; the other endpoint accepts any valid value.
     NonNegotiable,
 }
 
 impl Feature {
-    /// Every feature known, in the order of the numbers.
+    /// Every known feature, in numerical order.
     pub const ALL: [Self; 11] = [
         Self::Ccid,
         Self::AllowShortSeqnos,
@@ -61,17 +62,17 @@ impl Feature {
         Self::SendLossEventRate,
     ];
 
-    /// The feature with this number, if it is known.
+    /// Returns the feature with this number, if it is known.
     pub fn from_number(number: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|f| f.number() == number)
     }
 
-    /// The number on the wire.
+    /// Returns the number on the wire.
     pub const fn number(self) -> u8 {
         self as u8
     }
 
-    /// How its value is agreed on.
+    /// Returns the rule by which the value is agreed on.
     pub const fn rule(self) -> Rule {
         match self {
             Self::SequenceWindow | Self::AckRatio => Rule::NonNegotiable,
@@ -79,7 +80,7 @@ impl Feature {
         }
     }
 
-    /// The value of a new connection (RFC 4340, section 6.4, table 4).
+    /// Returns the value at the start of a connection (RFC 4340, section 6.4, table 4).
     pub const fn initial(self) -> u64 {
         match self {
             Self::Ccid | Self::AckRatio => 2,
@@ -88,7 +89,7 @@ impl Feature {
         }
     }
 
-    /// Bytes of one value.
+    /// Returns the length of one value in bytes.
     pub const fn value_len(self) -> usize {
         match self {
             Self::SequenceWindow => 6,
@@ -97,10 +98,10 @@ impl Feature {
         }
     }
 
-    /// The values that mean something.
+    /// Returns the range of meaningful values.
     ///
-    /// For a non-negotiable feature anything else is invalid; in the list of a server-priority
-    /// feature it is just never chosen (RFC 4340, section 6.6.8).
+    /// A value outside it is invalid for a non-negotiable feature. In the preference list of a server-priority feature
+    /// it is allowed, but is never chosen (RFC 4340, section 6.6.8).
     pub const fn values(self) -> RangeInclusive<u64> {
         match self {
             Self::Ccid => 0..=255,
@@ -112,8 +113,9 @@ impl Feature {
         }
     }
 
-    /// Must every implementation understand it? Then an empty Confirm resets the connection with
-    /// code 5 (RFC 4340, sections 6.4 and 6.6.7).
+    /// Returns whether every implementation must understand the feature.
+    ///
+    /// If so, an empty Confirm resets the connection with code 5 (RFC 4340, sections 6.4 and 6.6.7).
     pub const fn is_required(self) -> bool {
         matches!(
             self,
@@ -121,11 +123,11 @@ impl Feature {
         )
     }
 
-    /// Reads the value of a non-negotiable Change, or one value of a server-priority feature.
+    /// Decodes the value of a non-negotiable Change, or one value of a server-priority feature.
     ///
     /// # Errors
-    /// [`ValueError`], if the length is not [`Feature::value_len`], or if the feature is
-    /// non-negotiable and the number not in [`Feature::values`].
+    /// [`ValueError`], if the length is not [`Feature::value_len`], or if the feature is non-negotiable and the value
+    /// is outside [`Feature::values`].
     pub fn decode_value(self, bytes: &[u8]) -> Result<u64, ValueError> {
         if bytes.len() != self.value_len() {
             return Err(self.bad_length(bytes));
@@ -140,7 +142,7 @@ impl Feature {
         Ok(value)
     }
 
-    /// A value as bytes; one too large for [`Feature::value_len`] bytes becomes the largest.
+    /// Encodes a value. A value too large for [`Feature::value_len`] bytes is replaced by the largest.
     pub fn encode_value(self, value: u64) -> FeatureValue {
         let len = self.value_len();
         let largest = (1u64 << (8 * len)) - 1;
@@ -150,10 +152,10 @@ impl Feature {
         }
     }
 
-    /// Reads the preference list of a server-priority Change.
+    /// Decodes the preference list of a server-priority Change.
     ///
     /// # Errors
-    /// [`ValueError::Length`], if it is empty or the feature is non-negotiable.
+    /// [`ValueError::Length`], if the list is empty or the feature is non-negotiable.
     pub fn decode_list(self, bytes: &[u8]) -> Result<&[u8], ValueError> {
         if bytes.is_empty() || self.rule() == Rule::NonNegotiable {
             return Err(self.bad_length(bytes));
@@ -161,18 +163,18 @@ impl Feature {
         Ok(bytes)
     }
 
-    /// Reads a Confirm.
+    /// Decodes a Confirm.
     ///
     /// # Errors
     /// [`ValueError`]; such a Confirm resets the connection with code 5 (RFC 4340, section 6.6.8).
     pub fn decode_confirm(self, bytes: &[u8]) -> Result<Confirmed<'_>, ValueError> {
-        // RFC 4340, 6.2 and 6.6.7: empty, the peer did not understand.
+        // RFC 4340, 6.2 and 6.6.7: an empty Confirm means that the peer did not understand the Change.
         if bytes.is_empty() {
             return Ok(Confirmed::Empty);
         }
         let (value, preferences) = match self.rule() {
             Rule::NonNegotiable => (bytes, &[][..]),
-            // RFC 4340, 6.3.1: the value chosen, then perhaps the confirmer's list.
+            // RFC 4340, 6.3.1: the chosen value, then optionally the confirmer's list.
             Rule::ServerPriority => bytes
                 .split_at_checked(self.value_len())
                 .ok_or_else(|| self.bad_length(bytes))?,
@@ -209,18 +211,19 @@ impl fmt::Display for Feature {
     }
 }
 
-/// Does the meaning of this feature number depend on a CCID (RFC 4340, section 6.4)?
+/// Returns whether the meaning of this feature number depends on a CCID (RFC 4340, section 6.4).
 pub const fn is_ccid_specific(number: u8) -> bool {
     number >= 128
 }
 
-/// Is a CCID-specific feature with this number located at the data receiver, 192 to 255, and not
-/// at the data sender, 128 to 191 (RFC 4340, section 10.3)?
+/// Returns whether the CCID-specific feature with this number is located at the data receiver (RFC 4340, section 10.3).
+///
+/// Numbers 192 to 255 are located at the data receiver, 128 to 191 at the data sender.
 pub const fn is_at_receiver(number: u8) -> bool {
     number >= 192
 }
 
-/// A feature's value as bytes; see [`Feature::encode_value`].
+/// An encoded feature value; see [`Feature::encode_value`].
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct FeatureValue {
     bytes: [u8; 8],
@@ -228,7 +231,7 @@ pub struct FeatureValue {
 }
 
 impl FeatureValue {
-    /// The bytes.
+    /// Returns the bytes.
     pub fn as_slice(&self) -> &[u8] {
         &self.bytes[8 - self.len..]
     }
@@ -240,31 +243,31 @@ impl AsRef<[u8]> for FeatureValue {
     }
 }
 
-/// What a Confirm says.
+/// The content of a Confirm.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Confirmed<'a> {
-    /// The Change was not understood; the value stays.
+    /// The peer did not understand the Change; the value does not change.
     Empty,
-    /// A value was chosen.
+    /// The peer chose a value.
     Value {
-        /// The value.
+        /// The chosen value.
         value: u64,
         /// The confirmer's preference list, if it sent one.
         preferences: &'a [u8],
     },
 }
 
-/// A feature's value that is invalid.
+/// An invalid feature value.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum ValueError {
-    /// Its length is wrong.
+    /// The length is wrong.
     Length {
         /// The feature.
         feature: Feature,
-        /// Bytes there were.
+        /// Length of the value, in bytes.
         got: usize,
     },
-    /// It is not in [`Feature::values`].
+    /// The value is outside [`Feature::values`].
     Range {
         /// The feature.
         feature: Feature,

@@ -1,17 +1,17 @@
-//! The generic header: the fields every packet has, where they are, and the checks that make the
-//! rest safe to read (RFC 4340, section 5.1).
+//! The generic header: its fields, their offsets, and the checks that make the rest of a head safe to read (RFC 4340,
+//! section 5.1).
 
 use std::fmt;
 
 use crate::{DecodeError, PacketType};
 
-/// The longest head: Data Offset is eight bits of 32-bit words (RFC 4340, section 5.1).
+/// The longest head in bytes: Data Offset counts up to 255 words of 32 bits (RFC 4340, section 5.1).
 pub const MAX_HEAD: usize = 1020;
 
-/// The shortest header: a generic one with 24-bit sequence numbers.
+/// The shortest header in bytes: a generic header with 24-bit sequence numbers.
 pub(crate) const MIN_HEADER: usize = 12;
 
-/// Byte offsets of the generic header.
+/// Byte offsets in the generic header.
 pub(crate) mod at {
     /// Data Offset, in 32-bit words.
     pub(crate) const DATA_OFFSET: usize = 4;
@@ -19,11 +19,11 @@ pub(crate) mod at {
     pub(crate) const CCVAL_CSCOV: usize = 5;
     /// Checksum, two bytes.
     pub(crate) const CHECKSUM: usize = 6;
-    /// Three reserved bits, the type, X.
+    /// Three reserved bits, the type, and X.
     pub(crate) const TYPE: usize = 8;
     /// The low 24 bits of the Sequence Number when X = 0.
     pub(crate) const SHORT_SEQ: usize = 9;
-    /// The Sequence Number when X = 1; the byte before is reserved.
+    /// The Sequence Number when X = 1; the byte before it is reserved.
     pub(crate) const LONG_SEQ: usize = 10;
 }
 
@@ -37,7 +37,7 @@ pub struct Ports {
 }
 
 impl Ports {
-    /// The ports of an answer to a packet with these.
+    /// Returns the ports of an answer to a packet with these ports.
     pub const fn swapped(self) -> Self {
         Self {
             source: self.destination,
@@ -52,24 +52,24 @@ impl fmt::Display for Ports {
     }
 }
 
-/// What is needed to find a packet's connection and to split it into head and payload.
+/// The fields that find a packet's connection and split the packet into head and payload.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Peek {
-    /// Who sent it to whom.
+    /// The source and destination ports.
     pub ports: Ports,
-    /// Its type.
+    /// The packet type.
     pub packet_type: PacketType,
-    /// Does it use 24-bit sequence numbers (X = 0)?
+    /// Whether the packet has 24-bit sequence numbers (X = 0).
     pub short: bool,
-    /// Where the head ends and the payload begins, bytes.
+    /// The offset in bytes at which the head ends and the payload begins.
     pub data_offset: usize,
 }
 
 impl Peek {
-    /// Reads the generic header of `packet`, which is a head, alone or followed by its payload.
+    /// Decodes the generic header of `packet`, which is a head with or without its payload.
     ///
     /// # Errors
-    /// Every [`DecodeError`] that does not need the payload's length or the checksum.
+    /// Every [`DecodeError`] except those that need the payload's length or the checksum.
     #[inline]
     pub fn decode(packet: &[u8]) -> Result<Self, DecodeError> {
         let Some(&[s0, s1, d0, d1, offset, _, _, _, type_x, ..]) =
@@ -80,20 +80,20 @@ impl Peek {
                 got: packet.len(),
             });
         };
-        // RFC 4340, 3.1 and 5.1: the three reserved bits above the type are ignored, a reserved
-        // type makes the packet be ignored.
+        // RFC 4340, 3.1 and 5.1: the three reserved bits above the type are ignored. A packet of a reserved type is
+        // ignored.
         let number = (type_x >> 1) & 0x0F;
         let Some(packet_type) = PacketType::from_number(number) else {
             return Err(DecodeError::ReservedType { number });
         };
         let short = type_x & 1 == 0;
-        // RFC 4340, 5.1: only Data, Ack and DataAck may set X to zero; RFC 5596, 2.2.1: nor may
-        // a Listen. Asked first, because the minimum below depends on X.
+        // RFC 4340, 5.1: only Data, Ack and DataAck may set X to zero. RFC 5596, 2.2.1: a Listen may not either. This
+        // check comes first, because the minimum below depends on X.
         if short && !packet_type.may_be_short() {
             return Err(DecodeError::ShortSeqForbidden { packet_type });
         }
-        // RFC 4340, 5.1, and RFC 5596, 2.2.1: Data Offset is at least the fixed header and at most
-        // the packet.
+        // RFC 4340, 5.1, and RFC 5596, 2.2.1: Data Offset is at least the length of the fixed header and at most that
+        // of the packet.
         let data_offset = usize::from(offset) * 4;
         let minimum = packet_type.header_len(short);
         if data_offset < minimum {

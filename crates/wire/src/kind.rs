@@ -1,26 +1,25 @@
-//! What a packet is, with the fields that only its type has.
+//! A packet's type with the fields that only this type has.
 
 use crate::{PacketType, ResetCode, SeqNo, ServiceCode};
 
-/// A packet's type with the fields that follow from it (RFC 4340, sections 5.1 to 5.7, and
-/// RFC 5596, section 2.2.1).
+/// A packet type with its own fields (RFC 4340, sections 5.1 to 5.7, and RFC 5596, section 2.2.1).
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Kind {
-    /// A client asks for a connection.
+    /// A client's request for a connection.
     Request {
-        /// The service it wants.
+        /// The service that the client wants.
         service: ServiceCode,
     },
-    /// A server grants it.
+    /// A server's answer that accepts a Request.
     Response {
-        /// The Request it answers.
+        /// The sequence number of the Request.
         ack: SeqNo,
         /// The service, as in the Request.
         service: ServiceCode,
     },
     /// Application data.
     Data,
-    /// Acknowledgement.
+    /// An acknowledgement.
     Ack {
         /// Usually the greatest sequence number received.
         ack: SeqNo,
@@ -30,44 +29,44 @@ pub enum Kind {
         /// Usually the greatest sequence number received.
         ack: SeqNo,
     },
-    /// The server asks the client to close.
+    /// A server's request that the client close the connection.
     CloseReq {
         /// The greatest sequence number received.
         ack: SeqNo,
     },
-    /// The connection ends.
+    /// The close of the connection.
     Close {
         /// The greatest sequence number received.
         ack: SeqNo,
     },
-    /// The connection is gone.
+    /// The abrupt end of the connection.
     Reset {
-        /// The packet that led to it, or the greatest received.
+        /// The packet that caused the Reset, or the greatest sequence number received.
         ack: SeqNo,
-        /// Why.
+        /// The reason.
         code: ResetCode,
-        /// Data 1, 2 and 3; their meaning depends on the code.
+        /// Data 1, 2 and 3. Their meaning depends on the code.
         data: [u8; 3],
     },
-    /// Are we still in step?
+    /// A request to resynchronize sequence numbers after an invalid packet or a burst of losses.
     Sync {
-        /// The packet that raised the question; it need not have been processed.
+        /// The packet that caused the Sync. It need not have been processed.
         ack: SeqNo,
     },
-    /// We are.
+    /// The answer to a Sync.
     SyncAck {
-        /// The Sync it answers.
+        /// The sequence number of the Sync.
         ack: SeqNo,
     },
-    /// A server behind a NAT opens the way for a client.
+    /// A packet with which a server behind a NAT opens the NAT for a client.
     Listen {
-        /// The service it offers.
+        /// The service that the server offers.
         service: ServiceCode,
     },
 }
 
 impl Kind {
-    /// The bare type.
+    /// Returns the packet type.
     #[inline]
     pub const fn packet_type(&self) -> PacketType {
         match self {
@@ -85,7 +84,7 @@ impl Kind {
         }
     }
 
-    /// The Acknowledgement Number, on the types that have one.
+    /// Returns the Acknowledgement Number, if the type has one.
     #[inline]
     pub const fn ack(&self) -> Option<SeqNo> {
         match *self {
@@ -101,7 +100,7 @@ impl Kind {
         }
     }
 
-    /// The Service Code, on the types that have one.
+    /// Returns the Service Code, if the type has one.
     pub const fn service(&self) -> Option<ServiceCode> {
         match *self {
             Self::Request { service }

@@ -1,21 +1,20 @@
-//! DCCP packets, options and features as bytes and as values.
+//! The codec of DCCP packets, options and features.
 //!
-//! This crate answers "what does this packet say" and "how is this said in bytes", and nothing
-//! else: it knows no time, no connection and no socket. Decoding never allocates, never panics
-//! and never reads past the end of what it was given; every refusal is a [`DecodeError`] or an
-//! [`OptionError`] with its numbers.
+//! This crate decodes and encodes packets and does nothing else: it has no time, no connection and no socket. Decoding
+//! never allocates, never panics and never reads past the end of its input. Every refusal is a [`DecodeError`] or an
+//! [`OptionError`] that carries the numbers concerned.
 //!
-//! A packet crosses every seam as a *head* (the DCCP header with its options, at most
-//! [`MAX_HEAD`] bytes) and a payload, of which only the length and sums matter here.
+//! Every interface splits a packet into a *head* and a payload. The head is the DCCP header with its options, at most
+//! [`MAX_HEAD`] bytes. Of the payload only the length and the checksum matter here.
 //!
-//! - [`Packet::decode`] reads a head; [`Peek`] reads just enough of one to find its connection.
-//! - [`Options`] walks the options in order; [`DccpOption`] is what one of them says.
+//! - [`Packet::decode`] decodes a head; [`Peek`] decodes only what finds its connection.
+//! - [`Options`] iterates over the options in order; [`DccpOption`] is one of them, decoded.
 //! - [`Encoder`] writes a head into a [`HeadBuf`], option by option.
-//! - [`Seq`] is a 48-bit sequence number on its circle, [`SeqNo`] one as a packet carries it.
-//! - [`feature`] knows every feature's rule, initial value, length and range.
-//! - [`Ccid`] names a congestion control.
+//! - [`Seq`] is a 48-bit sequence number, compared modulo 2^48; [`SeqNo`] is one in the form that a packet carries.
+//! - [`feature`] has every feature's rule, initial value, length and range.
+//! - [`Ccid`] identifies a congestion control.
 //! - [`checksum`] sums heads, payloads and pseudo-headers in parts.
-//! - [`udp`] holds the header rules of DCCP in UDP (RFC 6773).
+//! - [`udp`] has the header rules of DCCP in UDP (RFC 6773).
 
 mod ccid;
 mod encode;

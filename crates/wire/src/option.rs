@@ -1,9 +1,8 @@
-//! Options: walking them, what each says, and where each counts (RFC 4340, section 5.8).
+//! Options: iteration, values, and the packet types on which each is valid (RFC 4340, section 5.8).
 //!
-//! [`Options`] yields [`RawOption`]s in order and stops where a length makes no sense; what came
-//! before stays valid. [`RawOption::decode`] turns one into a [`DccpOption`] or an
-//! [`OptionError`]; an option with an error is ignored by the caller unless Mandatory came before
-//! it.
+//! [`Options`] yields [`RawOption`]s in order and stops at the first invalid length; the options before it stay valid.
+//! [`RawOption::decode`] turns one into a [`DccpOption`] or an [`OptionError`]. The caller ignores an option with an
+//! error, unless Mandatory came before it.
 
 mod ack_vector;
 mod data_dropped;
@@ -21,5 +20,5 @@ pub use intervals::{DropCounts, LossInterval, LossIntervals};
 pub use value::{DccpOption, NO_LOSS, RTT_TOO_LARGE};
 pub use walk::{OptionIter, Options, RawOption};
 
-/// The most data one option holds: its length byte counts itself and the type too.
+/// The most bytes of data in one option. Its length byte also counts the type and itself.
 pub const MAX_OPTION_DATA: usize = 253;

@@ -6,43 +6,42 @@ use crate::{
     DecodeError, Kind, Options, PacketType, Peek, Ports, ResetCode, Seq, SeqNo, ServiceCode,
 };
 
-/// What a head says. Options are not yet read: [`Packet::options`] walks them.
+/// A decoded head. The options are not decoded yet; iterate over [`Packet::options`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Packet<'a> {
-    /// Who sent it to whom.
+    /// The source and destination ports.
     pub ports: Ports,
-    /// Four bits from the sending CCID to the receiving one.
+    /// Four bits that the sending CCID passes to the receiving one.
     pub ccval: u8,
-    /// Checksum Coverage: 0 for everything, n for header, options and 4(n - 1) bytes of payload.
+    /// Checksum Coverage: 0 for everything, n for header, options and the first 4(n - 1) bytes of payload.
     pub cscov: u8,
-    /// The checksum as received. Over UDP it is to be ignored (RFC 6773, section 3.3).
+    /// The checksum as received. Over UDP it must be ignored (RFC 6773, section 3.3).
     pub checksum: u16,
     /// The Sequence Number.
     pub seq: SeqNo,
     /// The type and the fields that only this type has.
     pub kind: Kind,
-    /// The options, unread.
+    /// The options, not decoded.
     pub options: Options<'a>,
-    /// Where the head ends and the payload begins, bytes.
+    /// The offset in bytes at which the head ends and the payload begins.
     pub data_offset: usize,
 }
 
 impl<'a> Packet<'a> {
-    /// Reads a whole packet: a head with its payload behind it, or a head alone whose payload is
-    /// empty.
+    /// Decodes a packet: a head followed by its payload, or a head alone if the payload is empty.
     ///
-    /// The checksum is not looked at: over UDP it means nothing, natively
-    /// [`Packet::verify_checksum`] does it.
+    /// The checksum is not verified. Native DCCP uses [`Packet::verify_checksum`]; over UDP the field has no meaning.
     ///
     /// # Errors
-    /// [`DecodeError`]; the packet is to be ignored then, options and all.
+    /// [`DecodeError`]; ignore the packet, including its options.
     #[inline]
     pub fn decode(packet: &'a [u8]) -> Result<Self, DecodeError> {
         Self::decode_head(packet, 0)
     }
 
-    /// Reads `head`, which is followed elsewhere by `payload_len` bytes; what `head` holds beyond
-    /// its Data Offset counts as payload too.
+    /// Decodes `head`, whose payload of `payload_len` bytes is elsewhere.
+    ///
+    /// The bytes of `head` beyond its Data Offset count as payload too.
     ///
     /// # Errors
     /// As [`Packet::decode`].
@@ -55,8 +54,8 @@ impl<'a> Packet<'a> {
             data_offset,
         } = Peek::decode(head)?;
         let fixed_len = packet_type.header_len(short);
-        // `Peek` checked fixed_len <= data_offset <= head.len(); should it ever not hold, the
-        // packet is refused like any other that is cut short.
+        // `Peek` checked fixed_len <= data_offset <= head.len(). If that were ever false, the packet would be refused
+        // as truncated.
         let Some((fixed, options)) = head
             .get(..data_offset)
             .and_then(|head| head.split_at_checked(fixed_len))
@@ -68,7 +67,7 @@ impl<'a> Packet<'a> {
         };
         let ccval_cscov = fixed[at::CCVAL_CSCOV];
         let cscov = ccval_cscov & 0x0F;
-        // RFC 4340, 9.2: coverage beyond the payload makes the packet be ignored.
+        // RFC 4340, 9.2: a packet with coverage beyond its payload is ignored.
         let payload = (head.len() - data_offset).saturating_add(payload_len);
         let covers = checksum::coverage(cscov, payload);
         if covers > payload {
@@ -91,32 +90,33 @@ impl<'a> Packet<'a> {
         })
     }
 
-    /// The bare type.
+    /// Returns the packet type.
     #[inline]
     pub const fn packet_type(&self) -> PacketType {
         self.kind.packet_type()
     }
 
-    /// The Acknowledgement Number, on the types that have one.
+    /// Returns the Acknowledgement Number, if the type has one.
     #[inline]
     pub const fn ack(&self) -> Option<SeqNo> {
         self.kind.ack()
     }
 
-    /// Does it use 24-bit sequence numbers? If the peer may not send them (Allow Short Sequence
-    /// Numbers is 0), such a packet is to be ignored (RFC 4340, section 7.6.1).
+    /// Returns whether the packet has 24-bit sequence numbers.
+    ///
+    /// If the peer may not send them (Allow Short Sequence Numbers is 0), the packet must be ignored (RFC 4340, section
+    /// 7.6.1).
     pub const fn is_short(&self) -> bool {
         self.seq.is_short()
     }
 
-    /// Checks the checksum of a packet that came natively (IP protocol 33).
+    /// Verifies the checksum of a native packet (IP protocol 33).
     ///
-    /// `head` is what was decoded, up to its Data Offset or further, `covered` the sum of the
-    /// first [`checksum::coverage`] bytes of the payload, `payload_len` the whole payload's
-    /// length.
+    /// `head` is the buffer that was decoded, up to its Data Offset or further. `covered` is the sum of the first
+    /// [`checksum::coverage`] bytes of the payload, and `payload_len` the length of the whole payload.
     ///
     /// # Errors
-    /// [`DecodeError::Checksum`]; the packet is to be ignored then (RFC 4340, section 9.1).
+    /// [`DecodeError::Checksum`]; ignore the packet (RFC 4340, section 9.1).
     pub fn verify_checksum(
         &self,
         pseudo: PseudoHeader,
@@ -129,9 +129,9 @@ impl<'a> Packet<'a> {
     }
 }
 
-/// The Sequence Number and the fixed bytes behind the generic header.
+/// Returns the Sequence Number and the fixed bytes behind the generic header.
 ///
-/// `fixed` is the fixed header of its type, so at least 12 bytes, or 16 unless `short`.
+/// `fixed` is the fixed header of the packet's type. It has at least 12 bytes, or 16 unless `short`.
 #[inline]
 fn sequence_number(fixed: &[u8], short: bool) -> (SeqNo, &[u8]) {
     if short {
@@ -144,8 +144,7 @@ fn sequence_number(fixed: &[u8], short: bool) -> (SeqNo, &[u8]) {
     }
 }
 
-/// Reads the fields behind the generic header; `rest` has the length that the type and `short`
-/// give it.
+/// Decodes the fields behind the generic header; `rest` has the length that the type and `short` determine.
 #[inline]
 fn decode_kind(packet_type: PacketType, short: bool, rest: &[u8]) -> Kind {
     // RFC 4340, 3.1: the reserved bytes before an Acknowledgement Number are ignored.

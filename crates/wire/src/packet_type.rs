@@ -1,4 +1,4 @@
-//! The packet types and what follows from each.
+//! The packet types and their properties.
 
 use std::fmt;
 
@@ -6,32 +6,32 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 #[repr(u8)]
 pub enum PacketType {
-    /// A client asks for a connection.
+    /// A client's request for a connection.
     Request = 0,
-    /// A server grants it.
+    /// A server's answer that accepts a Request.
     Response = 1,
     /// Application data.
     Data = 2,
-    /// Acknowledgement.
+    /// An acknowledgement.
     Ack = 3,
     /// Application data with an acknowledgement.
     DataAck = 4,
-    /// The server asks the client to close.
+    /// A server's request that the client close the connection.
     CloseReq = 5,
-    /// The connection ends; the receiver of this answers with a Reset.
+    /// The close of the connection; its receiver answers with a Reset.
     Close = 6,
-    /// The connection is gone.
+    /// The abrupt end of the connection.
     Reset = 7,
-    /// Are we still in step?
+    /// A request to resynchronize sequence numbers.
     Sync = 8,
-    /// We are.
+    /// The answer to a Sync.
     SyncAck = 9,
-    /// A server behind a NAT opens the way for a client (RFC 5596).
+    /// A packet with which a server behind a NAT opens the NAT for a client (RFC 5596).
     Listen = 10,
 }
 
 impl PacketType {
-    /// Every type, in the order of the numbers.
+    /// Every type, in numerical order.
     pub const ALL: [Self; 11] = [
         Self::Request,
         Self::Response,
@@ -46,7 +46,7 @@ impl PacketType {
         Self::Listen,
     ];
 
-    /// The type with this number; the reserved numbers 11 to 15 have none.
+    /// Returns the type with this number, or `None` for the reserved numbers from 11 up.
     pub const fn from_number(number: u8) -> Option<Self> {
         if (number as usize) < Self::ALL.len() {
             Some(Self::ALL[number as usize])
@@ -55,32 +55,31 @@ impl PacketType {
         }
     }
 
-    /// The number on the wire.
+    /// Returns the number on the wire.
     pub const fn number(self) -> u8 {
         self as u8
     }
 
-    /// Does this type carry an Acknowledgement Number (RFC 4340, section 5.1)?
+    /// Returns whether this type has an Acknowledgement Number (RFC 4340, section 5.1).
     pub const fn has_ack(self) -> bool {
         !matches!(self, Self::Request | Self::Data | Self::Listen)
     }
 
-    /// Does this type carry a Service Code?
+    /// Returns whether this type has a Service Code.
     pub const fn has_service(self) -> bool {
         matches!(self, Self::Request | Self::Response | Self::Listen)
     }
 
-    /// May this type use 24-bit sequence numbers (RFC 4340, section 5.1; RFC 5596, section 2.2.1)?
+    /// Returns whether this type may have 24-bit sequence numbers (RFC 4340, section 5.1; RFC 5596, section 2.2.1).
     pub const fn may_be_short(self) -> bool {
         matches!(self, Self::Data | Self::Ack | Self::DataAck)
     }
 
-    /// Is this a data packet in the sense of RFC 4340, section 7.7: one whose payload is the
-    /// application's, and which does not count as NDP?
+    /// Returns whether this is a data packet in the sense of RFC 4340, section 7.7.
     ///
-    /// An empty payload is a datagram of length zero on Data and `DataAck`, and no datagram on
-    /// Request and Response (section 5.4). On the other types the payload is padding, on a Reset
-    /// an error text.
+    /// The payload of a data packet is application data, and NDP Count does not count it. An empty payload is a
+    /// datagram of length zero on Data and `DataAck`, and no datagram on Request and Response (section 5.4). On the
+    /// other types the payload is padding, except for a Reset, where it is an error text.
     pub const fn carries_data(self) -> bool {
         matches!(
             self,
@@ -88,8 +87,9 @@ impl PacketType {
         )
     }
 
-    /// Bytes of the fixed part of the header, before any options; `short` says that sequence
-    /// numbers have 24 bits (X = 0).
+    /// Returns the length in bytes of the fixed header, before any options.
+    ///
+    /// `short` means that sequence numbers have 24 bits (X = 0).
     pub const fn header_len(self, short: bool) -> usize {
         let (generic, ack) = if short { (12, 4) } else { (16, 8) };
         let ack = if self.has_ack() { ack } else { 0 };
@@ -124,7 +124,7 @@ impl fmt::Display for PacketType {
 mod tests {
     use super::PacketType;
 
-    /// Numbers and types agree, and 11 to 15 stay reserved.
+    /// Numbers and types agree, and the numbers from 11 up are reserved.
     #[test]
     fn numbers_are_the_registry_s() {
         for number in 0..=10 {
@@ -136,7 +136,7 @@ mod tests {
         }
     }
 
-    /// RFC 4340, 5.1 to 5.7, and RFC 5596, 2.2.1: the fixed header lengths.
+    /// The fixed headers have the lengths of RFC 4340, 5.1 to 5.7, and RFC 5596, 2.2.1.
     #[test]
     fn header_lengths() {
         let long: Vec<_> = PacketType::ALL

@@ -1,46 +1,48 @@
-//! Why a connection was reset.
+//! Reset Codes.
 
 use std::fmt;
 
 /// A Reset Code (RFC 4340, section 5.6; 12 is from RFC 6773, section 7.2).
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum ResetCode {
-    /// 0: no meaningful reason.
+    /// 0: no specific reason.
     Unspecified,
     /// 1: normal close.
     Closed,
-    /// 2: no progress was made.
+    /// 2: the connection made no progress.
     Aborted,
     /// 3: there is no such connection.
     NoConnection,
-    /// 4: a valid packet of an unexpected type; Data 1 is the type.
+    /// 4: a valid packet of an unexpected type; Data 1 is its type.
     PacketError,
-    /// 5: a bad option; the data are its type and the first two bytes of its data.
+    /// 5: an invalid option; the Data bytes are its type and the first two bytes of its data.
     OptionError,
-    /// 6: an option after Mandatory could not be processed; data as for 5.
+    /// 6: an option after Mandatory could not be processed; Data bytes as for 5.
     MandatoryError,
-    /// 7: nobody listens on that port.
+    /// 7: no server listens on that port.
     ConnectionRefused,
-    /// 8: the port does not offer that service.
+    /// 8: the server on that port does not offer that service.
     BadServiceCode,
-    /// 9: the server takes no more connections now.
+    /// 9: the server accepts no more connections at present.
     TooBusy,
-    /// 10: the Init Cookie came back wrong or not at all.
+    /// 10: the client returned a wrong Init Cookie, or none.
     BadInitCookie,
-    /// 11: the peer misbehaved in congestion control.
+    /// 11: the peer did not obey congestion control.
     AggressionPenalty,
-    /// 12: the UDP ports belong to another connection (RFC 6773, section 3.8); Data 1 is the
-    /// packet type, Data 2 and 3 the UDP source port.
+    /// 12: the UDP ports belong to another connection (RFC 6773, section 3.8).
+    ///
+    /// Data 1 is the packet type, Data 2 and 3 are the UDP source port.
     EncapsulatedPortReuse,
-    /// 13 to 127: not assigned here. The number is kept, the meaning is [`Self::Unspecified`].
+    /// 13 to 127: not assigned here. The number is kept; the meaning is [`Self::Unspecified`].
     Reserved(u8),
-    /// 128 to 255: the connection's CCIDs give the meaning; 128 to 191 come from an HC-Sender,
-    /// 192 to 255 from an HC-Receiver (RFC 4340, section 10.3).
+    /// 128 to 255: the meaning depends on the connection's CCIDs (RFC 4340, section 10.3).
+    ///
+    /// 128 to 191 come from an HC-Sender, 192 to 255 from an HC-Receiver.
     CcidSpecific(u8),
 }
 
 impl ResetCode {
-    /// The code with this number; every number is one.
+    /// Returns the code with this number. Every number is valid.
     pub const fn from_number(number: u8) -> Self {
         match number {
             0 => Self::Unspecified,
@@ -61,7 +63,7 @@ impl ResetCode {
         }
     }
 
-    /// The number on the wire.
+    /// Returns the number on the wire.
     pub const fn number(self) -> u8 {
         match self {
             Self::Unspecified => 0,
@@ -81,9 +83,9 @@ impl ResetCode {
         }
     }
 
-    /// What a receiver acts on: a reserved code counts as Unspecified (RFC 4340, section 5.6).
+    /// Returns the code as a receiver treats it: a reserved code means Unspecified (RFC 4340, section 5.6).
     ///
-    /// CCID-specific codes stay: whoever knows the CCID decides whether it knows the code.
+    /// CCID-specific codes are unchanged, because only an implementation of the CCID knows which are assigned.
     pub const fn effective(self) -> Self {
         match self {
             Self::Reserved(_) => Self::Unspecified,
@@ -118,7 +120,7 @@ impl fmt::Display for ResetCode {
 mod tests {
     use super::ResetCode;
 
-    /// Every number is kept, and RFC 4340, 5.6: an unassigned one means Unspecified.
+    /// Every number is kept. RFC 4340, 5.6: an unassigned code means Unspecified.
     #[test]
     fn reserved_codes_mean_unspecified() {
         for number in 0..=255 {

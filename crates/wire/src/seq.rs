@@ -1,4 +1,4 @@
-//! Sequence numbers: 48 bits on a circle, and the two forms in which packets carry them.
+//! Sequence numbers: 48 bits compared modulo 2^48, and the two forms in which packets carry them.
 
 use std::fmt;
 use std::ops::{Add, Sub};
@@ -11,10 +11,10 @@ const HALF: u64 = MODULUS / 2;
 const SHORT_BITS: u32 = 24;
 const SHORT_MASK: u32 = (1 << SHORT_BITS) - 1;
 
-/// A 48-bit DCCP sequence number, compared on the circle (RFC 4340, section 3.1).
+/// A 48-bit DCCP sequence number, compared modulo 2^48 (RFC 4340, section 3.1).
 ///
-/// There is no `Ord`: `<` would lie after a wrap. Two numbers exactly half a circle apart are
-/// neither before nor after each other.
+/// There is no `Ord`, because `<` would be wrong after a wrap. Of two numbers exactly 2^47 apart, neither is before the
+/// other. The documentation calls the 2^48 numbers a circle.
 #[derive(Clone, Copy, Default, Eq, Hash, PartialEq)]
 pub struct Seq(u64);
 
@@ -24,43 +24,44 @@ impl Seq {
     /// The largest number; the next one is zero.
     pub const MAX: Self = Self(MASK);
 
-    /// The low 48 bits of `number`.
+    /// Returns the sequence number with the low 48 bits of `number`.
     pub const fn new(number: u64) -> Self {
         Self(number & MASK)
     }
 
-    /// This number, below 2^48.
+    /// Returns the number as an integer below 2^48.
     pub const fn get(self) -> u64 {
         self.0
     }
 
-    /// The number `n` after this one.
+    /// Returns the number `n` after this one.
     pub const fn add(self, n: u64) -> Self {
         Self::new(self.0.wrapping_add(n))
     }
 
-    /// The number `n` before this one.
+    /// Returns the number `n` before this one.
     pub const fn sub(self, n: u64) -> Self {
         Self::new(self.0.wrapping_sub(n))
     }
 
-    /// The number after this one.
+    /// Returns the number after this one.
     pub const fn next(self) -> Self {
         self.add(1)
     }
 
-    /// The number before this one.
+    /// Returns the number before this one.
     pub const fn prev(self) -> Self {
         self.sub(1)
     }
 
-    /// How many steps forward lead from this number to `later`: 0 up to 2^48 - 1.
+    /// Returns the number of steps forward from this number to `later`: 0 to 2^48 - 1.
     pub const fn distance(self, later: Self) -> u64 {
         later.0.wrapping_sub(self.0) & MASK
     }
 
-    /// How far this number is ahead of `other`, the short way round: negative if it is behind,
-    /// 2^47 if the two are half a circle apart.
+    /// Returns how far this number is ahead of `other`, in the shorter direction.
+    ///
+    /// It is negative if this number is behind, and 2^47 if the two are half a circle apart.
     pub const fn delta(self, other: Self) -> i64 {
         let ahead = other.distance(self);
         if ahead > HALF {
@@ -70,48 +71,48 @@ impl Seq {
         }
     }
 
-    /// Is this number before `other`, by less than half a circle?
+    /// Returns whether this number is before `other`, by less than half a circle.
     pub const fn is_before(self, other: Self) -> bool {
         let ahead = self.distance(other);
         ahead != 0 && ahead < HALF
     }
 
-    /// Is this number after `other`, by less than half a circle?
+    /// Returns whether this number is after `other`, by less than half a circle.
     pub const fn is_after(self, other: Self) -> bool {
         other.is_before(self)
     }
 
-    /// The later of the two on the circle; `a` if neither is.
+    /// Returns the later of the two numbers; `a` if neither is later.
     pub const fn max(a: Self, b: Self) -> Self {
         if b.is_after(a) { b } else { a }
     }
 
-    /// The earlier of the two on the circle; `a` if neither is.
+    /// Returns the earlier of the two numbers; `a` if neither is earlier.
     pub const fn min(a: Self, b: Self) -> Self {
         if b.is_before(a) { b } else { a }
     }
 
-    /// Is this number in the window that starts at `low` and ends at `high`, both included?
+    /// Returns whether this number is in the window from `low` to `high`, both included.
     pub const fn in_window(self, low: Self, high: Self) -> bool {
         low.distance(self) <= low.distance(high)
     }
 
-    /// The low 24 bits, which a packet with X = 0 carries (RFC 4340, section 7.6).
+    /// Returns the low 24 bits, which a packet with X = 0 carries (RFC 4340, section 7.6).
     pub const fn short(self) -> u32 {
         let [_, _, _, _, _, a, b, c] = self.0.to_be_bytes();
         u32::from_be_bytes([0, a, b, c])
     }
 
-    /// The number nearest to `reference` whose low 24 bits are those of `short` (RFC 4340,
-    /// section 7.6). The reference is GSR for a Sequence Number, GSS for an Acknowledgement
-    /// Number.
+    /// Returns the number nearest to `reference` whose low 24 bits are `short` (RFC 4340, section 7.6).
+    ///
+    /// The reference is GSR for a Sequence Number and GSS for an Acknowledgement Number.
     pub const fn extend(short: u32, reference: Self) -> Self {
         const HALF: u32 = 1 << (SHORT_BITS - 1);
         let low = reference.short();
         let short = short & SHORT_MASK;
         let ahead = short.wrapping_sub(low) & SHORT_MASK;
-        // RFC 4340, 7.6: less than half of the small circle ahead is ahead on the large one too.
-        // Exactly half lies both ways; the pseudocode then goes where the small circle wraps.
+        // RFC 4340, 7.6: a number less than 2^23 ahead modulo 2^24 is ahead modulo 2^48 too. At exactly 2^23 both
+        // directions are equally far; the RFC's pseudocode then takes the direction in which the low 24 bits wrap.
         if ahead < HALF || (ahead == HALF && short < low) {
             reference.add(ahead as u64)
         } else {
@@ -149,19 +150,19 @@ impl fmt::Debug for Seq {
 /// A Sequence or Acknowledgement Number as a packet carries it (RFC 4340, section 5.1).
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum SeqNo {
-    /// All 48 bits, X = 1.
+    /// All 48 bits (X = 1).
     Long(Seq),
-    /// The low 24 bits, X = 0; higher bits of the field are ignored.
+    /// The low 24 bits (X = 0). The higher bits of the field are ignored.
     Short(u32),
 }
 
 impl SeqNo {
-    /// Is this the 24-bit form?
+    /// Returns whether this is the 24-bit form.
     pub const fn is_short(self) -> bool {
         matches!(self, Self::Short(_))
     }
 
-    /// The whole number; a short one is extended around `reference` (see [`Seq::extend`]).
+    /// Returns the full number; a short one is extended around `reference` (see [`Seq::extend`]).
     pub const fn extend(self, reference: Seq) -> Seq {
         match self {
             Self::Long(seq) => seq,
@@ -169,7 +170,7 @@ impl SeqNo {
         }
     }
 
-    /// The whole number, if the packet carried it.
+    /// Returns the full number, if the packet carried it.
     pub const fn long(self) -> Option<Seq> {
         match self {
             Self::Long(seq) => Some(seq),
@@ -177,7 +178,7 @@ impl SeqNo {
         }
     }
 
-    /// The low 24 bits.
+    /// Returns the low 24 bits.
     pub const fn short(self) -> u32 {
         match self {
             Self::Long(seq) => seq.short(),
@@ -207,7 +208,7 @@ mod tests {
 
     const TOP: u64 = 1 << 48;
 
-    /// Steps forward and differences are counted across the wrap.
+    /// Distances and differences are counted across the wrap.
     #[test]
     fn distance_crosses_the_wrap() {
         let last = Seq::MAX;
@@ -224,8 +225,9 @@ mod tests {
         assert_eq!(Seq::new(TOP + 7), Seq::new(7));
     }
 
-    /// RFC 4340, 3.1: order holds up to just below half the circle, and exactly there neither
-    /// number comes first.
+    /// RFC 4340, 3.1: a number is before all numbers up to just below half the circle ahead.
+    ///
+    /// At exactly half, neither number is before the other.
     #[test]
     fn order_ends_half_way_round() {
         let a = Seq::new(10);
@@ -240,7 +242,7 @@ mod tests {
         assert!(!a.is_after(a));
     }
 
-    /// A window includes both ends, wherever on the circle it lies.
+    /// A window includes both its ends, wherever on the circle it lies.
     #[test]
     fn windows_include_both_ends() {
         let (low, high) = (Seq::MAX.sub(1), Seq::new(2));
@@ -251,7 +253,7 @@ mod tests {
         assert!(!high.next().in_window(low, high));
     }
 
-    /// RFC 4340, 7.6: a 24-bit number becomes the 48-bit number nearest to the reference.
+    /// RFC 4340, 7.6: a 24-bit number is extended to the 48-bit number nearest to the reference.
     #[test]
     fn short_numbers_extend_to_the_nearest() {
         let reference = Seq::new(0x1234_56FF_FFF0);
@@ -280,8 +282,9 @@ mod tests {
         assert_eq!(SeqNo::Short(0x0100_0007).extend(Seq::new(6)), Seq::new(7));
     }
 
-    /// RFC 4340, 7.6: the result is that of the pseudocode, at and around half of the small circle
-    /// and at both ends of the large one.
+    /// RFC 4340, 7.6: extension gives the result of the RFC's pseudocode.
+    ///
+    /// The cases are at and around 2^23, and at both ends of the 48-bit range.
     #[test]
     fn extension_is_the_pseudocode_s() {
         let pseudocode = |s: u64, reference: u64| {

@@ -1,34 +1,35 @@
-//! Service Codes and their written forms.
+//! Service Codes and their text forms.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// What a client wants to talk to: a 32-bit code beside the port (RFC 4340, section 8.1.2, and
-/// RFC 5595, section 2.2).
+/// The service that a client wants: a 32-bit code in addition to the port (RFC 4340, section 8.1.2, and RFC 5595,
+/// section 2.2).
 ///
-/// Printed as `SC:fdpz` where its bytes allow, else as `SC=1717858426`; both are read back, and
-/// `SC=x6664707A` too.
+/// It is printed as `SC:fdpz` if its bytes allow, otherwise as `SC=1717858426`. Both forms can be parsed, and so can
+/// `SC=x6664707A`.
 #[derive(Clone, Copy, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct ServiceCode(pub u32);
 
 impl ServiceCode {
-    /// No meaningful code (RFC 5595, section 2.4): allowed, but applications should have one.
+    /// No meaningful code (RFC 5595, section 2.4). It is allowed, but an application should have its own code.
     pub const NONE: Self = Self(0);
-    /// The code that no Request may carry (RFC 4340, section 8.1.2).
+    /// The invalid code, which no Request may carry (RFC 4340, section 8.1.2).
     pub const INVALID: Self = Self(u32::MAX);
 
-    /// The code of four ASCII characters; shorter names are padded with spaces on the right.
+    /// Returns the code of four ASCII characters. Pad shorter names with spaces on the right.
     pub const fn from_bytes(name: [u8; 4]) -> Self {
         Self(u32::from_be_bytes(name))
     }
 
-    /// May a Request carry this code?
+    /// Returns whether a Request may carry this code.
     pub const fn is_valid(self) -> bool {
         self.0 != Self::INVALID.0
     }
 
-    /// The port where to look for a server of this service if nobody has told one: a dynamic port
-    /// made from the code, so two services may share it (RFC 5595, section 2.7).
+    /// Returns the port on which to look for a server of this service if no port is known (RFC 5595, section 2.7).
+    ///
+    /// It is a dynamic port computed from the code, so two services may share it.
     pub const fn default_port(self) -> u16 {
         let [a, b, c, d] = self.0.to_be_bytes();
         let mixed = (a as u16) << 7 ^ (b as u16) << 5 ^ (c as u16) << 3 ^ d as u16;
@@ -38,13 +39,13 @@ impl ServiceCode {
         }
     }
 
-    /// Is this code in the range for private use, first byte `?` (RFC 5595, section 2.3)?
+    /// Returns whether this code is for private use: its first byte is `?` (RFC 5595, section 2.3).
     pub const fn is_private(self) -> bool {
         self.0 >> 24 == b'?' as u32
     }
 }
 
-/// The characters of the `SC:` form (RFC 4340, section 8.1.2).
+/// Returns whether `byte` is allowed in the `SC:` form (RFC 4340, section 8.1.2).
 const fn is_name_byte(byte: u8) -> bool {
     matches!(byte, 42..=43 | 45..=57 | 63..=90 | 95 | 97..=122)
 }
@@ -71,22 +72,22 @@ impl fmt::Debug for ServiceCode {
     }
 }
 
-/// A text that is not a Service Code.
+/// An error from parsing a Service Code.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum ParseServiceCodeError {
-    /// It starts with neither `SC:` nor `SC=`.
+    /// The text starts with neither `SC:` nor `SC=`.
     Prefix {
-        /// What was read.
+        /// The text.
         text: String,
     },
-    /// After `SC:` come one to four letters, digits or characters of `-_+.*/?@`.
+    /// The part after `SC:` is not one to four letters, digits or characters of `-_+.*/?@`.
     Name {
-        /// What came.
+        /// The part after `SC:`.
         name: String,
     },
-    /// After `SC=` comes a decimal number, or `x` and a hexadecimal one, up to 4294967294.
+    /// The part after `SC=` is not a decimal number up to 4294967294, or `x` and a hexadecimal one.
     Number {
-        /// What came.
+        /// The part after `SC=`.
         number: String,
     },
 }
@@ -148,7 +149,7 @@ fn from_digits(number: &str) -> Option<ServiceCode> {
         None => (number, 10),
     };
     if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return None; // `from_str_radix` would take a sign.
+        return None; // `from_str_radix` would accept a sign.
     }
     let code = ServiceCode(u32::from_str_radix(digits, radix).ok()?);
     // RFC 4340, 8.1.2: values above 4294967294 are illegal in every form.
@@ -159,7 +160,7 @@ fn from_digits(number: &str) -> Option<ServiceCode> {
 mod tests {
     use super::{ParseServiceCodeError, ServiceCode};
 
-    /// RFC 4340, 8.1.2: the three ways to write the same code.
+    /// RFC 4340, 8.1.2: one code can be written in three forms.
     #[test]
     fn three_forms_of_one_code() {
         let code = ServiceCode(1_717_858_426);
@@ -170,20 +171,21 @@ mod tests {
         assert_eq!("SC:AB".parse(), Ok(ServiceCode::from_bytes(*b"AB  ")));
     }
 
-    /// RFC 5595, 2.7: the examples of the text, whose "Fooo" and "Foop" are written large but reckoned
-    /// small; all ports are dynamic ones, and 65535 is none.
+    /// RFC 5595, 2.7: the examples give the ports of the text; all ports are dynamic ones, and 65535 is excluded.
+    ///
+    /// The text writes "Fooo" and "Foop", but computes with lower-case letters.
     #[test]
     fn default_ports() {
         let port = |name: &[u8; 4]| ServiceCode::from_bytes(*name).default_port();
         assert_eq!(port(b"fdpz"), 64_634);
         assert_eq!((port(b"fooo"), port(b"foop")), (65_015, 65_000));
-        // 0x7F << 7 is 0x3F80, and 0x7F the rest.
+        // 0x7F << 7 is 0x3F80; the low byte is 0x7F.
         assert_eq!(ServiceCode(0x7F00_007F).default_port(), 0xC000);
         assert_eq!(ServiceCode(0x7F00_007E).default_port(), 0xFFFE);
         assert_eq!(ServiceCode::NONE.default_port(), 0xC000);
     }
 
-    /// What is printed is read back, whatever the bytes.
+    /// Parsing a printed code gives the same code, whatever its bytes.
     #[test]
     fn printed_codes_are_read_back() {
         let tabs = 0x4142_0909;
@@ -203,7 +205,7 @@ mod tests {
         assert_eq!(ServiceCode(0x4120_4220).to_string(), "SC=1092633120");
     }
 
-    /// Anything else is refused with the part that is wrong, the invalid code included.
+    /// Any other text is refused, the invalid code included, and the error has the part that is wrong.
     #[test]
     fn other_texts_are_refused() {
         for text in ["", "42", "sc:DISC"] {
@@ -221,7 +223,7 @@ mod tests {
         assert!(!ServiceCode::INVALID.is_valid());
     }
 
-    /// RFC 5595, 2.3: codes for private use begin with a question mark, and no others.
+    /// RFC 5595, 2.3: a code is for private use if and only if it begins with a question mark.
     #[test]
     fn private_codes_begin_with_a_question_mark() {
         for first in 0..=u8::MAX {

@@ -1,15 +1,13 @@
-//! DCCP in UDP (RFC 6773): what the encapsulating header must look like.
+//! DCCP in UDP (RFC 6773): the rules of the encapsulating header.
 //!
-//! A DCCP packet is the payload of a UDP datagram, unchanged but for its Checksum field, which is
-//! sent as zero and not looked at: the UDP checksum does its work, over the whole datagram
-//! whatever `CsCov` says (section 3.3.1). So a head is finished with
-//! [`Encoder::finish`](crate::Encoder::finish), and a received one is not given to
-//! [`Packet::verify_checksum`](crate::Packet::verify_checksum); all else, the bound on `CsCov`
-//! included, stays as it is natively (section 3.2).
+//! A DCCP packet is the payload of a UDP datagram, unchanged except for its Checksum field. That field is sent as zero
+//! and ignored by the receiver. The UDP checksum replaces it, and covers the whole datagram whatever `CsCov` says
+//! (section 3.3.1). So finish a head with [`Encoder::finish`](crate::Encoder::finish), and do not call
+//! [`Packet::verify_checksum`](crate::Packet::verify_checksum) on a received one. Everything else is as in native DCCP,
+//! the bound on `CsCov` included (section 3.2).
 //!
-//! On an ordinary UDP socket the system has checked length and checksum, and [`check_payload`] is
-//! what is left. [`UdpHeader`] is for those who see the header themselves: packet sockets,
-//! captures.
+//! On an ordinary UDP socket the system has checked length and checksum, and only [`check_payload`] remains.
+//! [`UdpHeader`] is for code that sees the UDP header itself: packet sockets and captures.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -18,14 +16,15 @@ use crate::PacketType;
 use crate::checksum::{PseudoHeader, Sum};
 use crate::header::MIN_HEADER;
 
-/// The port a system-wide DCCP-UDP server listens on (RFC 6773, section 3.8). An application of
-/// its own should listen elsewhere.
+/// The UDP port of a system-wide DCCP-UDP server (RFC 6773, section 3.8).
+///
+/// An application with its own server should listen on another port.
 pub const PORT: u16 = 6511;
 
-/// Bytes of a UDP header.
+/// Length of a UDP header, in bytes.
 pub const HEADER_LEN: usize = 8;
 
-/// The shortest UDP Length with a DCCP packet inside (RFC 6773, sections 3.1 and 3.3).
+/// The smallest UDP Length of a datagram with a DCCP packet (RFC 6773, sections 3.1 and 3.3).
 pub const MIN_LENGTH: usize = HEADER_LEN + MIN_HEADER;
 
 /// The IP protocol number of UDP.
@@ -38,39 +37,39 @@ pub struct UdpHeader {
     pub source: u16,
     /// The receiver's UDP port.
     pub destination: u16,
-    /// Bytes of header and payload.
+    /// Length of header and payload, in bytes.
     pub length: u16,
-    /// Checksum over pseudo-header, header and payload; never zero with DCCP inside.
+    /// The checksum over pseudo-header, header and payload. It is never zero for DCCP.
     pub checksum: u16,
 }
 
-/// A UDP datagram that is to be dropped, with what was wrong about it (RFC 6773, section 3.3).
+/// The reason why a UDP datagram must be dropped (RFC 6773, section 3.3).
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum UdpError {
     /// The packet ends inside the UDP header.
     Truncated {
-        /// Bytes there were.
+        /// Length of the packet, in bytes.
         got: usize,
     },
     /// The UDP Length leaves no room for a DCCP header.
     TooShort {
-        /// The length.
+        /// The UDP Length, in bytes.
         length: usize,
     },
-    /// The UDP Length is more than the packet has.
+    /// The UDP Length is greater than the packet.
     BeyondPacket {
-        /// The length.
+        /// The UDP Length, in bytes.
         length: usize,
-        /// Bytes there were from the UDP header on.
+        /// Length of the packet from the UDP header on, in bytes.
         got: usize,
     },
-    /// The checksum is zero: its sender made none.
+    /// The checksum is zero: the sender computed none.
     NoChecksum,
     /// The checksum does not match.
     Checksum {
-        /// The checksum it carries.
+        /// The checksum in the header.
         found: u16,
-        /// The checksum of its bytes.
+        /// The checksum computed from the packet's bytes.
         expected: u16,
     },
 }
@@ -97,15 +96,14 @@ impl fmt::Display for UdpError {
 
 impl std::error::Error for UdpError {}
 
-/// Can what came out of a UDP socket hold a DCCP packet?
+/// Checks that the payload of a UDP datagram is long enough for a DCCP packet.
 ///
-/// The rest of RFC 6773's length rules, that the whole DCCP header be there, is
-/// [`Packet::decode`](crate::Packet::decode)'s.
+/// RFC 6773 also requires that the whole DCCP header be there; [`Packet::decode`](crate::Packet::decode) checks that.
 ///
 /// # Errors
-/// [`UdpError::TooShort`]; the datagram is to be dropped then.
+/// [`UdpError::TooShort`]; drop the datagram.
 pub const fn check_payload(payload: &[u8]) -> Result<(), UdpError> {
-    // RFC 6773, 3.3: a UDP Length below 20 is dropped.
+    // RFC 6773, 3.3: a datagram with a UDP Length below 20 is dropped.
     if payload.len() < MIN_HEADER {
         return Err(UdpError::TooShort {
             length: HEADER_LEN + payload.len(),
@@ -114,24 +112,26 @@ pub const fn check_payload(payload: &[u8]) -> Result<(), UdpError> {
     Ok(())
 }
 
-/// The pseudo-header of UDP between two addresses of one family, `None` for a mix.
+/// Returns the pseudo-header of UDP between two addresses of one family, or `None` if the families differ.
 pub fn pseudo_header(source: IpAddr, destination: IpAddr) -> Option<PseudoHeader> {
     PseudoHeader::with_protocol(source, destination, IP_PROTOCOL)
 }
 
-/// The Data bytes of a Reset with code 12 that answers a packet of type `packet_type` from UDP
-/// port `udp_source` (RFC 6773, section 7.2).
+/// Returns the Data bytes of a Reset with code 12 (RFC 6773, section 7.2).
+///
+/// The Reset answers a packet of type `packet_type` from UDP port `udp_source`.
 pub const fn port_reuse_data(packet_type: PacketType, udp_source: u16) -> [u8; 3] {
     let [high, low] = udp_source.to_be_bytes();
     [packet_type.number(), high, low]
 }
 
 impl UdpHeader {
-    /// Reads the UDP header at the start of `packet` and gives the DCCP packet inside, as far as
-    /// the UDP Length says. The checksum is [`UdpHeader::verify`]'s.
+    /// Decodes the UDP header at the start of `packet`, and returns it with the DCCP packet inside.
+    ///
+    /// The UDP Length decides where the DCCP packet ends. [`UdpHeader::verify`] checks the checksum.
     ///
     /// # Errors
-    /// [`UdpError`]; the datagram is to be dropped then.
+    /// [`UdpError`]; drop the datagram.
     pub fn decode(packet: &[u8]) -> Result<(Self, &[u8]), UdpError> {
         let got = packet.len();
         let Some(&[s0, s1, d0, d1, l0, l1, c0, c1]) = packet.first_chunk::<HEADER_LEN>() else {
@@ -143,7 +143,7 @@ impl UdpHeader {
             length: u16::from_be_bytes([l0, l1]),
             checksum: u16::from_be_bytes([c0, c1]),
         };
-        // RFC 6773, 3.3: each of these makes the packet be dropped.
+        // RFC 6773, 3.3: each of these errors drops the packet.
         if header.checksum == 0 {
             return Err(UdpError::NoChecksum);
         }
@@ -157,8 +157,9 @@ impl UdpHeader {
         }
     }
 
-    /// A header for a DCCP packet with this sum; `pseudo` is [`pseudo_header`]'s. `None`, if the
-    /// packet is too long for UDP.
+    /// Creates the header for a DCCP packet with this sum, or returns `None` if the packet is too long for UDP.
+    ///
+    /// `pseudo` comes from [`pseudo_header`].
     pub fn around(source: u16, destination: u16, pseudo: PseudoHeader, dccp: Sum) -> Option<Self> {
         let length = u16::try_from(HEADER_LEN.checked_add(dccp.len())?).ok()?;
         let mut header = Self {
@@ -171,7 +172,7 @@ impl UdpHeader {
         Some(header)
     }
 
-    /// The bytes on the wire.
+    /// Returns the bytes on the wire.
     pub fn to_bytes(self) -> [u8; HEADER_LEN] {
         let [s0, s1] = self.source.to_be_bytes();
         let [d0, d1] = self.destination.to_be_bytes();
@@ -180,10 +181,10 @@ impl UdpHeader {
         [s0, s1, d0, d1, l0, l1, c0, c1]
     }
 
-    /// Checks the UDP checksum over the DCCP packet inside; `pseudo` is [`pseudo_header`]'s.
+    /// Verifies the UDP checksum over the DCCP packet inside; `pseudo` comes from [`pseudo_header`].
     ///
     /// # Errors
-    /// [`UdpError::Checksum`]; the datagram is to be dropped then (RFC 6773, section 3.3).
+    /// [`UdpError::Checksum`]; drop the datagram (RFC 6773, section 3.3).
     pub fn verify(self, pseudo: PseudoHeader, dccp: Sum) -> Result<(), UdpError> {
         let expected = self.expected(pseudo, dccp);
         if expected == self.checksum {
@@ -201,7 +202,7 @@ impl UdpHeader {
             ..self
         };
         let sum = pseudo.total(Sum::of(&unsummed.to_bytes()).then(dccp));
-        // RFC 768: a checksum that comes out as zero is sent as all ones.
+        // RFC 768: a computed checksum of zero is sent as all ones.
         if sum == u16::MAX { sum } else { !sum }
     }
 }

@@ -1,6 +1,7 @@
-//! Hostile input, the parser's part: each test sends one kind of it and asserts what must come of
-//! it. An item's number in a test's name only keeps kinds of input apart; the rules are RFC 4340,
-//! sections 5.1, 5.8 and 9.2.
+//! Hostile input to the parser. Each test sends one kind of input and asserts the required result.
+//!
+//! The item number in a test's name only distinguishes the kinds of input. The rules are in RFC 4340, sections 5.1, 5.8
+//! and 9.2.
 
 use fairwire_wire::checksum::{PseudoHeader, Sum, coverage};
 use fairwire_wire::{
@@ -13,7 +14,7 @@ const PORTS: Ports = Ports {
     destination: 5001,
 };
 
-/// Every type in the long form, then the three that have a short one.
+/// Returns every type in the long form, then the three types that have a short form.
 fn every_kind() -> Vec<(SeqNo, Kind)> {
     let seq = SeqNo::Long(Seq::new(0x0102_0304_0506));
     let ack = SeqNo::Long(Seq::new(0x1112_1314_1516));
@@ -48,8 +49,9 @@ fn head(seq: SeqNo, kind: &Kind, options: &[DccpOption<'_>]) -> Vec<u8> {
     encoder.finish().as_slice().to_vec()
 }
 
-/// Item 1: a packet cut anywhere before its Data Offset is refused, with or without options, and
-/// at its whole length it is not.
+/// Item 1: a packet cut anywhere before its Data Offset is refused, with and without options.
+///
+/// At its whole length it is accepted.
 #[test]
 fn item_1_every_truncation_is_refused() {
     for (seq, kind) in every_kind() {
@@ -73,7 +75,7 @@ fn item_1_every_truncation_is_refused() {
                 let cut = &head[..len];
                 assert_eq!(Packet::decode(cut), Err(expected), "{kind:?} {len}");
                 assert_eq!(Peek::decode(cut), Err(expected), "{kind:?} {len}");
-                // A payload elsewhere does not make up for a missing head.
+                // A payload in another buffer does not replace a missing part of the head.
                 assert!(Packet::decode_head(cut, 1000).is_err(), "{kind:?} {len}");
             }
             let packet = Packet::decode(&head).unwrap();
@@ -82,8 +84,9 @@ fn item_1_every_truncation_is_refused() {
     }
 }
 
-/// Item 1: every Data Offset below the fixed header of its type or beyond the packet is refused,
-/// every one between is taken.
+/// Item 1: a Data Offset below the fixed header of its type or beyond the packet is refused.
+///
+/// Every Data Offset in between is accepted.
 #[test]
 fn item_1_every_data_offset() {
     for (seq, kind) in every_kind() {
@@ -125,8 +128,9 @@ fn item_2_reserved_types_are_refused() {
     }
 }
 
-/// Item 2: RFC 4340, 3.1: set reserved bits change nothing, above the type, before the Sequence
-/// Number and before the Acknowledgement Number; and they are never sent.
+/// Item 2: RFC 4340, 3.1: set reserved bits change nothing, and they are never sent.
+///
+/// The bits are above the type, before the Sequence Number and before the Acknowledgement Number.
 #[test]
 fn item_2_reserved_bits_are_ignored() {
     for (seq, kind) in every_kind() {
@@ -149,8 +153,9 @@ fn item_2_reserved_bits_are_ignored() {
     }
 }
 
-/// Item 3: X = 0 on any type but Data, Ack and `DataAck` is refused. (Whether the peer may send it
-/// on those three is for the connection to say.)
+/// Item 3: X = 0 on any type except Data, Ack and `DataAck` is refused.
+///
+/// (The connection decides whether the peer may send it on those three types.)
 #[test]
 fn item_3_short_numbers_where_they_are_forbidden() {
     for (seq, kind) in every_kind() {
@@ -170,15 +175,16 @@ fn item_3_short_numbers_where_they_are_forbidden() {
     }
 }
 
-/// Item 4: a length of 0 or 1, one beyond the area, or no length byte at all ends the options
-/// there; the packet and the options before stay valid.
+/// Item 4: a length of 0 or 1, one beyond the area, or a missing length byte ends the options there.
+///
+/// The packet and the options before it stay valid.
 #[test]
 fn item_4_nonsensical_lengths_end_the_options() {
     let timestamp = [41, 6, 0, 0, 0, 9];
     let nonsense: [&[u8]; 5] = [
         &[37, 0, 1, 2, 0, 0],
         &[99, 1, 37, 3, 1, 0],
-        &[37, 7, 1, 2, 0, 0], // one byte more than there is
+        &[37, 7, 1, 2, 0, 0], // one byte more than the area has
         &[0, 0, 0, 0, 0, 99], // a type in the last byte
         &[38, 255, 1, 2, 0, 0],
     ];
@@ -204,8 +210,9 @@ fn item_4_nonsensical_lengths_end_the_options() {
     assert_eq!(exact.iter().count(), 1, "up to the very end is no nonsense");
 }
 
-/// Item 5: Mandatory is seen in its place, last byte or doubled, and a Reset can name the option
-/// it was about by type and first two bytes.
+/// Item 5: Mandatory is returned at its position, also as the last byte or twice in a row.
+///
+/// A Reset can name an option by its type and first two bytes.
 #[test]
 fn item_5_mandatory_is_seen_in_its_place() {
     let told = |area| {
@@ -227,8 +234,9 @@ fn item_5_mandatory_is_seen_in_its_place() {
     assert!(option_type::ignored_on_data(option_type::MANDATORY));
 }
 
-/// Item 7: coverage may reach exactly to the end of the payload, in the same buffer or elsewhere,
-/// and not one word further.
+/// Item 7: coverage may end exactly at the end of the payload, but not one word further.
+///
+/// The payload may be in the same buffer or in another.
 #[test]
 fn item_7_coverage_beyond_the_payload() {
     for cscov in 0..=15u8 {
@@ -256,8 +264,7 @@ fn item_7_coverage_beyond_the_payload() {
     }
 }
 
-/// Item 7: with an odd payload, a flipped bit inside the coverage is noticed, one beyond it is
-/// not.
+/// Item 7: with a payload of odd length, a flipped bit inside the coverage is detected, and one beyond it is not.
 #[test]
 fn item_7_coverage_decides_what_is_noticed() {
     let pseudo = PseudoHeader::v4([192, 0, 2, 1].into(), [192, 0, 2, 2].into());
@@ -289,14 +296,13 @@ fn item_7_coverage_decides_what_is_noticed() {
             flipped[at] ^= 0x01;
             assert!(verify(&flipped, &payload).is_err(), "head byte {at}");
         }
-        // The length is covered even where the payload is not.
+        // The length is covered even if the payload is not.
         let longer = [&payload[..], &[0, 0]].concat();
         assert!(verify(head, &longer).is_err());
     }
 }
 
-/// Items 8 and 9: every data length an option cannot have is a named error and every other is
-/// read.
+/// Items 8 and 9: every data length that an option cannot have gives a named error; every other length is accepted.
 #[test]
 fn items_8_and_9_bad_lengths_have_names() {
     type IsGood = fn(usize) -> bool;
@@ -340,7 +346,7 @@ fn items_8_and_9_bad_lengths_have_names() {
     }
 }
 
-/// Item 9: RFC 4342, 8.6.1: a Skip Length above NDUPACK is a named error, 3 is not.
+/// Item 9: RFC 4342, 8.6.1: a Skip Length above NDUPACK gives a named error; 3 is accepted.
 #[test]
 fn item_9_skip_length() {
     let with_skip = |skip| {
@@ -354,8 +360,7 @@ fn item_9_skip_length() {
     assert_eq!(with_skip(4), Err(OptionError::SkipLength { skip: 4 }));
 }
 
-/// Item 10, the parser's part: a cell in the reserved state is told apart, not mistaken for
-/// another.
+/// Item 10, parser part: an entry in the reserved state is reported as reserved, and not as another state.
 #[test]
 fn item_10_reserved_state_is_told() {
     let option_type = option_type::ACK_VECTOR_0;
@@ -369,7 +374,7 @@ fn item_10_reserved_state_is_told() {
     assert_eq!(cells.packets(), 65);
 }
 
-/// Item 6, the parser's part: a head full of options is walked once, each seen once.
+/// Item 6, parser part: the iterator yields each option of a full head exactly once.
 #[test]
 fn item_6_a_head_full_of_options() {
     let ack = SeqNo::Long(Seq::new(1));

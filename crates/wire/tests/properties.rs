@@ -1,5 +1,6 @@
-//! Properties over all packets: nothing panics, and what is written is read back. A failure
-//! prints the input it shrank to.
+//! Properties of all packets: nothing panics, and decoding an encoded packet gives the same packet.
+//!
+//! A failing test prints the input that it was reduced to.
 
 use fairwire_wire::checksum::{PseudoHeader, Sum, coverage};
 use fairwire_wire::udp::UdpHeader;
@@ -10,7 +11,7 @@ use fairwire_wire::{
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// What an option is built from; options borrow, so their data live here.
+/// The values that an option is built from. Options borrow, so their data are stored here.
 #[derive(Clone, Debug)]
 struct Material {
     which: u8,
@@ -22,7 +23,7 @@ struct Material {
 }
 
 impl Material {
-    /// Every kind of option, each with every value it can have.
+    /// Builds an option; over all inputs, every kind of option with every value it can have.
     fn option(&self) -> DccpOption<'_> {
         let (feature, value) = (self.small, &self.bytes[..]);
         let elapsed = self.flag.then_some(self.number);
@@ -86,7 +87,7 @@ fn long() -> impl Strategy<Value = SeqNo> {
     any::<u64>().prop_map(|n| SeqNo::Long(Seq::new(n)))
 }
 
-/// Every type with every value of its fields, in both header forms where there are two.
+/// Generates every type with every value of its fields, in both header forms where there are two.
 fn seq_and_kind() -> impl Strategy<Value = (SeqNo, Kind)> {
     let any_service = any::<u32>().prop_map(ServiceCode);
     let long_kind = (0..11u8, long(), any_service, any::<u8>(), any::<[u8; 3]>()).prop_map(
@@ -120,7 +121,7 @@ fn seq_and_kind() -> impl Strategy<Value = (SeqNo, Kind)> {
     prop_oneof![4 => (long(), long_kind), 1 => short]
 }
 
-/// Reads whatever can be read, and checks that it all lies inside `bytes`.
+/// Decodes everything that can be decoded, and checks that it lies inside `bytes`.
 fn read_everything(bytes: &[u8]) {
     let peek = Peek::decode(bytes);
     let _ = UdpHeader::decode(bytes);
@@ -143,7 +144,7 @@ fn read_everything(bytes: &[u8]) {
     let _ = packet.verify_checksum(pseudo, bytes, Sum::EMPTY, 0);
 }
 
-/// Every option that is read gives, written again, an option that reads the same.
+/// Checks that each option that decodes gives the same option after encoding and decoding it again.
 fn read_options(options: Options<'_>) {
     let mut buf = HeadBuf::new();
     let ack = SeqNo::Long(Seq::ZERO);
@@ -164,7 +165,7 @@ fn read_options(options: Options<'_>) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 20_000, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Random bytes never panic, as they are and with a header made to look right.
+    /// Random bytes never panic the decoder, neither as they are nor with a plausible header.
     #[test]
     fn random_bytes_never_panic(mut bytes in vec(any::<u8>(), 0..1100), number in 0..11u8) {
         read_everything(&bytes);
@@ -177,9 +178,9 @@ proptest! {
         read_options(Options::new(&bytes));
     }
 
-    /// What is encoded is decoded to the same, every field, every option, for every type; the
-    /// checksum holds; and the head is no longer than its parts and at most three bytes of
-    /// padding.
+    /// A decoded packet equals the encoded one in every field and option, for every type.
+    ///
+    /// The checksum is valid. The head is as long as its parts plus at most three bytes of padding.
     #[test]
     fn what_is_encoded_is_decoded(
         (seq, kind) in seq_and_kind(),
@@ -224,15 +225,15 @@ proptest! {
         prop_assert_eq!(read, written);
     }
 
-    /// Sums of parts, joined, are the sum of the whole, wherever it is cut.
+    /// Joining the sums of parts gives the sum of the whole, wherever it is cut.
     #[test]
     fn sums_join(parts in vec(vec(any::<u8>(), 0..70), 0..6)) {
         let joined = parts.iter().fold(Sum::EMPTY, |sum, part| sum.then(Sum::of(part)));
         prop_assert_eq!(joined, Sum::of(&parts.concat()));
     }
 
-    /// Distances add up, order is never both ways, and the windows of RFC 4340, 7.5.1, hold their
-    /// middle.
+    /// Distances add up, order never holds in both directions, and windows contain exactly the numbers between their
+    /// ends (RFC 4340, 7.5.1).
     #[test]
     fn sequence_numbers_on_the_circle(start in any::<u64>(), n in 0..1u64 << 47, m in 0..1u64 << 46) {
         let a = Seq::new(start);
@@ -249,8 +250,8 @@ proptest! {
         prop_assert_eq!(a.add(m).in_window(a, b), m <= n);
     }
 
-    /// A 24-bit number is extended to the number it was cut from, if that is less than 2^23 from
-    /// the reference (RFC 4340, 7.6).
+    /// A 24-bit number is extended to the number it was cut from, if that is less than 2^23 from the reference (RFC
+    /// 4340, 7.6).
     #[test]
     fn short_numbers_find_home(start in any::<u64>(), n in 0..1u64 << 23, back in any::<bool>()) {
         let reference = Seq::new(start);
@@ -258,7 +259,7 @@ proptest! {
         prop_assert_eq!(SeqNo::Short(seq.short()).extend(reference), seq);
     }
 
-    /// A Service Code is read back from what is printed.
+    /// Parsing a printed Service Code gives the same code.
     #[test]
     fn service_codes_are_read_back(code in 0..u32::MAX) {
         let code = ServiceCode(code);

@@ -1,9 +1,9 @@
-//! The sums against RFC 1071's example and a slow reference.
+//! Tests of the sums against the example of RFC 1071 and a slow reference.
 
 use super::{PseudoHeader, Sum, compute, coverage, verify};
 use crate::DecodeError;
 
-/// One byte at a time, as the definition says.
+/// Sums one byte at a time, directly from the definition.
 fn reference(bytes: &[u8]) -> u16 {
     let mut sum = 0u32;
     for (at, &byte) in bytes.iter().enumerate() {
@@ -25,8 +25,9 @@ fn the_example_of_rfc_1071() {
     assert_eq!(sum.len(), 8);
 }
 
-/// Every length and every split point gives the sum of the whole, odd ones too; all ones stay all
-/// ones and only zeros give zero.
+/// Joining two parts gives the sum of the whole, for every length and every split point, odd ones included.
+///
+/// All ones stay all ones, and only zero bytes give zero.
 #[test]
 fn parts_add_up_to_the_whole() {
     let patterns: [fn(usize) -> u8; 3] = [
@@ -53,7 +54,7 @@ fn parts_add_up_to_the_whole() {
     );
 }
 
-/// RFC 4340, 9.2: the field's sixteen values.
+/// RFC 4340, 9.2: the values of the Checksum Coverage field.
 #[test]
 fn coverage_values() {
     assert_eq!(coverage(0, 1000), 1000);
@@ -62,8 +63,9 @@ fn coverage_values() {
     assert_eq!(coverage(15, 3), 56, "more than there is: the packet is bad");
 }
 
-/// RFC 4340, 9.1: the pseudo-header is addresses, protocol 33 and the length of the whole packet,
-/// summed here by hand for IPv4 and IPv6.
+/// RFC 4340, 9.1: the pseudo-header consists of the addresses, protocol 33 and the length of the whole packet.
+///
+/// The expected sums are written out by hand for IPv4 and IPv6.
 #[test]
 fn pseudo_headers_by_hand() {
     let head = [0u8; 12];
@@ -87,13 +89,14 @@ fn pseudo_headers_by_hand() {
     assert!(PseudoHeader::new(v6, v6).is_some());
 }
 
-/// Adversarial item 7: a checksum that comes out as zero passes in both its forms, and what was in
-/// the field does not change what is computed.
+/// Adversarial item 7: a checksum of zero passes in both its forms.
+///
+/// The old content of the Checksum field does not change the result of `compute`.
 #[test]
 fn item_7_both_zeros_pass() {
     let pseudo = PseudoHeader::v4([0, 0, 0, 0].into(), [0, 0, 0, 0].into());
     let mut head = [0u8; 12];
-    // 0xFFFF - protocol 33 - length 12: the sum of all is 0xFFFF, its complement zero.
+    // 0xFFFF - protocol 33 - length 12: the whole sum is 0xFFFF and its complement zero.
     head[0..2].copy_from_slice(&(0xFFFFu16 - 33 - 12).to_be_bytes());
     assert_eq!(compute(pseudo, &head, Sum::EMPTY, 0), 0);
     for form in [0x0000u16, 0xFFFF] {

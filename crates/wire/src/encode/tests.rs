@@ -1,4 +1,4 @@
-//! What the encoder promises beyond what decoding it back shows.
+//! Tests of what the encoder promises beyond a round trip through the decoder.
 
 use super::{Encoder, HeadBuf, NoRoom};
 use crate::{
@@ -17,7 +17,7 @@ fn ack(buf: &mut HeadBuf) -> Encoder<'_> {
     Encoder::new(buf, PORTS, SeqNo::Long(Seq::new(7)), &kind, 0, 0)
 }
 
-/// The options area that one option takes, padding included.
+/// Returns the options area of a head with one option, padding included.
 fn encoded(option: DccpOption<'_>) -> Vec<u8> {
     let mut buf = HeadBuf::new();
     let mut encoder = ack(&mut buf);
@@ -25,7 +25,7 @@ fn encoded(option: DccpOption<'_>) -> Vec<u8> {
     encoder.finish().as_slice()[24..].to_vec()
 }
 
-/// RFC 4340, 7.7 and 13.2, and RFC 6323, 3.2.1: numbers take the smallest form that holds them.
+/// RFC 4340, 7.7 and 13.2, and RFC 6323, 3.2.1: numbers are written in the smallest form that holds them.
 #[test]
 fn numbers_take_the_smallest_form() {
     assert_eq!(encoded(DccpOption::NdpCount(0)), [37, 3, 0, 0]);
@@ -54,7 +54,7 @@ fn numbers_take_the_smallest_form() {
     assert_eq!(encoded(DccpOption::RttEstimate(u32::MAX)), too_large);
 }
 
-/// An option that does not fit leaves the head as it was, and says what was missing.
+/// An option that does not fit leaves the head unchanged, and the error says how much room was missing.
 #[test]
 fn no_room_writes_nothing() {
     let mut buf = HeadBuf::new();
@@ -70,7 +70,7 @@ fn no_room_writes_nothing() {
     assert_eq!(&encoder.finish().as_slice()[24..], [37, 3, 3, 1]);
 }
 
-/// The longest head has exactly 1,020 bytes; an option of more than 253 bytes fits nowhere.
+/// The longest head has exactly 1,020 bytes. An option with more than 253 bytes of data fits nowhere.
 #[test]
 fn the_longest_head() {
     let mut buf = HeadBuf::new();
@@ -95,7 +95,7 @@ fn the_longest_head() {
     assert_eq!(packet.options.iter().count(), 4);
 }
 
-/// Going back to a mark takes back what came after it, and nothing before.
+/// Truncating to a mark removes what was written after it, and nothing before it.
 #[test]
 fn truncate_goes_back_to_the_mark() {
     let mut buf = HeadBuf::new();
@@ -114,8 +114,9 @@ fn truncate_goes_back_to_the_mark() {
     assert_eq!(encoder.finish().len(), 24);
 }
 
-/// A buffer may be used again: nothing of a longer head shows in a shorter one, and while a head
-/// is being written there is none to read.
+/// A buffer can be reused: no bytes of a longer head appear in a shorter one.
+///
+/// While a head is being written, the buffer is empty.
 #[test]
 fn buffers_are_used_again() {
     let mut buf = HeadBuf::new();
@@ -129,8 +130,7 @@ fn buffers_are_used_again() {
     assert!(buf.is_empty(), "dropped unfinished");
 }
 
-/// RFC 4340, 11.4: cells beyond 253 go on in a second option; if that has no room, neither is
-/// written.
+/// RFC 4340, 11.4: entries beyond 253 go into a second option. If that does not fit, neither option is written.
 #[test]
 fn long_ack_vectors_take_several_options() {
     let cells = (0..=255u8).map(AckCell::from_byte);
@@ -161,8 +161,9 @@ fn long_ack_vectors_take_several_options() {
     assert_eq!(&encoder.finish().as_slice()[24..], [38, 3, 0xC1, 0]);
 }
 
-/// RFC 4342, 8.6.1, and RFC 5622, 8.7: at most 28 intervals or 84 counts in an option, and Skip
-/// Length zero in all options but the first.
+/// RFC 4342, 8.6.1, and RFC 5622, 8.7: an option holds at most 28 intervals or 84 counts.
+///
+/// Skip Length is zero in all options but the first.
 #[test]
 fn long_interval_lists_take_several_options() {
     let intervals = (0..30).map(|n| LossInterval {
@@ -191,7 +192,7 @@ fn long_interval_lists_take_several_options() {
     assert_eq!(counts, [(0..84).collect(), vec![84]]);
 }
 
-/// The sender knows its own numbers: a short Acknowledgement Number in a long header is a bug.
+/// A short Acknowledgement Number in a long header is a bug, because a sender knows its own full numbers.
 #[test]
 #[should_panic(expected = "all 48 bits")]
 fn short_ack_in_a_long_header_is_a_bug() {
@@ -202,7 +203,7 @@ fn short_ack_in_a_long_header_is_a_bug() {
     Encoder::new(&mut HeadBuf::new(), PORTS, seq, &kind, 0, 0);
 }
 
-/// RFC 4340, 5.1: a Sync never has 24-bit numbers; asking for it is a bug.
+/// RFC 4340, 5.1: a Sync never has 24-bit sequence numbers; requesting them is a bug.
 #[test]
 #[should_panic(expected = "48-bit")]
 fn short_sync_is_a_bug() {

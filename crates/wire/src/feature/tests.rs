@@ -1,9 +1,10 @@
-//! The features against RFC 4340, section 6.4, and the bounds of their values.
+//! Tests of the features against RFC 4340, section 6.4, and of the bounds of their values.
 
 use super::{Confirmed, Feature, Rule, ValueError, is_at_receiver, is_ccid_specific};
 
-/// RFC 4340, 6.4, table 4, with RFC 6323, 3.2.2, and RFC 4342, 8.4: number, rule, initial value,
-/// whether every implementation must know it.
+/// The features have the properties of RFC 4340, 6.4, table 4, of RFC 6323, 3.2.2, and of RFC 4342, 8.4.
+///
+/// The properties are number, rule, initial value, and whether every implementation must know the feature.
 #[test]
 fn the_table_of_features() {
     use Rule::{NonNegotiable, ServerPriority};
@@ -35,8 +36,7 @@ fn the_table_of_features() {
     assert!(!is_at_receiver(191));
 }
 
-/// RFC 4340, 7.5.2 (adversarial item 23): Sequence Windows from 32 to 2^46 - 1 in six bytes, and
-/// nothing else.
+/// RFC 4340, 7.5.2 (adversarial item 23): a Sequence Window is 32 to 2^46 - 1 and has six bytes.
 #[test]
 fn sequence_window_bounds() {
     let window = Feature::SequenceWindow;
@@ -59,7 +59,7 @@ fn sequence_window_bounds() {
     }
 }
 
-/// RFC 4340, 11.3 with erratum 1049: an Ack Ratio of zero is valid, three bytes of it are not.
+/// RFC 4340, 11.3 with erratum 1049: an Ack Ratio of zero is valid, an Ack Ratio of three bytes is not.
 #[test]
 fn ack_ratio_zero_is_valid() {
     assert_eq!(Feature::AckRatio.decode_value(&[0, 0]), Ok(0));
@@ -69,8 +69,9 @@ fn ack_ratio_zero_is_valid() {
     assert_eq!(too_large.as_slice(), [0xFF, 0xFF]);
 }
 
-/// RFC 4340, 6.3.1 and 6.6.8: unknown values in a preference list are no error, an empty list is,
-/// and a non-negotiable feature has no list.
+/// RFC 4340, 6.3.1 and 6.6.8: unknown values in a preference list are allowed.
+///
+/// An empty list is an error, and a non-negotiable feature has no list.
 #[test]
 fn lists_hold_any_value() {
     assert_eq!(
@@ -82,7 +83,7 @@ fn lists_hold_any_value() {
     assert!(Feature::AckRatio.decode_list(&[0, 2]).is_err());
 }
 
-/// RFC 4340, 6.2: a Confirm is empty, or has a value and for server-priority perhaps a list.
+/// RFC 4340, 6.2: a Confirm is empty, or has a value, followed by an optional list for a server-priority feature.
 #[test]
 fn confirms() {
     let ccid = Feature::Ccid;

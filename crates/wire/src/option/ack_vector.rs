@@ -1,30 +1,30 @@
-//! The cells of an Ack Vector (RFC 4340, section 11.4).
+//! The entries of an Ack Vector (RFC 4340, section 11.4).
 
 use std::fmt;
 
-/// What became of the packets of a cell.
+/// The state of the packets of an entry.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[repr(u8)]
 pub enum CellState {
-    /// Received without a mark.
+    /// Received without an ECN mark.
     Received = 0,
     /// Received with Congestion Experienced.
     Marked = 1,
-    /// Reserved; a vector with such a cell is not to be trusted.
+    /// Reserved; a vector with such an entry must not be trusted.
     Reserved = 2,
     /// Not yet received.
     NotReceived = 3,
 }
 
-/// One byte of an Ack Vector: a state and how many consecutive packets are in it.
+/// An Ack Vector entry, which is one byte: a state and a number of consecutive packets in that state.
 #[derive(Clone, Copy, Eq, Hash, PartialEq)]
 pub struct AckCell(u8);
 
 impl AckCell {
-    /// The longest run of one cell.
+    /// The most packets in one entry.
     pub const MAX_RUN: u8 = 64;
 
-    /// A cell of `run` packets in `state`; the run is held between 1 and [`Self::MAX_RUN`].
+    /// Creates an entry of `run` packets in `state`; `run` is clamped to 1 and [`Self::MAX_RUN`].
     pub const fn new(state: CellState, run: u8) -> Self {
         let run = if run < 1 {
             1
@@ -33,21 +33,21 @@ impl AckCell {
         } else {
             run
         };
-        // RFC 4340, 11.4: run length 0 is one packet, 63 is 64 of them.
+        // RFC 4340, 11.4: run length 0 means one packet, 63 means 64 packets.
         Self((state as u8) << 6 | (run - 1))
     }
 
-    /// The cell that this byte is; every byte is one.
+    /// Returns the entry with this encoding. Every byte is valid.
     pub const fn from_byte(byte: u8) -> Self {
         Self(byte)
     }
 
-    /// The byte on the wire.
+    /// Returns the byte on the wire.
     pub const fn byte(self) -> u8 {
         self.0
     }
 
-    /// What became of its packets.
+    /// Returns the state of its packets.
     pub const fn state(self) -> CellState {
         match self.0 >> 6 {
             0 => CellState::Received,
@@ -57,7 +57,7 @@ impl AckCell {
         }
     }
 
-    /// How many packets it stands for, 1 to 64.
+    /// Returns the number of packets, 1 to 64.
     pub const fn run(self) -> u8 {
         (self.0 & 0x3F) + 1
     }
@@ -69,19 +69,21 @@ impl fmt::Debug for AckCell {
     }
 }
 
-/// The cells of one Ack Vector option. The first covers the packet named by the Acknowledgement
-/// Number, or follows the last cell of the option before; later cells cover older packets.
+/// The entries of one Ack Vector option.
+///
+/// The first covers the packet that the Acknowledgement Number names, or continues the previous option. Later entries
+/// cover older packets.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct AckCells<'a>(pub &'a [u8]);
 
 impl<'a> AckCells<'a> {
-    /// The cells, newest packet first.
+    /// Returns the entries, newest packet first.
     #[inline]
     pub fn iter(self) -> impl ExactSizeIterator<Item = AckCell> + use<'a> {
         self.0.iter().map(|&byte| AckCell(byte))
     }
 
-    /// How many packets all cells together stand for.
+    /// Returns the number of packets that all entries cover.
     pub fn packets(self) -> u64 {
         self.iter().map(|cell| u64::from(cell.run())).sum()
     }
@@ -91,7 +93,7 @@ impl<'a> AckCells<'a> {
 mod tests {
     use super::{AckCell, AckCells, CellState};
 
-    /// RFC 4340, 11.4, the example: 0, 192, 3, 64, 5 below acknowledgement number 100.
+    /// RFC 4340, 11.4, the example: bytes 0, 192, 3, 64, 5 with acknowledgement number 100.
     #[test]
     fn the_example_of_the_rfc() {
         let cells = AckCells(&[0, 192, 3, 64, 5]);
@@ -109,7 +111,7 @@ mod tests {
         assert_eq!(cells.packets(), 13, "packets 100 down to 88");
     }
 
-    /// Every byte is a cell, and what a cell says gives the same byte.
+    /// Every byte is a valid entry, and encoding the decoded entry gives the same byte.
     #[test]
     fn every_byte_is_a_cell() {
         for byte in 0..=255 {

@@ -1,11 +1,11 @@
 //! The blocks of a Data Dropped option (RFC 4340, section 11.7).
 
-/// Why received data did not reach the application as usual.
+/// The reason why received data were not delivered to the application as usual.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum DropCode {
-    /// 0: the protocol did not allow it there or then.
+    /// 0: the protocol does not allow data in this state.
     ProtocolConstraints,
-    /// 1: the application no longer listens.
+    /// 1: the application no longer reads.
     NotListening,
     /// 2: the receive buffer was full.
     ReceiveBuffer,
@@ -13,12 +13,12 @@ pub enum DropCode {
     Corrupt,
     /// 4 to 6: not assigned.
     Reserved(u8),
-    /// 7: the data were corrupt and delivered all the same.
+    /// 7: the data were corrupt, but were delivered.
     DeliveredCorrupt,
 }
 
 impl DropCode {
-    /// The code with the low three bits of `number`.
+    /// Returns the code in the low three bits of `number`.
     pub const fn from_number(number: u8) -> Self {
         match number & 7 {
             0 => Self::ProtocolConstraints,
@@ -30,7 +30,7 @@ impl DropCode {
         }
     }
 
-    /// The number on the wire, below 8.
+    /// Returns the number on the wire, below 8.
     pub const fn number(self) -> u8 {
         match self {
             Self::ProtocolConstraints => 0,
@@ -46,27 +46,27 @@ impl DropCode {
 /// One byte of a Data Dropped option.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum DropBlock {
-    /// The data of these packets, as far as they arrived, reached the application.
+    /// The data of these packets, as far as they arrived, were delivered to the application.
     Delivered {
-        /// How many packets, 1 to 128.
+        /// The number of packets, 1 to 128.
         run: u8,
     },
-    /// The data of these packets did not.
+    /// The data of these packets were not delivered as usual.
     Dropped {
-        /// Why.
+        /// The reason.
         code: DropCode,
-        /// How many packets, 1 to 16.
+        /// The number of packets, 1 to 16.
         run: u8,
     },
 }
 
 impl DropBlock {
-    /// The longest run of packets whose data were delivered.
+    /// The most delivered packets in one block.
     pub const MAX_DELIVERED: u8 = 128;
-    /// The longest run of packets whose data were dropped.
+    /// The most dropped packets in one block.
     pub const MAX_DROPPED: u8 = 16;
 
-    /// The block that this byte is; every byte is one.
+    /// Returns the block with this encoding. Every byte is valid.
     pub const fn from_byte(byte: u8) -> Self {
         if byte & 0x80 == 0 {
             Self::Delivered { run: byte + 1 }
@@ -78,7 +78,7 @@ impl DropBlock {
         }
     }
 
-    /// The byte on the wire; a run is held between 1 and the longest there is.
+    /// Returns the byte on the wire; the number of packets is clamped to 1 and the maximum.
     pub fn byte(self) -> u8 {
         match self {
             Self::Delivered { run } => run.clamp(1, Self::MAX_DELIVERED) - 1,
@@ -88,7 +88,7 @@ impl DropBlock {
         }
     }
 
-    /// How many packets it stands for.
+    /// Returns the number of packets.
     pub const fn run(self) -> u8 {
         match self {
             Self::Delivered { run } | Self::Dropped { run, .. } => run,
@@ -96,13 +96,14 @@ impl DropBlock {
     }
 }
 
-/// The blocks of one Data Dropped option, from the packet named by the Acknowledgement Number to
-/// older ones.
+/// The blocks of one Data Dropped option.
+///
+/// The first covers the packet that the Acknowledgement Number names. Later blocks cover older packets.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct DropBlocks<'a>(pub &'a [u8]);
 
 impl<'a> DropBlocks<'a> {
-    /// The blocks, newest packet first.
+    /// Returns the blocks, newest packet first.
     pub fn iter(self) -> impl ExactSizeIterator<Item = DropBlock> + use<'a> {
         self.0.iter().map(|&byte| DropBlock::from_byte(byte))
     }
@@ -112,7 +113,7 @@ impl<'a> DropBlocks<'a> {
 mod tests {
     use super::{DropBlock, DropBlocks, DropCode};
 
-    /// RFC 4340, 11.7, the example: 0, 160, 3, 162 below acknowledgement number 100.
+    /// RFC 4340, 11.7, the example: bytes 0, 160, 3, 162 with acknowledgement number 100.
     #[test]
     fn the_example_of_the_rfc() {
         let buffer = |run| DropBlock::Dropped {
@@ -131,7 +132,7 @@ mod tests {
         );
     }
 
-    /// Every byte is a block, and what a block says gives the same byte.
+    /// Every byte is a valid block, and encoding the decoded block gives the same byte.
     #[test]
     fn every_byte_is_a_block() {
         for byte in 0..=255 {

@@ -1,23 +1,23 @@
-//! Why an option was not understood.
+//! Errors of decoding an option.
 
 use std::fmt;
 
-/// A known option whose value is invalid.
+/// A known option with an invalid value.
 ///
-/// It is ignored as if it were not there (RFC 4340, section 5.8), unless Mandatory came before
-/// it: then the connection is reset with code 6 (section 5.8.2).
+/// The receiver ignores the option (RFC 4340, section 5.8). If Mandatory came before it, the receiver resets the
+/// connection with code 6 (section 5.8.2).
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum OptionError {
-    /// An option of this type cannot have that many bytes of data.
+    /// The length is invalid for this type of option.
     Length {
         /// The option's type.
         option_type: u8,
-        /// Bytes of data, without type and length.
+        /// Length of the data in bytes, without the type and length bytes.
         data: usize,
     },
     /// A Loss Intervals option skips more packets than NDUPACK (RFC 4342, section 8.6.1).
     SkipLength {
-        /// Packets skipped, more than 3.
+        /// The Skip Length in packets, more than 3.
         skip: u8,
     },
 }

@@ -1,12 +1,12 @@
-//! Loss intervals and their drop counts, as CCID 3 and 4 receivers report them (RFC 4342,
-//! section 8.6, and RFC 5622, section 8.7).
+//! Loss intervals and their drop counts, as receivers of CCID 3 and 4 report them (RFC 4342, section 8.6, and RFC 5622,
+//! section 8.7).
 
-/// One loss interval. Lengths are in packets, the first two in sequence numbers.
+/// One loss interval. The first two lengths count sequence numbers, the third counts data packets.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub struct LossInterval {
     /// Length of the part without a loss, below 2^24.
     pub lossless_length: u32,
-    /// Parity of the ECN nonces received in that part.
+    /// Parity of the ECN nonces received in the part without a loss.
     pub ecn_nonce: bool,
     /// Length of the part that starts and ends with a loss, below 2^23.
     pub loss_length: u32,
@@ -18,12 +18,12 @@ const MAX_24: u32 = (1 << 24) - 1;
 const MAX_23: u32 = (1 << 23) - 1;
 
 impl LossInterval {
-    /// Bytes of an interval.
+    /// Length of an encoded interval in bytes.
     pub const LEN: usize = 9;
-    /// The most intervals one option holds.
+    /// The most intervals in one option.
     pub const MAX_PER_OPTION: usize = 28;
 
-    /// Reads the nine bytes of an interval.
+    /// Decodes the nine bytes of an interval.
     pub const fn from_bytes(bytes: [u8; Self::LEN]) -> Self {
         let [a0, a1, a2, b0, b1, b2, c0, c1, c2] = bytes;
         Self {
@@ -34,7 +34,7 @@ impl LossInterval {
         }
     }
 
-    /// The nine bytes on the wire; a length too large for its field becomes the largest.
+    /// Encodes the interval. A length too large for its field is replaced by the largest.
     pub fn to_bytes(self) -> [u8; Self::LEN] {
         let [_, a0, a1, a2] = self.lossless_length.min(MAX_24).to_be_bytes();
         let nonce = u32::from(self.ecn_nonce) << 23;
@@ -49,34 +49,35 @@ impl LossInterval {
 pub struct LossIntervals<'a>(pub(crate) &'a [[u8; LossInterval::LEN]]);
 
 impl<'a> LossIntervals<'a> {
-    /// The intervals whose bytes these are.
+    /// Creates the list from the encoded intervals.
     pub const fn new(intervals: &'a [[u8; LossInterval::LEN]]) -> Self {
         Self(intervals)
     }
 
-    /// The intervals, newest first.
+    /// Returns the intervals, newest first.
     pub fn iter(self) -> impl ExactSizeIterator<Item = LossInterval> + use<'a> {
         self.0.iter().copied().map(LossInterval::from_bytes)
     }
 }
 
-/// The counts of one Dropped Packets option: lost and marked packets of each loss interval, newest
-/// first.
+/// The counts of one Dropped Packets option, newest interval first.
+///
+/// Each count is the number of lost and marked packets of a loss interval.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct DropCounts<'a>(pub(crate) &'a [[u8; 3]]);
 
 impl<'a> DropCounts<'a> {
-    /// The most counts one option holds.
+    /// The most counts in one option.
     pub const MAX_PER_OPTION: usize = 84;
     /// The largest count.
     pub const MAX_COUNT: u32 = MAX_24;
 
-    /// The counts whose bytes these are.
+    /// Creates the list from the encoded counts.
     pub const fn new(counts: &'a [[u8; 3]]) -> Self {
         Self(counts)
     }
 
-    /// The counts, newest interval first.
+    /// Returns the counts, newest interval first.
     pub fn iter(self) -> impl ExactSizeIterator<Item = u32> + use<'a> {
         self.0
             .iter()
@@ -88,8 +89,9 @@ impl<'a> DropCounts<'a> {
 mod tests {
     use super::LossInterval;
 
-    /// RFC 4342, 8.6.1: the nonce is the high bit of the loss length's field, and a length that
-    /// does not fit is held at the largest instead of spilling into its neighbour.
+    /// RFC 4342, 8.6.1: the nonce is the high bit of the loss length's field.
+    ///
+    /// A length that does not fit is replaced by the largest, and does not overflow into the next field.
     #[test]
     fn fields_do_not_spill() {
         let interval = LossInterval {

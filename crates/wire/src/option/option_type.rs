@@ -1,4 +1,4 @@
-//! The numbers of the options and the packets on which each counts.
+//! The option types, and the packet types on which each option is valid.
 
 use crate::PacketType;
 
@@ -53,12 +53,11 @@ pub const RECEIVE_RATE: u8 = 194;
 /// Dropped Packets, from a CCID 4 receiver (RFC 5622, section 8.7).
 pub const DROPPED_PACKETS: u8 = 195;
 
-/// Must an option of this type be ignored on a Data packet (the DCCP-Data column of RFC 4340,
-/// section 5.8, with those of RFC 4342, sections 8, 8.3, 8.5 and 8.6, RFC 5622, section 8, and
-/// RFC 6323, section 3.2.1)?
+/// Returns whether an option of this type must be ignored on a Data packet.
 ///
-/// Types without a column (reserved, unknown to every CCID) are not: being unknown, they are
-/// ignored anyway.
+/// This is the DCCP-Data column of RFC 4340, section 5.8, with the rules of RFC 4342, sections 8, 8.3, 8.5 and 8.6, RFC
+/// 5622, section 8, and RFC 6323, section 3.2.1. The result is false for types without a column (reserved, or unknown
+/// to every CCID), because unknown options are ignored anyway.
 #[inline]
 pub const fn ignored_on_data(option_type: u8) -> bool {
     matches!(
@@ -71,19 +70,19 @@ pub const fn ignored_on_data(option_type: u8) -> bool {
     )
 }
 
-/// Must an option of this type be ignored on a packet of that type?
+/// Returns whether an option of this type must be ignored on a packet of that type.
 ///
-/// [`ignored_on_data`] extended to the other types: what refers to an Acknowledgement Number
-/// means nothing without one.
+/// It extends [`ignored_on_data`] to the other packet types: an option that refers to an Acknowledgement Number has no
+/// meaning without one.
 #[inline]
 pub const fn ignored_on(option_type: u8, packet_type: PacketType) -> bool {
     match packet_type {
         PacketType::Data => ignored_on_data(option_type),
         PacketType::Request => matches!(
             option_type,
-            // RFC 4340, 8.1.4: no Init Cookie on a Request. RFC 4340, 11, 11.4, 11.7 and 13.2:
-            // nothing that acknowledges. RFC 4342, 8.6.1: no Loss Intervals; RFC 5622, 8.7: drop
-            // counts without the intervals they belong to are ignored.
+            // RFC 4340, 8.1.4: no Init Cookie on a Request. RFC 4340, 11, 11.4, 11.7 and 13.2: no option that
+            // acknowledges. RFC 4342, 8.6.1: no Loss Intervals. RFC 5622, 8.7: drop counts are ignored without the
+            // intervals that they belong to.
             INIT_COOKIE | ACK_VECTOR_0
                 ..=DATA_DROPPED | ELAPSED_TIME | LOSS_INTERVALS | DROPPED_PACKETS
         ),
@@ -98,7 +97,7 @@ mod tests {
     use super::{ignored_on, ignored_on_data};
     use crate::PacketType;
 
-    /// RFC 4340, 5.8, table 3, row by row: what a Data packet may carry.
+    /// RFC 4340, 5.8, table 3: the options that a Data packet may carry, row by row.
     #[test]
     fn the_data_column() {
         let allowed: Vec<u8> = (0..=46).filter(|&t| !ignored_on_data(t)).collect();
@@ -110,7 +109,8 @@ mod tests {
         assert!(!ignored_on_data(128), "RFC 6323, 3.2.1");
     }
 
-    /// RFC 4342, 8, 8.3, 8.5 and 8.6, and RFC 5622, 8: nor what a receiver of CCID 3 or 4 reports.
+    /// RFC 4342, 8, 8.3, 8.5 and 8.6, and RFC 5622, 8: the reports of a CCID 3 or 4 receiver are ignored on a Data
+    /// packet.
     #[test]
     fn reports_do_not_count_on_data() {
         for report in [192, 193, 194, 195] {

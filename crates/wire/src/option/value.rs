@@ -1,4 +1,4 @@
-//! What each option says.
+//! The values of the options.
 
 use super::option_type as ty;
 use super::{AckCells, DropBlocks, DropCounts, LossIntervals, OptionError, RawOption};
@@ -6,86 +6,86 @@ use super::{AckCells, DropBlocks, DropCounts, LossIntervals, OptionError, RawOpt
 /// The value of [`DccpOption::LossEventRate`] before any loss (RFC 4342, section 8.5).
 pub const NO_LOSS: u32 = u32::MAX;
 
-/// The value of [`DccpOption::RttEstimate`] for a round trip too long to say (RFC 6323,
-/// section 3.2.1). It is the largest there is.
+/// The value of [`DccpOption::RttEstimate`] for a round trip that is too long to encode (RFC 6323, section 3.2.1).
+///
+/// It is the largest value.
 pub const RTT_TOO_LARGE: u32 = 0x00FF_FFFF;
 
-/// Packets a Loss Intervals option may skip: NDUPACK (RFC 4342, section 8.6.1).
+/// The largest Skip Length of a Loss Intervals option: NDUPACK packets (RFC 4342, section 8.6.1).
 const MAX_SKIP: u8 = 3;
 
-/// An option and what it says.
+/// A decoded option.
 ///
-/// Numbers from 128 up mean something only together with a CCID (RFC 4340, section 10.3); here
-/// they are read as CCID 3 and 4 use them (RFC 4342, 5622, 6323). Whoever runs another CCID reads
-/// the [`RawOption`].
+/// The meaning of types from 128 up depends on the CCID (RFC 4340, section 10.3). They are decoded here as CCID 3 and 4
+/// define them (RFC 4342, 5622, 6323). An implementation of another CCID reads the [`RawOption`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum DccpOption<'a> {
-    /// Nothing.
+    /// A byte that fills the options area up to a multiple of four bytes.
     Padding,
-    /// The next option must be understood, or the connection is reset.
+    /// The receiver must understand the next option, or reset the connection.
     Mandatory,
-    /// The receiver can hardly keep up.
+    /// The receiver has trouble keeping up with the sender.
     SlowReceiver,
-    /// The sender, where the feature is located, proposes values.
+    /// A proposal for a feature located at the sender of the option.
     ChangeL {
-        /// The feature's number.
+        /// The number of the feature.
         feature: u8,
         /// A preference list or a value; see [`feature`](crate::feature).
         value: &'a [u8],
     },
-    /// The answer to a [`Self::ChangeR`]; empty if that was not understood.
+    /// The answer to a [`Self::ChangeR`]. It is empty if the Change was not understood.
     ConfirmL {
-        /// The feature's number.
+        /// The number of the feature.
         feature: u8,
-        /// The value, then perhaps a preference list.
+        /// The value, then optionally a preference list.
         value: &'a [u8],
     },
-    /// The sender proposes values for a feature located at the other end.
+    /// A proposal for a feature located at the receiver of the option.
     ChangeR {
-        /// The feature's number.
+        /// The number of the feature.
         feature: u8,
         /// A preference list.
         value: &'a [u8],
     },
-    /// The answer to a [`Self::ChangeL`]; empty if that was not understood.
+    /// The answer to a [`Self::ChangeL`]. It is empty if the Change was not understood.
     ConfirmR {
-        /// The feature's number.
+        /// The number of the feature.
         feature: u8,
-        /// The value, then perhaps a preference list.
+        /// The value, then optionally a preference list.
         value: &'a [u8],
     },
-    /// State of a server that keeps none; opaque to everyone else.
+    /// The state of a server that keeps none before the handshake ends. It is opaque to the client.
     InitCookie(&'a [u8]),
-    /// How many packets without data came just before this one, below 2^48.
+    /// The number of consecutive non-data packets just before this one, below 2^48.
     NdpCount(u64),
-    /// What became of the packets up to the Acknowledgement Number.
+    /// The state of each packet up to the Acknowledgement Number.
     AckVector {
-        /// Parity of the ECN nonces of the packets reported received.
+        /// Parity of the ECN nonces of the packets reported as received.
         nonce: bool,
-        /// The cells.
+        /// The entries.
         cells: AckCells<'a>,
     },
-    /// Which received data did not reach the application.
+    /// The received packets whose data did not reach the application.
     DataDropped(DropBlocks<'a>),
     /// The sender's clock, in units of 10 microseconds.
     Timestamp(u32),
-    /// A timestamp sent back.
+    /// The echo of a Timestamp.
     TimestampEcho {
-        /// The timestamp, as it came.
+        /// The timestamp that was received.
         timestamp: u32,
-        /// How long ago it came, in units of 10 microseconds; [`u32::MAX`] for 42950 s or more.
+        /// The time since it was received, in units of 10 microseconds; [`u32::MAX`] for 42950 s or more.
         elapsed: Option<u32>,
     },
-    /// How long ago the acknowledged packet came, in units of 10 microseconds; [`u32::MAX`] for
-    /// 42950 s or more.
+    /// The time since the acknowledged packet was received, in units of 10 microseconds; [`u32::MAX`] for 42950 s or
+    /// more.
     ElapsedTime(u32),
-    /// CRC-32c of the payload.
+    /// The CRC-32c of the payload.
     DataChecksum(u32),
-    /// Round-trip time as the sender estimates it, in microseconds; 0 if it has no sample yet,
-    /// [`RTT_TOO_LARGE`] for more than 16.7 s.
+    /// The sender's estimate of the round-trip time, in microseconds.
+    ///
+    /// It is 0 before the first sample, and [`RTT_TOO_LARGE`] for more than 16.7 s.
     RttEstimate(u32),
-    /// Inverse of the loss event rate, rounded up: packets per loss interval; [`NO_LOSS`] before
-    /// the first loss.
+    /// The inverse of the loss event rate, rounded up: packets per loss interval. [`NO_LOSS`] before the first loss.
     LossEventRate(u32),
     /// The receiver's loss intervals.
     LossIntervals {
@@ -94,31 +94,32 @@ pub enum DccpOption<'a> {
         /// The intervals, at least one.
         intervals: LossIntervals<'a>,
     },
-    /// The rate at which the receiver got data, in bytes per second.
+    /// The rate at which the receiver received data, in bytes per second.
     ReceiveRate(u32),
-    /// Lost and marked packets per loss interval.
+    /// The number of lost and marked packets of each loss interval.
     DroppedPackets(DropCounts<'a>),
-    /// An option of a type not listed here.
+    /// An option of a type that is not listed here.
     Unknown {
-        /// Its type.
+        /// The option type.
         option_type: u8,
-        /// Its data; empty for types 0 to 31.
+        /// The data; empty for types 0 to 31.
         data: &'a [u8],
     },
 }
 
 impl<'a> RawOption<'a> {
-    /// What it says.
+    /// Decodes the option.
     ///
     /// # Errors
-    /// [`OptionError`], if it is of a known type and its data are not.
+    /// [`OptionError`], if the type is known and the data are invalid for it.
     #[inline]
     pub fn decode(self) -> Result<DccpOption<'a>, OptionError> {
         DccpOption::decode(self)
     }
 
-    /// The three Data bytes of a Reset that blames this option: its type and its first two bytes
-    /// of data, zero where there are none (RFC 4340, section 5.6, codes 5 and 6).
+    /// Returns the three Data bytes of a Reset that names this option: its type and the first two bytes of its data.
+    ///
+    /// Missing bytes are zero (RFC 4340, section 5.6, codes 5 and 6).
     pub const fn blame(self) -> [u8; 3] {
         match *self.data {
             [] => [self.option_type, 0, 0],
@@ -129,10 +130,10 @@ impl<'a> RawOption<'a> {
 }
 
 impl<'a> DccpOption<'a> {
-    /// Reads what `raw` says.
+    /// Decodes `raw`.
     ///
     /// # Errors
-    /// [`OptionError`], if its type is known and its data are invalid for it.
+    /// [`OptionError`], if the type is known and the data are invalid for it.
     #[inline]
     pub fn decode(raw: RawOption<'a>) -> Result<Self, OptionError> {
         let data = raw.data;
@@ -151,8 +152,8 @@ impl<'a> DccpOption<'a> {
             }
             ty::INIT_COOKIE => Ok(Self::InitCookie(data)),
             ty::NDP_COUNT => big_endian(data, 6).map(Self::NdpCount).ok_or(bad_length),
-            // An empty vector says nothing about any packet; RFC 4340, 11.4, has the first byte
-            // speak of the acknowledged one.
+            // An empty vector reports on no packet, but RFC 4340, 11.4, assigns the first byte to the acknowledged
+            // packet.
             ty::ACK_VECTOR_0 | ty::ACK_VECTOR_1 if !data.is_empty() => Ok(Self::AckVector {
                 nonce: raw.option_type == ty::ACK_VECTOR_1,
                 cells: AckCells(data),
@@ -161,7 +162,7 @@ impl<'a> DccpOption<'a> {
             ty::TIMESTAMP => word(data).map(Self::Timestamp).ok_or(bad_length),
             ty::TIMESTAMP_ECHO => timestamp_echo(data).ok_or(bad_length),
             ty::ELAPSED_TIME => elapsed(data).map(Self::ElapsedTime).ok_or(bad_length),
-            // RFC 4340, 5.8: of any other length it is ignored.
+            // RFC 4340, 5.8: an option of any other length is ignored.
             ty::DATA_CHECKSUM => word(data).map(Self::DataChecksum).ok_or(bad_length),
             ty::RTT_ESTIMATE => rtt_estimate(data).ok_or(bad_length),
             ty::LOSS_EVENT_RATE => word(data).map(Self::LossEventRate).ok_or(bad_length),
@@ -173,7 +174,7 @@ impl<'a> DccpOption<'a> {
         }
     }
 
-    /// Its type's number.
+    /// Returns the option type.
     pub const fn option_type(&self) -> u8 {
         match self {
             Self::Padding => ty::PADDING,
@@ -202,7 +203,7 @@ impl<'a> DccpOption<'a> {
     }
 }
 
-/// A Change or Confirm; `option_type` is one of the four.
+/// Builds a Change or Confirm option; `option_type` is one of these four types.
 fn negotiation(option_type: u8, feature: u8, value: &[u8]) -> DccpOption<'_> {
     match option_type {
         ty::CHANGE_L => DccpOption::ChangeL { feature, value },
@@ -212,19 +213,19 @@ fn negotiation(option_type: u8, feature: u8, value: &[u8]) -> DccpOption<'_> {
     }
 }
 
-/// A number of one to `most` bytes.
+/// Decodes a big-endian number of one to `most` bytes.
 fn big_endian(data: &[u8], most: usize) -> Option<u64> {
     (1..=most)
         .contains(&data.len())
         .then(|| data.iter().fold(0, |number, &b| number << 8 | u64::from(b)))
 }
 
-/// A number of exactly four bytes.
+/// Decodes a big-endian number of exactly four bytes.
 fn word(data: &[u8]) -> Option<u32> {
     data.try_into().ok().map(u32::from_be_bytes)
 }
 
-/// An elapsed time in either of its sizes (RFC 4340, section 13.2).
+/// Decodes an elapsed time of two or four bytes (RFC 4340, section 13.2).
 fn elapsed(data: &[u8]) -> Option<u32> {
     match *data {
         [a, b] => Some(u32::from(u16::from_be_bytes([a, b]))),
@@ -232,7 +233,7 @@ fn elapsed(data: &[u8]) -> Option<u32> {
     }
 }
 
-/// RFC 4340, 13.3: a timestamp alone, or with an elapsed time of two or four bytes.
+/// Decodes a timestamp, alone or with an elapsed time of two or four bytes (RFC 4340, section 13.3).
 fn timestamp_echo<'a>(data: &[u8]) -> Option<DccpOption<'a>> {
     let (timestamp, rest) = data.split_first_chunk()?;
     let elapsed = match rest {
@@ -245,13 +246,13 @@ fn timestamp_echo<'a>(data: &[u8]) -> Option<DccpOption<'a>> {
     })
 }
 
-/// RFC 6323, 3.2.1: one to three bytes.
+/// Decodes an RTT Estimate of one to three bytes (RFC 6323, section 3.2.1).
 fn rtt_estimate<'a>(data: &[u8]) -> Option<DccpOption<'a>> {
     let us = big_endian(data, 3)?;
     u32::try_from(us).ok().map(DccpOption::RttEstimate)
 }
 
-/// RFC 4342, 8.6.1: a byte of skip length, then one interval or more. `None` is a wrong length.
+/// Decodes a Skip Length and one or more intervals (RFC 4342, section 8.6.1). `None` means a wrong length.
 fn loss_intervals(data: &[u8]) -> Option<Result<DccpOption<'_>, OptionError>> {
     let (&skip, rest) = data.split_first()?;
     let (intervals, []) = rest.as_chunks() else {
@@ -269,7 +270,7 @@ fn loss_intervals(data: &[u8]) -> Option<Result<DccpOption<'_>, OptionError>> {
     }))
 }
 
-/// RFC 5622, 8.7: one count of three bytes or more.
+/// Decodes one or more counts of three bytes each (RFC 5622, section 8.7).
 fn drop_counts(data: &[u8]) -> Option<DccpOption<'_>> {
     match data.as_chunks() {
         (counts, []) if !counts.is_empty() => Some(DccpOption::DroppedPackets(DropCounts(counts))),

@@ -1,4 +1,4 @@
-//! Service Codes in files: texts in any of their three forms.
+//! Service Codes in files: strings in any of the three text forms.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! RFC 6773, section 3.3, rule by rule (adversarial item 31).
+//! Tests of the rules of RFC 6773, section 3.3 (adversarial item 31).
 
 use std::net::IpAddr;
 
@@ -18,7 +18,7 @@ fn datagram() -> Vec<u8> {
     [&header.to_bytes()[..], &DCCP].concat()
 }
 
-/// A datagram made here is read back, verifies, and any flipped bit is noticed.
+/// A datagram made here is decoded and verifies, and any flipped bit is detected.
 #[test]
 fn round_trip() {
     let packet = datagram();
@@ -34,7 +34,7 @@ fn round_trip() {
     assert!(UdpHeader::around(1, 2, pseudo(), Sum::zeros(65_528)).is_none());
 }
 
-/// The checksum over a datagram worked out by hand: protocol 17, UDP length twice.
+/// The checksum matches one computed by hand: protocol 17, and the UDP length twice.
 #[test]
 fn checksum_by_hand() {
     let header = UdpHeader::around(0x1111, 0x2222, pseudo(), Sum::zeros(12)).unwrap();
@@ -42,7 +42,7 @@ fn checksum_by_hand() {
     assert_eq!(header.checksum, !sum);
 }
 
-/// RFC 768: a checksum that comes out as zero is sent as all ones, so that it is never zero.
+/// RFC 768: a computed checksum of zero is sent as all ones, so it is never zero.
 #[test]
 fn zero_is_sent_as_all_ones() {
     let rest = UdpHeader::around(0, 0, pseudo(), Sum::zeros(12)).unwrap();
@@ -51,7 +51,7 @@ fn zero_is_sent_as_all_ones() {
     assert_eq!(header.verify(pseudo(), Sum::zeros(12)), Ok(()));
 }
 
-/// RFC 6773, 3.3: no checksum, a length below 20 or beyond the packet: dropped, each by its name.
+/// RFC 6773, 3.3: a missing checksum, and a length below 20 or beyond the packet, are refused with their own errors.
 #[test]
 fn item_31_bad_headers_are_dropped() {
     let mut packet = datagram();
@@ -82,7 +82,7 @@ fn item_31_bad_headers_are_dropped() {
     assert_eq!(check_payload(&[0; 11]), refused);
 }
 
-/// RFC 6773, 7.2: a Reset with code 12 names the packet's type and its UDP source port.
+/// RFC 6773, 7.2: a Reset with code 12 contains the packet's type and its UDP source port.
 #[test]
 fn port_reuse_names_the_port() {
     let data = port_reuse_data(PacketType::Request, 0x1234);

@@ -1,21 +1,21 @@
-//! Reads the fixtures: classic pcap files of Ethernet frames, written by a little-endian machine.
+//! A reader of the fixtures: classic pcap files of Ethernet frames, written by a little-endian machine.
 //!
-//! Three headers of fixed shape are easier read here than handed to a library; what is not of
-//! that shape fails the test that asked for it.
+//! It has no need of a library, because three headers of fixed form are all it reads. A file of any other form fails
+//! the test.
 
 use std::path::Path;
 
 use fairwire_wire::checksum::{IP_PROTOCOL, PseudoHeader};
 
-/// A DCCP packet and what its checksum takes from the IP header.
+/// A DCCP packet with the pseudo-header of its checksum.
 pub(crate) struct Captured {
     /// The pseudo-header, without the length.
     pub(crate) pseudo: PseudoHeader,
-    /// The packet, from the DCCP header on, as long as the IP header says.
+    /// The packet from the DCCP header on, as long as the IP header says.
     pub(crate) dccp: Vec<u8>,
 }
 
-/// Every packet of the capture with this name.
+/// Reads every packet of the capture with this name.
 pub(crate) fn read(name: &str) -> Vec<Captured> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/fixtures")
@@ -38,7 +38,7 @@ pub(crate) fn read(name: &str) -> Vec<Captured> {
     packets
 }
 
-/// The DCCP packet in an Ethernet frame; trailing bytes of a padded frame are left out.
+/// Returns the DCCP packet in an Ethernet frame, without the padding of the frame.
 fn dccp_of(frame: &[u8]) -> Option<Captured> {
     let (ethernet, ip) = frame.split_at_checked(14)?;
     match *ethernet.last_chunk()? {

@@ -1,5 +1,5 @@
-//! Captures of a real kernel's DCCP (Linux 6.1): every packet is read, its checksum holds, and
-//! what was read gives the same bytes again.
+//! Captures of a real kernel's DCCP (Linux 6.1): every packet is decoded, its checksum verified, and encoding the
+//! result gives the same bytes.
 
 mod capture;
 
@@ -11,7 +11,7 @@ use fairwire_wire::{
     option_type,
 };
 
-/// What a capture holds, by type from Request to Listen, as tshark counts it.
+/// The number of packets of each type, from Request to Listen, in each capture, as tshark counts them.
 const CAPTURES: [(&str, [usize; 11]); 6] = [
     ("ccid2-cbr-rcv", [1, 1, 0, 145, 147, 0, 1, 1, 0, 0, 0]),
     ("ccid2-ipv6-rcv", [1, 1, 0, 95, 97, 0, 1, 1, 0, 0, 0]),
@@ -21,8 +21,7 @@ const CAPTURES: [(&str, [usize; 11]); 6] = [
     ("reset", [2, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0]),
 ];
 
-/// Every packet of every capture decodes, and each capture holds as many of each type as it
-/// should.
+/// Every packet of every capture decodes, and each capture has the expected number of packets of each type.
 #[test]
 fn every_packet_decodes() {
     for (name, expected) in CAPTURES {
@@ -35,7 +34,7 @@ fn every_packet_decodes() {
     }
 }
 
-/// RFC 4340, 9.1: every checksum holds over IPv4 and IPv6, and none would with a bit flipped.
+/// RFC 4340, 9.1: every checksum is valid over IPv4 and IPv6, and none is with a flipped bit.
 #[test]
 fn every_checksum_holds() {
     for (name, _) in CAPTURES {
@@ -54,8 +53,9 @@ fn verify(pseudo: PseudoHeader, dccp: &[u8]) -> Result<(), fairwire_wire::Decode
     packet.verify_checksum(pseudo, head, Sum::of(payload), payload.len())
 }
 
-/// Every option is of a known type with a valid value, the walk reaches the end of the area, and
-/// what was read, written in the same order, gives the same bytes, checksum included.
+/// Encoding the decoded packet with its options in the same order gives the same bytes, checksum included.
+///
+/// Every option has a known type and a valid value, and the iterator reaches the end of the area.
 #[test]
 fn what_is_read_gives_the_same_bytes() {
     let mut buf = HeadBuf::new();
@@ -88,7 +88,7 @@ fn what_is_read_gives_the_same_bytes() {
     }
 }
 
-/// Features the kernel negotiates are known here, and their values valid.
+/// Asserts that the features which the kernel negotiates are known, and that their values are valid.
 fn check_negotiation(option: &DccpOption<'_>) {
     match *option {
         DccpOption::ChangeL { feature, value } | DccpOption::ChangeR { feature, value } => {
@@ -109,7 +109,7 @@ fn check_negotiation(option: &DccpOption<'_>) {
     }
 }
 
-/// Packets that carry an option, as tshark counts them: capture, option type, packets.
+/// The number of packets with an option, as tshark counts them: capture, option type, packets.
 const CARRIERS: [(&str, u8, usize); 10] = [
     ("ccid2-sat-rcv", option_type::CHANGE_L, 170),
     ("ccid2-sat-rcv", option_type::CONFIRM_R, 165),
@@ -123,7 +123,7 @@ const CARRIERS: [(&str, u8, usize); 10] = [
     ("ccid3-sat-rcv", option_type::LOSS_INTERVALS, 0),
 ];
 
-/// As many packets carry each option as another reader of the same captures finds.
+/// Each option is found in as many packets as tshark finds.
 #[test]
 fn options_are_where_another_reader_finds_them() {
     for (name, number, expected) in CARRIERS {
@@ -136,7 +136,7 @@ fn options_are_where_another_reader_finds_them() {
     }
 }
 
-/// The losses of ccid2-sat are told by its Ack Vectors, in cells and runs; nothing was marked.
+/// The Ack Vectors of ccid2-sat report lost packets, and no marked ones.
 #[test]
 fn ack_vectors_tell_of_losses() {
     let (mut received, mut lost) = (0u64, 0u64);
@@ -160,7 +160,7 @@ fn ack_vectors_tell_of_losses() {
     assert!(received > lost);
 }
 
-/// The handshake of the reset capture, packet by packet: no listener, then a wrong service.
+/// The reset capture has two refused Requests: first no listener, then a wrong service.
 #[test]
 fn two_refused_requests() {
     let captured = read("reset");
@@ -194,7 +194,7 @@ fn two_refused_requests() {
         feature: Feature::Ccid.number(),
         value: &[2],
     };
-    // This kernel pads in front.
+    // This kernel puts its padding in front.
     let padding = DccpOption::Padding;
     let timestamp = DccpOption::Timestamp(0x0063_47FD);
     assert_eq!(options[..3], [padding, padding, timestamp]);

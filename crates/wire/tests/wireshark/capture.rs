@@ -1,6 +1,6 @@
-//! Writes captures: classic pcap of raw IP packets, with DCCP native or in UDP.
+//! A writer of captures: classic pcap of raw IP packets, with DCCP native or in UDP.
 //!
-//! The headers have fixed shapes, so that they are as easily written as handed to a library.
+//! It has no need of a library, because the headers have a fixed form.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -10,19 +10,19 @@ use fairwire_wire::{Encoder, HeadBuf, Packet, RawOption};
 
 use super::packets::{PORTS, Sample};
 
-/// What carries the packets of a capture.
+/// The encapsulation of the packets of a capture.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Carrier {
-    /// IP, protocol 33, with true checksums.
+    /// IP protocol 33, with valid checksums.
     Native,
-    /// UDP to this port, and a DCCP checksum of zero (RFC 6773, section 3.3).
+    /// UDP to this port, with a DCCP checksum of zero (RFC 6773, section 3.3).
     Udp { port: u16 },
 }
 
-/// The UDP port that the client sends from; none that Wireshark knows.
+/// The UDP source port of the client, which Wireshark assigns to no protocol.
 const UDP_CLIENT: u16 = 52_345;
 
-/// Addresses of the client and of the server, of each family.
+/// The addresses of the client and of the server, for each address family.
 pub(crate) const FAMILIES: [(&str, IpAddr, IpAddr); 2] = [
     (
         "IPv4",
@@ -36,20 +36,20 @@ pub(crate) const FAMILIES: [(&str, IpAddr, IpAddr); 2] = [
     ),
 ];
 
-/// The header of a capture file; [`packets`] go behind it.
+/// Returns the header of a capture file; the output of [`packets`] follows it.
 pub(crate) fn header() -> Vec<u8> {
     const MAGIC: u32 = 0xA1B2_C3D4;
     const LINKTYPE_RAW: u32 = 101;
     let mut file = Vec::new();
     file.extend(MAGIC.to_le_bytes());
-    // Version 2.4; zone and accuracy are zero.
+    // Version 2.4; time zone and accuracy are zero.
     file.extend([2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
     file.extend(65_535u32.to_le_bytes());
     file.extend(LINKTYPE_RAW.to_le_bytes());
     file
 }
 
-/// `samples` as the records of a capture file, from the client to the server.
+/// Returns `samples` as records of a capture file, sent from the client to the server.
 pub(crate) fn packets(
     samples: &[Sample],
     client: IpAddr,
@@ -72,16 +72,16 @@ pub(crate) fn packets(
     records
 }
 
-/// One record of a capture file: this, in an IP packet from the client to the server.
+/// Returns one record of a capture file: an IP packet from the client to the server with this content.
 pub(crate) fn record(client: IpAddr, server: IpAddr, protocol: u8, transport: &[u8]) -> Vec<u8> {
     let packet = ip(client, server, protocol, transport);
     let length = u32::try_from(packet.len()).expect("a small packet");
-    // All at the same time, which nothing here reads.
+    // All packets have the same time, because no test reads it.
     let words = [0, 0, length, length].map(u32::to_le_bytes);
     [words.as_flattened(), &packet].concat()
 }
 
-/// The same records as a capture has them that keeps the first `length` bytes of each packet.
+/// Returns the same records as in a capture that keeps only the first `length` bytes of each packet.
 pub(crate) fn cut(mut records: &[u8], length: u32) -> Vec<u8> {
     let mut cut = Vec::new();
     while let Some((record, rest)) = records.split_first_chunk::<16>() {
@@ -98,7 +98,7 @@ pub(crate) fn cut(mut records: &[u8], length: u32) -> Vec<u8> {
 }
 
 impl Sample {
-    /// The head that the encoder writes for it.
+    /// Returns the head that the encoder writes for the sample.
     pub(crate) fn head(&self, client: IpAddr, server: IpAddr, carrier: Carrier) -> Vec<u8> {
         let mut buf = HeadBuf::new();
         let mut encoder = Encoder::new(
@@ -123,7 +123,7 @@ impl Sample {
 }
 
 impl Sample {
-    /// Our own decoder reads in `head` what the encoder was told, and nothing else.
+    /// Asserts that our decoder reads from `head` what was encoded, and nothing else.
     fn is_read_back_from(&self, head: &[u8]) {
         let packet = Packet::decode_head(head, self.payload.len()).expect(&self.name);
         let told = (self.seq, self.kind, self.ccval, self.cscov);
@@ -152,7 +152,7 @@ fn ip(client: IpAddr, server: IpAddr, protocol: u8, transport: &[u8]) -> Vec<u8>
         (IpAddr::V4(client), IpAddr::V4(server)) => {
             packet.extend([0x45, 0]);
             packet.extend(length(20).to_be_bytes());
-            // No identification, Don't Fragment, 64 hops, checksum to come.
+            // No identification, Don't Fragment, 64 hops; the checksum is filled in below.
             packet.extend([0, 0, 0x40, 0, 64, protocol, 0, 0]);
             packet.extend(client.octets());
             packet.extend(server.octets());

@@ -1,8 +1,8 @@
-//! Inputs that a fuzzer found, read by Wireshark as by us: the committed corpus of the target
-//! `codec` in one capture, each packet as it is.
+//! Wireshark reads the inputs that a fuzzer found as we do. The inputs are the committed corpus of the target `codec`,
+//! each packet unchanged in one capture.
 //!
-//! Every field is compared, the verdict on the checksum included, and every refusal. The names of
-//! types, codes and features are not: the packets of our own have them all.
+//! The test compares every field, including the verdict on the checksum, and every refusal. It does not compare the
+//! names of types, codes and features, because the tests of our own packets compare them all.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,7 +17,7 @@ use super::exceptions::rename;
 use super::expected::{self, FIELDS, add, hex};
 use super::tshark::{Fields, Tshark};
 
-/// Where Wireshark 4.0 shows another option than we read, and what it shows.
+/// A case in which Wireshark 4.0 shows an option differently, and what it shows.
 struct Exception {
     name: &'static str,
     reason: &'static str,
@@ -25,7 +25,7 @@ struct Exception {
     shown: fn(RawOption<'_>, &mut Fields),
 }
 
-/// Stands among the fields if those behind them are not compared.
+/// The name of a field that means: the fields after this option are not compared.
 const STOP: &str = "stop";
 
 const EXCEPTIONS: [Exception; 7] = [
@@ -89,7 +89,7 @@ const EXCEPTIONS: [Exception; 7] = [
     },
 ];
 
-/// The field of options that are nothing but bytes.
+/// Returns the field of an option that Wireshark shows as bytes.
 fn bytes_field(option_type: u8) -> Option<&'static str> {
     Some(match option_type {
         36 => "dccp.init_cookie",
@@ -103,8 +103,7 @@ fn bytes_field(option_type: u8) -> Option<&'static str> {
     })
 }
 
-/// Field by field and refusal by refusal, Wireshark reads the corpus as we do; every exception is
-/// needed.
+/// Wireshark reads the corpus as we do, in every field and every refusal, and every exception is needed.
 #[test]
 fn the_corpus_of_the_fuzzer_is_read_alike() {
     let Some(tshark) = Tshark::start("corpus") else {
@@ -139,7 +138,7 @@ fn the_corpus_of_the_fuzzer_is_read_alike() {
     }
 }
 
-/// What Wireshark should show of a packet.
+/// Returns the fields that Wireshark should show for a packet.
 fn shown(
     packet: &Packet<'_>,
     data: &[u8],
@@ -175,19 +174,19 @@ fn shown(
         let text = format!("Bad checksum [should be 0x{expected:04x}]");
         add(&mut fields, "_ws.expert.message", text);
     }
-    // As in the first exception for packets of our own.
+    // As in the first exception for our own packets.
     if !packet.is_short() {
         rename(&mut fields, "dccp.seq", "dccp.seq_raw");
     }
     rename(&mut fields, "dccp.ack", "dccp.ack_raw");
-    // The corpus has a conversation for each pair of ports.
+    // Wireshark sees one conversation for each pair of ports in the corpus.
     for name in ["dccp.stream", "info.type", "info.code", "text"] {
         fields.remove(name);
     }
     fields
 }
 
-/// Says which field differs, if one does.
+/// Compares the fields, and reports one that differs.
 fn compare(
     packet: &Packet<'_>,
     data: &[u8],
@@ -197,7 +196,7 @@ fn compare(
     let stopped = expected.remove(STOP).is_some();
     read.remove("dccp.stream");
     let malformed = read.remove("_ws.malformed").is_some();
-    // Notes on options have a field, which is compared.
+    // A complaint about an option has its own field, which is compared.
     if let Some(messages) = read.get_mut("_ws.expert.message") {
         messages.retain(|message| message.starts_with("Bad checksum"));
     }
@@ -206,8 +205,8 @@ fn compare(
     options.by_ref().for_each(drop);
     let rest = options.remainder();
     if !rest.is_empty() && !stopped {
-        // RFC 4340, 5.8: we ignore what comes from a senseless length on. Wireshark names the type
-        // and complains, or if the payload is long enough reads on in that.
+        // RFC 4340, 5.8: we ignore the options from an invalid length on. Wireshark shows the type and complains. If
+        // the payload is long enough, it continues reading there instead.
         let behind = &data[packet.data_offset - rest.len()..];
         let length = behind.get(1).copied().map_or(0, usize::from);
         let reads_on = (2..=behind.len()).contains(&length);
@@ -237,8 +236,9 @@ fn compare(
     Ok(())
 }
 
-/// Wireshark calls malformed what we refuse; but it does not hold Checksum Coverage against the
-/// payload (RFC 4340, 9.2), and sums what there is.
+/// Checks that Wireshark calls malformed what we refuse.
+///
+/// It does not compare Checksum Coverage with the payload (RFC 4340, 9.2), and sums the bytes that are there.
 fn refuse(refused: DecodeError, read: &Fields) -> Result<(), String> {
     if read.contains_key("_ws.malformed") || matches!(refused, DecodeError::CsCovTooLarge { .. }) {
         return Ok(());
@@ -246,7 +246,7 @@ fn refuse(refused: DecodeError, read: &Fields) -> Result<(), String> {
     Err(format!("{refused} is read without a complaint: {read:?}"))
 }
 
-/// The corpus, by name.
+/// Returns the corpus, sorted by name.
 fn inputs() -> Vec<(String, Vec<u8>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/codec");
     let files = fs::read_dir(folder).expect("the corpus");

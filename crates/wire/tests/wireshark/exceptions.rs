@@ -1,10 +1,9 @@
-//! Where Wireshark 4.0 has no field for what a packet says, or shows something else.
+//! Cases in which Wireshark 4.0 has no field for a part of a packet, or shows something else.
 //!
-//! Each exception turns the fields as they should be into the fields as they are, and gives its
-//! reason. One that no packet needs is out of date, and the test says so.
+//! Each exception changes the expected fields into the fields that Wireshark 4.0 shows, and has a reason. The test
+//! fails if no packet needs an exception, because it is then out of date.
 //!
-//! Ack Vectors, Data Dropped and Loss Intervals need none: their fields hold bytes, and the bytes
-//! are compared.
+//! Ack Vectors, Data Dropped and Loss Intervals need no exception: their fields hold bytes, and the bytes are compared.
 
 use fairwire_wire::{DccpOption, Kind, option_type};
 
@@ -12,15 +11,15 @@ use super::expected::{add, hex};
 use super::packets::Sample;
 use super::tshark::Fields;
 
-/// One of them.
+/// An exception.
 pub(crate) struct Exception {
     pub(crate) name: &'static str,
     pub(crate) reason: &'static str,
-    /// Changes what it applies to.
+    /// Changes the expected fields of the packets that it applies to.
     pub(crate) apply: fn(&Sample, &mut Fields),
 }
 
-/// All of them, in the order in which they are applied.
+/// All exceptions, in the order in which they are applied.
 pub(crate) const ALL: [Exception; 7] = [
     Exception {
         name: "numbers as they are",
@@ -80,8 +79,8 @@ fn empty_cookie(sample: &Sample, fields: &mut Fields) {
     }
 }
 
-/// The feature's name becomes "Reserved"; in place of the values of a feature that Wireshark does
-/// not know there is its number.
+/// Changes the feature's name to "Reserved". For a feature that Wireshark does not know, its number replaces its
+/// values.
 pub(crate) fn feature_names(fields: &mut Fields) {
     let numbers = fields.get("dccp.feature_number").cloned();
     let (Some(numbers), Some(texts)) = (numbers, fields.get_mut("text")) else {
@@ -99,7 +98,7 @@ pub(crate) fn feature_names(fields: &mut Fields) {
 fn rtt_estimate(_: &Sample, fields: &mut Fields) {
     for estimate in fields.remove("dccp_ext.rtt_estimate").unwrap_or_default() {
         let us: u32 = estimate.parse().expect("a number");
-        // RFC 6323, 3.2.1: in the smallest of three sizes.
+        // RFC 6323, 3.2.1: the estimate has the smallest of three sizes.
         let digits = match us {
             0..=0xFF => format!("{us:02x}"),
             0x100..=0xFFFF => format!("{us:04x}"),
@@ -111,7 +110,7 @@ fn rtt_estimate(_: &Sample, fields: &mut Fields) {
 
 fn dropped_packets(sample: &Sample, fields: &mut Fields) {
     fields.remove("dccp_ext.dropped_packets");
-    // Each option by itself, and in the order in which they stand among the others.
+    // The data of each option are a separate value, in the order of the options.
     let mut data = fields
         .remove("dccp.ccid_option_data")
         .unwrap_or_default()

@@ -1,5 +1,5 @@
-//! What Wireshark should show of a packet, field by field; [`exceptions`](super::exceptions) turn
-//! it into what Wireshark 4.0 does show.
+//! The fields that Wireshark should show for a packet. [`exceptions`](super::exceptions) change them into what
+//! Wireshark 4.0 does show.
 
 use std::fmt::Write;
 
@@ -12,7 +12,7 @@ use super::capture::Carrier;
 use super::packets::Sample;
 use super::tshark::Fields;
 
-/// Every field of Wireshark's DCCP dissector; a test holds the list to that.
+/// Every field of Wireshark's DCCP dissector; a test checks that the list is complete.
 pub(crate) const FIELDS: [&str; 48] = [
     "dccp.srcport",
     "dccp.dstport",
@@ -64,8 +64,8 @@ pub(crate) const FIELDS: [&str; 48] = [
     "dccp.bad_checksum",
 ];
 
-/// More that is compared: what has no field but a text (the values of features), the names in the
-/// Info column, and what Wireshark complains about.
+/// More that is compared: the values of features, which have only a text, the names in the Info column, and Wireshark's
+/// complaints.
 pub(crate) const TEXTS: [&str; 5] = [
     "text",
     "_ws.col.Info",
@@ -74,7 +74,7 @@ pub(crate) const TEXTS: [&str; 5] = [
     "udp.checksum.status",
 ];
 
-/// The fields of the packet with this head.
+/// Returns the expected fields of the packet with this head.
 pub(crate) fn expected(sample: &Sample, head: &[u8], carrier: Carrier) -> Fields {
     let mut fields = Fields::new();
     let packet = Packet::decode_head(head, sample.payload.len()).expect(&sample.name);
@@ -117,7 +117,7 @@ pub(crate) fn header(packet: &Packet<'_>, head: &[u8], carrier: Carrier, fields:
     add(fields, "dccp.dstport", destination);
     add(fields, "dccp.port", source);
     add(fields, "dccp.port", destination);
-    // All packets of a capture are of one connection.
+    // All packets of a capture belong to one connection.
     add(fields, "dccp.stream", 0);
     add(fields, "dccp.data_offset", head.len() / 4);
     add(fields, "dccp.ccval", packet.ccval);
@@ -125,7 +125,7 @@ pub(crate) fn header(packet: &Packet<'_>, head: &[u8], carrier: Carrier, fields:
     let (good, unverified) = (1, 2);
     let (status, checksum) = match carrier {
         Carrier::Native => (good, format!("0x{}", hex(head[6..8].iter().copied()))),
-        // RFC 6773, 3.3: zero, and not to be checked.
+        // RFC 6773, 3.3: the checksum is zero and is not verified.
         Carrier::Udp { .. } => (unverified, "0x0000".to_owned()),
     };
     add(fields, "dccp.checksum.status", status);
@@ -167,8 +167,10 @@ pub(crate) fn kind(packet: &Packet<'_>, head: &[u8], fields: &mut Fields) {
     }
 }
 
-/// The fields of one option. What Wireshark has as bytes only is written here from what the
-/// option says, with the arithmetic of the RFC and not with the crate's.
+/// Adds the fields of one option.
+///
+/// Where Wireshark shows only bytes, this function computes them from the decoded option with the RFC's arithmetic, not
+/// with the crate's encoder.
 pub(crate) fn option(option: &DccpOption<'_>, fields: &mut Fields) {
     match *option {
         DccpOption::Padding => add(fields, "dccp.padding", "00"),
@@ -240,7 +242,7 @@ pub(crate) fn option(option: &DccpOption<'_>, fields: &mut Fields) {
     }
 }
 
-/// A feature with its values, in the form of Wireshark's dissector.
+/// Returns a feature with its values, in the form of Wireshark's dissector.
 fn negotiation(number: u8, value: &[u8]) -> String {
     let feature = Feature::from_number(number);
     let name = match feature {
@@ -259,7 +261,7 @@ fn negotiation(number: u8, value: &[u8]) -> String {
     format!("{name}({})", values.join(","))
 }
 
-/// What [`dissector`](super::tshark::dissector) adds, taken from the packet itself.
+/// Adds the fields of our [`dissector`](super::tshark::dissector), computed from the sample.
 pub(crate) fn extension(sample: &Sample, fields: &mut Fields) {
     let multipath = "Multipath DCCP (RFC 9897): not supported here";
     for option in &sample.options {

@@ -1,10 +1,10 @@
-//! Wireshark 4.0 reads every packet, option and feature that can be sent, and finds in each field
-//! what we put there: natively with its own dissector, and in UDP with the one of `wireshark/`.
+//! Wireshark 4.0 reads every packet, option and feature that can be sent, and shows in each field the value that we
+//! wrote. Its own dissector reads native packets; the one in `wireshark/` also reads packets in UDP.
 //!
-//! - [`packets`] are the packets, [`capture`] writes them;
-//! - [`expected`] says what Wireshark should show, [`exceptions`] where 4.0 does not, and why;
-//! - [`tshark`] asks it;
-//! - [`corpus`] shows it what a fuzzer found.
+//! - [`packets`] has the packets, and [`capture`] writes them.
+//! - [`expected`] has the fields that Wireshark should show; [`exceptions`] has those that 4.0 does not, and why.
+//! - [`tshark`] runs Wireshark.
+//! - [`corpus`] compares the inputs that a fuzzer found.
 
 mod capture;
 mod corpus;
@@ -23,8 +23,8 @@ use fairwire_wire::{DccpOption, PacketType, ResetCode, option_type};
 use packets::Sample;
 use tshark::{Fields, Tshark, dissector};
 
-/// Fields that a packet of ours never has: `dccp.ack` by the first exception, the others because
-/// nothing is wrong with it.
+/// Fields that our packets never have: `dccp.ack` because of the first exception, the others because nothing is wrong
+/// with our packets.
 const NEVER: [&str; 8] = [
     "dccp.ack",
     "dccp.option_reserved",
@@ -36,7 +36,7 @@ const NEVER: [&str; 8] = [
     "_ws.expert.message",
 ];
 
-/// The fields of our dissector.
+/// The fields of our own dissector.
 const OURS: [&str; 9] = [
     "dccp_ext.option",
     "dccp_ext.rtt_estimate",
@@ -49,12 +49,14 @@ const OURS: [&str; 9] = [
     "dccp_ext.reset_udp_port",
 ];
 
-/// Where the length of the first option of a `DataAck` stands in a capture's record: behind the
-/// record's header, those of IPv4 and UDP, and DCCP's 24 bytes.
+/// The offset of the length of a `DataAck`'s first option in a capture record.
+///
+/// Before it are the headers of the record, IPv4 and UDP, and 24 bytes of DCCP.
 const MALFORMED_LENGTH_AT: usize = 16 + 20 + 8 + 24 + 1;
 
-/// Field by field, Wireshark reads in every native packet what was written, over IPv4 and IPv6;
-/// every field it has occurs, and every exception is needed.
+/// Wireshark shows every field of every native packet as it was written, over IPv4 and IPv6.
+///
+/// Every field of its dissector occurs, and every exception is needed.
 #[test]
 fn native_packets_are_read_as_they_were_written() {
     let Some(tshark) = Tshark::start("native") else {
@@ -91,9 +93,9 @@ fn native_packets_are_read_as_they_were_written() {
     }
 }
 
-/// In UDP, on DCCP's own port and on one that the user chose, the same packets read the same: the
-/// checksum of zero is not called bad (RFC 6773, section 3.3), and what Wireshark has no name for
-/// is named.
+/// Packets in UDP are read like native ones, on DCCP's own UDP port and on one that the user chose.
+///
+/// The checksum of zero is not called bad (RFC 6773, section 3.3), and our dissector names what Wireshark does not.
 #[test]
 fn packets_in_udp_are_read_by_our_dissector() {
     let Some(tshark) = Tshark::start("udp") else {
@@ -118,7 +120,7 @@ fn packets_in_udp_are_read_by_our_dissector() {
     assert!(none && !read.is_empty(), "7001 is any port unless chosen");
 }
 
-/// Natively too, our dissector names what Wireshark 4.0 does not, and takes away nothing.
+/// Our dissector adds the names that Wireshark 4.0 lacks to native packets too, and removes nothing.
 #[test]
 fn our_dissector_adds_names_to_native_packets() {
     if let Some(tshark) = Tshark::start("names") {
@@ -126,10 +128,10 @@ fn our_dissector_adds_names_to_native_packets() {
     }
 }
 
-/// Not checking a packet in UDP leaves native packets of the same capture checked, also after
-/// packets in UDP that Wireshark's dissector cannot read to the end: malformed ones, and ones that
-/// the capture cut off anywhere. (`Tshark::run` refuses what Lua complains about, and so does
-/// this test.)
+/// Native checksums are still verified in a capture that also has packets in UDP, whose checksums are not verified.
+///
+/// This holds also after packets in UDP that Wireshark's dissector cannot read to the end: malformed and truncated
+/// ones. (`Tshark::run` fails if Lua complains, and so does this test.)
 #[test]
 fn native_checksums_are_still_checked() {
     let Some(tshark) = Tshark::start("mixed") else {
@@ -139,13 +141,13 @@ fn native_checksums_are_still_checked() {
     let udp = Carrier::Udp { port: 6511 };
     let everything = capture::packets(&packets::everything(), client, server, udp);
     let mut file = capture::header();
-    // Inside the UDP header, at every length of a DCCP header, behind it.
+    // The cuts are inside the UDP header, at every length of a DCCP header, and behind it.
     for length in (20..=80).step_by(2).chain([300, 2000]) {
         file.extend(capture::cut(&everything, length));
     }
     let change = [packets::shortest_change()];
     let mut malformed = capture::packets(&change, client, server, udp);
-    // The Change's length: now it ends before the number of its feature.
+    // With this length the Change ends before the number of its feature.
     malformed[MALFORMED_LENGTH_AT] = 2;
     file.extend(malformed);
     let samples = &packets::everything()[..1];
@@ -177,7 +179,7 @@ fn native_checksums_are_still_checked() {
     assert!(whole.iter().all(|fields| status(fields) == unverified));
 }
 
-/// Copied where the README says, the dissector is found without being named.
+/// The dissector is loaded without being named if it is copied where the README says.
 #[test]
 fn the_dissector_installs_as_the_readme_says() {
     let Some(tshark) = Tshark::start("install") else {
@@ -205,7 +207,7 @@ fn the_dissector_installs_as_the_readme_says() {
     assert!(read.iter().all(|fields| !fields.is_empty()));
 }
 
-/// The fields compared are all that Wireshark's dissector has.
+/// The compared fields are all the fields of Wireshark's dissector.
 #[test]
 fn no_field_is_left_out() {
     let Some(tshark) = Tshark::start("fields") else {
@@ -220,8 +222,7 @@ fn no_field_is_left_out() {
     assert_eq!(theirs, FIELDS.into_iter().collect());
 }
 
-/// The packets are every type, every option, every feature in every negotiation, and every Reset
-/// Code with a name.
+/// The packets include every type, every option, every feature in every negotiation, and every Reset Code with a name.
 #[test]
 fn nothing_that_can_be_sent_is_left_out() {
     let (mut types, mut options) = (BTreeSet::new(), BTreeSet::new());
@@ -245,7 +246,7 @@ fn nothing_that_can_be_sent_is_left_out() {
     }
     assert_eq!(types, PacketType::ALL.into_iter().collect());
     let known = (0..=255).filter(|&number| {
-        // A type is known if some data of it are read as something, or are refused.
+        // An option type is known if data of neither length decode as an unknown option.
         let data = [0; 10];
         let unknown = |len| {
             let raw = fairwire_wire::RawOption {
@@ -267,7 +268,7 @@ fn nothing_that_can_be_sent_is_left_out() {
     assert!(named.clone().count() == 13 && named.into_iter().all(|n| codes.contains(&n)));
 }
 
-/// Compares every packet, multipath's too, with our dissector loaded.
+/// Compares every packet, those of multipath DCCP included, with our dissector loaded.
 fn read_with_our_dissector(tshark: &Tshark, carrier: Carrier, options: &[&str]) {
     let names = names(true);
     let script = script();
@@ -324,9 +325,9 @@ fn apply_exceptions(sample: &Sample, fields: &mut Fields, used: &mut BTreeSet<&'
     }
 }
 
-/// One by one, so that a failure names the field.
+/// Compares field by field, so that a failure names the field.
 fn compare(what: &str, expected: &Fields, mut read: Fields) {
-    // "1 → 2 [Reset] Seq=3 (Ack=4) (code=Closed)": the names in it.
+    // The names in a line such as "1 → 2 [Reset] Seq=3 (Ack=4) (code=Closed)".
     let info = read
         .remove("_ws.col.Info")
         .expect("a line about it")

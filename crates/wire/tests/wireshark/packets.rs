@@ -1,4 +1,4 @@
-//! The packets of the captures: every type, every option and every feature that can be sent.
+//! The packets of the captures: every type, option and feature that can be sent.
 
 use fairwire_wire::feature::{Feature, Rule};
 use fairwire_wire::udp::port_reuse_data;
@@ -18,10 +18,10 @@ const ACK: SeqNo = SeqNo::Long(Seq::new(0x8123_4567_89AB));
 const SHORT_SEQ: SeqNo = SeqNo::Short(0xFF_FFFE);
 const SHORT_ACK: SeqNo = SeqNo::Short(0x80_0001);
 
-/// One packet to be sent.
+/// One packet to send.
 #[derive(Clone, Debug)]
 pub(crate) struct Sample {
-    /// What a failure calls it.
+    /// The name of the sample in a failure.
     pub(crate) name: String,
     pub(crate) seq: SeqNo,
     pub(crate) kind: Kind,
@@ -44,7 +44,7 @@ impl Sample {
         }
     }
 
-    /// A `DataAck` with these options and a payload.
+    /// Creates a `DataAck` with these options and a payload.
     fn with(name: impl Into<String>, options: Vec<DccpOption<'static>>) -> Self {
         Self {
             options,
@@ -54,7 +54,7 @@ impl Sample {
     }
 }
 
-/// Everything that can be sent.
+/// Returns every packet that can be sent.
 pub(crate) fn everything() -> Vec<Sample> {
     let mut samples = types();
     samples.extend(resets());
@@ -67,8 +67,8 @@ pub(crate) fn everything() -> Vec<Sample> {
     samples
 }
 
-/// What we do not send, and a peer may: the options and the feature of multipath DCCP (RFC 9897),
-/// and the Reset Code it adds.
+/// Returns packets that we do not send but a peer may: the options, the feature and the Reset Code of multipath DCCP
+/// (RFC 9897).
 pub(crate) fn multipath() -> Vec<Sample> {
     let ack = ACK;
     let code = ResetCode::Reserved(13);
@@ -92,7 +92,7 @@ pub(crate) fn multipath() -> Vec<Sample> {
     ]
 }
 
-/// A packet with nothing but a Change as long as its feature's number; no peer of ours sends it.
+/// Returns a packet with one Change that has a feature number and no value; we never send it.
 pub(crate) fn shortest_change() -> Sample {
     let (feature, value) = (1, &[]);
     let change = DccpOption::ChangeL { feature, value };
@@ -105,7 +105,7 @@ fn payload(length: u8) -> Vec<u8> {
         .collect()
 }
 
-/// Every packet type, those with a short form in that too; with and without a payload.
+/// Returns every packet type, in the long and the short form, with and without a payload.
 fn types() -> Vec<Sample> {
     let (ack, service) = (ACK, SERVICE);
     let (code, data) = (ResetCode::Closed, [0; 3]);
@@ -154,7 +154,7 @@ fn types() -> Vec<Sample> {
     samples
 }
 
-/// Every Reset Code with a name, two of a CCID, and what the data of some are.
+/// Returns every Reset Code with a name, and three CCID-specific ones, with Data bytes for some.
 fn resets() -> Vec<Sample> {
     let codes = (0..=12).chain([128, 192, 255]).map(ResetCode::from_number);
     codes
@@ -181,7 +181,7 @@ fn resets() -> Vec<Sample> {
         .collect()
 }
 
-/// Every Checksum Coverage that a payload of 61 bytes allows, and the smallest without one.
+/// Returns every Checksum Coverage that a payload of 61 bytes allows, and the smallest without a payload.
 fn coverages() -> Vec<Sample> {
     let mut samples: Vec<_> = (0..16)
         .map(|cscov| Sample {
@@ -198,8 +198,9 @@ fn coverages() -> Vec<Sample> {
     samples
 }
 
-/// Cells of every state, and runs of one, two and 64 packets; the first for one option, all for
-/// the longest there is.
+/// Entries of every state that is sent, with runs of one, two and 64 packets.
+///
+/// The first four suffice for a short option; all of them make the longest option.
 static CELLS: [u8; MAX_OPTION_DATA] = {
     let mut cells = [0x3F; MAX_OPTION_DATA];
     (cells[0], cells[1], cells[2], cells[3]) = (0x00, 0x41, 0xFF, 0xC0);
@@ -215,11 +216,11 @@ static COUNTS: [[u8; 3]; DropCounts::MAX_PER_OPTION] = {
     (counts[0], counts[1]) = ([0, 0, 0], [0xFF, 0xFF, 0xFF]);
     counts
 };
-/// Seven delivered packets; one dropped for each reason; sixteen for the last of them.
+/// Seven delivered packets, then one dropped packet for each reason, then sixteen for the last reason.
 static BLOCKS: [u8; 7] = [0x06, 0x80, 0x90, 0xA0, 0xB0, 0xF0, 0xFF];
 static COOKIE: [u8; 40] = [0xC7; 40];
 
-/// Every option but those that negotiate, each in all its sizes.
+/// Returns every option in all its sizes, without those that negotiate features.
 fn options() -> Vec<DccpOption<'static>> {
     let mut options = vec![
         DccpOption::Padding,
@@ -265,7 +266,7 @@ fn options() -> Vec<DccpOption<'static>> {
     options
 }
 
-/// Change and Confirm of every feature from both sides, lists and the empty Confirm included.
+/// Returns Change and Confirm of every feature from both sides, with lists and empty Confirms.
 fn negotiations() -> Vec<Sample> {
     let mut samples = Vec::new();
     for feature in Feature::ALL {
@@ -301,8 +302,10 @@ fn negotiations() -> Vec<Sample> {
     samples
 }
 
-/// Options in each other's company: a Request as a client sends it, Mandatory before a Change,
-/// the feedback of CCID 2, 3 and 4, and a head of 1,020 bytes.
+/// Returns packets with several options.
+///
+/// They are a Request and a Response with Mandatory before a Change, the feedback of CCID 2, 3 and 4, and a head of
+/// 1,020 bytes.
 fn together() -> Vec<Sample> {
     let mandatory = vec![
         DccpOption::Mandatory,

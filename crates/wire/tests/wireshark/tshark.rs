@@ -1,4 +1,4 @@
-//! Runs tshark, away from the user's own settings and plugins.
+//! A runner of tshark, isolated from the user's own settings and plugins.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,19 +6,19 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Fields of one packet by name; a field that is there several times has several values.
+/// The fields of one packet by name. A field that occurs several times has several values.
 pub(crate) type Fields = BTreeMap<String, Vec<String>>;
 
-/// The release whose exceptions are listed in [`exceptions`](super::exceptions).
+/// The release to which the [`exceptions`](super::exceptions) apply.
 const RELEASE: &str = "(Wireshark) 4.0.";
 
-/// A tshark with a home of its own, which is removed in the end.
+/// A tshark with its own home directory, which is removed on drop.
 pub(crate) struct Tshark {
     home: PathBuf,
 }
 
 impl Tshark {
-    /// `None`, with a line that says so, where there is no tshark of the release.
+    /// Prepares tshark. Returns `None`, and prints why, if tshark of this release is not installed.
     pub(crate) fn start(test: &str) -> Option<Self> {
         let why = match Command::new("tshark").arg("--version").output() {
             Ok(output) => {
@@ -40,12 +40,12 @@ impl Tshark {
         None
     }
 
-    /// The folder that a user would install plugins in.
+    /// Returns the folder in which a user would install plugins.
     pub(crate) fn plugins(&self) -> PathBuf {
         self.home.join(".local/lib/wireshark/plugins")
     }
 
-    /// What it writes with these arguments.
+    /// Returns the output of tshark with these arguments.
     pub(crate) fn run(&self, arguments: &[&str]) -> String {
         let output = Command::new("tshark")
             .args(arguments)
@@ -62,16 +62,17 @@ impl Tshark {
         String::from_utf8(output.stdout).expect("tshark writes UTF-8")
     }
 
-    /// The fields named `names` of each packet of a capture; a field that a packet does not have
-    /// is missing from its map.
+    /// Returns the fields named `names` of each packet of a capture.
+    ///
+    /// A field that a packet does not have is missing from its map.
     pub(crate) fn fields(&self, capture: &[u8], more: &[&str], names: &[&str]) -> Vec<Fields> {
         let path = self.home.join("capture.pcap");
         fs::write(&path, capture).expect("written");
         let path = path.to_str().expect("a plain path");
         let mut arguments = vec!["-r", path, "-T", "fields"];
-        // Absolute numbers are ours; relative ones are Wireshark's count.
+        // Sequence numbers must be absolute, not relative.
         arguments.extend(["-o", "dccp.relative_sequence_numbers:FALSE"]);
-        // Its texts would stand among those of the features.
+        // Their texts would be mixed with those of the features.
         arguments.extend(["-o", "udp.calculate_timestamps:FALSE"]);
         arguments.extend(["-o", "ip.check_checksum:TRUE"]);
         arguments.extend(["-o", "udp.check_checksum:TRUE"]);
@@ -103,7 +104,7 @@ fn split(line: &str, names: &[&str]) -> Fields {
         .collect()
 }
 
-/// The dissector of this repository.
+/// Returns the path of the dissector in this repository.
 pub(crate) fn dissector() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../wireshark/fairwire.lua")
 }
