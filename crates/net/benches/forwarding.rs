@@ -1,4 +1,4 @@
-//! Raw forwarding: packet-hops a second on one core, with agents that do next to nothing.
+//! A benchmark of raw forwarding: packet-hops per second on one core, with agents that do almost nothing.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use fairwire_net::{
@@ -6,7 +6,7 @@ use fairwire_net::{
 };
 use fairwire_units::{Duration, Ecn, Instant, Rate};
 
-/// Sends `window` packets at the start and returns every packet it gets.
+/// An agent that sends `window` packets at the start and returns every packet that it receives.
 struct Bouncer {
     me: NodeId,
     peer: NodeId,
@@ -40,7 +40,7 @@ impl Agent for Bouncer {
     fn handle_timeout(&mut self, _now: Instant, (): &mut ()) {}
 }
 
-/// A dumbbell whose bottleneck is always busy.
+/// Builds a dumbbell whose bottleneck is always busy.
 fn dumbbell<O: Observer<()>>(pairs: usize, observer: O) -> Network<Bouncer, O> {
     let mbits = |n: u64| Rate::from_bits_per_s(n * 1_000_000);
     let middle =
@@ -69,7 +69,7 @@ fn dumbbell<O: Observer<()>>(pairs: usize, observer: O) -> Network<Bouncer, O> {
 
 fn measure<O: Observer<()>>(c: &mut Criterion, name: &str, mut net: Network<Bouncer, O>) {
     const STEP: Duration = Duration::from_secs(1);
-    // The load is periodic: each second has the same number of hops but for a few.
+    // The load is periodic: the number of hops per second is nearly constant.
     let before = net.packet_hops();
     net.run_until(net.now() + STEP);
     let hops = net.packet_hops() - before;

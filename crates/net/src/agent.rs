@@ -1,72 +1,72 @@
-//! The seam between the network and whoever talks over it.
+//! The interface between the network and the agents that use it.
 
 use fairwire_units::{Ecn, Instant};
 
-/// A place where packets start, end or are forwarded.
+/// A place where packets start, end or are forwarded, by its number.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct NodeId(pub u32);
 
-/// A link: one direction between two nodes.
+/// A link, which is one direction between two nodes, by its number.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct LinkId(pub u32);
 
-/// A flow: one direction of one conversation, as results name it.
+/// A flow, which is one direction of a conversation, by its number. Results refer to flows by it.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct FlowId(pub u32);
 
-/// Where the owner of the packets keeps what is in one; the network never looks.
+/// A reference to the content of a packet in the agents' store. The network never reads the content.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Handle(pub u32);
 
-/// A packet as the network sees it.
+/// A packet as the network handles it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Packet {
-    /// Where it came from.
+    /// The node that sent it.
     pub source: NodeId,
-    /// Where it goes.
+    /// The node that it is for.
     pub destination: NodeId,
-    /// Whose it is.
+    /// The flow that it belongs to.
     pub flow: FlowId,
-    /// Its size as an IP packet, bytes; a link may add framing of its own.
+    /// Its size as an IP packet, in bytes. A link may add framing.
     pub wire_len: u32,
-    /// Its ECN field; a queue may turn an ECN-capable packet's into [`Ecn::Ce`].
+    /// Its ECN field. A queue may change it to [`Ecn::Ce`] if the packet is ECN-capable.
     pub ecn: Ecn,
-    /// What is in it.
+    /// Its content.
     pub handle: Handle,
 }
 
-/// A store that takes back what the network dropped.
+/// A store that takes back the contents of packets that the network dropped.
 ///
-/// A handle belongs to whoever holds the packet: the agent before `poll_transmit` returns it and
-/// after `handle_packet` got it, the network in between. Each packet the network drops, whatever
-/// the reason, has its handle released once, after the observer saw the drop.
+/// A handle belongs to the holder of its packet. That is the agent before `poll_transmit` returns the packet and after
+/// `handle_packet` receives it, and the network in between. If the network drops a packet, for whatever reason, it
+/// releases the handle exactly once, after it has told the observer.
 pub trait Release {
-    /// The packet of `handle` is gone; nobody will ask for it again.
+    /// Releases the content of a dropped packet; nobody uses `handle` again.
     fn release(&mut self, handle: Handle);
 }
 
-/// Packets with nothing in them: there is nothing to take back.
+/// Packets without content: there is nothing to release.
 impl Release for () {
     fn release(&mut self, _handle: Handle) {}
 }
 
-/// Whoever sends and receives packets at a node.
+/// A sender and receiver of packets at a node.
 ///
-/// The network calls `handle_packet` or `handle_timeout`, then drains `poll_transmit` until it
-/// returns `None`, then asks `next_timeout`. A real-time driver uses the same trait.
+/// The network calls `handle_packet` or `handle_timeout`, then `poll_transmit` until it returns `None`, then
+/// `next_timeout`. A real-time driver uses the same trait.
 pub trait Agent {
-    /// What packets carry, kept by the owner of all agents of a run and handed to each call.
+    /// The store of packet contents. The owner of all agents of a run keeps it, and it is passed to each call.
     type Store;
 
-    /// A packet arrived; its handle is the agent's to release.
+    /// Handles a packet that arrived. The agent now owns its handle and must release it.
     fn handle_packet(&mut self, now: Instant, packet: Packet, store: &mut Self::Store);
 
-    /// The next packet to send, if there is one now.
+    /// Returns the next packet to send now, if there is one.
     fn poll_transmit(&mut self, now: Instant, store: &mut Self::Store) -> Option<Packet>;
 
-    /// When to call `handle_timeout`, if ever.
+    /// Returns when to call `handle_timeout`, or `None` for never.
     fn next_timeout(&self) -> Option<Instant>;
 
-    /// The moment of `next_timeout` has come.
+    /// Handles the timeout that `next_timeout` returned.
     fn handle_timeout(&mut self, now: Instant, store: &mut Self::Store);
 }

@@ -1,14 +1,13 @@
-//! Media that many share: 802.11g, its access points and its stations.
+//! Shared media: 802.11g with its access points and stations.
 //!
-//! - [`dcf`]: who sends when, and who collides.
-//! - [`phy`]: what a frame takes.
-//! - [`adapt`] and [`signal`]: which mode a sender takes, and what a weak signal garbles.
+//! - [`dcf`]: which station sends when, and which frames collide.
+//! - [`phy`]: the airtime of a frame.
+//! - [`adapt`] and [`signal`]: the choice of a mode, and frame errors from a weak signal.
 //! - [`radio`]: a sender's queue and backoff.
-//! - [`handoff`]: stations that change their access point; [`mover`]: one of them, with its plan.
+//! - [`handoff`]: stations that change their access point; [`mover`]: one such station with its plan.
 //!
-//! A station has one radio and one hop up, to the access point it belongs to; an access point
-//! has one radio, one queue, and a hop down to each station that may come to it. Hops are links to
-//! whoever routes, watches or asks for statistics.
+//! A station has one radio and one hop up, to its access point. An access point has one radio, one queue, and one hop
+//! down to each station that may associate with it. For routing, observers and statistics, hops are links.
 
 mod adapt;
 mod dcf;
@@ -45,9 +44,9 @@ pub use spec::{MediumId, StationSpec};
 #[derive(Debug)]
 pub(crate) struct Hop {
     id: LinkId,
-    /// The radio that sends.
+    /// The number of the radio that sends.
     from: usize,
-    /// The radio that receives; a station's hop up leads to another one after a hand-off.
+    /// The number of the radio that receives. After a hand-off a station's hop up leads to another radio.
     to: usize,
     rate: Adaptation,
     signal: Option<(Signal, Stream)>,
@@ -61,7 +60,7 @@ pub(crate) struct Air {
     radios: Vec<Radio>,
     hops: Vec<Hop>,
     movers: Vec<Mover>,
-    /// Packets that go on by wire, from the node they are at.
+    /// Packets to forward by wire, with the nodes that they are at.
     pub(crate) outbox: VecDeque<(NodeId, Packet)>,
 }
 
@@ -70,7 +69,7 @@ impl Air {
         self.media.len()
     }
 
-    /// When something ends on a medium.
+    /// Returns when the current exchange on a medium ends.
     pub(crate) fn end(&self, medium: usize) -> Key {
         self.media[medium].end()
     }
@@ -83,18 +82,18 @@ impl Air {
         self.radios[self.hops[hop].from].queue.backlog()
     }
 
-    /// What the radio at `node` did.
+    /// Returns the statistics of the radio at `node`.
     pub(crate) fn radio_stats(&self, node: NodeId) -> Option<RadioStats> {
         let radio = self.radios.iter().find(|radio| radio.node == node);
         radio.map(|radio| radio.stats)
     }
 
-    /// The medium on which `hop` sends now.
+    /// Returns the medium on which `hop` sends now.
     pub(crate) fn medium_of(&self, hop: usize) -> Option<usize> {
         self.radios[self.hops[hop].from].medium
     }
 
-    /// Where hops lead now: those of an access point to stations that are elsewhere lead nowhere.
+    /// Returns the current ends of all hops. An access point's hop to a station that is elsewhere leads nowhere.
     pub(crate) fn active(&self, ends: &[(NodeId, NodeId)]) -> Vec<(NodeId, NodeId)> {
         let mut active = ends.to_vec();
         for (number, hop) in self.hops.iter().enumerate() {
@@ -106,7 +105,7 @@ impl Air {
         active
     }
 
-    /// A packet comes to the queue before `hop`.
+    /// Handles a packet that arrives at the queue of `hop`.
     pub(crate) fn offer<S: Release, O: Observer<S>>(
         &mut self,
         now: Instant,
@@ -143,7 +142,7 @@ impl Air {
         }
     }
 
-    /// The queue decides about a packet that comes. False if that packet was dropped.
+    /// Lets the queue decide about an arriving packet. Returns false if it dropped that packet.
     fn admit<S: Release, O: Observer<S>>(
         &mut self,
         now: Instant,
@@ -181,7 +180,7 @@ impl Air {
         true
     }
 
-    /// The queue of radio `from` dropped `packet`.
+    /// Drops `packet`, which the queue of radio `from` discarded.
     fn discard<S: Release, O: Observer<S>>(
         &mut self,
         now: Instant,
@@ -200,7 +199,7 @@ impl Air {
         world.drop_packet(now, place, packet, why);
     }
 
-    /// `packet` is lost because its station is not there.
+    /// Drops `packet` because its station is not there.
     fn strand<S: Release, O: Observer<S>>(
         &mut self,
         now: Instant,
@@ -214,7 +213,9 @@ impl Air {
         world.drop_packet(now, Place::Link(hop.id), packet, DropReason::Away);
     }
 
-    /// Does `hop` lead to a station that is there? A station's own hop does once it sends again.
+    /// Returns whether `hop` leads to a station that is there.
+    ///
+    /// A station's own hop leads on as soon as the station sends again.
     fn leads_on(&self, hop: usize) -> bool {
         let hop = &self.hops[hop];
         match self.radios[hop.to].role {
@@ -223,8 +224,9 @@ impl Air {
         }
     }
 
-    /// A radio takes the next packet that waits and whose station is there; so may the one that it
-    /// was at no longer be.
+    /// Makes a radio take the next waiting packet whose station is there.
+    ///
+    /// If the station of the packet in service has left, that packet is withdrawn first.
     fn serve<S: Release, O: Observer<S>>(
         &mut self,
         now: Instant,
@@ -276,7 +278,7 @@ impl Air {
         self.media[medium].plan(ticket, radios, airtime);
     }
 
-    /// The exchange on a medium ends: what it brought, and to whom.
+    /// Ends the exchange on a medium, and returns the packet that arrived, with its node.
     pub(crate) fn finish<S: Release, O: Observer<S>>(
         &mut self,
         now: Instant,
@@ -298,7 +300,7 @@ impl Air {
         arrived
     }
 
-    /// What becomes of one sender's frame.
+    /// Decides the fate of one sender's frame.
     fn outcome<S: Release, O: Observer<S>>(
         &mut self,
         now: Instant,
@@ -350,7 +352,7 @@ impl Air {
 }
 
 impl Hop {
-    /// Is a frame of this length garbled?
+    /// Returns whether a frame of this length is corrupted.
     fn garbles(&mut self, bytes: u32) -> bool {
         let rate = self.rate.rate();
         match &mut self.signal {

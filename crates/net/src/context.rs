@@ -1,13 +1,13 @@
-//! What a model is told of the link that it is made for.
+//! The link for which a model is built.
 
 use fairwire_units::Rate;
 
 use crate::{Stream, Streams};
 
-/// The link that a queue, a loss model or a varying delay is made for.
+/// The link for which a queue, a loss model or a delay variation is built.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkContext<'a> {
-    /// Its name, with which the names of its random streams begin.
+    /// Its name. The names of its random streams begin with it.
     pub name: &'a str,
     /// Its rate.
     pub rate: Rate,
@@ -18,7 +18,7 @@ pub struct LinkContext<'a> {
 }
 
 impl LinkContext<'_> {
-    /// The stream of what is random about `what` of this link, called `NAME/what`.
+    /// Returns the stream called `NAME/what`, for a random property of this link.
     pub fn stream(&self, what: &str) -> Stream {
         self.streams.stream(&format!("{}/{what}", self.name))
     }

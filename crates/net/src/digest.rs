@@ -1,14 +1,13 @@
-//! One number for all that happened on the wires.
+//! One number for everything that happens on the wires.
 //!
-//! The digest covers what an observer on the wire sees: at each departure, drop and delivery the
-//! time, the link, the flow, the length, the ECN field and the fate. It covers no handle and
-//! nothing internal: each link's departures, deliveries and drops are digested on their own, each
-//! in the order of time, so that the order in which the simulator works through what happens at
-//! one moment in several places cannot show.
+//! The digest covers what an observer on the wire sees: for each departure, drop and delivery the time, the link, the
+//! flow, the length, the ECN field and the fate. It covers no handle and no internal state. Departures, deliveries and
+//! drops of each link are digested separately, in the order of time. So the digest does not depend on the order in
+//! which the simulator handles simultaneous events at several places.
 //!
-//! Each is the XXH3-128 of records of 24 bytes, little-endian: time in ns (8), link (4), flow
-//! (4), length in bytes (4), ECN (1), fate (1), zero (2). The whole is the XXH3-128 of all of
-//! these, by link: departures, deliveries, drops; at the end the drops at nodes. A test pins it.
+//! Each part is the XXH3-128 of records of 24 bytes, little-endian: time in ns (8), link (4), flow (4), length in bytes
+//! (4), ECN (1), fate (1), zero (2). The whole is the XXH3-128 of all parts: by link departures, deliveries and drops,
+//! and at the end the drops at nodes. A test pins this layout.
 
 use std::fmt;
 
@@ -17,12 +16,12 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::observer::{DropReason, Observer, Place, Sighting};
 
-/// The fate byte of a drop is this plus the reason.
+/// The fate byte of a drop is this plus the number of the reason.
 const DROPPED: u8 = 16;
 const DEPARTED: u8 = 1;
 const DELIVERED: u8 = 2;
 
-/// An observer that digests what it sees.
+/// An observer that computes a digest.
 #[derive(Default)]
 pub struct Digest {
     links: Vec<LinkDigest>,
@@ -40,14 +39,14 @@ struct LinkDigest {
 /// One record.
 type Record = [u8; 24];
 
-/// How many records are digested at once: 3,072 bytes, a multiple of what XXH3 takes in one go.
+/// Records digested at once: 3,072 bytes, a multiple of XXH3's block.
 const BATCH: usize = 128;
 
 /// The digest of a sequence of records.
 #[derive(Clone, Default)]
 struct Records {
     digest: Xxh3,
-    /// The newest, not digested yet.
+    /// The newest records, which are not digested yet.
     pending: Vec<Record>,
 }
 
@@ -68,17 +67,17 @@ impl Records {
     }
 }
 
-/// What a [`Digest`] came to; prints as 32 hexadecimal digits.
+/// The value of a [`Digest`]; prints as 32 hexadecimal digits.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct DigestValue(pub u128);
 
 impl Digest {
-    /// A digest of nothing yet.
+    /// Creates an empty digest.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The digest of everything seen so far.
+    /// Returns the digest of everything seen so far.
     pub fn value(&self) -> DigestValue {
         let mut whole = Xxh3::new();
         for link in &self.links {
@@ -90,7 +89,7 @@ impl Digest {
         DigestValue(whole.digest128())
     }
 
-    /// How many departures, deliveries and drops it saw.
+    /// Returns the number of departures, deliveries and drops seen.
     pub fn records(&self) -> u64 {
         self.records
     }

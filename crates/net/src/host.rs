@@ -1,8 +1,7 @@
-//! Hosts that handle only so many packets a second.
+//! Hosts that handle a limited number of packets per second.
 //!
-//! A slow machine is a single server: every packet that it sends or receives takes its turn and its
-//! time, sent and received ones in one line. The line is finite; who finds it full is
-//! dropped, at the node and not on a link.
+//! A slow machine is a single server with one queue for the packets that it sends and receives. Each packet takes its
+//! time. The queue is finite. A packet that finds it full is dropped, at the node and not on a link.
 
 use std::collections::VecDeque;
 
@@ -11,7 +10,7 @@ use fairwire_units::{Duration, Instant, Packets};
 use crate::schedule::Key;
 use crate::{NodeId, Packet};
 
-/// A host that takes its time for each packet.
+/// A host that needs time for each packet.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[cfg_attr(
     feature = "settings",
@@ -19,7 +18,7 @@ use crate::{NodeId, Packet};
     serde(deny_unknown_fields)
 )]
 pub struct HostSpec {
-    /// What each packet takes that it sends or receives.
+    /// Time for each packet that the host sends or receives.
     #[cfg_attr(
         feature = "settings",
         schemars(extend(
@@ -28,7 +27,7 @@ pub struct HostSpec {
         ))
     )]
     pub per_packet: Duration,
-    /// What each 1000 bytes of it take besides, as IP packet, in proportion.
+    /// Additional time for each 1000 bytes of an IP packet, in proportion.
     #[cfg_attr(
         feature = "settings",
         serde(default),
@@ -38,7 +37,7 @@ pub struct HostSpec {
         ))
     )]
     pub per_kilobyte: Duration,
-    /// Packets that wait at most, the one at work not counted.
+    /// The most packets that wait, not counting the one in service.
     #[cfg_attr(feature = "settings", serde(default = "hundred_packets"))]
     pub backlog: Packets,
 }
@@ -49,14 +48,14 @@ fn hundred_packets() -> Packets {
 }
 
 impl HostSpec {
-    /// What a packet of `bytes` bytes takes.
+    /// Returns the time for a packet of `bytes` bytes.
     pub fn service(&self, bytes: u32) -> Duration {
         let bytes = u128::from(self.per_kilobyte.as_nanos()) * u128::from(bytes) / 1_000;
         self.per_packet + Duration::from_nanos(u64::try_from(bytes).unwrap_or(u64::MAX))
     }
 }
 
-/// A packet at a host, on its way out or in.
+/// A packet at a host, to be sent or received.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Job {
     Send(Packet),
@@ -77,7 +76,7 @@ impl Job {
     }
 }
 
-/// A slow host at work.
+/// The state of a slow host.
 #[derive(Debug)]
 pub(crate) struct Server {
     pub(crate) node: NodeId,
@@ -98,12 +97,12 @@ impl Server {
         }
     }
 
-    /// When the packet at work is done.
+    /// Returns when the packet in service is done.
     pub(crate) fn done(&self) -> Key {
         self.done
     }
 
-    /// A packet comes. It is given back if there is no room for it.
+    /// Handles a packet that arrives. Returns it if there is no room for it.
     pub(crate) fn offer(&mut self, now: Instant, ticket: u64, job: Job) -> Option<Job> {
         if self.current.is_none() {
             self.begin(now, ticket, job);
@@ -116,7 +115,7 @@ impl Server {
         None
     }
 
-    /// The packet at work is done, and the next one begins.
+    /// Returns the packet in service, which is done, and begins the next one.
     pub(crate) fn finish(&mut self, now: Instant, ticket: u64) -> Option<Job> {
         let done = self.current.take();
         self.done = Key::NEVER;
@@ -140,7 +139,7 @@ mod tests {
     use super::HostSpec;
     use fairwire_units::{Duration, Packets};
 
-    /// 262 us and 0.185 us a byte: 512 bytes take 356.72 us, that is 2,803 packets a second.
+    /// 262 us and 0.185 us per byte: 512 bytes take 356.72 us, so the host handles 2,803 packets per second.
     #[test]
     fn service_by_hand() {
         let spec = HostSpec {

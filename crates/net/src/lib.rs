@@ -1,18 +1,18 @@
-//! A deterministic packet network: links, shared media, queues, loss, taps.
+//! A deterministic packet network: links, shared media, queues, losses and observers.
 //!
-//! It moves opaque packets between [`Agent`]s and knows no protocol. The same seed gives the
-//! same events in the same order on every machine.
+//! It moves opaque packets between [`Agent`]s and knows no protocol. The same seed gives the same events in the same
+//! order on every machine.
 //!
-//! 1. Build a [`Topology`]: nodes, and one-directional links described by [`LinkSpec`] (or the
-//!    shapes [`Topology::chain`] and [`Topology::dumbbell`]); then what has no wires: a
-//!    [`Topology::medium`] with its [`Topology::access_point`]s and [`Topology::station`]s, which may
-//!    [`Topology::hand_off`]; and hosts that are slow ([`Topology::host`]).
-//! 2. Make a [`Network`] of it, with the [`Agent`]s' store and an [`Observer`] (`()` for none).
-//! 3. Place the agents, then [`Network::run_until`] a moment; ask, change, run on.
+//! 1. Build a [`Topology`] of nodes and one-directional links, each described by a [`LinkSpec`]. [`Topology::chain`]
+//!    and [`Topology::dumbbell`] build common shapes. Then add wireless parts: a [`Topology::medium`] with its
+//!    [`Topology::access_point`]s and [`Topology::station`]s, and their [`Topology::hand_off`]s. Slow hosts are added
+//!    with [`Topology::host`].
+//! 2. Make a [`Network`] from it, with the [`Agent`]s' store and an [`Observer`] (`()` for none).
+//! 3. Place the agents, then call [`Network::run_until`]; inspect or change the network, and continue.
 //!
-//! Time is integer nanoseconds. A packet costs one event per hop. Whatever is random draws from
-//! a [`Stream`], which has a name, so that a new one moves nobody else's luck. [`Digest`] turns
-//! what an observer on the wires sees into one number that two equal runs share.
+//! Time is integer nanoseconds. A packet costs one event per hop. Everything random draws from a named [`Stream`], so a
+//! new stream does not change the numbers of another. [`Digest`] turns what an observer on the wires sees into one
+//! number, which is the same for two equal runs.
 
 mod agent;
 mod air;

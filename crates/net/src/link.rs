@@ -1,12 +1,11 @@
 //! One direction of a wire with the queue in front of it.
 //!
-//! A packet costs a link one event, its arrival at the far end. Everything before that (when the
-//! transmitter took it, when the last bit left, what the queue decided) follows from what came
-//! earlier, so it is settled when the link is next looked at: at each packet that comes and at
-//! each that arrives, and in the order of time. Nothing can be missed in between, because only
-//! what comes to the queue can change what the queue does.
+//! A packet costs a link one event: its arrival at the far end. Everything before that follows from earlier events:
+//! when the transmitter took the packet, when its last bit left, what the queue decided. It is computed when the link
+//! is next examined, at each packet that comes and at each that arrives, in the order of time. Nothing is missed in
+//! between, because only an arriving packet can change what the queue does.
 //!
-//! At one moment, what leaves leaves before what comes is judged.
+//! At the same instant, departures come before the decision about an arriving packet.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -20,7 +19,7 @@ use crate::trace::Trace;
 use crate::transmitter::Transmitter;
 use crate::{DelayVariation, LinkId, Loss, NodeId, Packet, Release, Verdict};
 
-/// How a link is made: its rate or its trace, its delay, its queue and what it loses.
+/// The settings of a link: its rate or trace, its delay, its queue and its losses.
 #[derive(Debug)]
 pub struct LinkSpec {
     rate: Rate,
@@ -33,8 +32,7 @@ pub struct LinkSpec {
 }
 
 impl LinkSpec {
-    /// A link that sends `rate` and takes `delay` from end to end; it loses nothing, and everyone
-    /// may wait for it.
+    /// Creates a link with this rate and one-way propagation delay. It loses nothing and its queue is unlimited.
     pub fn new(rate: Rate, delay: Duration) -> Self {
         Self {
             rate,
@@ -49,69 +47,70 @@ impl LinkSpec {
 
     /// Lets packets leave at the times of `trace`, whatever the rate is.
     ///
-    /// The transmitter takes the packet that is next when the one before has left; that packet is no longer in the
-    /// queue while it waits for its time.
+    /// The transmitter takes the next packet when the previous one has left. While that packet waits for its time it is
+    /// no longer in the queue.
     pub fn trace(mut self, trace: Arc<Trace>) -> Self {
         self.trace = Some(trace);
         self
     }
 
-    /// Lets the delay vary around what [`LinkSpec::new`] was given.
+    /// Lets the delay vary around the delay given to [`LinkSpec::new`].
     pub fn variation(mut self, variation: DelayVariation) -> Self {
         self.variation = Some(variation);
         self
     }
 
-    /// Bytes the link adds to each packet on the wire. They take time; they are no part of a
-    /// packet's length anywhere else.
+    /// Sets the bytes that the link adds to each packet on the wire.
+    ///
+    /// They take transmission time. They are not part of a packet's length anywhere else.
     pub fn framing(mut self, bytes: u32) -> Self {
         self.framing = bytes;
         self
     }
 
-    /// The discipline of its queue.
+    /// Sets the queue discipline.
     pub fn queue(self, queue: impl Queue + 'static) -> Self {
         self.boxed_queue(Box::new(queue))
     }
 
-    /// The discipline of its queue, as a model builds it.
+    /// Sets the queue discipline, as built by a model.
     pub fn boxed_queue(mut self, queue: Box<dyn Queue>) -> Self {
         self.queue = queue;
         self
     }
 
-    /// Adds a loss model. Several are asked in the order they were added, until one drops.
+    /// Adds a loss model. Several are asked in the order in which they were added, until one drops the packet.
     pub fn loss(self, loss: impl Loss + 'static) -> Self {
         self.boxed_loss(Box::new(loss))
     }
 
-    /// Adds a loss model, as its settings build it.
+    /// Adds a loss model, as built by its settings.
     pub fn boxed_loss(mut self, loss: Box<dyn Loss>) -> Self {
         self.losses.push(loss);
         self
     }
 }
 
-/// What a link did so far.
+/// The statistics of a link.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct LinkStats {
-    /// Packets that came to its queue.
+    /// Packets that arrived at its queue.
     pub offered_packets: u64,
-    /// Packets its queue dropped.
+    /// Packets that its queue dropped.
     pub queue_drops: u64,
-    /// Packets its loss models dropped.
+    /// Packets that its loss models dropped.
     pub wire_drops: u64,
-    /// Packets its loss models marked.
+    /// Packets that its loss models marked.
     pub wire_marks: u64,
-    /// Packets that came to its far end.
+    /// Packets that arrived at its far end.
     pub delivered_packets: u64,
-    /// Their bytes as IP packets, without framing.
+    /// The bytes of these as IP packets, without framing.
     pub delivered_bytes: u64,
-    /// The most packets that ever waited, the one in transmission not counted.
+    /// The most packets that waited at once, not counting the one in transmission.
     pub peak_waiting: u32,
 }
 
-/// Who a link talks to while it works.
+/// The parts of a network that a link needs while it works: the store and the observer.
 #[derive(Debug)]
 pub(crate) struct World<S, O> {
     pub(crate) store: S,
@@ -137,7 +136,7 @@ impl<S: Release, O: Observer<S>> World<S, O> {
     }
 }
 
-/// A packet the transmitter took.
+/// A packet that the transmitter took.
 #[derive(Debug)]
 struct InFlight {
     departs: Instant,
@@ -146,7 +145,7 @@ struct InFlight {
     lost: Option<DropReason>,
 }
 
-/// A link at work.
+/// The state of a link.
 #[derive(Debug)]
 pub(crate) struct Link {
     place: Place,
@@ -154,21 +153,21 @@ pub(crate) struct Link {
     transmitter: Transmitter,
     delay: Duration,
     variation: Option<DelayVariation>,
-    /// May packets overtake each other? Then the flight stands in the order of arrivals.
+    /// Whether packets may overtake each other. If so, `flight` is sorted by arrival.
     reorders: bool,
     framing: u32,
     queue: Box<dyn Queue>,
-    /// Need packets that come to the idle link not pass through the queue?
+    /// Whether packets that come to the idle link bypass the queue.
     bypasses: bool,
     losses: Vec<Box<dyn Loss>>,
-    /// How many packets the queue holds.
+    /// The number of packets in the queue.
     waiting: u32,
-    /// The length of the packet the transmitter took last.
+    /// The length of the packet that the transmitter took last.
     transmitting: u32,
     flight: VecDeque<InFlight>,
-    /// How many of the flight's departures the observer knows of.
+    /// The number of packets in `flight` whose departure the observer knows.
     told: usize,
-    /// On a link that reorders: the departures that the observer does not know of.
+    /// On a link that reorders: the departures that the observer does not know yet.
     untold: VecDeque<(Instant, Packet)>,
     pub(crate) stats: LinkStats,
 }
@@ -201,10 +200,10 @@ impl Link {
         }
     }
 
-    /// When the link is to be looked at next: when the next packet arrives at the far end.
+    /// Returns when to examine the link next: when the next packet arrives at the far end.
     ///
-    /// Where packets overtake each other, one that still waits may arrive before those on their way,
-    /// so there the moment at which the transmitter takes it counts, too.
+    /// If packets overtake each other, a waiting packet may arrive before those in flight. So the instant at which the
+    /// transmitter takes it also counts.
     #[inline]
     pub(crate) fn next_event(&self) -> Key {
         let arrival = self.flight.front().map_or(Key::NEVER, |next| next.arrives);
@@ -218,17 +217,17 @@ impl Link {
         arrival
     }
 
-    /// Adds a loss model behind those there are.
+    /// Adds a loss model after the existing ones.
     pub(crate) fn add_loss(&mut self, loss: Box<dyn Loss>) {
         self.losses.push(loss);
     }
 
-    /// How much waits.
+    /// Returns the packets and bytes that wait.
     pub(crate) fn backlog(&self) -> Backlog {
         self.queue.backlog()
     }
 
-    /// A packet comes to the queue. True if it changed when the link is to be looked at.
+    /// Handles a packet that comes to the queue. Returns true if the next event of the link has changed.
     pub(crate) fn offer<S: Release, O: Observer<S>>(
         &mut self,
         now: Instant,
@@ -269,7 +268,7 @@ impl Link {
         (was_silent && !self.flight.is_empty()) || self.reorders
     }
 
-    /// The queue decides about a packet that comes. False if that packet was dropped.
+    /// Lets the queue decide about an arriving packet. Returns false if it dropped that packet.
     fn admit<S: Release, O: Observer<S>>(
         &mut self,
         now: Instant,
@@ -287,7 +286,7 @@ impl Link {
         true
     }
 
-    /// The packet whose moment has come, unless it was lost on the way.
+    /// Returns the packet that arrives now, unless it was lost on the way.
     pub(crate) fn deliver<S: Release, O: Observer<S>>(
         &mut self,
         now: Instant,
@@ -316,8 +315,8 @@ impl Link {
         Some(arrived.packet)
     }
 
-    /// Lets happen what has happened by `now`: the transmitter takes what waits, one by one, and
-    /// the observer is told what left.
+    /// Catches up to `now`: the transmitter takes the waiting packets one by one, and the observer learns of
+    /// departures.
     #[inline]
     pub(crate) fn settle<S: Release, O: Observer<S>>(
         &mut self,
@@ -345,7 +344,7 @@ impl Link {
         }
     }
 
-    /// The transmitter takes a packet, and its fate on the wire is decided.
+    /// Gives a packet to the transmitter and decides its fate on the wire.
     fn transmit(&mut self, start: Instant, next: Queued) {
         let mut packet = next.packet;
         let mut lost = None;
@@ -382,8 +381,9 @@ impl Link {
         });
     }
 
-    /// A packet is on its way: in its place among the arrivals, or behind those before it, which it
-    /// then does not overtake.
+    /// Puts a packet in flight.
+    ///
+    /// It is sorted by arrival if packets may overtake. Otherwise it arrives no earlier than the packet before it.
     fn fly(&mut self, mut next: InFlight) {
         if self.reorders {
             self.untold.push_back((next.departs, next.packet));

@@ -1,11 +1,11 @@
-//! What happens to packets on the wire.
+//! Loss models: the fate of packets on the wire.
 //!
-//! A loss model is asked once about each packet that goes on the wire of its link, in that order.
-//! A packet it drops uses the link like any other and is missing at the far end.
+//! A loss model decides once about each packet that goes on the wire of its link, in that order. A dropped packet uses
+//! the link like any other, and is missing at the far end.
 //!
-//! A [`Loss`] is at work on one link; a [`LossModel`] is a way of losing with its settings, which makes
-//! one for each link. The models that files may name are registered: those of this crate are listed
-//! here, and other crates add theirs with [`Registry::register`].
+//! A [`Loss`] is the state of a model on one link. A [`LossModel`] has a model's settings, and builds a [`Loss`] for
+//! each link. Models that files may name are registered: this module lists those of this crate, and other crates add
+//! theirs with [`Registry::register`].
 
 mod bernoulli;
 mod bit_errors;

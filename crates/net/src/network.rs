@@ -1,9 +1,9 @@
-//! The run loop.
+//! The event loop.
 //!
-//! The network takes the first event, moves a packet or wakes an agent, lets that agent send
-//! what it wants to, notes when it wants to be woken, and goes on. It holds one possible event
-//! per link (the next packet to come to its far end), per node (its agent's next timeout),
-//! per slow host, per shared medium, and one for hand-offs, whatever the number of packets on their way.
+//! The network takes the earliest event, moves a packet or wakes an agent, lets that agent send, notes the agent's next
+//! timeout, and continues. It holds one event per link (the next arrival at its far end), per node (its agent's next
+//! timeout), per slow host and per shared medium, and one for hand-offs. The number of packets in flight does not
+//! matter.
 
 use fairwire_units::Instant;
 
@@ -18,11 +18,12 @@ use crate::{
     Agent, Backlog, LinkId, LinkStats, Loss, NodeId, Packet, RadioStats, Release, Topology,
 };
 
-/// How often an agent may be woken without time moving on: far beyond what a protocol does, and
-/// near enough that a wake-up in the past ends as a message instead of a run without end.
+/// How often agents may be woken while time stands still.
+///
+/// It is far above what a protocol needs. It turns an endless loop of timeouts in the past into a panic with a message.
 const WAKES_WITHOUT_PROGRESS: u32 = 1_000_000;
 
-/// A network at work: links, the agents at the nodes, their store, and an observer.
+/// A running network: links, the agents at the nodes, their store, and an observer.
 #[derive(Debug)]
 pub struct Network<A: Agent, O = ()> {
     agents: Vec<Option<A>>,
@@ -30,7 +31,7 @@ pub struct Network<A: Agent, O = ()> {
     wakes_now: u32,
 }
 
-/// Everything but the agents.
+/// Everything except the agents.
 #[derive(Debug)]
 struct Fabric<S, O> {
     now: Instant,
@@ -38,17 +39,17 @@ struct Fabric<S, O> {
     ends: Vec<(NodeId, NodeId)>,
     routes: Routes,
     nodes: usize,
-    /// Slow hosts, in the order of their nodes.
+    /// Slow hosts, sorted by node.
     hosts: Vec<Server>,
     air: Air,
-    /// The slots of links, nodes, slow hosts, media, and the one of hand-offs.
+    /// One slot for each link, node, slow host and medium, and one for hand-offs.
     schedule: Schedule,
     world: World<S, O>,
     ticket: u64,
     hops: u64,
 }
 
-/// Whose event comes.
+/// The owner of an event.
 enum Slot {
     Link(usize),
     Node(usize),
@@ -62,7 +63,7 @@ where
     A: Agent<Store: Release>,
     O: Observer<A::Store>,
 {
-    /// Builds what `topology` describes, at [`Instant::START`] and with nobody at the nodes.
+    /// Creates the network that `topology` describes, at [`Instant::START`] and without agents.
     pub fn new(topology: Topology, store: A::Store, observer: O) -> Self {
         let Parts {
             nodes,
@@ -95,8 +96,7 @@ where
         network
     }
 
-    /// Puts `agent` at `node` and lets it send what it has to send now. Who was there before is
-    /// returned.
+    /// Places `agent` at `node` and lets it send what it has to send now. Returns the previous agent.
     ///
     /// # Panics
     /// If there is no such node.
@@ -106,13 +106,13 @@ where
         before
     }
 
-    /// Handles every event before `until`, and stops there: what happens at `until` itself is
-    /// left to the next call, so that runs from moment to moment are half-open windows. With
-    /// [`Instant::MAX`] it returns when nothing is left to happen, with the clock at the last
-    /// event.
+    /// Handles every event before `until`, and sets the clock to `until`.
+    ///
+    /// An event at `until` itself is left to the next call, so successive calls cover half-open intervals. With
+    /// [`Instant::MAX`] it returns when no event is left, with the clock at the last event.
     ///
     /// # Panics
-    /// If an agent asks a million times in a row to be woken at the moment it was woken.
+    /// If agents are woken a million times at the same instant.
     pub fn run_until(&mut self, until: Instant) {
         loop {
             let (slot, Key { at, .. }) = self.fabric.schedule.first();
@@ -137,23 +137,23 @@ where
         self.fabric.settle_before(until);
     }
 
-    /// When the next event comes, if one ever does.
+    /// Returns when the next event comes, or `None` if there is none.
     pub fn next_event(&self) -> Option<Instant> {
         let at = self.fabric.schedule.soonest();
         (at < Instant::MAX).then_some(at)
     }
 
-    /// Where the clock stands.
+    /// Returns the current time.
     pub fn now(&self) -> Instant {
         self.fabric.now
     }
 
-    /// The agent at `node`.
+    /// Returns the agent at `node`.
     pub fn agent(&self, node: NodeId) -> Option<&A> {
         self.agents.get(node.0 as usize)?.as_ref()
     }
 
-    /// Does something with the agent at `node`, now, then lets it send and set its timer.
+    /// Calls `act` with the agent at `node` at the current time, then lets the agent send and set its timer.
     pub fn touch<R>(
         &mut self,
         node: NodeId,
@@ -165,35 +165,35 @@ where
         Some(result)
     }
 
-    /// Adds a loss model to a link, behind those it has: `net.rule(link, nth([14], Verdict::Drop))`.
+    /// Adds a loss model to a link after its existing ones: `net.rule(link, nth([14], Verdict::Drop))`.
     ///
     /// # Panics
-    /// If there is no such link, or it is no wire.
+    /// If there is no such link, or if it is not a wire.
     pub fn rule(&mut self, link: LinkId, loss: impl Loss + 'static) {
         self.fabric.links[link.0 as usize].add_loss(Box::new(loss));
     }
 
-    /// What packets carry.
+    /// Returns the store of packet contents.
     pub fn store(&self) -> &A::Store {
         &self.fabric.world.store
     }
 
-    /// What packets carry.
+    /// Returns the store of packet contents.
     pub fn store_mut(&mut self) -> &mut A::Store {
         &mut self.fabric.world.store
     }
 
-    /// Who watches.
+    /// Returns the observer.
     pub fn observer(&self) -> &O {
         &self.fabric.world.observer
     }
 
-    /// Who watches.
+    /// Returns the observer.
     pub fn observer_mut(&mut self) -> &mut O {
         &mut self.fabric.world.observer
     }
 
-    /// Where a link begins and where it ends.
+    /// Returns the nodes at the beginning and at the end of a link.
     ///
     /// # Panics
     /// If there is no such link.
@@ -201,7 +201,7 @@ where
         self.fabric.ends[link.0 as usize]
     }
 
-    /// What a link did so far.
+    /// Returns the statistics of a link.
     ///
     /// # Panics
     /// If there is no such link.
@@ -212,8 +212,10 @@ where
         }
     }
 
-    /// How much waits for a link, the packet in transmission not counted; true after `run_until`
-    /// up to where it ran. The links of an access point share one queue, and all show what waits in it.
+    /// Returns what waits for a link, not counting the packet in transmission.
+    ///
+    /// The result is exact after `run_until`, for the end of that run. The links of an access point share one queue, so
+    /// each of them shows the whole queue.
     ///
     /// # Panics
     /// If there is no such link.
@@ -224,23 +226,23 @@ where
         }
     }
 
-    /// What the radio at `node` did so far, if it has one.
+    /// Returns the statistics of the radio at `node`, if it has one.
     pub fn radio_stats(&self, node: NodeId) -> Option<RadioStats> {
         self.fabric.air.radio_stats(node)
     }
 
-    /// How many packets came to the far end of a link so far, over all links.
+    /// Returns the number of packets that arrived at the far end of a link, summed over all links.
     pub fn packet_hops(&self) -> u64 {
         self.fabric.hops
     }
 
-    /// The agents by node number, the store and the observer, when the run is over.
+    /// Ends the run, and returns the agents by node number, the store and the observer.
     pub fn into_parts(self) -> (Vec<Option<A>>, A::Store, O) {
         let World { store, observer } = self.fabric.world;
         (self.agents, store, observer)
     }
 
-    /// A packet comes to the far end of a link.
+    /// Handles the arrival of a packet at the far end of a link.
     fn arrival(&mut self, slot: usize) {
         let fabric = &mut self.fabric;
         let link = &mut fabric.links[slot];
@@ -252,7 +254,7 @@ where
         }
     }
 
-    /// A packet is at the end of a link.
+    /// Handles a packet at the end of a link: forwards it or passes it to the node.
     fn arrived(&mut self, node: NodeId, packet: Packet) {
         let fabric = &mut self.fabric;
         fabric.hops += 1;
@@ -265,7 +267,7 @@ where
         }
     }
 
-    /// The agent at `node` gets its packet.
+    /// Passes a packet to the agent at `node`.
     fn receive(&mut self, node: NodeId, packet: Packet) {
         let fabric = &mut self.fabric;
         match &mut self.agents[node.0 as usize] {
@@ -277,7 +279,7 @@ where
         }
     }
 
-    /// A slow host is done with a packet.
+    /// Handles the packet that a slow host is done with.
     fn serviced(&mut self, host: usize) {
         let fabric = &mut self.fabric;
         let ticket = fabric.next_ticket();
@@ -294,7 +296,7 @@ where
         }
     }
 
-    /// An exchange on a medium ends.
+    /// Ends an exchange on a medium.
     fn heard(&mut self, medium: usize) {
         let fabric = &mut self.fabric;
         let ticket = fabric.next_ticket();
@@ -308,7 +310,7 @@ where
         }
     }
 
-    /// A station leaves its access point, or comes to another.
+    /// Makes a station leave its access point or join another.
     fn hand_over(&mut self) {
         let fabric = &mut self.fabric;
         let ticket = fabric.next_ticket();
@@ -320,7 +322,7 @@ where
         fabric.empty_outbox();
     }
 
-    /// The moment an agent asked for has come.
+    /// Handles the timeout of an agent.
     fn wake(&mut self, node: usize) {
         self.wakes_now += 1;
         assert!(
@@ -336,7 +338,7 @@ where
         self.drain(NodeId(u32::try_from(node).expect("node numbers are u32")));
     }
 
-    /// Takes from an agent what it wants to send, and notes when to wake it.
+    /// Forwards what an agent wants to send, and notes its next timeout.
     fn drain(&mut self, node: NodeId) {
         let Some(agent) = &mut self.agents[node.0 as usize] else {
             return;
@@ -354,7 +356,7 @@ where
 }
 
 impl<S: Release, O: Observer<S>> Fabric<S, O> {
-    /// Sends a packet on from `node`.
+    /// Forwards a packet from `node` on its route.
     fn forward(&mut self, node: NodeId, packet: Packet) {
         let Some(LinkId(link)) = self.routes.next(node, packet.destination) else {
             return self.drop_at(node, &packet, DropReason::NoRoute);
@@ -379,14 +381,14 @@ impl<S: Release, O: Observer<S>> Fabric<S, O> {
         self.empty_outbox();
     }
 
-    /// Packets that access points have for stations which are elsewhere by now go on by wire.
+    /// Forwards by wire the packets that access points hold for stations which have left.
     fn empty_outbox(&mut self) {
         while let Some((node, packet)) = self.air.outbox.pop_front() {
             self.forward(node, packet);
         }
     }
 
-    /// A packet takes its turn at a slow host.
+    /// Queues a packet at a slow host.
     fn queue_at(&mut self, host: usize, job: Job) {
         let ticket = self.next_ticket();
         let server = &mut self.hosts[host];
@@ -398,7 +400,7 @@ impl<S: Release, O: Observer<S>> Fabric<S, O> {
         }
     }
 
-    /// The number of the slow host at `node`, if it is slow.
+    /// Returns the number of the slow host at `node`, if there is one.
     #[inline]
     fn host(&self, node: NodeId) -> Option<usize> {
         if self.hosts.is_empty() {
@@ -409,18 +411,18 @@ impl<S: Release, O: Observer<S>> Fabric<S, O> {
             .ok()
     }
 
-    /// The number of the hop that is `link`.
+    /// Returns the number of the hop that is `link`.
     fn hop(&self, link: LinkId) -> usize {
         link.0 as usize - self.links.len()
     }
 
-    /// When something ends on `medium` may have changed.
+    /// Updates the event of `medium`, which may have changed.
     fn note_medium(&mut self, medium: usize) {
         let slot = self.links.len() + self.nodes + self.hosts.len() + medium;
         self.schedule.set(slot, self.air.end(medium));
     }
 
-    /// A station came or went, or will.
+    /// Updates the events of all media and the next hand-off.
     fn note_change(&mut self) {
         for medium in 0..self.air.media() {
             self.note_medium(medium);
@@ -429,7 +431,7 @@ impl<S: Release, O: Observer<S>> Fabric<S, O> {
         self.schedule.set(slot, self.air.next_change());
     }
 
-    /// Whose a slot is.
+    /// Returns the owner of a slot.
     #[inline]
     fn slot(&self, slot: usize) -> Slot {
         let (links, nodes, hosts) = (self.links.len(), self.nodes, self.hosts.len());
@@ -451,7 +453,7 @@ impl<S: Release, O: Observer<S>> Fabric<S, O> {
             .drop_packet(self.now, Place::Node(node), packet, why);
     }
 
-    /// A moment that stays the same keeps its place among the events of that moment.
+    /// Sets the timer of a node. An unchanged timeout keeps its place among the events of the same instant.
     fn set_timer(&mut self, node: NodeId, timeout: Option<Instant>) {
         let slot = self.links.len() + node.0 as usize;
         let at = timeout.map_or(Instant::MAX, |at| at.max(self.now));
@@ -474,7 +476,7 @@ impl<S: Release, O: Observer<S>> Fabric<S, O> {
         self.ticket
     }
 
-    /// Lets every link do, and the observer see, what happens before `until`.
+    /// Advances every link to just before `until`, and tells the observer what happened.
     fn settle_before(&mut self, until: Instant) {
         let last = Instant::from_nanos(until.as_nanos().saturating_sub(1));
         if until > Instant::START {

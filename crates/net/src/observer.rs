@@ -1,85 +1,85 @@
-//! Taps: what somebody who watches the wires sees.
+//! Observers: what can be seen on the wires.
 //!
-//! An [`Observer`] is a type parameter of the network. `()` sees nothing and costs nothing; a
-//! pair of observers both see everything.
+//! An [`Observer`] is a type parameter of the network. `()` sees nothing and costs nothing. In a pair of observers both
+//! see everything.
 
 use fairwire_units::Instant;
 
 use crate::{LinkId, NodeId, Packet};
 
-/// Where something was seen.
+/// The place of an observation.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Place {
-    /// At a link: its queue, its wire or its far end.
+    /// A link: its queue, its wire or its far end.
     Link(LinkId),
-    /// At a node, on no link.
+    /// A node, not on a link.
     Node(NodeId),
 }
 
-/// Why the network threw a packet away.
+/// The reason why the network dropped a packet.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[repr(u8)]
 pub enum DropReason {
-    /// Its queue was full.
+    /// The queue was full.
     QueueFull = 1,
-    /// A rule dropped it in order to signal congestion.
+    /// A rule dropped it to signal congestion.
     Signal = 2,
-    /// It was lost on the wire; seen where and when it would have arrived.
+    /// It was lost on the wire. It is reported where and when it would have arrived.
     Lost = 3,
-    /// No route leads where it wants to go.
+    /// There is no route to its destination.
     NoRoute = 4,
-    /// Nobody lives where it went.
+    /// There is no agent at its destination.
     NoAgent = 5,
-    /// A queue that was not full dropped it as it came, in order to signal congestion (RED).
+    /// A queue that was not full dropped it on arrival, to signal congestion (RED).
     Early = 6,
-    /// A queue dropped it after it had waited, in order to signal congestion (`CoDel`).
+    /// A queue dropped it after it had waited, to signal congestion (`CoDel`).
     Head = 7,
-    /// The station it was at, or for, had left its access point.
+    /// Its station had left the access point.
     Away = 8,
-    /// The host had too much to do.
+    /// The queue of the host was full.
     Busy = 9,
 }
 
-/// A packet, seen.
+/// An observation of a packet.
 #[derive(Debug)]
 pub struct Sighting<'a, S> {
-    /// When it happened.
+    /// The time of the event.
     pub at: Instant,
-    /// Where.
+    /// The place of the event.
     pub place: Place,
-    /// The packet as it was then; its handle is alive.
+    /// The packet at that time. Its handle is valid.
     pub packet: &'a Packet,
-    /// What packets carry.
+    /// The store of packet contents.
     pub store: &'a S,
 }
 
-/// Somebody who watches.
+/// An observer of the events on the wires.
 ///
-/// For one link each method is called in the order of time. Over all links `entered`, `delivered`
-/// and `dropped` are, too (but for drops a queue makes at its head), whereas `departed` may be
-/// told later than it happened: the last bit's departure has no event of its own. It is told
-/// before the packet is delivered and before `run_until` returns.
+/// For one link, the methods are called in the order of time. Over all links this holds for `entered`, `delivered` and
+/// `dropped` too, except for drops at the head of a queue. `departed` may be reported later than it happened, because
+/// the departure of the last bit has no event of its own. It is reported before the packet is delivered and before
+/// `run_until` returns.
 pub trait Observer<S> {
-    /// False if this observer wants nothing, which lets the network skip the book-keeping.
+    /// Whether the observer wants any events. If false, the network skips the bookkeeping.
     const WATCHES: bool = true;
 
-    /// A link's queue took the packet (which may start to leave at once).
+    /// Reports that a link's queue accepted the packet, which may start to leave at once.
     #[inline]
     fn entered(&mut self, _seen: &Sighting<'_, S>) {}
 
-    /// The packet's last bit left for the wire of its link.
+    /// Reports that the last bit of the packet left on the wire.
     #[inline]
     fn departed(&mut self, _seen: &Sighting<'_, S>) {}
 
-    /// The packet left a queue that it had entered, unsent: it is dropped next, or goes another way.
+    /// Reports that the packet left a queue unsent. It is dropped next, or takes another path.
     #[inline]
     fn withdrawn(&mut self, _seen: &Sighting<'_, S>) {}
 
-    /// The packet's last bit came to the far end of its link.
+    /// Reports that the last bit of the packet arrived at the far end of its link.
     #[inline]
     fn delivered(&mut self, _seen: &Sighting<'_, S>) {}
 
-    /// The packet is gone; its handle is released after this.
+    /// Reports that the packet was dropped. Its handle is released afterwards.
     #[inline]
     fn dropped(&mut self, _seen: &Sighting<'_, S>, _reason: DropReason) {}
 }
@@ -122,7 +122,7 @@ impl<S, A: Observer<S>, B: Observer<S>> Observer<S> for (A, B) {
     }
 }
 
-/// An observer that may be absent: decided when the run starts, at the cost of a branch.
+/// An observer that may be absent. Whether it is present is decided when the run starts, at the cost of a branch.
 impl<S, O: Observer<S>> Observer<S> for Option<O> {
     const WATCHES: bool = O::WATCHES;
 

@@ -1,10 +1,10 @@
-//! Queue disciplines: who waits for a link, who goes next, who is thrown away.
+//! Queue disciplines: which packets wait for a link, which goes next, and which are dropped.
 //!
-//! A [`Queue`] is a discipline at work at one link; a [`QueueModel`] is a discipline with its settings,
-//! which makes one for each link. The models that files may name are registered: those of this crate are
-//! listed here, and other crates add theirs with [`Registry::register`].
+//! A [`Queue`] is the state of a discipline at one link. A [`QueueModel`] has a discipline's settings, and builds a
+//! [`Queue`] for each link. Models that files may name are registered: this module lists those of this crate, and other
+//! crates add theirs with [`Registry::register`].
 //!
-//! A discipline is one file, which holds its settings, and its lines here.
+//! A discipline is one file, which has its settings too, and its entries in this module.
 
 mod codel;
 mod discipline;

@@ -1,4 +1,4 @@
-//! Static routes: fewest hops, and of equally short ways the link that was made first.
+//! Static routes: fewest hops, and of equally short paths the one whose link was added first.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,7 @@ use crate::{LinkId, NodeId};
 
 const NONE: u32 = u32::MAX;
 
-/// The next link from each node towards each other.
+/// The next link from each node towards each other node.
 #[derive(Debug)]
 pub(crate) struct Routes {
     nodes: usize,
@@ -14,7 +14,7 @@ pub(crate) struct Routes {
 }
 
 impl Routes {
-    /// Routes over `nodes` nodes joined by `links`, each `(from, to)`, in the order of their ids.
+    /// Computes the routes over `nodes` nodes joined by `links`, each `(from, to)`, in the order of their ids.
     pub(crate) fn new(nodes: usize, links: &[(NodeId, NodeId)]) -> Self {
         let into = links_into(nodes, links);
         let mut routes = Self {
@@ -29,7 +29,7 @@ impl Routes {
         routes
     }
 
-    /// The link that leads from `at` towards `destination`, if one does.
+    /// Returns the link that leads from `at` towards `destination`, if there is one.
     #[inline]
     pub(crate) fn next(&self, at: NodeId, destination: NodeId) -> Option<LinkId> {
         let destination = destination.0 as usize;
@@ -41,12 +41,13 @@ impl Routes {
     }
 }
 
-/// Returns the links that a packet crosses from `from` to `to`, among `nodes` nodes that are joined
-/// by `links`, each `(from, to)`; `None` if no path leads there. A [`Network`](crate::Network) of the
-/// same nodes and links sends packets the same way.
+/// Returns the links that a packet crosses from `from` to `to`, or `None` if there is no path.
+///
+/// There are `nodes` nodes, joined by `links`, each `(from, to)`. A [`Network`](crate::Network) with the same nodes and
+/// links sends packets the same way.
 ///
 /// # Panics
-/// If an end of a link, `from` or `to` is no node below `nodes`.
+/// If an end of a link, `from` or `to` is not a node below `nodes`.
 pub fn route(
     nodes: u32,
     links: &[(NodeId, NodeId)],
@@ -67,7 +68,7 @@ pub fn route(
     Some(way)
 }
 
-/// For each node the links that lead to it, and where they come from.
+/// Returns for each node the links that lead to it, and the nodes where they begin.
 fn links_into(nodes: usize, links: &[(NodeId, NodeId)]) -> Vec<Vec<(u32, usize)>> {
     let mut into = vec![Vec::new(); nodes];
     for (link, (from, to)) in (0u32..).zip(links) {
@@ -76,8 +77,9 @@ fn links_into(nodes: usize, links: &[(NodeId, NodeId)]) -> Vec<Vec<(u32, usize)>
     into
 }
 
-/// The next link from each node to `destination`, [`NONE`] where no path leads there. Walks
-/// backwards from the destination, nearest nodes first.
+/// Returns the next link from each node to `destination`, or [`NONE`] if there is no path.
+///
+/// It searches backwards from the destination, nearest nodes first.
 fn towards(destination: usize, into: &[Vec<(u32, usize)>]) -> Vec<u32> {
     let mut next = vec![NONE; into.len()];
     let mut distance = vec![usize::MAX; into.len()];
@@ -102,7 +104,7 @@ mod tests {
     use super::route;
     use crate::{LinkId, NodeId};
 
-    /// The way with the fewest hops; of two, the link that was made first; and none to an island.
+    /// A route has the fewest hops; of two such routes it has the link that was added first; an isolated node has none.
     #[test]
     fn routes_take_the_fewest_hops() {
         let links = [(0, 1), (1, 2), (2, 3), (0, 3), (0, 2)].map(|(a, b)| (NodeId(a), NodeId(b)));

@@ -1,13 +1,13 @@
-//! The ordered event queue: a tournament of slots.
+//! The ordered event queue: a tournament tree of slots.
 //!
-//! Every link and every node has one slot, which holds the moment of its next event or nothing.
-//! Setting a slot replaces what it held, so the schedule never grows, never allocates after it
-//! was made and gives out no stale events. Events of the same moment come in the order of their
-//! tickets, and tickets are handed out in the order in which the events were caused.
+//! Every link and every node has one slot, which holds the time of its next event or nothing. Setting a slot replaces
+//! its event. So the schedule never grows, never allocates after it was created, and never returns a stale event.
+//! Simultaneous events come in the order of their tickets, which are given out in the order in which the events were
+//! caused.
 
 use fairwire_units::Instant;
 
-/// When a slot's event comes: its moment, then its place among the events of that moment.
+/// When a slot's event comes: its time, then its place among the events of that time.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(crate) struct Key {
     pub(crate) at: Instant,
@@ -21,37 +21,36 @@ impl Key {
         ticket: u64::MAX,
     };
 
-    /// The key as one number, in the same order.
+    /// Returns the key as one number with the same order.
     #[inline]
     fn rank(self) -> u128 {
         u128::from(self.at.as_nanos()) << 64 | u128::from(self.ticket)
     }
 }
 
-/// What the tournament compares: a key as one number, and whose it is.
+/// An element of the tournament: a key as one number, and its slot.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Entry {
     rank: u128,
     slot: usize,
 }
 
-/// A tournament over the slots: each inner position holds the earlier of its two children.
+/// A tournament tree over the slots: each inner position holds the earlier of its two children.
 ///
-/// Most timers are put off long before they expire, again and again. A slot whose event moves to
-/// a later moment therefore keeps its earlier place in the tournament until that place comes
-/// first, and moves to its true one only then.
+/// Most timers are moved to a later time again and again before they expire. So a slot whose event moves to a later
+/// time keeps its earlier place in the tree. It moves to its true place only when the earlier place comes first.
 #[derive(Debug)]
 pub(crate) struct Schedule {
-    /// When the event of each slot comes.
+    /// The key of each slot's event.
     keys: Vec<Key>,
-    /// A binary tree in an array: position 1 is the root, `p` has the children `2p` and `2p + 1`,
-    /// and the last half are the slots themselves, in order. No slot stands later here than its
-    /// key says.
+    /// A binary tree in an array: position 1 is the root, `p` has the children `2p` and `2p + 1`.
+    ///
+    /// The second half are the slots themselves, in order. The rank of a slot here is never later than its key.
     tree: Vec<Entry>,
 }
 
 impl Schedule {
-    /// A schedule of `slots` slots, all empty.
+    /// Creates a schedule of `slots` slots, all empty.
     pub(crate) fn new(slots: usize) -> Self {
         let leaves = slots.next_power_of_two().max(2);
         let rank = Key::NEVER.rank();
@@ -67,7 +66,7 @@ impl Schedule {
         }
     }
 
-    /// The slot whose event comes first, and when.
+    /// Returns the slot whose event comes first, with its key.
     #[inline]
     pub(crate) fn first(&mut self) -> (usize, Key) {
         loop {
@@ -80,7 +79,7 @@ impl Schedule {
         }
     }
 
-    /// When the first event comes, found without putting anything in its place.
+    /// Returns when the first event comes, without moving any slot to its true place.
     pub(crate) fn soonest(&self) -> Instant {
         self.keys
             .iter()
@@ -89,13 +88,13 @@ impl Schedule {
             .unwrap_or(Instant::MAX)
     }
 
-    /// When the event of `slot` comes.
+    /// Returns the key of the event of `slot`.
     #[inline]
     pub(crate) fn key(&self, slot: usize) -> Key {
         self.keys[slot]
     }
 
-    /// Replaces the event of `slot`; [`Key::NEVER`] empties it.
+    /// Replaces the event of `slot`; [`Key::NEVER`] removes it.
     #[inline]
     pub(crate) fn set(&mut self, slot: usize, key: Key) {
         self.keys[slot] = key;
@@ -104,7 +103,7 @@ impl Schedule {
         }
     }
 
-    /// Puts `slot` where `key` belongs in the tournament.
+    /// Moves `slot` to the place of `key` in the tree.
     #[inline]
     fn place(&mut self, slot: usize, key: Key) {
         let mut winner = Entry {
@@ -137,7 +136,7 @@ mod tests {
         }
     }
 
-    /// The first event is always the least of what the slots hold, whatever was set before.
+    /// The first event is always the least of those in the slots, whatever was set before.
     #[test]
     fn the_first_is_the_least() {
         let mut draw = Streams::new(7).stream("schedule");
@@ -159,7 +158,7 @@ mod tests {
                     least.at,
                     "slots {slots} ticket {ticket}"
                 );
-                // Now and then several changes come before anybody looks.
+                // Sometimes several changes come before the next look-up.
                 if draw.bool(0.7) {
                     assert_eq!(schedule.first().1, least, "slots {slots} ticket {ticket}");
                 }
@@ -167,7 +166,7 @@ mod tests {
         }
     }
 
-    /// Two events of one moment come in the order of their tickets, not of their slots.
+    /// Two simultaneous events come in the order of their tickets, not of their slots.
     #[test]
     fn ties_go_by_ticket() {
         let mut schedule = Schedule::new(4);

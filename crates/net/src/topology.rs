@@ -1,4 +1,4 @@
-//! Nodes, links between them, and the two shapes most experiments have.
+//! Nodes, the links between them, and common shapes.
 
 mod shapes;
 mod wireless;
@@ -11,8 +11,7 @@ use crate::{HostSpec, LinkId, LinkSpec, NodeId};
 
 pub use shapes::{Access, Chain, Dumbbell, Side, Towards};
 
-/// A network on paper: add nodes and one-directional links, then make a
-/// [`Network`](crate::Network) of it.
+/// The description of a network: add nodes and one-directional links, then make a [`Network`](crate::Network) of it.
 #[derive(Debug, Default)]
 pub struct Topology {
     nodes: u32,
@@ -22,7 +21,7 @@ pub struct Topology {
     hosts: Vec<(NodeId, HostSpec)>,
 }
 
-/// What a topology comes to.
+/// The parts of a network built from a topology.
 pub(crate) struct Parts {
     pub(crate) nodes: usize,
     pub(crate) routes: Routes,
@@ -33,22 +32,22 @@ pub(crate) struct Parts {
 }
 
 impl Topology {
-    /// No nodes and no links.
+    /// Creates a topology without nodes and links.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A new node. Numbers are given from zero up.
+    /// Adds a node. Nodes are numbered from zero.
     pub fn node(&mut self) -> NodeId {
         let node = NodeId(self.nodes);
         self.nodes += 1;
         node
     }
 
-    /// A new link, one way. Numbers are given from zero up.
+    /// Adds a link in one direction. Links are numbered from zero.
     ///
     /// # Panics
-    /// If one of the nodes is not of this topology, or there are stations already: wires come first.
+    /// If one of the nodes is not of this topology, or if there already are stations. Add all wires first.
     pub fn link(&mut self, from: NodeId, to: NodeId, spec: LinkSpec) -> LinkId {
         assert!(self.air.is_empty(), "wires come before stations");
         assert!(from.0 < self.nodes, "{from:?} is not of this topology");
@@ -59,7 +58,7 @@ impl Topology {
         id
     }
 
-    /// Two links, there and back, each with its own description.
+    /// Adds two links, there and back, each with its own settings.
     ///
     /// # Panics
     /// If one of the nodes is not of this topology.
@@ -72,12 +71,12 @@ impl Topology {
         (self.link(a, b, there), self.link(b, a, back))
     }
 
-    /// How many nodes there are.
+    /// Returns the number of nodes.
     pub fn nodes(&self) -> u32 {
         self.nodes
     }
 
-    /// Where each link begins and ends, by link number.
+    /// Returns the nodes at the beginning and end of each link, by link number.
     pub fn ends(&self) -> &[(NodeId, NodeId)] {
         &self.ends
     }

@@ -1,8 +1,8 @@
-//! Traces: when a link of changing rate lets packets leave.
+//! Traces: the times at which a link of varying rate lets packets leave.
 //!
-//! The format is that of mahimahi (Netravali and others, 2015): each line is a time in whole milliseconds since the
-//! trace began, at which one packet of 1,500 bytes can leave. Times may repeat. The trace lasts until its last time
-//! and then begins again.
+//! The format is that of mahimahi (Netravali and others, 2015). Each line is a time in whole milliseconds since the
+//! start of the trace, at which one packet of 1,500 bytes can leave. Times may repeat. The trace lasts until its last
+//! time, and then starts again.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use fairwire_units::{Duration, Instant, Rate};
 
-/// What leaves at each of a trace's times, bytes.
+/// Bytes that can leave at each time of a trace.
 const OPPORTUNITY: u64 = 1_500;
 
 const MS: u64 = 1_000_000;
@@ -18,11 +18,11 @@ const MS: u64 = 1_000_000;
 /// The times at which packets can leave.
 #[derive(Clone, Eq, PartialEq)]
 pub struct Trace {
-    /// Milliseconds since the trace began, none less than the one before; the last one is above zero.
+    /// Milliseconds since the start of the trace, in non-decreasing order. The last one is above zero.
     times: Box<[u32]>,
 }
 
-/// Not the numbers: there may be a million.
+/// Omits the times, because there may be a million.
 impl fmt::Debug for Trace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (times, period, rate) = (self.times.len(), self.period(), self.mean_rate());
@@ -31,13 +31,13 @@ impl fmt::Debug for Trace {
 }
 
 impl Trace {
-    /// More times than this are refused.
+    /// The most times in a trace.
     pub const MOST_TIMES: usize = 4_000_000;
 
-    /// The trace of `times`, milliseconds since it began.
+    /// Creates the trace of `times`, in milliseconds since its start.
     ///
     /// # Errors
-    /// If there are none or too many, if one is less than the one before, or if all are zero.
+    /// If there are no times or too many, if one is less than the one before, or if all are zero.
     pub fn new(times: Vec<u32>) -> Result<Self, TraceError> {
         if times.len() > Self::MOST_TIMES {
             return Err(TraceError::TooLong);
@@ -59,18 +59,18 @@ impl Trace {
         }
     }
 
-    /// How long it is until it begins again.
+    /// Returns the time after which the trace starts again.
     pub fn period(&self) -> Duration {
         Duration::from_nanos(self.period_ns())
     }
 
-    /// The mean rate: what can leave in a period.
+    /// Returns the mean rate: what can leave in a period.
     pub fn mean_rate(&self) -> Rate {
         let bits = self.times.len() as u64 * OPPORTUNITY * 8;
         Rate::from_bits_per_s(bits * 1_000 / u64::from(self.last()))
     }
 
-    /// The bytes that can have left by `end`, from time zero on, if there always was something to send.
+    /// Returns the bytes that can have left from time zero to `end`, if there always was something to send.
     pub fn bytes_by(&self, end: Instant) -> u64 {
         let (periods, inside) = self.place(end);
         let whole = periods.saturating_mul(self.times.len() as u64);
@@ -85,7 +85,7 @@ impl Trace {
         u64::from(self.last()) * MS
     }
 
-    /// How many periods were over by `now`, and how many times of the next one.
+    /// Returns the number of complete periods at `now`, and the number of times passed in the current one.
     fn place(&self, now: Instant) -> (u64, usize) {
         let now = now.as_nanos();
         let periods = now / self.period_ns();
@@ -98,7 +98,7 @@ impl Trace {
 impl FromStr for Trace {
     type Err = TraceError;
 
-    /// Reads a trace: one whole number of milliseconds on each line.
+    /// Parses a trace: one whole number of milliseconds per line.
     fn from_str(text: &str) -> Result<Self, TraceError> {
         let mut times = Vec::new();
         for (line, word) in (1..).zip(text.trim_end().lines()) {
@@ -115,46 +115,46 @@ impl FromStr for Trace {
     }
 }
 
-/// A line for each time, as it is read.
+/// Prints one time per line, in the format that can be parsed.
 impl fmt::Display for Trace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.times.iter().try_for_each(|time| writeln!(f, "{time}"))
     }
 }
 
-/// So many characters of a wrong line are quoted.
+/// The number of characters of a wrong line that an error quotes.
 const QUOTED: usize = 40;
 
-/// Why a text is no trace.
+/// The reason why a text is not a trace.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum TraceError {
-    /// A line is no whole number of milliseconds below 2^32.
+    /// A line is not a whole number of milliseconds below 2^32.
     NoNumber {
-        /// Which one, from 1.
+        /// The number of the line, from 1.
         line: usize,
-        /// How it begins.
+        /// The beginning of the line.
         text: String,
     },
     /// A time is less than the one before.
     GoesBack {
-        /// Its line, from 1.
+        /// The number of the line, from 1.
         line: usize,
         /// The time before.
         before: u32,
-        /// It.
+        /// The time in this line.
         time: u32,
     },
     /// There are no times.
     Empty,
-    /// The last time is zero, so that the trace takes no time.
+    /// The last time is zero, so the trace has no duration.
     NoTime,
-    /// There are more than [`Trace::MOST_TIMES`].
+    /// There are more than [`Trace::MOST_TIMES`] times.
     TooLong,
 }
 
 impl TraceError {
-    /// The line that is wrong, from 1, if it is one.
+    /// Returns the number of the wrong line, from 1, if the error is about one line.
     pub fn line(&self) -> Option<usize> {
         match self {
             Self::NoNumber { line, .. } | Self::GoesBack { line, .. } => Some(*line),
@@ -188,15 +188,15 @@ impl fmt::Display for TraceError {
 
 impl std::error::Error for TraceError {}
 
-/// Where a link is in its trace.
+/// The position of a link in its trace.
 #[derive(Debug)]
 pub(crate) struct Opportunities {
     trace: Arc<Trace>,
-    /// Periods that are over.
+    /// The number of complete periods.
     periods: u64,
-    /// Times of this period that are over, the current one included.
+    /// Times of this period that have passed, including the current one.
     over: usize,
-    /// What can still leave at the current time, bytes.
+    /// Bytes that can still leave at the current time.
     left: u64,
 }
 
@@ -210,25 +210,26 @@ impl Opportunities {
         }
     }
 
-    /// Nothing was sent until `now`: what could have left is lost, what can leave at `now` included.
+    /// Skips to `now` when nothing was sent before. Unused opportunities are lost, including the one at `now`.
     pub(crate) fn pass(&mut self, now: Instant) {
         (self.periods, self.over) = self.trace.place(now);
         self.left = 0;
     }
 
-    /// Takes `bytes` bytes, which leave as soon as they can; `last` is when the bytes before them left. Returns when
-    /// the last of them leaves.
+    /// Takes `bytes` bytes, which leave as soon as possible, and returns when the last of them leaves.
+    ///
+    /// `last` is when the bytes before them left.
     pub(crate) fn take(&mut self, bytes: u64, last: Instant) -> Instant {
         if bytes <= self.left {
             self.left -= bytes;
             return last;
         }
         let times = self.trace.times.len() as u64;
-        // The first and the last of the times that it needs: it needs one at least.
+        // The bytes need at least one more time.
         let needed = (bytes - self.left).div_ceil(OPPORTUNITY);
         self.left = (self.left + needed * OPPORTUNITY) - bytes;
         let over = self.over as u64 + needed;
-        // The last time of a period is of that period, not of the next one.
+        // The last time of a period belongs to that period, not to the next one.
         let periods = (over - 1) / times;
         self.periods = self.periods.saturating_add(periods);
         let over = over - periods * times;

@@ -1,9 +1,10 @@
-//! Exact serialisation: when the last bit of each packet leaves.
+//! Exact serialization: when the last bit of each packet leaves.
 //!
-//! A packet rarely takes a whole number of nanoseconds, so the fraction left over is carried
-//! from one packet to the next for as long as they follow each other without a gap: the
-//! long-run rate is exact at any rate. Moments shown to the outside are rounded up.
+//! A packet rarely takes a whole number of nanoseconds. The remaining fraction is carried to the next packet as long as
+//! packets follow each other without a gap, so the long-run rate is exact at any rate. Times visible outside are
+//! rounded up.
 //!
+//! A transmitter with a [`Trace`] has no rate: its packets leave at the times of the trace.
 //! A transmitter with a [`Trace`] has no rate: its packets leave at the times of the trace.
 
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use fairwire_units::{Instant, Rate};
 
 use crate::trace::{Opportunities, Trace};
 
-/// What turns packets into bits on a wire, one after the other.
+/// The transmitter of a link, which sends packets one after the other.
 #[derive(Debug)]
 pub(crate) struct Transmitter {
     /// Bits per second; zero with a trace.
@@ -20,7 +21,7 @@ pub(crate) struct Transmitter {
     /// The last bit of everything taken so far leaves at `free_ns + fraction / rate` ns.
     free_ns: u64,
     fraction: u64,
-    /// The last size asked for and what it takes: most packets are as long as the one before.
+    /// The last size and its serialization time. Most packets are as long as the one before.
     known: Serialisation,
     trace: Option<Opportunities>,
 }
@@ -33,7 +34,7 @@ struct Serialisation {
 }
 
 impl Transmitter {
-    /// A transmitter that has never sent anything. At rate zero nothing ever leaves.
+    /// Creates an idle transmitter. At rate zero nothing ever leaves.
     pub(crate) fn new(rate: Rate) -> Self {
         Self {
             rate: rate.bits_per_s(),
@@ -48,7 +49,7 @@ impl Transmitter {
         }
     }
 
-    /// A transmitter that has never sent anything, whose packets leave at the times of `trace`.
+    /// Creates an idle transmitter whose packets leave at the times of `trace`.
     pub(crate) fn traced(trace: Arc<Trace>) -> Self {
         Self {
             trace: Some(Opportunities::new(trace)),
@@ -56,13 +57,13 @@ impl Transmitter {
         }
     }
 
-    /// When the transmitter can take the next packet.
+    /// Returns when the transmitter can take the next packet.
     #[inline]
     pub(crate) fn free_at(&self) -> Instant {
         Instant::from_nanos(self.free_ns.saturating_add(u64::from(self.fraction > 0)))
     }
 
-    /// The wire was silent until `now`: what was carried is void.
+    /// Records that the wire was idle until `now`, which clears the carried fraction.
     #[inline]
     pub(crate) fn silent_until(&mut self, now: Instant) {
         debug_assert!(self.free_at() <= now, "the wire was not silent");
@@ -73,7 +74,7 @@ impl Transmitter {
         }
     }
 
-    /// Takes `bytes` bytes as soon as it can; returns when the last bit leaves.
+    /// Sends `bytes` bytes as soon as possible, and returns when the last bit leaves.
     #[inline]
     pub(crate) fn send(&mut self, bytes: u64) -> Instant {
         if self.rate == 0 {
@@ -87,7 +88,7 @@ impl Transmitter {
             self.known = serialisation(self.rate, bytes);
         }
         self.free_ns = self.free_ns.saturating_add(self.known.ns);
-        // Both are below `rate`; compare without adding, so that no rate is too large.
+        // Both are below `rate`. Compare without adding, so that no rate overflows.
         let room = self.rate - self.fraction;
         if self.known.fraction >= room {
             self.free_ns = self.free_ns.saturating_add(1);
@@ -99,7 +100,8 @@ impl Transmitter {
     }
 }
 
-/// How long `bytes` bytes take at `rate` bits per second: whole nanoseconds, and `rate`ths of one.
+/// Returns the time of `bytes` bytes at `rate` bits per second: whole nanoseconds, and a fraction in units of 1/`rate`
+/// ns.
 fn serialisation(rate: u64, bytes: u64) -> Serialisation {
     let bit_ns = u128::from(bytes) * 8_000_000_000;
     let rate = u128::from(rate);
@@ -115,8 +117,9 @@ mod tests {
     use super::Transmitter;
     use fairwire_units::{Instant, Rate};
 
-    /// At 3 bit/s a byte takes 2 2/3 s: three bytes take exactly eight seconds, and each
-    /// departure is the exact one rounded up.
+    /// At 3 bit/s a byte takes 2 2/3 s: three bytes take exactly eight seconds.
+    ///
+    /// Each departure is the exact time rounded up.
     #[test]
     fn the_remainder_is_carried() {
         let mut wire = Transmitter::new(Rate::from_bits_per_s(3));
@@ -133,7 +136,7 @@ mod tests {
         assert_eq!(last, Some(Instant::from_nanos(5_333_333_333_334)));
     }
 
-    /// Sizes that alternate are as exact as equal ones: 3 x (1 + 2 + 3) bytes at 7 bit/s.
+    /// Alternating sizes are as exact as equal ones: 3 x (1 + 2 + 3) bytes at 7 bit/s.
     #[test]
     fn mixed_sizes_add_up() {
         let mut wire = Transmitter::new(Rate::from_bits_per_s(7));
@@ -144,7 +147,7 @@ mod tests {
         assert_eq!(wire.free_at(), Instant::from_nanos(exact));
     }
 
-    /// A gap ends the carrying: the next packet starts at a whole nanosecond.
+    /// A gap clears the carried fraction: the next packet starts at a whole nanosecond.
     #[test]
     fn silence_clears_the_remainder() {
         let mut wire = Transmitter::new(Rate::from_bits_per_s(3));
@@ -153,8 +156,9 @@ mod tests {
         assert_eq!(wire.send(1), Instant::from_nanos(12_666_666_667));
     }
 
-    /// The extremes neither panic nor wrap: nothing leaves at rate zero, and the fastest rate
-    /// there is takes less than a nanosecond a packet.
+    /// Extreme values neither panic nor wrap.
+    ///
+    /// Nothing leaves at rate zero, and at the highest rate a packet takes less than a nanosecond.
     #[test]
     fn extremes_saturate() {
         let mut stopped = Transmitter::new(Rate::ZERO);

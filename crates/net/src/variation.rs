@@ -1,8 +1,8 @@
 //! Delay that varies from packet to packet.
 //!
-//! A link's delay is then the mean of a distribution with a given standard deviation, and each packet
-//! draws its own. Whether a packet may overtake the one before it is said apart: a real path that
-//! queues does not reorder, one that spreads packets over several ways does.
+//! The link's delay is the mean of a distribution with a given standard deviation, and each packet draws its own delay.
+//! Whether a packet may overtake the one before it is a separate setting. A real path that queues packets does not
+//! reorder them; one that spreads packets over several paths does.
 
 use fairwire_units::{Duration, Instant};
 
@@ -16,7 +16,7 @@ use crate::{LinkContext, Stream};
     serde(deny_unknown_fields)
 )]
 pub struct VariationConfig {
-    /// Its standard deviation, around the link's delay.
+    /// The standard deviation around the link's delay.
     #[cfg_attr(
         feature = "settings",
         schemars(extend(
@@ -25,10 +25,10 @@ pub struct VariationConfig {
         ))
     )]
     pub deviation: Duration,
-    /// The shape.
+    /// The shape of the distribution.
     #[cfg_attr(feature = "settings", serde(default))]
     pub distribution: Distribution,
-    /// How long what was drawn holds; with zero each packet draws its own.
+    /// How long a drawn delay is used for all packets. With zero each packet draws its own.
     #[cfg_attr(
         feature = "settings",
         serde(default),
@@ -38,13 +38,13 @@ pub struct VariationConfig {
         ))
     )]
     pub hold: Duration,
-    /// May packets overtake each other?
+    /// Whether packets may overtake each other.
     #[cfg_attr(feature = "settings", serde(default))]
     pub reorders: bool,
 }
 
 impl VariationConfig {
-    /// The delays of `link`.
+    /// Builds the delay variation of `link`.
     pub fn build(&self, link: &LinkContext<'_>) -> DelayVariation {
         let stream = link.stream("delay");
         let variation = DelayVariation::new(self.distribution, self.deviation, stream);
@@ -65,18 +65,18 @@ impl VariationConfig {
     serde(rename_all = "lowercase")
 )]
 pub enum Distribution {
-    /// The normal one; what would be below zero is zero.
+    /// The normal distribution. A negative delay becomes zero.
     #[default]
     Normal,
-    /// Even from `mean - sqrt(3) deviation` to `mean + sqrt(3) deviation`; what would be below zero
-    /// is zero.
+    /// The uniform distribution from `mean - sqrt(3) deviation` to `mean + sqrt(3) deviation`. A negative delay becomes
+    /// zero.
     Uniform,
-    /// Pareto's, from a least delay up with a heavy tail. Mean `m` and deviation `s` make the shape
-    /// `a = 1 + sqrt(1 + (m/s)^2)` and the least delay `m (a - 1) / a`.
+    /// The Pareto distribution, which has a least delay and a heavy tail. Mean `m` and deviation `s` give the shape `a
+    /// = 1 + sqrt(1 + (m/s)^2)` and the least delay `m (a - 1) / a`.
     Pareto,
 }
 
-/// How the delay of a link varies.
+/// The delay variation of a link.
 #[derive(Clone, Debug)]
 pub struct DelayVariation {
     distribution: Distribution,
@@ -84,13 +84,14 @@ pub struct DelayVariation {
     hold: Duration,
     reorders: bool,
     stream: Stream,
-    /// What was drawn last, and until when it holds.
+    /// The last drawn delay, and until when it is used.
     drawn: Option<(Duration, Instant)>,
 }
 
 impl DelayVariation {
-    /// A new delay for each packet, with this standard deviation around the link's delay; packets
-    /// stay in order, the later one waiting for the earlier.
+    /// Creates a variation with this standard deviation around the link's delay, and a new delay for each packet.
+    ///
+    /// Packets stay in order: a later one waits for the earlier one.
     pub fn new(distribution: Distribution, deviation: Duration, stream: Stream) -> Self {
         Self {
             distribution,
@@ -102,13 +103,13 @@ impl DelayVariation {
         }
     }
 
-    /// What was drawn holds for this long: packets that leave within it have the same delay.
+    /// Uses each drawn delay for this long: packets that leave within it have the same delay.
     pub fn holding(mut self, hold: Duration) -> Self {
         self.hold = hold;
         self
     }
 
-    /// Packets may overtake each other.
+    /// Lets packets overtake each other.
     pub fn reordering(mut self) -> Self {
         self.reorders = true;
         self
@@ -118,7 +119,7 @@ impl DelayVariation {
         self.reorders
     }
 
-    /// The delay of a packet that leaves at `departs`, on a link whose mean delay is `mean`.
+    /// Returns the delay of a packet that leaves at `departs`, on a link with the mean delay `mean`.
     pub(crate) fn delay(&mut self, departs: Instant, mean: Duration) -> Duration {
         if let Some((delay, until)) = self.drawn
             && departs < until
@@ -138,7 +139,7 @@ impl DelayVariation {
             Distribution::Pareto if s > 0.0 => {
                 let shape = 1.0 + (1.0 + (m / s) * (m / s)).sqrt();
                 let least = m * (shape - 1.0) / shape;
-                // 1 - u lies in (0, 1]: the least delay at 1, the tail towards 0.
+                // 1 - u is in (0, 1]: 1 gives the least delay, and values near 0 give the tail.
                 least * libm::pow(1.0 - self.stream.uniform(), -1.0 / shape)
             }
             Distribution::Pareto => m,
@@ -162,13 +163,13 @@ mod tests {
         DelayVariation::new(distribution, deviation, stream)
     }
 
-    /// Every distribution has the mean and the deviation that it is given.
+    /// Every distribution has the given mean and deviation.
     #[test]
     fn mean_and_deviation_are_met() {
         for (distribution, tolerance) in [
-            // Of the deviation, in shares of it: four standard errors, sqrt((kurtosis - 1) / 4n), are
-            // 0.9 % for the normal, 0.6 % for the uniform one. The Pareto one has the shape 11.05 and an
-            // excess kurtosis of 13.4: 2.5 %.
+            // Tolerances of the deviation, relative to it. Four standard errors, sqrt((kurtosis - 1) / 4n), are 0.9 %
+            // for the normal and 0.6 % for the uniform distribution. The Pareto distribution has shape 11.05 and an
+            // excess kurtosis of 13.4, which gives 2.5 %.
             (Distribution::Normal, 0.009),
             (Distribution::Uniform, 0.006),
             (Distribution::Pareto, 0.025),
@@ -193,8 +194,9 @@ mod tests {
         }
     }
 
-    /// The uniform one ends at sqrt(3) deviations, the Pareto one starts at its least delay,
-    /// 100 ms * 10.05 / 11.05 = 90.95 ms; no delay is negative.
+    /// The uniform distribution ends at sqrt(3) deviations, and no delay is negative.
+    ///
+    /// The Pareto distribution starts at its least delay, 100 ms * 10.05 / 11.05 = 90.95 ms.
     #[test]
     fn ends_are_where_they_should_be() {
         let mut uniform = variation(Distribution::Uniform, ms(10));
@@ -213,7 +215,7 @@ mod tests {
         );
     }
 
-    /// A deviation of zero is the link's delay, whatever the shape.
+    /// With a deviation of zero every delay is the link's delay, whatever the shape.
     #[test]
     fn no_deviation_is_no_variation() {
         for distribution in [
@@ -226,7 +228,7 @@ mod tests {
         }
     }
 
-    /// What was drawn holds for as long as it is told to, and no longer.
+    /// A drawn delay is used for exactly as long as given.
     #[test]
     fn a_delay_holds() {
         let mut variation = variation(Distribution::Normal, ms(10)).holding(ms(50));

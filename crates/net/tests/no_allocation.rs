@@ -1,7 +1,7 @@
-//! In the steady state a packet costs no allocation, and neither do timers that move.
+//! In the steady state neither a packet nor a timer that moves costs an allocation.
 //!
-//! A binary of its own, because of its allocator, which counts by threads: what the test harness
-//! allocates meanwhile is not ours.
+//! This is a separate binary because of its allocator. The allocator counts per thread, so allocations of the test
+//! harness in other threads do not count.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -22,8 +22,8 @@ fn count() {
     ALLOCATIONS.set(ALLOCATIONS.get() + 1);
 }
 
-// SAFETY: every call is passed on to the system's allocator with the arguments it came with, so
-// its guarantees hold for ours; counting touches no memory that is handed out, and allocates none.
+// SAFETY: every call is passed on to the system's allocator with unchanged arguments, so its guarantees hold for this
+// one. Counting does not touch memory that is handed out, and allocates nothing.
 #[expect(
     unsafe_code,
     reason = "an allocator can be written in no other way, and only a test uses it"
@@ -31,18 +31,18 @@ fn count() {
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
-        // SAFETY: our caller's promises about the layout are the system's.
+        // SAFETY: the caller's guarantees about the layout are those that the system needs.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the pointer came from `alloc` above, that is from the system, with this layout.
+        // SAFETY: the pointer came from `alloc` above, and thus from the system, with this layout.
         unsafe { System.dealloc(pointer, layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count();
-        // SAFETY: as for `dealloc`, and our caller's promises about the size are the system's.
+        // SAFETY: as for `dealloc`; the caller's guarantees about the size are those that the system needs.
         unsafe { System.realloc(pointer, layout, size) }
     }
 }
@@ -50,7 +50,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// What is alive, and nothing else.
+/// A store that only counts the live packets.
 struct Count(i64);
 
 impl Release for Count {
@@ -59,7 +59,7 @@ impl Release for Count {
     }
 }
 
-/// Sends a burst each time its timer rings, and moves the timer with each packet it gets.
+/// An agent that sends a burst at each timeout, and moves its timer with each packet that it receives.
 struct Busy {
     me: NodeId,
     peer: NodeId,
@@ -98,15 +98,16 @@ impl Agent for Busy {
     }
 }
 
-/// One test, because the count is one.
+/// The counter is per thread, so both parts are in one test.
 #[test]
 fn the_steady_state_allocates_nothing() {
     over_wires();
     over_the_air();
 }
 
-/// After a second of warming up, ten more seconds over a lossy bottleneck with a digest on allocate
-/// nothing, and no handle is leaked.
+/// Checks that a lossy bottleneck with a digest allocates nothing in ten seconds after one of warm-up.
+///
+/// It also checks that no handle leaks.
 fn over_wires() {
     let streams = Streams::new(1);
     let middle = |name: &str| {
@@ -144,9 +145,10 @@ fn over_wires() {
     assert!((0..400).contains(&net.store().0), "{} alive", net.store().0);
 }
 
-/// Four stations under a weak signal, slow hosts all, that send more than the medium takes
-/// through their access point and to each other, with collisions, fallback and full queues. No digest:
-/// some of its places see so few packets that they are still growing.
+/// Checks the same for four stations with weak signals and slow hosts.
+///
+/// They send more than the medium carries, through their access point and to each other, with collisions, fallback and
+/// full queues. There is no digest, because some of its parts see so few packets that their buffers are still growing.
 fn over_the_air() {
     let streams = Streams::new(2);
     let mut topology = Topology::new();
@@ -189,6 +191,6 @@ fn over_the_air() {
     let stats = net.radio_stats(stations[0]).expect("it has a radio");
     assert!(stats.collisions > 100 && stats.garbled > 10, "{stats:?}");
     assert_eq!(allocated, 0);
-    // Five queues of 20, four hosts of 10, and what is at work.
+    // Five queues of 20, four hosts of 10, and the packets in service.
     assert!((0..160).contains(&net.store().0), "{} alive", net.store().0);
 }

@@ -1,9 +1,9 @@
-//! Which mode a sender takes towards a receiver.
+//! A sender's choice of a mode for a receiver.
 //!
-//! The adaptation is that of Kamerman and Monteban, "WaveLAN-II" (1997), known as automatic rate
-//! fallback: two frames in a row that are not acknowledged take the sender one mode down, ten
-//! that are take it one up, and if the first frame after a step up fails it steps down at
-//! once. It cannot tell collisions from a weak signal, here as little as in the devices that had it.
+//! The adaptation is automatic rate fallback (Kamerman and Monteban, "WaveLAN-II", 1997). After two consecutive frames
+//! without an acknowledgement the sender steps down one mode. After ten consecutive acknowledged frames it steps up one
+//! mode. If the first frame after a step up fails, it steps down at once. It cannot distinguish collisions from a weak
+//! signal, as the devices that used it could not.
 
 use std::error::Error;
 use std::fmt;
@@ -11,27 +11,27 @@ use std::str::FromStr;
 
 use super::phy::PhyRate;
 
-/// Acknowledged frames in a row that take a sender up.
+/// Consecutive acknowledged frames after which a sender steps up.
 const UP_AFTER: u32 = 10;
 
-/// Failed frames in a row that take it down.
+/// Consecutive failed frames after which it steps down.
 const DOWN_AFTER: u32 = 2;
 
-/// How a sender chooses its mode. As text `"54 Mbit/s"`, `"adaptive"` or `"adaptive from 24 Mbit/s"`.
+/// A sender's choice of its mode, in text `"54 Mbit/s"`, `"adaptive"` or `"adaptive from 24 Mbit/s"`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum RateControl {
-    /// Always this one.
+    /// Always this mode.
     Fixed(PhyRate),
-    /// Automatic rate fallback, from this one.
+    /// Automatic rate fallback, starting with this mode.
     Fallback(PhyRate),
 }
 
-/// The word for automatic rate fallback, and what may follow it.
+/// The word for automatic rate fallback, and the word before its first mode.
 const ADAPTIVE: &str = "adaptive";
 const FROM: &str = " from";
 
 impl RateControl {
-    /// The fastest mode that it ever takes.
+    /// Returns the fastest mode that the sender may use.
     pub fn fastest(self) -> PhyRate {
         match self {
             Self::Fixed(rate) => rate,
@@ -39,7 +39,7 @@ impl RateControl {
         }
     }
 
-    /// The mode of the first frame.
+    /// Returns the mode of the first frame.
     pub fn first(self) -> PhyRate {
         match self {
             Self::Fixed(rate) | Self::Fallback(rate) => rate,
@@ -53,7 +53,7 @@ impl Default for RateControl {
     }
 }
 
-/// A text that is no [`RateControl`].
+/// An error from parsing a [`RateControl`].
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ParseRateControlError(String);
 
@@ -103,14 +103,14 @@ fairwire_units::text_setting!(
     r"^(adaptive( from\s+[0-9.]+\s*Mbit/s\s*)?|\s*[0-9].*bit/s\s*)$"
 );
 
-/// A sender's choice at work.
+/// The state of a sender's choice.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Adaptation {
     now: PhyRate,
     is_fixed: bool,
     successes: u32,
     failures: u32,
-    /// The next frame is the first after a step up.
+    /// Whether the next frame is the first after a step up.
     probing: bool,
 }
 
@@ -125,13 +125,13 @@ impl Adaptation {
         }
     }
 
-    /// The mode of the next frame.
+    /// Returns the mode of the next frame.
     #[inline]
     pub(crate) fn rate(&self) -> PhyRate {
         self.now
     }
 
-    /// A frame was acknowledged.
+    /// Records that a frame was acknowledged.
     pub(crate) fn acknowledged(&mut self) {
         if self.is_fixed {
             return;
@@ -146,7 +146,7 @@ impl Adaptation {
         }
     }
 
-    /// A frame was not acknowledged.
+    /// Records that a frame was not acknowledged.
     pub(crate) fn failed(&mut self) {
         if self.is_fixed {
             return;
@@ -177,7 +177,7 @@ mod tests {
         adaptation.rate()
     }
 
-    /// Two failures in a row lead down, one does not, and a success between them forgives.
+    /// Two consecutive failures step down; one failure does not, and a success in between resets the count.
     #[test]
     fn two_failures_in_a_row() {
         assert_eq!(after(PhyRate::M54, "-"), PhyRate::M54);
@@ -186,8 +186,7 @@ mod tests {
         assert_eq!(after(PhyRate::M6, "----"), PhyRate::M6);
     }
 
-    /// The tenth success leads up; a first failure there leads back at once, a second one
-    /// only with its like.
+    /// The tenth success steps up. A failure of the first frame there steps down at once; later it takes two failures.
     #[test]
     fn ten_successes_and_a_probe() {
         assert_eq!(after(PhyRate::M24, "+++++++++"), PhyRate::M24);
@@ -196,7 +195,7 @@ mod tests {
         assert_eq!(after(PhyRate::M24, "+++++++++++-"), PhyRate::M36);
     }
 
-    /// A fixed mode is fixed.
+    /// A fixed mode never changes.
     #[test]
     fn fixed() {
         let mut adaptation = Adaptation::new(RateControl::Fixed(PhyRate::M18));
@@ -206,7 +205,7 @@ mod tests {
         assert_eq!(adaptation.rate(), PhyRate::M18);
     }
 
-    /// What is written reads again as the same; what is no mode is refused with those that are.
+    /// Parsing a printed choice gives the same text, and any other text is refused with a list of the modes.
     #[test]
     fn written_and_read() {
         for text in [

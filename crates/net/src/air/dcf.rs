@@ -1,37 +1,37 @@
-//! Whose turn it is: the distributed coordination function (IEEE Std 802.11-2007, clause 9.2).
+//! The distributed coordination function, which decides who sends when (IEEE Std 802.11-2007, clause 9.2).
 //!
-//! Behind each exchange, a DIFS after its acknowledgement, slots are counted on one grid that all
-//! share. A radio sends in the slot in which its backoff ends; those of one slot collide. When the
-//! medium becomes busy in slot n, who waits has n slots less to wait next time: the backoff is
-//! frozen. After each frame of its own, whatever became of it, a radio draws again.
+//! A DIFS after the acknowledgement of each exchange, all radios start to count slots on one grid. A radio sends in the
+//! slot in which its backoff ends. Frames of the same slot collide. When the medium becomes busy in slot n, the backoff
+//! of each waiting radio is frozen: it has n slots less to wait next time. After each frame of its own, whatever its
+//! fate, a radio draws a new backoff.
 //!
-//! Nothing happens in idle slots, so an exchange is one event, the end of its last frame. It is
-//! planned when the one before ends, and planned anew when somebody joins before it has begun.
+//! Nothing happens in idle slots, so an exchange is one event: the end of its last frame. It is planned when the
+//! previous one ends, and planned again when a radio joins before it has begun.
 
 use fairwire_units::{Duration, Instant};
 
 use super::radio::{Radio, Serving};
 use crate::schedule::Key;
 
-/// The numbers of a medium.
+/// The parameters of a medium.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Dcf {
-    /// A slot.
+    /// The length of a slot.
     pub slot: Duration,
-    /// Between a frame and its acknowledgement.
+    /// The time between a frame and its acknowledgement.
     pub sifs: Duration,
-    /// The silence before slots are counted.
+    /// The idle time before slots are counted.
     pub difs: Duration,
     /// The first contention window: a backoff is 0 to this many slots.
     pub cw_min: u32,
-    /// The last one; each failure doubles it on the way there.
+    /// The largest contention window. Each failure doubles the window up to this one.
     pub cw_max: u32,
-    /// Times that a frame is sent at most.
+    /// The most times that a frame is sent.
     pub attempts: u32,
 }
 
 impl Dcf {
-    /// 802.11g among its like: slots of 9 us, SIFS 10, DIFS 28, windows 15 to 1023, a retry limit of 7.
+    /// 802.11g without older stations: slots of 9 us, SIFS 10 us, DIFS 28 us, windows 15 to 1023, a retry limit of 7.
     pub const G: Self = Self {
         slot: Duration::from_micros(9),
         sifs: Duration::from_micros(10),
@@ -42,7 +42,7 @@ impl Dcf {
     };
 }
 
-/// What is going to be sent next, if nobody joins before.
+/// The next exchange, unless a radio joins before it begins.
 #[derive(Clone, Copy, Debug)]
 struct Exchange {
     slot: u64,
@@ -54,21 +54,21 @@ struct Exchange {
     begun: bool,
 }
 
-/// One channel, on which everybody hears everybody.
+/// One channel, on which every radio hears every other.
 #[derive(Debug)]
 pub(crate) struct Medium {
     pub(crate) dcf: Dcf,
-    /// The radios on it, in the order of their numbers.
+    /// The numbers of the radios on it, in increasing order.
     members: Vec<usize>,
-    /// Slots are counted from here.
+    /// The start of the current slot grid.
     grid: Instant,
     exchange: Option<Exchange>,
-    /// Who sends in it.
+    /// The radios that send in the exchange.
     pub(crate) senders: Vec<usize>,
 }
 
 impl Medium {
-    /// A silent medium.
+    /// Creates an idle medium.
     pub(crate) fn new(dcf: Dcf) -> Self {
         Self {
             dcf,
@@ -89,12 +89,12 @@ impl Medium {
         self.members.retain(|member| *member != radio);
     }
 
-    /// When the next exchange's last frame ends.
+    /// Returns when the last frame of the next exchange ends.
     pub(crate) fn end(&self) -> Key {
         self.exchange.map_or(Key::NEVER, |exchange| exchange.end)
     }
 
-    /// Is an exchange on its way at `now`? What has begun by then is settled.
+    /// Returns whether an exchange is in progress at `now`. An exchange that has begun by then becomes fixed.
     pub(crate) fn is_busy(&mut self, now: Instant, radios: &mut [Radio]) -> bool {
         let Some(exchange) = &mut self.exchange else {
             return false;
@@ -109,40 +109,40 @@ impl Medium {
         exchange.begun
     }
 
-    /// Does `radio` send in the exchange on its way?
+    /// Returns whether `radio` sends in the exchange in progress.
     pub(crate) fn is_sending(&self, radio: usize) -> bool {
         self.exchange.is_some_and(|exchange| exchange.begun) && self.senders.contains(&radio)
     }
 
-    /// A frame has come to a radio that had none.
+    /// Gives a turn to a radio that had no frame and now has one.
     pub(crate) fn wants_to_send(&self, now: Instant, radio: &mut Radio) {
         match self.next_slot(now) {
-            // The medium was busy, or not silent for long enough: everybody draws.
+            // The medium was busy, or not idle for long enough: every radio draws a backoff.
             None if radio.turn == 0 => radio.draw(self.dcf.cw_min),
             None => {}
             Some(slot) => radio.turn = radio.turn.max(slot),
         }
     }
 
-    /// A radio comes to this medium and counts its slots from now on.
+    /// Lets a radio join this medium; it counts its slots from now on.
     pub(crate) fn starts_counting(&self, now: Instant, radio: &mut Radio) {
         radio.restart(self.dcf.cw_min);
         radio.turn += self.next_slot(now).unwrap_or(0);
     }
 
-    /// The slot that begins next, if slots are counted at `now`.
+    /// Returns the slot that begins next, if slots are counted at `now`.
     fn next_slot(&self, now: Instant) -> Option<u64> {
         let silent = now.as_nanos().checked_sub(self.grid.as_nanos())?;
         Some(silent / self.dcf.slot.as_nanos() + 1)
     }
 
-    /// The exchange on its way has ended.
+    /// Ends the exchange in progress.
     pub(crate) fn finish(&mut self, now: Instant, radios: &mut [Radio]) {
         self.is_busy(now, radios);
         self.exchange = None;
     }
 
-    /// Who sends next, and when.
+    /// Plans the next exchange: its senders and its times.
     pub(crate) fn plan(
         &mut self,
         ticket: u64,
@@ -187,7 +187,7 @@ impl Medium {
     }
 }
 
-/// What a frame takes, and its acknowledgement.
+/// The airtimes of a frame and of its acknowledgement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Airtime {
     pub(crate) frame: Duration,

@@ -1,10 +1,9 @@
 //! Stations that change their access point.
 //!
-//! A station leaves at a given time and belongs to nobody for as long as its outage lasts, then to
-//! the new access point; only then does the wired network learn where it is. What it
-//! offers in between waits in its queue, or is lost. What the old access point has for it, and gets
-//! for it until the routes change, is lost, or kept and sent to the new one by wire. An
-//! exchange that has begun is finished first.
+//! A station leaves at a given time. For the length of its outage it has no access point; then it joins the new one.
+//! Only then does the wired network learn its new place. Packets that the station offers in between wait in its queue
+//! or are lost. Packets for the station at the old access point, and those that arrive there until the routes change,
+//! are either lost, or kept and sent to the new access point by wire. An exchange that has begun is finished first.
 
 use fairwire_units::Instant;
 
@@ -17,17 +16,17 @@ use crate::queue::Next;
 use crate::schedule::Key;
 use crate::{LinkId, NodeId, Packet, Release};
 
-/// Packets that an old access point keeps at most for one station; more are lost.
+/// The most packets that an old access point keeps for one station; more are lost.
 const KEPT: usize = 1_000;
 
 impl Air {
-    /// When a station leaves or comes next.
+    /// Returns when the next station leaves or joins.
     pub(crate) fn next_change(&self) -> Key {
         let next = self.movers.iter().map(|mover| mover.next).min();
         next.unwrap_or(Key::NEVER)
     }
 
-    /// The station whose moment has come leaves, or comes: then its hop up has a new end.
+    /// Makes the station whose time has come leave or join. A station that joins has a new end of its hop up.
     pub(crate) fn change<S: Release, O: Observer<S>>(
         &mut self,
         now: Instant,
@@ -50,7 +49,7 @@ impl Air {
         if self.media[medium].is_busy(now, &mut self.radios)
             && self.media[medium].is_sending(station)
         {
-            // Behind the end of this exchange, which has an earlier ticket.
+            // Wait until this exchange has ended; its event has an earlier ticket.
             let at = self.media[medium].end().at;
             self.movers[due].next = Key { at, ticket };
             return None;
@@ -93,7 +92,7 @@ impl Air {
         }
     }
 
-    /// The station loses what it has, and takes nothing until it sends again.
+    /// Drops all packets of the station, and closes its queue until it sends again.
     fn shut<S: Release, O: Observer<S>>(
         &mut self,
         now: Instant,
@@ -153,7 +152,7 @@ impl Air {
         (self.hops[up].id, node)
     }
 
-    /// An access point has a packet for a station that is not there.
+    /// Handles a packet that an access point has for a station which is not there.
     pub(super) fn left_behind<S: Release, O: Observer<S>>(
         &mut self,
         now: Instant,
@@ -179,7 +178,7 @@ impl Air {
         }
     }
 
-    /// The observer is told that a packet left the queue of `hop` unsent.
+    /// Tells the observer that a packet left the queue of `hop` unsent.
     fn withdraw<S: Release, O: Observer<S>>(
         &self,
         now: Instant,

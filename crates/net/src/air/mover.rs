@@ -1,4 +1,4 @@
-//! Hand-offs, and a station with those that it has before it.
+//! Hand-offs, and a station with its planned hand-offs.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use fairwire_units::{Duration, Instant};
 use crate::schedule::Key;
 use crate::{NodeId, Packet};
 
-/// What becomes of packets that a hand-off overtakes.
+/// The fate of packets that wait during a hand-off.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[cfg_attr(
     feature = "settings",
@@ -17,8 +17,8 @@ use crate::{NodeId, Packet};
 pub enum Stranded {
     /// They are lost.
     Lost,
-    /// They wait: at a station until it sends again; at the old access point until the new one
-    /// is known, and then they go there by wire.
+    /// They wait. At a station they wait until it sends again. At the old access point they wait until the new one is
+    /// known, and then go there by wire.
     #[default]
     Kept,
 }
@@ -26,37 +26,37 @@ pub enum Stranded {
 /// One change of access point.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct HandOff {
-    /// Who.
+    /// The station.
     pub station: NodeId,
     /// When it leaves the old access point.
     pub at: Instant,
-    /// The new one, which must be among those the station can come to.
+    /// The new access point, which must be one of the station's own.
     pub to: NodeId,
-    /// How long it belongs to nobody.
+    /// How long the station has no access point.
     pub outage: Duration,
-    /// What becomes of packets at the station.
+    /// The fate of packets at the station.
     pub at_station: Stranded,
-    /// What becomes of packets at the old access point.
+    /// The fate of packets at the old access point.
     pub at_ap: Stranded,
 }
 
-/// A station that moves.
+/// A station with hand-offs.
 #[derive(Debug)]
 pub(crate) struct Mover {
-    /// Its radio.
+    /// The number of its radio.
     pub(super) station: usize,
-    /// Its hand-offs to come, the first one perhaps under way.
+    /// Its planned hand-offs. The first one may be in progress.
     pub(super) plan: VecDeque<Departure>,
-    /// What becomes of packets at the access point it left last.
+    /// The fate of packets at the access point that it left last.
     pub(super) at_ap: Stranded,
     pub(super) is_away: bool,
-    /// When it leaves or comes next.
+    /// When it leaves or joins next.
     pub(super) next: Key,
-    /// Kept by old access points, with the nodes they are at.
+    /// Packets kept by old access points, with the nodes that they are at.
     pub(super) kept: VecDeque<(NodeId, Packet)>,
 }
 
-/// A hand-off with the radio of its access point.
+/// A hand-off with the radio of its new access point.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Departure {
     pub(super) at: Instant,
@@ -76,7 +76,7 @@ impl Mover {
         }
     }
 
-    /// Adds a hand-off behind those there are.
+    /// Adds a hand-off after the planned ones.
     pub(super) fn add(&mut self, departure: Departure) {
         self.plan.push_back(departure);
         self.next_departure(0);

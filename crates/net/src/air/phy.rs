@@ -1,26 +1,26 @@
-//! What a frame takes on the air: the OFDM modes of 802.11g (IEEE Std 802.11-2007, clauses 17 and 19).
+//! The airtime of a frame: the OFDM modes of 802.11g (IEEE Std 802.11-2007, clauses 17 and 19).
 
 use fairwire_units::{Duration, Rate};
 
-/// The bytes that 802.11 puts around an IP packet: MAC header 24, LLC and SNAP 8, FCS 4.
+/// Bytes that 802.11 adds to an IP packet: MAC header 24, LLC and SNAP 8, FCS 4.
 pub const MAC_FRAMING: u32 = 36;
 
-/// An acknowledgement: frame control, duration, receiver, FCS.
+/// Length of an acknowledgement in bytes: frame control, duration, receiver, FCS.
 const ACK_BYTES: u32 = 14;
 
-/// Preamble and PLCP header, 20 us in every mode (17.3.2).
+/// Preamble and PLCP header, which take 20 us in every mode (17.3.2).
 const PREAMBLE_US: u64 = 20;
 
-/// OFDM symbols of 4 us (17.3.2.3).
+/// The length of an OFDM symbol, 4 us (17.3.2.3).
 const SYMBOL_US: u64 = 4;
 
-/// SERVICE and tail bits that share the first and the last symbol with the frame (17.3.5).
+/// SERVICE and tail bits, which are sent in the same symbols as the frame (17.3.5).
 const SERVICE_AND_TAIL_BITS: u64 = 22;
 
-/// The silence behind each frame of 802.11g that gives its decoder the time 802.11a has (clause 19).
+/// The idle time after each frame of 802.11g, which gives its decoder as much time as in 802.11a (clause 19).
 const SIGNAL_EXTENSION_US: u64 = 6;
 
-/// A mode of the physical layer, by its rate in Mbit/s.
+/// A mode of the physical layer, named by its rate in Mbit/s.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 #[expect(missing_docs, reason = "the names are the rates in Mbit/s")]
 pub enum PhyRate {
@@ -47,7 +47,7 @@ impl PhyRate {
         Self::M54,
     ];
 
-    /// Mbit/s while symbols last.
+    /// Returns the rate of a symbol in Mbit/s.
     pub const fn mbit_per_s(self) -> u64 {
         match self {
             Self::M6 => 6,
@@ -61,23 +61,24 @@ impl PhyRate {
         }
     }
 
-    /// Its rate while symbols last.
+    /// Returns the rate of a symbol.
     pub const fn rate(self) -> Rate {
         Rate::from_bits_per_s(self.mbit_per_s() * 1_000_000)
     }
 
-    /// The mode of this rate, if there is one.
+    /// Returns the mode with this rate, if there is one.
     pub fn of(rate: Rate) -> Option<Self> {
         Self::ALL.into_iter().find(|mode| mode.rate() == rate)
     }
 
-    /// Data bits in a symbol (table 17-3): four microseconds of the rate.
+    /// Returns the data bits of a symbol (table 17-3): four microseconds at its rate.
     const fn bits_per_symbol(self) -> u64 {
         self.mbit_per_s() * SYMBOL_US
     }
 
-    /// The mode that acknowledges frames of this one: the fastest mandatory mode (6, 12 and
-    /// 24 Mbit/s) that is no faster.
+    /// Returns the mode of acknowledgements for frames of this mode.
+    ///
+    /// It is the fastest mandatory mode (6, 12 and 24 Mbit/s) that is not faster than this one.
     pub const fn of_ack(self) -> Self {
         match self {
             Self::M6 | Self::M9 => Self::M6,
@@ -86,25 +87,27 @@ impl PhyRate {
         }
     }
 
-    /// How long a MAC frame of `bytes` bytes takes, preamble, padding to whole symbols and signal extension included.
+    /// Returns the airtime of a MAC frame of `bytes` bytes.
+    ///
+    /// It includes the preamble, padding to whole symbols, and the signal extension.
     pub const fn airtime(self, bytes: u32) -> Duration {
         let bits = SERVICE_AND_TAIL_BITS + 8 * bytes as u64;
         let symbols = bits.div_ceil(self.bits_per_symbol());
         Duration::from_micros(PREAMBLE_US + SYMBOL_US * symbols + SIGNAL_EXTENSION_US)
     }
 
-    /// How long the acknowledgement of a frame of this mode takes.
+    /// Returns the airtime of the acknowledgement of a frame of this mode.
     pub const fn ack_airtime(self) -> Duration {
         self.of_ack().airtime(ACK_BYTES)
     }
 
-    /// The next faster mode, or the fastest.
+    /// Returns the next faster mode, or this one if it is the fastest.
     pub(crate) fn faster(self) -> Self {
         let at = self as usize;
         Self::ALL.get(at + 1).copied().unwrap_or(self)
     }
 
-    /// The next slower mode, or the slowest.
+    /// Returns the next slower mode, or this one if it is the slowest.
     pub(crate) fn slower(self) -> Self {
         let at = self as usize;
         at.checked_sub(1).map_or(self, |below| Self::ALL[below])
@@ -116,8 +119,10 @@ mod tests {
     use super::PhyRate;
     use fairwire_units::{Duration, Rate};
 
-    /// By hand, 1536 bytes: 12 310 bits are 57 symbols of 216 bits at 54 Mbit/s and 513 of 24 at
-    /// 6; an acknowledgement's 134 bits are 2 symbols of 96.
+    /// The airtime of 1536 bytes matches a calculation by hand.
+    ///
+    /// 12 310 bits are 57 symbols of 216 bits at 54 Mbit/s, and 513 symbols of 24 bits at 6 Mbit/s. The 134 bits of an
+    /// acknowledgement are 2 symbols of 96 bits.
     #[test]
     fn frames_by_hand() {
         let us = Duration::from_micros;
@@ -127,8 +132,7 @@ mod tests {
         assert_eq!(PhyRate::M9.ack_airtime(), us(20 + 6 * 4 + 6));
     }
 
-    /// One byte more that no longer fits the last symbol costs a symbol: 216 - 22 bits are 24
-    /// bytes and a bit or two.
+    /// A byte that does not fit into the last symbol takes a whole new one: 216 - 22 bits are 24 bytes and two bits.
     #[test]
     fn symbols_are_filled_up() {
         let one = PhyRate::M54.airtime(24);
@@ -136,7 +140,7 @@ mod tests {
         assert_eq!(PhyRate::M54.airtime(25), Duration::from_micros(34));
     }
 
-    /// The ends of the ladder stay where they are; rates that are no mode are told.
+    /// The fastest and the slowest mode have no neighbour beyond them, and a rate of no mode is refused.
     #[test]
     fn the_ladder_has_ends() {
         assert_eq!(PhyRate::M54.faster(), PhyRate::M54);

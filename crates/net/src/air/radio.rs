@@ -1,11 +1,11 @@
-//! A sender on the air: its queue, the frame it is at, and its backoff.
+//! A radio: its queue, the frame in service, and its backoff.
 
 use std::fmt;
 
 use crate::queue::{DropTail, Queue};
 use crate::{NodeId, Packet, Stream};
 
-/// How a radio is made.
+/// The settings of a radio.
 #[derive(Debug)]
 pub struct RadioSpec {
     pub(super) queue: Box<dyn Queue>,
@@ -13,7 +13,7 @@ pub struct RadioSpec {
 }
 
 impl RadioSpec {
-    /// A radio that draws its backoffs from `backoff`; everyone may wait for it.
+    /// Creates a radio with an unlimited queue that draws its backoffs from `backoff`.
     pub fn new(backoff: Stream) -> Self {
         Self {
             queue: Box::new(DropTail::unlimited()),
@@ -21,34 +21,34 @@ impl RadioSpec {
         }
     }
 
-    /// The discipline of its queue, the frame it is at not counted.
+    /// Sets the queue discipline. The queue does not hold the frame in service.
     pub fn queue(self, queue: impl Queue + 'static) -> Self {
         self.boxed_queue(Box::new(queue))
     }
 
-    /// The discipline of its queue, as a model builds it.
+    /// Sets the queue discipline, as built by a model.
     pub fn boxed_queue(mut self, queue: Box<dyn Queue>) -> Self {
         self.queue = queue;
         self
     }
 }
 
-/// What a radio did so far.
+/// The statistics of a radio.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct RadioStats {
-    /// Frames sent, repetitions included.
+    /// Frames sent, retransmissions included.
     pub attempts: u64,
-    /// Of these, those that collided.
+    /// Frames that collided.
     pub collisions: u64,
-    /// Of these, those that came alone and were garbled.
+    /// Frames that did not collide, but were corrupted.
     pub garbled: u64,
-    /// Packets given up after as many attempts as there may be.
+    /// Packets dropped after the last allowed attempt.
     pub given_up: u64,
-    /// Packets that the station they were for did not get because it had left.
+    /// Packets lost because their station had left its access point.
     pub stranded: u64,
 }
 
-/// The packet that a radio is at.
+/// The packet in service at a radio.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Serving {
     pub(crate) packet: Packet,
@@ -56,30 +56,30 @@ pub(crate) struct Serving {
     pub(crate) hop: usize,
 }
 
-/// Which part a radio plays.
+/// The role of a radio.
 #[derive(Clone, Debug)]
 pub(crate) enum Role {
-    /// An access point with its hops, by the stations at their ends.
+    /// An access point, with a hop for each station.
     AccessPoint { hops: Vec<(NodeId, usize)> },
-    /// A station with its hop up and the radio of the access point it belongs to, if it does now.
+    /// A station, with its hop up and the radio of its current access point, if it has one.
     Station { hop: usize, at: Option<usize> },
 }
 
-/// A radio at work.
+/// The state of a radio.
 pub(crate) struct Radio {
     pub(crate) node: NodeId,
     pub(crate) role: Role,
-    /// The number of the medium it is on; a station that changes over is on none.
+    /// The number of its medium; `None` for a station in a hand-off.
     pub(crate) medium: Option<usize>,
     pub(crate) queue: Box<dyn Queue>,
-    /// How many packets the queue holds.
+    /// The number of packets in the queue.
     pub(crate) waiting: u32,
     pub(crate) serving: Option<Serving>,
-    /// The slot in which it may send, counted on its medium's grid.
+    /// The slot in which it may send, on the grid of its medium.
     pub(crate) turn: u64,
     window: u32,
     pub(crate) attempts: u32,
-    /// Nothing is taken into the queue.
+    /// Whether the queue refuses all packets.
     pub(crate) is_down: bool,
     draws: Stream,
     pub(crate) stats: RadioStats,
@@ -103,7 +103,7 @@ impl Radio {
         }
     }
 
-    /// The number of the hop that `packet` takes from here.
+    /// Returns the number of the hop that `packet` takes from here.
     pub(crate) fn hop_of(&self, packet: &Packet) -> Option<usize> {
         match &self.role {
             Role::Station { hop, .. } => Some(*hop),
@@ -114,20 +114,20 @@ impl Radio {
         }
     }
 
-    /// Draws a backoff from the window as it is, which is never less than `least`.
+    /// Draws a backoff from the current window, which is at least `least`.
     pub(crate) fn draw(&mut self, least: u32) {
         self.window = self.window.max(least);
         self.turn = self.draws.below(u64::from(self.window) + 1);
     }
 
-    /// The frame is done with, one way or the other: from the first window again.
+    /// Resets attempts and window after a frame is sent or dropped, and draws a new backoff.
     pub(crate) fn restart(&mut self, cw_min: u32) {
         self.attempts = 0;
         self.window = cw_min;
         self.draw(cw_min);
     }
 
-    /// The frame was not acknowledged: twice the window, up to `cw_max`.
+    /// Doubles the window up to `cw_max` after a frame without acknowledgement, and draws a new backoff.
     pub(crate) fn back_off(&mut self, (cw_min, cw_max): (u32, u32)) {
         self.window = (2 * self.window.max(cw_min) + 1).min(cw_max);
         self.draw(cw_min);

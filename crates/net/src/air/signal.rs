@@ -1,38 +1,38 @@
-//! Frames that a weak signal garbles.
+//! Frame errors from a weak signal.
 //!
-//! 802.11 asks of a receiver that at a given level for each mode at most one frame of 1000 bytes
-//! in ten is garbled (IEEE Std 802.11-2007, table 17-13). The signal here is counted in decibels
-//! above that level of the slowest mode; each decibel above a mode's own level divides
-//! the share of garbled kilobytes by ten, which is an assumption: coded OFDM falls about so fast.
+//! For each mode, 802.11 gives a signal level at which a receiver loses at most one in ten frames of 1000 bytes (IEEE
+//! Std 802.11-2007, table 17-13). Here a signal is measured in decibels above that level of the slowest mode. Each
+//! decibel above a mode's own level divides the loss rate of 1000-byte frames by ten. This slope is an assumption;
+//! coded OFDM has about the same.
 
 use super::phy::PhyRate;
 
-/// The level that each mode needs above the slowest one's, dB (table 17-13: -82 to -65 dBm).
+/// The level that each mode needs above that of the slowest one, in dB (table 17-13: -82 to -65 dBm).
 const NEEDED_DB: [f64; 8] = [0.0, 1.0, 3.0, 5.0, 8.0, 12.0, 16.0, 17.0];
 
-/// Of frames of 1000 bytes, so many are garbled at just the level needed.
+/// The loss rate of 1000-byte frames exactly at the needed level.
 const AT_LEVEL: f64 = 0.1;
 
-/// How strong a station is heard, and hears.
+/// The signal strength between a station and its access points.
 #[derive(Clone, Debug)]
 pub(crate) struct Signal {
-    /// For each mode, the logarithm of the chance that 1000 bytes come through.
+    /// For each mode, the logarithm of the probability that 1000 bytes are received correctly.
     log_clean: [f64; 8],
 }
 
 impl Signal {
-    /// A signal of `db` decibels above what the slowest mode needs.
+    /// Creates a signal `db` decibels above the level of the slowest mode.
     pub(crate) fn new(db: f64) -> Self {
         Self {
             log_clean: NEEDED_DB.map(|needed| {
                 let garbled = AT_LEVEL * libm::pow(10.0, needed - db);
-                // Far below its level a mode gets nothing through.
+                // Far below its level a mode delivers almost nothing.
                 libm::log(1.0 - garbled.min(1.0 - 1e-9))
             }),
         }
     }
 
-    /// The chance that a frame of `bytes` bytes is garbled.
+    /// Returns the probability that a frame of `bytes` bytes is corrupted.
     pub(crate) fn garbles(&self, rate: PhyRate, bytes: u32) -> f64 {
         1.0 - libm::exp(self.log_clean[rate as usize] * f64::from(bytes) / 1_000.0)
     }
@@ -43,8 +43,10 @@ mod tests {
     use super::Signal;
     use crate::air::phy::PhyRate;
 
-    /// At 17 dB the fastest mode is at its level: a tenth of 1000 bytes, 19 % of 2000; the next one
-    /// stands 1 dB above its own, so a hundredth.
+    /// At 17 dB the fastest mode is exactly at its level: it loses a tenth of 1000-byte frames and 19 % of 2000-byte
+    /// frames.
+    ///
+    /// The next slower mode is 1 dB above its level and loses a hundredth.
     #[test]
     fn a_tenth_at_the_level() {
         let signal = Signal::new(17.0);

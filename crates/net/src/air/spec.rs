@@ -1,4 +1,4 @@
-//! Media, access points and stations on paper.
+//! The description of media, access points and stations.
 
 use super::adapt::{Adaptation, RateControl};
 use super::dcf::{Dcf, Medium};
@@ -9,11 +9,11 @@ use super::signal::Signal;
 use super::{Air, Hop};
 use crate::{LinkId, LinkStats, NodeId, Stream};
 
-/// A shared medium.
+/// A shared medium, by its number.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct MediumId(pub u32);
 
-/// How a station is made, and what it and its access points hear of each other.
+/// The settings of a station, and of the signal between it and its access points.
 #[derive(Debug)]
 pub struct StationSpec {
     radio: RadioSpec,
@@ -22,7 +22,7 @@ pub struct StationSpec {
 }
 
 impl StationSpec {
-    /// A station with this radio, at 54 Mbit/s both ways and heard perfectly.
+    /// Creates a station with this radio, at 54 Mbit/s in both directions and without frame errors.
     pub fn new(radio: RadioSpec) -> Self {
         Self {
             radio,
@@ -31,14 +31,15 @@ impl StationSpec {
         }
     }
 
-    /// How it, and the access points towards it, choose their modes.
+    /// Sets how the station chooses its mode, and how the access points do for frames to it.
     pub fn rate(mut self, rate: RateControl) -> Self {
         self.rate = rate;
         self
     }
 
-    /// A signal of `db` decibels above what 6 Mbit/s needs, both ways, with the streams that decide
-    /// what is garbled up and down.
+    /// Sets a signal `db` decibels above the level of 6 Mbit/s, in both directions.
+    ///
+    /// The streams decide which frames are corrupted up and down.
     pub fn signal(mut self, db: f64, up: Stream, down: Stream) -> Self {
         self.signal = Some((db, up, down));
         self
@@ -79,7 +80,7 @@ impl Air {
             .unwrap_or_else(|| panic!("{node:?} is no access point"))
     }
 
-    /// Adds a station and its hops, whose links have the numbers from `first` on.
+    /// Adds a station and its hops, whose links are numbered from `first` on.
     pub(crate) fn add_station(
         &mut self,
         node: NodeId,

@@ -25,7 +25,7 @@ fn seen(at: u64, place: Place, packet: &Packet) -> Sighting<'_, ()> {
 
 const LINK: Place = Place::Link(LinkId(0));
 
-/// A departure, a delivery and a drop on one link and a drop at a node.
+/// Digests a departure, a delivery and a drop on one link, and a drop at a node.
 fn sample(handle: u32) -> Digest {
     let mut digest = Digest::new();
     let (a, b) = (packet(7, handle), packet(8, handle + 1));
@@ -37,8 +37,9 @@ fn sample(handle: u32) -> Digest {
     digest
 }
 
-/// The layout of the records and the order in which their digests are put together, written out,
-/// and the value they come to. If this fails, every golden digest has moved.
+/// The layout of the records, the order of their digests and the value do not change.
+///
+/// If this test fails, every golden digest has changed.
 #[test]
 fn pinned_layout() {
     let departure = b"\x05\0\0\0\0\0\0\0\0\0\0\0\x07\0\0\0\xdc\x05\0\0\x02\x01\0\0";
@@ -55,13 +56,13 @@ fn pinned_layout() {
     assert_eq!(sample(0).records(), 4);
 }
 
-/// Handles, and what happens inside a queue, do not show.
+/// Handles and events inside a queue do not change the digest.
 #[test]
 fn internals_do_not_show() {
     assert_eq!(sample(0).value(), sample(1_000).value());
 }
 
-/// What happens at one moment on different links may be worked through in any order.
+/// The order of simultaneous events on different links does not change the digest.
 #[test]
 fn order_across_links_does_not_show() {
     let packet = packet(1, 0);
@@ -75,7 +76,7 @@ fn order_across_links_does_not_show() {
     assert_eq!(one.value(), two.value());
 }
 
-/// Each thing an observer sees changes the digest: time, link, flow, length, ECN, fate.
+/// Everything that an observer sees changes the digest: time, link, flow, length, ECN, fate.
 #[test]
 fn everything_seen_shows() {
     let digest = |at, place, packet: Packet, delivered: bool| {

@@ -18,7 +18,7 @@ use crate::{LinkContext, Packet, Stream};
     serde(deny_unknown_fields)
 )]
 pub struct RandomLoss {
-    /// Packets lost, of all.
+    /// The share of packets that are lost.
     pub rate: Percent,
 }
 
@@ -33,7 +33,7 @@ impl LossModel for RandomLoss {
     }
 }
 
-/// What the registry holds.
+/// Returns the entry of the registry.
 pub(super) fn kind() -> Kind<dyn LossModel> {
     let kind: Kind<dyn LossModel> =
         Kind::new("random", "Packets are lost at random, each by itself.");
@@ -42,7 +42,7 @@ pub(super) fn kind() -> Kind<dyn LossModel> {
     kind
 }
 
-/// Drops each packet with the same probability, whatever happened to the others.
+/// A model that drops each packet with the same probability, independently of the others.
 #[derive(Debug)]
 pub struct Bernoulli {
     probability: f64,
@@ -50,7 +50,7 @@ pub struct Bernoulli {
 }
 
 impl Bernoulli {
-    /// Drops with this probability, drawing from `stream` once per packet.
+    /// Creates a model that drops with this probability, and draws from `stream` once per packet.
     pub fn new(probability: f64, stream: Stream) -> Self {
         Self {
             probability,

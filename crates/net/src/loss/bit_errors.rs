@@ -18,7 +18,7 @@ use crate::{LinkContext, Packet, Stream};
     serde(deny_unknown_fields)
 )]
 pub struct BitErrorsConfig {
-    /// The share of wrong bits, as `1e-6`.
+    /// The bit error rate: the share of bits that are wrong, for example `1e-6`.
     #[cfg_attr(
         feature = "settings",
         schemars(
@@ -44,7 +44,7 @@ impl LossModel for BitErrorsConfig {
     }
 }
 
-/// What the registry holds.
+/// Returns the entry of the registry.
 pub(super) fn kind() -> Kind<dyn LossModel> {
     let kind: Kind<dyn LossModel> = Kind::new(
         "bit-errors",
@@ -55,8 +55,10 @@ pub(super) fn kind() -> Kind<dyn LossModel> {
     kind
 }
 
-/// Loses each packet in which at least one bit is wrong: with `n` bits on the wire and a bit error
-/// rate of `b` that is the share `1 - (1 - b)^n`, so long packets are lost more often than short ones.
+/// A model that loses each packet with at least one wrong bit.
+///
+/// With `n` bits on the wire and a bit error rate of `b`, the loss rate is `1 - (1 - b)^n`. So long packets are lost
+/// more often than short ones.
 #[derive(Debug)]
 pub struct BitErrors {
     rate: f64,
@@ -65,7 +67,7 @@ pub struct BitErrors {
 }
 
 impl BitErrors {
-    /// A link with this bit error rate (0 to 1), which adds `framing` bytes to each packet.
+    /// Creates a model with this bit error rate (0 to 1) for a link that adds `framing` bytes to each packet.
     pub fn new(rate: f64, framing: u32, stream: Stream) -> Self {
         Self {
             rate,
@@ -74,10 +76,10 @@ impl BitErrors {
         }
     }
 
-    /// The packet error rate of packets of `bytes` bytes, framing not counted.
+    /// Returns the packet error rate of packets of `bytes` bytes, not counting the framing.
     pub fn packet_error_rate(&self, bytes: u32) -> f64 {
         let bits = 8.0 * (f64::from(bytes) + f64::from(self.framing));
-        // Through logarithms, because 1 - b has lost what matters where b is small.
+        // Computed with logarithms, because 1 - b loses precision if b is small.
         -libm::expm1(bits * libm::log1p(-self.rate))
     }
 }

@@ -10,11 +10,11 @@ use super::model::LossModel;
 use super::process::{Loss, Verdict};
 use crate::{LinkContext, Packet, Stream};
 
-/// The two-state chain of Gilbert (1960) with Elliott's (1963) losses in both states.
+/// The two-state chain of Gilbert (1960), with the losses of Elliott (1963) in both states.
 ///
-/// The link is good or bad; after each packet it may change. In the long run it is bad for the
-/// share `good_to_bad / (good_to_bad + bad_to_good)` of the packets, and stays bad for
-/// `1 / bad_to_good` packets on average. It starts in the good state.
+/// The link is in a good or a bad state, and may change it after each packet. In the long run, the share of packets in
+/// the bad state is `good_to_bad / (good_to_bad + bad_to_good)`. The bad state lasts `1 / bad_to_good` packets on
+/// average. The link starts in the good state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(
     feature = "settings",
@@ -22,14 +22,14 @@ use crate::{LinkContext, Packet, Stream};
     serde(deny_unknown_fields)
 )]
 pub struct Bursts {
-    /// How likely a good link is bad for the next packet.
+    /// The probability of a change from the good to the bad state, per packet.
     #[cfg_attr(
         feature = "settings",
         serde(with = "fairwire_units::settings::fraction"),
         schemars(with = "fairwire_units::Percent")
     )]
     pub good_to_bad: f64,
-    /// How likely a bad link is good for the next packet.
+    /// The probability of a change from the bad to the good state, per packet.
     #[cfg_attr(
         feature = "settings",
         serde(with = "fairwire_units::settings::fraction"),
@@ -39,14 +39,14 @@ pub struct Bursts {
         ))
     )]
     pub bad_to_good: f64,
-    /// What a good link loses.
+    /// The share of packets lost in the good state.
     #[cfg_attr(
         feature = "settings",
         serde(default = "nothing", with = "fairwire_units::settings::fraction"),
         schemars(with = "fairwire_units::Percent")
     )]
     pub loss_good: f64,
-    /// What a bad link loses.
+    /// The share of packets lost in the bad state.
     #[cfg_attr(
         feature = "settings",
         serde(default = "everything", with = "fairwire_units::settings::fraction"),
@@ -75,7 +75,7 @@ impl LossModel for Bursts {
     }
 }
 
-/// What the registry holds.
+/// Returns the entry of the registry.
 pub(super) fn kind() -> Kind<dyn LossModel> {
     let kind: Kind<dyn LossModel> = Kind::new(
         "gilbert-elliott",
@@ -87,7 +87,7 @@ pub(super) fn kind() -> Kind<dyn LossModel> {
 }
 
 impl Bursts {
-    /// The share of all packets that is lost in the long run, 0 to 1.
+    /// Returns the share of packets lost in the long run, 0 to 1.
     pub fn mean_loss(&self) -> f64 {
         let leaves = self.good_to_bad + self.bad_to_good;
         if leaves <= 0.0 {
@@ -98,7 +98,7 @@ impl Bursts {
     }
 }
 
-/// A link with [`Bursts`]. Two draws for each packet: its fate, then the next state.
+/// The state of a link with [`Bursts`]. Each packet takes two draws: its fate, then the next state.
 #[derive(Debug)]
 pub struct GilbertElliott {
     bursts: Bursts,
@@ -107,7 +107,7 @@ pub struct GilbertElliott {
 }
 
 impl GilbertElliott {
-    /// A link in the good state.
+    /// Creates a link in the good state.
     pub fn new(bursts: Bursts, stream: Stream) -> Self {
         Self {
             bursts,

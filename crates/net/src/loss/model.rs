@@ -1,19 +1,19 @@
-//! A way of losing packets with its settings.
+//! A loss model with its settings.
 
 use std::fmt;
 
 use super::process::Loss;
 use crate::LinkContext;
 
-/// A way of losing packets with its settings, of which each link has one made for itself.
+/// The settings of a loss model, from which the model of each link is built.
 pub trait LossModel: fmt::Debug + Send + Sync + 'static {
-    /// What loses packets on `link`; none if it loses nothing.
+    /// Builds the model for `link`, or returns `None` if it loses nothing.
     fn build(&self, link: &LinkContext<'_>) -> Option<Box<dyn Loss>>;
 
-    /// Does it draw random numbers, so that seeds differ?
+    /// Returns whether the model draws random numbers, so that seeds give different results.
     fn is_random(&self) -> bool;
 
-    /// The setting that does not go with the others, and what would.
+    /// Returns the setting that conflicts with the others, and a message that says what to write instead.
     fn problem(&self) -> Option<(&'static str, String)> {
         None
     }

@@ -1,19 +1,20 @@
-//! A link that takes packets up to a size, and says nothing of those it does not take.
+//! A link that silently drops packets above a size.
 
 use fairwire_units::Instant;
 
 use super::process::{Loss, Verdict};
 use crate::Packet;
 
-/// Packets longer than so many bytes of IP do not arrive: a black hole, as a path makes whose
-/// routers send no ICMP errors or whose firewalls drop them (RFC 2923, section 2.1).
+/// A model that drops packets longer than an MTU in bytes of IP, without an ICMP error.
+///
+/// Such a black hole results from routers that send no ICMP errors or firewalls that drop them (RFC 2923, section 2.1).
 #[derive(Clone, Copy, Debug)]
 pub struct Oversize {
     mtu: u32,
 }
 
 impl Oversize {
-    /// A link that takes `mtu` bytes.
+    /// Creates a link with an MTU of `mtu` bytes.
     pub fn new(mtu: u32) -> Self {
         Self { mtu }
     }

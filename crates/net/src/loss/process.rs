@@ -1,4 +1,4 @@
-//! A loss model at work.
+//! The state of a loss model on a link.
 
 use std::fmt;
 
@@ -6,22 +6,22 @@ use fairwire_units::Instant;
 
 use crate::Packet;
 
-/// What a loss model does to a packet.
+/// The decision of a loss model about a packet.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Verdict {
-    /// Nothing.
+    /// The packet passes unchanged.
     #[default]
     Pass,
-    /// Sets Congestion Experienced; a packet that is not ECN-capable is dropped instead, as a
-    /// router does that has to signal (RFC 3168, section 5).
+    /// The packet gets Congestion Experienced. A packet that is not ECN-capable is dropped instead, as a router does
+    /// that must signal congestion (RFC 3168, section 5).
     Mark,
-    /// It does not arrive.
+    /// The packet is lost.
     Drop,
 }
 
-/// A loss model.
+/// A loss model at one link.
 pub trait Loss: fmt::Debug + Send {
-    /// What becomes of `packet`, whose transmission starts at `now`.
+    /// Returns the decision about `packet`, whose transmission starts at `now`.
     fn verdict(&mut self, now: Instant, packet: &Packet) -> Verdict;
 }
 

@@ -1,4 +1,4 @@
-//! Losing exactly what one means.
+//! Deterministic losses.
 
 #[cfg(feature = "settings")]
 use std::sync::Arc;
@@ -10,8 +10,9 @@ use super::model::LossModel;
 use super::process::{Loss, Verdict};
 use crate::{FlowId, LinkContext, Packet};
 
-/// Gives `verdict` to the packets with these numbers, counted from 1 in the order in which they
-/// go on the wire: `nth([14, 26, 28], Verdict::Drop)`.
+/// Creates a model that gives `verdict` to the packets with these numbers: `nth([14, 26, 28], Verdict::Drop)`.
+///
+/// Packets are counted from 1 in the order in which they go on the wire.
 pub fn nth(numbers: impl IntoIterator<Item = u64>, verdict: Verdict) -> Nth {
     let mut numbers: Vec<u64> = numbers.into_iter().collect();
     numbers.sort_unstable();
@@ -25,7 +26,7 @@ pub fn nth(numbers: impl IntoIterator<Item = u64>, verdict: Verdict) -> Nth {
     }
 }
 
-/// A rule by number; see [`nth`].
+/// A rule by packet number; see [`nth`].
 #[derive(Clone, Debug)]
 pub struct Nth {
     numbers: Vec<u64>,
@@ -36,15 +37,16 @@ pub struct Nth {
 }
 
 impl Nth {
-    /// Counts and touches the packets of `flow` only.
+    /// Restricts counting and verdicts to the packets of `flow`.
     pub fn of(mut self, flow: FlowId) -> Self {
         self.flow = Some(flow);
         self
     }
 }
 
-/// Gives `verdict` to every packet whose number is a multiple of `period`, counted from 1: one loss
-/// rate without any randomness. A period of zero touches nothing.
+/// Creates a model that gives `verdict` to every packet whose number is a multiple of `period`, counted from 1.
+///
+/// This is a loss rate without randomness. A period of zero affects no packet.
 pub fn every(period: u64, verdict: Verdict) -> Periodic {
     Periodic {
         period,
@@ -61,7 +63,7 @@ pub fn every(period: u64, verdict: Verdict) -> Periodic {
     serde(deny_unknown_fields)
 )]
 pub struct EveryConfig {
-    /// Of how many packets one is lost.
+    /// One of this many packets is lost.
     #[cfg_attr(
         feature = "settings",
         schemars(
@@ -82,7 +84,7 @@ impl LossModel for EveryConfig {
     }
 }
 
-/// What the registry holds.
+/// Returns the entry of the registry.
 pub(super) fn kind() -> Kind<dyn LossModel> {
     let kind: Kind<dyn LossModel> = Kind::new(
         "every",
@@ -118,7 +120,7 @@ impl Loss for Nth {
             return Verdict::Pass;
         }
         self.seen += 1;
-        // Packet numbers start at 1: a rule for packet 0 never applies.
+        // Packet numbers start at 1, so a rule for packet 0 never applies.
         while self.numbers.get(self.next).is_some_and(|n| *n < self.seen) {
             self.next += 1;
         }

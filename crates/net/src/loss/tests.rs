@@ -23,21 +23,21 @@ fn touched(loss: &mut impl Loss, flows: impl IntoIterator<Item = u32>) -> Vec<us
         .collect()
 }
 
-/// A rule touches exactly the packets it names, in whatever order it names them.
+/// A rule affects exactly the packets that it names, in whatever order it names them.
 #[test]
 fn nth_touches_exactly_those() {
     let mut rule = nth([28, 14, 26, 14, 0], Verdict::Drop);
     assert_eq!(touched(&mut rule, [0; 100]), [14, 26, 28]);
 }
 
-/// A rule for one flow neither counts nor touches the packets of others.
+/// A rule for one flow neither counts nor affects the packets of others.
 #[test]
 fn nth_of_a_flow() {
     let mut rule = nth([1, 3], Verdict::Mark).of(FlowId(5));
     assert_eq!(touched(&mut rule, [4, 5, 4, 5, 4, 5, 5]), [2, 6]);
 }
 
-/// The number of losses, and the number of losses that follow a loss, are binomial.
+/// The number of losses, and the number of losses that directly follow a loss, are binomially distributed.
 #[test]
 fn bernoulli_is_binomial() {
     let n = 100_000;
@@ -56,7 +56,7 @@ fn bernoulli_is_binomial() {
     }
 }
 
-/// Every third packet and no other; a period of zero is none.
+/// A period of three drops every third packet and no other; a period of zero drops none.
 #[test]
 fn every_third() {
     let mut rule = every(3, Verdict::Drop);

@@ -1,8 +1,8 @@
-//! Controlled Delay (RFC 8289): time in the queue decides, at its head.
+//! Controlled Delay (RFC 8289), which drops at the head of the queue according to the time that packets waited.
 //!
-//! A queue that never fell below `target` during a whole `interval` stands: packets are dropped at its
-//! head, the n-th of them `interval / sqrt(n)` after the one before, until the time in the queue is
-//! below `target` again.
+//! If the time in the queue stays above `target` for a whole `interval`, there is a standing queue. Packets are then
+//! dropped at the head, each `interval / sqrt(n)` after the n-th drop, until the time in the queue is below `target`
+//! again.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::limit::QueueLimit;
 use super::model::QueueModel;
 use crate::{DropReason, LinkContext};
 
-/// When `CoDel` drops. The default has RFC 8289's values (sections 4.2 and 4.3).
+/// The parameters that decide when `CoDel` drops. The defaults are those of RFC 8289 (sections 4.2 and 4.3).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[cfg_attr(
     feature = "settings",
@@ -23,7 +23,7 @@ use crate::{DropReason, LinkContext};
     serde(default)
 )]
 pub struct CodelLaw {
-    /// The time in the queue that is accepted as standing.
+    /// The acceptable time of a packet in the queue.
     #[cfg_attr(
         feature = "settings",
         schemars(extend(
@@ -32,9 +32,9 @@ pub struct CodelLaw {
         ))
     )]
     pub target: Duration,
-    /// How long it may be exceeded; the order of a round trip.
+    /// How long the target may be exceeded, of the order of a round-trip time.
     pub interval: Duration,
-    /// A queue with at most so much left in it drops nothing: one packet of the largest size.
+    /// A queue with at most this much left in it drops nothing. The default is one packet of the largest size.
     pub keeps: Size,
 }
 
@@ -49,7 +49,7 @@ impl Default for CodelLaw {
 }
 
 impl CodelLaw {
-    /// What does not fit together: the key and why.
+    /// Returns the parameter that conflicts with the others, and the reason.
     pub(super) fn problem(&self) -> Option<(&'static str, String)> {
         let message = "CoDel's target is above zero and less than its interval";
         let ordered = self.target < self.interval;
@@ -69,9 +69,9 @@ pub struct CodelConfig {
     /// When it drops.
     #[cfg_attr(feature = "settings", serde(flatten))]
     pub law: CodelLaw,
-    /// Mark ECN-capable packets instead of dropping them?
+    /// Whether ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
-    /// Packets that may wait.
+    /// The most packets that wait.
     #[cfg_attr(
         feature = "settings",
         schemars(extend(
@@ -107,7 +107,7 @@ impl QueueModel for CodelConfig {
     }
 }
 
-/// What the registry holds.
+/// Returns the entry of the registry.
 pub(super) fn kind() -> Kind<dyn QueueModel> {
     let kind: Kind<dyn QueueModel> = Kind::new("codel", "Controlled Delay (RFC 8289).");
     #[cfg(feature = "settings")]
@@ -115,37 +115,37 @@ pub(super) fn kind() -> Kind<dyn QueueModel> {
     kind.standard(|| Arc::new(CodelConfig::default()))
 }
 
-/// What the packet that is taken next has to do with the drop before it.
+/// The relation of the next packet to the drop before it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum After {
-    /// Nothing.
+    /// There was no drop just before it.
     Nothing,
-    /// It follows the first drop of a cycle: it is sent whatever it says.
+    /// It follows the first drop of a cycle, and is sent in any case.
     First,
-    /// It follows a later drop: it says whether there is another to come.
+    /// It follows a later drop, and may itself be dropped.
     Another,
 }
 
-/// The discipline.
+/// The state of a `CoDel` queue.
 #[derive(Debug)]
 pub struct Codel {
     config: CodelConfig,
     waiting: VecDeque<Queued>,
     bytes: u64,
-    /// `first_above_time`: from when on a time above the target has lasted an interval.
+    /// `first_above_time`: when the time in the queue will have been above the target for an interval.
     first_above: Option<Instant>,
     /// `drop_next`.
     drop_next: Instant,
     /// Packets dropped or marked in this cycle.
     count: u64,
-    /// `lastcount`: what `count` was when the cycle began.
+    /// `lastcount`: the value of `count` when the cycle began.
     last_count: u64,
     dropping: bool,
     after: After,
 }
 
 impl Codel {
-    /// An empty queue.
+    /// Creates an empty queue.
     pub fn new(config: CodelConfig) -> Self {
         Self {
             config,
@@ -160,14 +160,14 @@ impl Codel {
         }
     }
 
-    /// Takes the head away, whatever the law says.
+    /// Removes the head, whatever the control law says.
     pub(super) fn drop_head(&mut self) -> Option<Queued> {
         let head = self.waiting.pop_front()?;
         self.bytes -= u64::from(head.packet.wire_len);
         Some(head)
     }
 
-    /// Section 5.6, `dodequeue`: takes the head, and says whether it may be dropped.
+    /// Removes the head, and returns it with whether it may be dropped (section 5.6, `dodequeue`).
     fn take(&mut self, now: Instant) -> Option<(Queued, bool)> {
         let Some(next) = self.waiting.pop_front() else {
             self.first_above = None;
@@ -188,7 +188,7 @@ impl Codel {
         }
     }
 
-    /// Section 3.3: the n-th drop of a cycle is followed after `interval / sqrt(n)`.
+    /// Returns when the next drop follows, `interval / sqrt(n)` after the n-th drop of a cycle (section 3.3).
     fn control_law(&self, from: Instant) -> Instant {
         from + self
             .config
@@ -197,7 +197,7 @@ impl Codel {
             .mul_f64(1.0 / (self.count as f64).sqrt())
     }
 
-    /// A cycle begins. Where the last one ended shortly before, it goes on at nearly its rate.
+    /// Begins a cycle. If the last one ended recently, the new one continues at almost its drop rate.
     fn begin(&mut self, now: Instant) {
         let delta = self.count - self.last_count;
         let recent = now.saturating_since(self.drop_next) < self.config.law.interval * 16;
@@ -207,7 +207,7 @@ impl Codel {
         self.dropping = true;
     }
 
-    /// The head is dropped, or marked and sent.
+    /// Drops the head, or marks and sends it.
     fn signal(&mut self, mut head: Queued, after: After) -> Next {
         if self.config.ecn && head.packet.ecn.is_capable() {
             head.packet.ecn = Ecn::Ce;

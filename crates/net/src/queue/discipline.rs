@@ -1,10 +1,9 @@
-//! A discipline at work.
+//! The interface of a queue discipline.
 //!
-//! It owns the packets that wait and decides twice: when a packet comes and when the transmitter is
-//! free. The packet in transmission is no longer in the queue; a discipline that wants to count it is
-//! told of it. Both decisions are asked for in the order of time, with the queue as it stood at that
-//! moment, so disciplines that drop or mark at the tail (`DropTail`, RED) and at the head (`CoDel`)
-//! fit, and so do those that change the order.
+//! A discipline owns the waiting packets and decides twice: when a packet arrives and when the transmitter is free. The
+//! packet in transmission is no longer in the queue, but its length is an argument for disciplines that count it. Both
+//! decisions are made in the order of time, with the queue as it is at that instant. So disciplines may drop or mark at
+//! the tail (`DropTail`, RED) or at the head (`CoDel`), and may change the order of packets.
 
 use std::fmt;
 
@@ -12,60 +11,63 @@ use fairwire_units::Instant;
 
 use crate::{DropReason, Packet};
 
-/// A packet at a link.
+/// A packet in a queue.
 #[derive(Clone, Copy, Debug)]
 pub struct Queued {
-    /// The packet; a discipline may mark it.
+    /// The packet. A discipline may mark it.
     pub packet: Packet,
-    /// When it came.
+    /// When it arrived at the queue.
     pub entered: Instant,
     pub(crate) ticket: u64,
 }
 
-/// How much waits, the packet in transmission not counted.
+/// What waits in a queue, not counting the packet in transmission.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Backlog {
-    /// Packets.
+    /// The number of packets.
     pub packets: u32,
-    /// Their bytes as IP packets, without a link's framing.
+    /// The bytes of these as IP packets, without a link's framing.
     pub bytes: u64,
 }
 
-/// What became of a packet that came to a queue.
+/// The fate of a packet that arrives at a queue.
 #[derive(Clone, Copy, Debug)]
 pub enum Admission {
-    /// It waits.
+    /// The packet waits.
     Accepted,
-    /// One packet, this or another, had to go.
+    /// One packet was dropped, either this one or another.
     Dropped(Queued, DropReason),
 }
 
-/// What a queue does when the transmitter is free.
+/// The answer of a queue when the transmitter is free.
 #[derive(Clone, Copy, Debug)]
 pub enum Next {
-    /// This packet goes on the wire.
+    /// Send this packet.
     Send(Queued),
-    /// This packet is thrown away, and the queue wants to be asked again.
+    /// Drop this packet, and ask the queue again.
     Drop(Queued, DropReason),
-    /// Nothing waits.
+    /// No packet waits.
     Empty,
 }
 
-/// A queue discipline.
+/// A queue discipline at one link.
 pub trait Queue: fmt::Debug + Send {
-    /// A packet comes at `now`; `transmitting` is the length of the packet on its way out, if
-    /// the transmitter is busy. A packet that comes to an idle link passes through here, too,
-    /// unless [`Queue::ignores_idle`].
+    /// Handles a packet that arrives at `now`.
+    ///
+    /// `transmitting` is the length of the packet in transmission, or `None` if the transmitter is idle. A packet that
+    /// comes to an idle link passes through here too, unless [`Queue::ignores_idle`].
     fn enqueue(&mut self, now: Instant, arriving: Queued, transmitting: Option<u32>) -> Admission;
 
-    /// The transmitter is free at `now`. A queue in which something waits answers with a packet.
+    /// Returns what to do next; the transmitter is free at `now`. A queue in which packets wait does not return
+    /// `Empty`.
     fn dequeue(&mut self, now: Instant) -> Next;
 
-    /// How much waits.
+    /// Returns what waits.
     fn backlog(&self) -> Backlog;
 
-    /// Does a packet that comes to an idle link always go on the wire as it is, and leaves
-    /// nothing behind in the queue's memory? Then it need not pass through here.
+    /// Returns whether packets that come to an idle link may bypass the queue.
+    ///
+    /// This is the case if such a packet is always sent unchanged and does not change the state of the queue.
     fn ignores_idle(&self) -> bool {
         false
     }

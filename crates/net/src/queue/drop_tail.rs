@@ -1,4 +1,4 @@
-//! First in, first out; who finds the queue full is dropped, and who finds it long may be marked.
+//! First in, first out. A packet that finds the queue full is dropped, and one that finds it long may be marked.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::{DropReason, LinkContext};
     serde(deny_unknown_fields, default)
 )]
 pub struct DropTailConfig {
-    /// What the queue holds: packets, or bytes of IP packets.
+    /// The most that waits: packets, or bytes of IP packets.
     #[cfg_attr(
         feature = "settings",
         schemars(extend(
@@ -29,15 +29,16 @@ pub struct DropTailConfig {
         ))
     )]
     pub limit: QueueLimit,
-    /// What the limit is compared with.
+    /// What the limit counts.
     pub counts: Counts,
-    /// An ECN-capable packet that finds as many waiting, or more, is marked. None is marked if nothing is said. With
-    /// the packet in transmission the queue is then longer than this, which is when RFC 8257, section 3.1, has it mark.
+    /// An ECN-capable packet that finds this many packets waiting, or more, is marked. The default marks none. Together
+    /// with the packet in transmission the queue is then longer than this value, which is when RFC 8257, section 3.1,
+    /// marks.
     #[cfg_attr(feature = "settings", serde(skip_serializing_if = "Option::is_none"))]
     pub mark_threshold: Option<Packets>,
 }
 
-/// What a queue's limit is compared with.
+/// The packets that a queue's limit counts.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[cfg_attr(
     feature = "settings",
@@ -45,14 +46,14 @@ pub struct DropTailConfig {
     serde(rename_all = "lowercase")
 )]
 pub enum Counts {
-    /// What waits.
+    /// The waiting packets.
     #[default]
     Waiting,
-    /// What waits and what is being transmitted; `DropTail` of ns-2 amounts to this.
+    /// The waiting packets and the one in transmission, as `DropTail` of ns-2 effectively does.
     Transmission,
 }
 
-/// A thousand packets: ample, and still a bound.
+/// A thousand packets, which is ample but still a bound.
 impl Default for DropTailConfig {
     fn default() -> Self {
         Self {
@@ -99,7 +100,7 @@ impl QueueModel for DropTailConfig {
     }
 }
 
-/// What the registry holds.
+/// Returns the entry of the registry.
 pub(super) fn kind() -> Kind<dyn QueueModel> {
     let kind: Kind<dyn QueueModel> = Kind::new(
         "droptail",
@@ -110,38 +111,37 @@ pub(super) fn kind() -> Kind<dyn QueueModel> {
     kind.standard(|| Arc::new(DropTailConfig::default()))
 }
 
-/// The FIFO with a limit, in packets or in bytes.
+/// The state of a FIFO queue with a limit in packets or bytes.
 ///
-/// The limit bounds what *waits*: with `packets(20)` twenty packets wait while a twenty-first is
-/// being transmitted, and a packet that comes to an idle link starts at once even where the
-/// limit is zero. With [`DropTail::counting_transmission`] the packet in transmission counts,
-/// so that `packets(20)` holds twenty in all.
+/// The limit bounds what *waits*. With `packets(20)` twenty packets wait while a twenty-first is in transmission. A
+/// packet that comes to an idle link starts at once, even if the limit is zero. With
+/// [`DropTail::counting_transmission`] the packet in transmission counts too, so `packets(20)` holds twenty in all.
 ///
-/// The second form is what `DropTail` of ns-2 amounts to: its queue does not hold the packet in
-/// transmission, but it refuses a packet that would make the queue as long as its `limit_`, one
-/// earlier than the name says, so nineteen wait behind the one on the wire.
+/// The second form is the effective behaviour of `DropTail` of ns-2. Its queue does not hold the packet in
+/// transmission, but it refuses a packet that would make the queue as long as its `limit_`. So nineteen packets wait
+/// behind the one on the wire.
 #[derive(Debug)]
 pub struct DropTail {
     limit: QueueLimit,
     counts_transmission: bool,
-    /// From so many waiting packets on the next one is marked.
+    /// The number of waiting packets from which an arriving packet is marked.
     mark_threshold: usize,
     waiting: VecDeque<Queued>,
     bytes: u64,
 }
 
 impl DropTail {
-    /// At most `packets` packets wait.
+    /// Creates a queue in which at most `packets` packets wait.
     pub fn packets(packets: u32) -> Self {
         Self::new(QueueLimit::Packets(packets))
     }
 
-    /// At most `size` waits, counted as IP packets without the link's framing.
+    /// Creates a queue in which at most `size` waits, counted as IP packets without the link's framing.
     pub fn bytes(size: Size) -> Self {
         Self::new(QueueLimit::Bytes(size))
     }
 
-    /// Everyone may wait.
+    /// Creates a queue without a limit.
     pub fn unlimited() -> Self {
         Self::new(QueueLimit::Bytes(Size::new(u64::MAX)))
     }
@@ -152,15 +152,16 @@ impl DropTail {
         self
     }
 
-    /// Marks an ECN-capable packet that finds `packets` or more waiting: the step that DCTCP asks of a switch
-    /// (RFC 8257, section 3.1: the queue, with the packet in transmission, is longer than that). The length at this
-    /// moment counts, not an average.
+    /// Marks each ECN-capable packet that finds `packets` or more waiting.
+    ///
+    /// This is the marking that DCTCP requires of a switch (RFC 8257, section 3.1): the queue, with the packet in
+    /// transmission, is longer than the threshold. The instantaneous length counts, not an average.
     pub fn marking_from(mut self, packets: u32) -> Self {
         self.mark_threshold = packets as usize;
         self
     }
 
-    /// So much waits at most.
+    /// Creates a queue with this limit.
     pub fn new(limit: QueueLimit) -> Self {
         Self {
             limit,
@@ -247,7 +248,7 @@ mod tests {
         }
     }
 
-    /// How many of ten packets of 100 bytes find room behind one of 100 bytes in transmission.
+    /// Returns how many of ten packets of 100 bytes are accepted while one of 100 bytes is in transmission.
     fn admitted(mut queue: DropTail) -> usize {
         (0..10)
             .map(|_| queue.enqueue(Instant::START, arriving(100), Some(100)))
@@ -255,8 +256,7 @@ mod tests {
             .count()
     }
 
-    /// The limit is what waits, or what waits and is being transmitted: the two readings differ
-    /// by one packet.
+    /// The limit counts what waits, or what waits and is in transmission; the two differ by one packet.
     #[test]
     fn packets_just_inside_and_outside() {
         assert_eq!(admitted(DropTail::packets(4)), 4);
@@ -265,7 +265,7 @@ mod tests {
         assert_eq!(admitted(DropTail::unlimited()), 10);
     }
 
-    /// In bytes a packet fits if all of it does: 400 hold four, 399 hold three.
+    /// With a limit in bytes, a packet is accepted if all of it fits: 400 bytes hold four packets, 399 hold three.
     #[test]
     fn bytes_just_inside_and_outside() {
         assert_eq!(admitted(DropTail::bytes(Size::new(400))), 4);
@@ -274,7 +274,7 @@ mod tests {
         assert_eq!(admitted(counting), 3);
     }
 
-    /// A smaller packet may still fit where a larger one was refused, and room comes back.
+    /// A smaller packet may still fit where a larger one was refused, and a departure frees its room.
     #[test]
     fn room_comes_back() {
         let mut queue = DropTail::bytes(Size::new(250));
@@ -293,7 +293,7 @@ mod tests {
         assert!(matches!(admission, Admission::Accepted));
     }
 
-    /// A packet that comes to an idle link is never refused: it does not wait.
+    /// A packet that comes to an idle link is never refused, because it does not wait.
     #[test]
     fn an_idle_link_takes_anything() {
         for mut queue in [DropTail::packets(0), DropTail::bytes(Size::new(10))] {
@@ -302,8 +302,9 @@ mod tests {
         }
     }
 
-    /// RFC 8257, section 3.1: from the threshold on what comes is marked if it can be, and waits like the rest; below
-    /// it, and without ECN, packets stay as they are.
+    /// RFC 8257, section 3.1: from the threshold on, ECN-capable packets are marked and wait like the others.
+    ///
+    /// Below the threshold, and without ECN, packets are unchanged.
     #[test]
     fn marks_begin_at_the_threshold() {
         let mut queue = DropTail::packets(6).marking_from(3);

@@ -1,8 +1,8 @@
 //! Flow queueing with `CoDel` (RFC 8290): a queue for each flow, served in turn.
 //!
-//! Packets are spread over queues by a hash of their flow. Queues take turns of `quantum` bytes, those that
-//! have just become active before the others, and each has a `CoDel` of its own. A flow that sends less than a
-//! quantum in a turn hardly waits, whatever the others do.
+//! A hash of the flow assigns each packet to a queue. Queues take turns of `quantum` bytes; queues that have just
+//! become active go before the others. Each queue has its own `CoDel`. A flow that sends less than a quantum per turn
+//! hardly waits, whatever the other flows do.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::limit::QueueLimit;
 use super::model::QueueModel;
 use crate::{DropReason, LinkContext, Packet, Stream};
 
-/// The parameters of [`FqCodel`]. The default has RFC 8290's (section 5.2).
+/// The settings of [`FqCodel`]. The defaults are those of RFC 8290 (section 5.2).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[cfg_attr(
     feature = "settings",
@@ -25,7 +25,7 @@ use crate::{DropReason, LinkContext, Packet, Stream};
     schemars(extend("additionalProperties" = false))
 )]
 pub struct FqCodelConfig {
-    /// The queues over which flows are spread.
+    /// The number of queues over which flows are spread.
     #[cfg_attr(
         feature = "settings",
         schemars(
@@ -34,7 +34,7 @@ pub struct FqCodelConfig {
         )
     )]
     pub flows: u32,
-    /// Bytes of IP packets that a queue sends in its turn.
+    /// Bytes of IP packets that a queue sends in one turn.
     #[cfg_attr(
         feature = "settings",
         schemars(extend(
@@ -44,7 +44,7 @@ pub struct FqCodelConfig {
         ))
     )]
     pub quantum: Size,
-    /// Packets that may wait in all queues together.
+    /// The most packets that wait in all queues together.
     #[cfg_attr(
         feature = "settings",
         schemars(extend(
@@ -57,7 +57,7 @@ pub struct FqCodelConfig {
     /// When each queue drops.
     #[cfg_attr(feature = "settings", serde(flatten))]
     pub law: CodelLaw,
-    /// Are ECN-capable packets marked instead of dropped?
+    /// Whether ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
 }
 
@@ -74,19 +74,19 @@ impl Default for FqCodelConfig {
 }
 
 impl FqCodelConfig {
-    /// What each queue has.
+    /// Returns the settings of each queue.
     fn codel(&self) -> CodelConfig {
         CodelConfig {
             law: self.law,
             ecn: self.ecn,
-            // Section 5.2.3: the limit is one of all queues together.
+            // Section 5.2.3: the limit applies to all queues together.
             limit: Packets(u32::MAX),
         }
     }
 }
 
-/// Its salt decides only which flows share a queue, so it does not count as random: where nothing else is, starts
-/// are still moved.
+/// The random salt decides only which flows share a queue, so the model does not count as random: if nothing else in a
+/// run is random, start times are still varied.
 impl QueueModel for FqCodelConfig {
     fn build(&self, link: &LinkContext<'_>) -> Box<dyn Queue> {
         Box::new(FqCodel::new(*self, link.stream("fq-codel")))
@@ -101,7 +101,7 @@ impl QueueModel for FqCodelConfig {
     }
 }
 
-/// What the registry holds.
+/// Returns the entry of the registry.
 pub(super) fn kind() -> Kind<dyn QueueModel> {
     let kind: Kind<dyn QueueModel> = Kind::new(
         "fq-codel",
@@ -112,15 +112,15 @@ pub(super) fn kind() -> Kind<dyn QueueModel> {
     kind.standard(|| Arc::new(FqCodelConfig::default()))
 }
 
-/// The discipline.
+/// The state of an `FQ-CoDel` queue.
 #[derive(Debug)]
 pub struct FqCodel {
     quantum: i64,
     limit: u32,
-    /// What the hash of flows is salted with.
+    /// The salt of the flow hash.
     salt: u64,
     flows: Vec<Flow>,
-    /// Queues that have become active, the next one first.
+    /// Queues that have become active, in the order of service.
     new: VecDeque<usize>,
     /// Queues that have had a turn.
     old: VecDeque<usize>,
@@ -133,12 +133,12 @@ struct Flow {
     queue: Codel,
     /// Bytes that it may still send in its turn.
     credits: i64,
-    /// Is it in one of the lists?
+    /// Whether it is in one of the lists.
     is_active: bool,
 }
 
 impl FqCodel {
-    /// Empty queues; which flows share one follows from a number that `salt` draws.
+    /// Creates empty queues. A draw from `salt` decides which flows share one.
     pub fn new(config: FqCodelConfig, mut salt: Stream) -> Self {
         let flow = |_| Flow {
             queue: Codel::new(config.codel()),
@@ -156,14 +156,14 @@ impl FqCodel {
         }
     }
 
-    /// Section 4.1: the queue of a packet, by a salted hash of who sends what to whom.
+    /// Returns the queue of a packet: a salted hash of source, destination and flow (section 4.1).
     fn queue_of(&self, packet: &Packet) -> usize {
         let ends = u64::from(packet.source.0) << 32 | u64::from(packet.destination.0);
         let hash = mixed(mixed(ends ^ self.salt) ^ u64::from(packet.flow.0));
         usize::try_from(hash % self.flows.len() as u64).unwrap_or(0)
     }
 
-    /// Section 4.1: what does not fit any more leaves from the head of the queue with the most bytes.
+    /// Drops the head of the queue with the most bytes, to make room (section 4.1).
     fn drop_of_fattest(&mut self) -> Option<Queued> {
         let active = self.new.iter().chain(&self.old);
         let fattest = active.max_by_key(|flow| self.flows[**flow].queue.backlog().bytes)?;
@@ -177,8 +177,9 @@ impl FqCodel {
         self.waiting.bytes -= u64::from(gone.packet.wire_len);
     }
 
-    /// Section 4.2: the queue whose turn it is, and whether it is a new one. Those without credits get a quantum
-    /// and go behind the old ones.
+    /// Returns the queue whose turn it is, and whether it is a new one (section 4.2).
+    ///
+    /// A queue without credits gets a quantum and moves to the end of the old ones.
     fn turn(&mut self) -> Option<(usize, bool)> {
         loop {
             let is_new = !self.new.is_empty();
@@ -194,7 +195,7 @@ impl FqCodel {
     }
 }
 
-/// Every bit of `x` in every bit of the result (the finish of `SplitMix64`).
+/// Returns a hash of `x` in which every bit depends on every bit of `x` (the last step of `SplitMix64`).
 fn mixed(x: u64) -> u64 {
     let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -233,13 +234,13 @@ impl Queue for FqCodel {
                     self.left(&next);
                     return Next::Send(next);
                 }
-                // Asked again, the same queue has its turn.
+                // When asked again, the same queue still has its turn.
                 Next::Drop(gone, why) => {
                     self.left(&gone);
                     return Next::Drop(gone, why);
                 }
-                // An empty queue that was new lets all old ones go before it ends, or it could come back as a
-                // new one again and again and starve them.
+                // A new queue that is empty lets all old ones go before it becomes inactive. Otherwise it could return
+                // as a new one again and again and starve them.
                 Next::Empty if is_new => {
                     self.new.pop_front();
                     self.old.push_back(number);

@@ -1,20 +1,20 @@
-//! How much a queue holds.
+//! The limit of a queue.
 
 use std::fmt;
 use std::str::FromStr;
 
 use fairwire_units::{Packets, Size};
 
-/// How much a queue holds: `"20 packets"` or `"64 kB"`.
+/// The most that a queue holds: `"20 packets"` or `"64 kB"`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum QueueLimit {
-    /// So many packets.
+    /// A number of packets.
     Packets(u32),
-    /// So many bytes of IP packets, without a link's framing.
+    /// A number of bytes of IP packets, without a link's framing.
     Bytes(Size),
 }
 
-/// A text is no [`QueueLimit`].
+/// An error from parsing a [`QueueLimit`].
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ParseLimitError(String);
 
@@ -63,7 +63,7 @@ mod tests {
     use super::QueueLimit;
     use fairwire_units::Size;
 
-    /// What is printed is read back; a text without its unit is refused with what would do.
+    /// Parsing a printed limit gives the same limit, and a text without a unit is refused with examples.
     #[test]
     fn limits_have_their_unit() {
         for limit in [

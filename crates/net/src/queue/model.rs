@@ -1,4 +1,4 @@
-//! A discipline with its settings.
+//! A queue discipline with its settings.
 
 use std::fmt;
 
@@ -6,20 +6,20 @@ use super::discipline::Queue;
 use super::limit::QueueLimit;
 use crate::LinkContext;
 
-/// A queue discipline with its settings, of which each link has a queue made for itself.
+/// The settings of a queue discipline, from which the queue of each link is built.
 pub trait QueueModel: fmt::Debug + Send + Sync + 'static {
-    /// An empty queue for `link`.
+    /// Builds an empty queue for `link`.
     fn build(&self, link: &LinkContext<'_>) -> Box<dyn Queue>;
 
-    /// How much waits at most.
+    /// Returns the most that waits.
     fn limit(&self) -> QueueLimit;
 
-    /// Does it draw random numbers, so that seeds differ?
+    /// Returns whether the queue draws random numbers, so that seeds give different results.
     fn is_random(&self) -> bool {
         false
     }
 
-    /// The setting that does not go with the others, and what would.
+    /// Returns the setting that conflicts with the others, and a message that says what to write instead.
     fn problem(&self) -> Option<(&'static str, String)> {
         None
     }

@@ -1,8 +1,8 @@
 //! Random Early Detection (Floyd and Jacobson, 1993).
 //!
-//! An average of the queue, not the queue, decides: below one threshold nothing happens, between
-//! two thresholds arriving packets are marked or dropped with a probability that grows with
-//! the average, above the second one all are dropped. Names are the paper's.
+//! An average of the queue length decides, not the length itself. Below one threshold nothing happens. Between two
+//! thresholds arriving packets are marked or dropped with a probability that grows with the average. Above the second
+//! threshold all are dropped. Names are the paper's.
 
 use std::collections::VecDeque;
 #[cfg(feature = "settings")]
@@ -16,7 +16,7 @@ use super::limit::QueueLimit;
 use super::model::QueueModel;
 use crate::{DropReason, LinkContext, Stream};
 
-/// RED's parameters.
+/// The settings of [`Red`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(
     feature = "settings",
@@ -24,7 +24,7 @@ use crate::{DropReason, LinkContext, Stream};
     serde(deny_unknown_fields)
 )]
 pub struct RedConfig {
-    /// `min_th`: an average below it signals nothing.
+    /// `min_th`: while the average is below this, no packet is marked or dropped.
     #[cfg_attr(
         feature = "settings",
         schemars(extend(
@@ -33,9 +33,9 @@ pub struct RedConfig {
         ))
     )]
     pub min: Packets,
-    /// `max_th`: from this average on every packet is signalled, unless `gentle`.
+    /// `max_th`: from this average on, every packet is dropped, unless `gentle`.
     pub max: Packets,
-    /// `max_p`: the probability as the average comes to `max`.
+    /// `max_p`: the probability of a mark or drop when the average reaches `max`.
     #[cfg_attr(
         feature = "settings",
         serde(default = "max_p", with = "fairwire_units::settings::fraction"),
@@ -61,14 +61,14 @@ pub struct RedConfig {
         )
     )]
     pub weight: f64,
-    /// From `max` to twice of it the probability goes on from `max_p` to 1 (Floyd, 2000)?
+    /// Whether the probability grows from `max_p` to 1 while the average goes from `max` to twice `max` (Floyd, 2000).
     #[cfg_attr(feature = "settings", serde(default = "gentle"))]
     pub gentle: bool,
-    /// Mark ECN-capable packets instead of dropping them, as long as not all are signalled
-    /// (RFC 3168, section 7)?
+    /// Whether ECN-capable packets are marked instead of dropped, as long as the probability is below 1 (RFC 3168,
+    /// section 7).
     #[cfg_attr(feature = "settings", serde(default))]
     pub ecn: bool,
-    /// Packets that may wait.
+    /// The most packets that wait.
     #[cfg_attr(
         feature = "settings",
         serde(default = "limit"),
@@ -79,7 +79,7 @@ pub struct RedConfig {
         ))
     )]
     pub limit: Packets,
-    /// The typical packet, as IP packet: how many could have left while the link was idle.
+    /// The typical size of an IP packet. It gives the number of packets that could have left while the link was idle.
     #[cfg_attr(
         feature = "settings",
         serde(default = "typical"),
@@ -112,7 +112,7 @@ fn typical() -> Size {
 }
 
 impl RedConfig {
-    /// RED with these thresholds, and for the rest the defaults.
+    /// Creates settings with these thresholds and defaults for the rest.
     pub fn new(min: Packets, max: Packets) -> Self {
         Self {
             min,
@@ -152,7 +152,7 @@ impl QueueModel for RedConfig {
     }
 }
 
-/// What the registry holds.
+/// Returns the entry of the registry.
 pub(super) fn kind() -> Kind<dyn QueueModel> {
     let kind: Kind<dyn QueueModel> =
         Kind::new("red", "Random Early Detection (Floyd and Jacobson, 1993).");
@@ -161,33 +161,33 @@ pub(super) fn kind() -> Kind<dyn QueueModel> {
     kind
 }
 
-/// The discipline. The queue is what waits, the packet in transmission not counted.
+/// The state of a RED queue. The queue is what waits, not counting the packet in transmission.
 #[derive(Debug)]
 pub struct Red {
     config: RedConfig,
     rate: Rate,
     stream: Stream,
-    /// `avg`.
+    /// `avg`: the average queue length in packets.
     average: f64,
-    /// `count`: packets since the last signal, -1 while the average is below `min_th`.
+    /// `count`: packets since the last mark or drop; -1 while the average is below `min_th`.
     count: i64,
-    /// `q_time`: since when the link has had nothing to send.
+    /// `q_time`: since when the link has been idle.
     idle_since: Instant,
     waiting: VecDeque<Queued>,
     bytes: u64,
 }
 
-/// What the average says about a packet that comes.
+/// What the average decides about an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Signal {
     None,
-    /// With this probability, before it is corrected for `count`: `p_b`.
+    /// Signal with this probability, before the correction for `count`: `p_b`.
     Perhaps(f64),
     Certain,
 }
 
 impl Red {
-    /// An empty queue of a link of this `rate`; its choices draw from `stream`.
+    /// Creates an empty queue for a link with this `rate`; its decisions draw from `stream`.
     pub fn new(config: RedConfig, rate: Rate, stream: Stream) -> Self {
         Self {
             config,
@@ -201,13 +201,14 @@ impl Red {
         }
     }
 
-    /// The average queue, packets.
+    /// Returns the average queue length in packets.
     pub fn average(&self) -> f64 {
         self.average
     }
 
-    /// Section 4: a low-pass filter; an idle link counts as as many empty samples as it could have
-    /// sent typical packets.
+    /// Updates the average, a low-pass filter (section 4).
+    ///
+    /// An idle link counts as empty samples, one for each typical packet that it could have sent.
     fn average_in(&mut self, now: Instant, transmitting: bool) {
         let weight = self.config.weight;
         if self.waiting.is_empty() && !transmitting {
@@ -235,7 +236,8 @@ impl Red {
         }
     }
 
-    /// Is this packet chosen? Section 7's second method: the gap between two signals is uniform.
+    /// Returns whether this packet is marked or dropped. The gaps between signals are uniform (section 7, second
+    /// method).
     fn chosen(&mut self, signal: Signal) -> bool {
         let chosen = match signal {
             Signal::None => {

@@ -5,9 +5,10 @@ fn bits(stream: &mut Stream, n: usize) -> Vec<u64> {
     (0..n).map(|_| stream.bits()).collect()
 }
 
-/// The first numbers of three streams and one beyond the generator's first buffer, computed with
-/// an implementation of SHA-256 and `ChaCha8` independent of ours. If this fails, every published
-/// result has moved.
+/// The numbers of three streams match an independent implementation of SHA-256 and `ChaCha8`.
+///
+/// They are the first three numbers and one beyond the generator's first buffer. If this test fails, every published
+/// result has changed.
 #[test]
 fn pinned_vectors() {
     for (seed, name, first, fortieth) in VECTORS {
@@ -51,7 +52,7 @@ const VECTORS: [(u64, &str, [u64; 3], u64); 3] = [
     ),
 ];
 
-/// A stream's numbers do not depend on which others exist or were drawn from.
+/// The numbers of a stream do not depend on which other streams exist or were drawn from.
 #[test]
 fn streams_do_not_disturb_each_other() {
     let alone = bits(&mut Streams::new(3).stream("a"), 100);
@@ -67,7 +68,7 @@ fn streams_do_not_disturb_each_other() {
     assert_ne!(bits(&mut streams.stream("b"), 100), alone);
 }
 
-/// Uniform numbers lie in [0, 1) and have the mean and variance of the distribution.
+/// Uniform numbers are in [0, 1) and have the mean and variance of the distribution.
 #[test]
 fn uniform_is_uniform() {
     let mut stream = Streams::new(1).stream("uniform");
@@ -85,8 +86,7 @@ fn uniform_is_uniform() {
     assert!((squares / f64::from(n) - 1.0 / 3.0).abs() < 0.0038);
 }
 
-/// Each number below n comes equally often, also where n does not divide 2^64; below(0) and
-/// below(1) are 0.
+/// Each number below n comes equally often, even if n does not divide 2^64; below(0) and below(1) are 0.
 #[test]
 fn below_is_fair() {
     let mut stream = Streams::new(1).stream("below");
@@ -100,13 +100,13 @@ fn below_is_fair() {
     }
     let large = u64::MAX / 3 * 2;
     let odd = (0..3_000).filter(|_| stream.below(large) % 2 == 1).count();
-    // Without rejection odd numbers would come twice as often as even ones: 2000 times. Four
-    // standard deviations are 110.
+    // Without rejection odd numbers would come twice as often as even ones: 2000 times. Four standard deviations are
+    // 110.
     assert!(odd.abs_diff(1_500) < 110, "{odd}");
     assert_eq!((stream.below(0), stream.below(1)), (0, 0));
 }
 
-/// `bool(p)` never holds at 0 and always at 1.
+/// `bool(p)` is never true at 0 and always true at 1.
 #[test]
 fn certain_events() {
     let mut stream = Streams::new(1).stream("bool");
@@ -117,7 +117,7 @@ fn certain_events() {
     }
 }
 
-/// Exponential spans have the mean asked for, and exp(-1) of them are longer than it.
+/// Exponential durations have the given mean, and a share of exp(-1) is longer than the mean.
 #[test]
 fn exponential_is_exponential() {
     let mut stream = Streams::new(1).stream("exponential");
@@ -133,7 +133,7 @@ fn exponential_is_exponential() {
     assert_eq!(stream.exponential(Duration::ZERO), Duration::ZERO);
 }
 
-/// Normal numbers have mean 0, variance 1, no skew, and 4.55 % of them lie beyond two.
+/// Normal numbers have mean 0, variance 1 and no skew, and 4.55 % of them are beyond two standard deviations.
 #[test]
 fn normal_is_normal() {
     let mut stream = Streams::new(1).stream("normal");

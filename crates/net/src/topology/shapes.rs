@@ -6,11 +6,11 @@ use crate::{LinkId, LinkSpec, NodeId};
 /// Nodes in a row.
 #[derive(Clone, Debug)]
 pub struct Chain {
-    /// From the first to the last.
+    /// The nodes, from the first to the last.
     pub nodes: Vec<NodeId>,
-    /// The links from the first towards the last.
+    /// The links in the direction of the last node.
     pub forward: Vec<LinkId>,
-    /// The links back; `backward[i]` lies beside `forward[i]`.
+    /// The links back. `backward[i]` connects the same nodes as `forward[i]`.
     pub backward: Vec<LinkId>,
 }
 
@@ -21,26 +21,26 @@ pub struct Dumbbell {
     pub left: Vec<NodeId>,
     /// The hosts on the right.
     pub right: Vec<NodeId>,
-    /// The router on the left and the one on the right.
+    /// The left and the right router.
     pub routers: [NodeId; 2],
     /// The shared link from left to right.
     pub forward: LinkId,
     /// The shared link from right to left.
     pub backward: LinkId,
-    /// The links between hosts and routers, in the order in which they were asked for.
+    /// The links between hosts and routers, in the order in which `access` was called for them.
     pub access: Vec<(Access, LinkId)>,
 }
 
 /// A side of a dumbbell.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Side {
-    /// Where forward traffic starts.
+    /// The side where forward traffic starts.
     Left,
-    /// Where it ends.
+    /// The side where forward traffic ends.
     Right,
 }
 
-/// A direction on an access link.
+/// The direction of an access link.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Towards {
     /// From the host to its router.
@@ -49,10 +49,10 @@ pub enum Towards {
     Host,
 }
 
-/// Which access link of a dumbbell.
+/// The position of an access link in a dumbbell.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Access {
-    /// The pair of hosts, from zero.
+    /// The number of the pair of hosts, from zero.
     pub pair: usize,
     /// The side of the dumbbell.
     pub side: Side,
@@ -61,7 +61,7 @@ pub struct Access {
 }
 
 impl Topology {
-    /// A chain: each item is a hop, described forwards and backwards.
+    /// Adds a chain. Each item gives the forward and the backward link of a hop.
     pub fn chain(&mut self, hops: impl IntoIterator<Item = (LinkSpec, LinkSpec)>) -> Chain {
         let mut last = self.node();
         let mut chain = Chain {
@@ -80,8 +80,10 @@ impl Topology {
         chain
     }
 
-    /// A dumbbell of `pairs` pairs. `bottleneck` describes the shared link from left to right and
-    /// the one back; `access` is asked for each of the other links.
+    /// Adds a dumbbell of `pairs` pairs.
+    ///
+    /// `bottleneck` gives the shared link from left to right and the one back. `access` is called for each of the other
+    /// links.
     pub fn dumbbell(
         &mut self,
         pairs: usize,

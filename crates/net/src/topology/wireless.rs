@@ -1,10 +1,10 @@
-//! The parts of a topology that have no wires, and hosts that are slow.
+//! The wireless parts of a topology, and slow hosts.
 
 use super::Topology;
 use crate::{Dcf, HandOff, HostSpec, LinkId, MediumId, NodeId, RadioSpec, StationSpec};
 
 impl Topology {
-    /// A new shared medium. Media do not hear each other.
+    /// Adds a shared medium. Radios on different media do not hear each other.
     pub fn medium(&mut self, dcf: Dcf) -> MediumId {
         self.air.add_medium(dcf)
     }
@@ -12,17 +12,18 @@ impl Topology {
     /// Makes `node` an access point on `medium`.
     ///
     /// # Panics
-    /// If the node or the medium is not of this topology, or the node has a radio already.
+    /// If the node or the medium is not of this topology, or if the node already has a radio.
     pub fn access_point(&mut self, node: NodeId, medium: MediumId, radio: RadioSpec) {
         assert!(node.0 < self.nodes, "{node:?} is not of this topology");
         self.air.add_access_point(node, medium, radio);
     }
 
-    /// Makes `node` a station that belongs to the first of `access_points` and can come to the
-    /// others. Returns the link up, and the links down, one from each of them.
+    /// Makes `node` a station that starts at the first of `access_points` and may move to the others.
+    ///
+    /// Returns the link up, and the links down, one from each access point.
     ///
     /// # Panics
-    /// If one of the nodes is not what it should be, or no access point is named.
+    /// If one of the nodes does not have the required role, or if no access point is given.
     pub fn station(
         &mut self,
         node: NodeId,
@@ -41,15 +42,15 @@ impl Topology {
         (LinkId(first), down)
     }
 
-    /// Lets a station change its access point.
+    /// Adds a hand-off of a station to another access point.
     ///
     /// # Panics
-    /// If it is no station, cannot come there, or is still busy with the hand-off before.
+    /// If the node is not a station, cannot reach the access point, or is still in the hand-off before.
     pub fn hand_off(&mut self, hand_off: HandOff) {
         self.air.add_hand_off(hand_off);
     }
 
-    /// Makes `node` a slow host: packets that its agent sends and gets take their time.
+    /// Makes `node` a slow host, which needs time for each packet that its agent sends or receives.
     ///
     /// # Panics
     /// If the node is not of this topology.

@@ -1,4 +1,4 @@
-//! Traces and the packets that leave by them.
+//! Tests of traces and of the departures that they give.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ fn ms(ms: u64) -> Instant {
     Instant::START + Duration::from_millis(ms)
 }
 
-/// When packets of these sizes leave that all wait from the beginning, milliseconds.
+/// Returns when packets of these sizes leave, in milliseconds, if all wait from the beginning.
 fn departures(times: &[u32], sizes: &[u64]) -> Vec<u64> {
     let mut link = Opportunities::new(Arc::new(trace(times)));
     let mut last = Instant::START;
@@ -25,18 +25,18 @@ fn departures(times: &[u32], sizes: &[u64]) -> Vec<u64> {
     sizes.iter().map(departure).collect()
 }
 
-/// One packet of 1,500 bytes leaves at each time, and after the last time the trace begins again there.
+/// One packet of 1,500 bytes leaves at each time, and the trace starts again after its last time.
 #[test]
 fn a_packet_leaves_at_each_time() {
     assert_eq!(
         departures(&[1, 1, 4], &[1_500; 8]),
         [1, 1, 4, 5, 5, 8, 9, 9]
     );
-    // A time of zero in a later period is the last one of the period before.
+    // A time of zero in a later period equals the last time of the period before.
     assert_eq!(departures(&[0, 3], &[1_500; 5]), [0, 3, 3, 6, 6]);
 }
 
-/// Small packets share a time, and a large one takes several; what one leaves over the next uses.
+/// Small packets share a time, a large packet takes several, and the rest of a time is used by the next packet.
 #[test]
 fn bytes_are_counted_not_packets() {
     assert_eq!(departures(&[2, 5, 9], &[700, 800, 1, 1_499]), [2, 2, 5, 5]);
@@ -46,7 +46,7 @@ fn bytes_are_counted_not_packets() {
     );
 }
 
-/// What nobody uses is lost, at the present moment too, and so is the rest of a time that was not used up.
+/// An opportunity that nobody uses is lost, including the present one, and so is the unused rest of a time.
 #[test]
 fn what_is_not_used_is_lost() {
     let mut link = Opportunities::new(Arc::new(trace(&[2, 5, 9])));
@@ -61,7 +61,7 @@ fn what_is_not_used_is_lost() {
     assert_eq!(link.take(1_500, ms(9)), ms(9 * 1_000_000 + 5));
 }
 
-/// The mean rate and what can leave until a moment count the same packets: 3 in 9 ms are 4 Mbit/s.
+/// The mean rate and the bytes until a given time count the same packets: 3 in 9 ms are 4 Mbit/s.
 #[test]
 fn capacity_is_counted() {
     let trace = trace(&[2, 5, 9]);
@@ -80,7 +80,7 @@ fn capacity_is_counted() {
     }
 }
 
-/// The end of time is reached and not passed.
+/// Times saturate at the end of time.
 #[test]
 fn extremes_saturate() {
     let mut link = Opportunities::new(Arc::new(trace(&[u32::MAX])));
@@ -90,7 +90,7 @@ fn extremes_saturate() {
     assert!(trace(&[1]).bytes_by(Instant::MAX) > 0);
 }
 
-/// A text that is no trace is refused with its line and with what would do.
+/// A text that is not a trace is refused, with its line and a message.
 #[test]
 fn what_is_no_trace_is_refused() {
     let read = |text: &str| text.parse::<Trace>();

@@ -8,7 +8,7 @@ use fairwire_net::{
 };
 use fairwire_units::{Duration, Ecn, Instant};
 
-/// Two nodes and one link between them.
+/// Returns two nodes and one link between them.
 fn pair(spec: LinkSpec) -> (Topology, NodeId, NodeId, LinkId) {
     let mut topology = Topology::new();
     let (a, b) = (topology.node(), topology.node());
@@ -20,7 +20,7 @@ fn received<O: Observer<Ledger>>(net: &Network<Host, O>, node: NodeId) -> &[(Ins
     &net.agent(node).expect("placed").received
 }
 
-/// Sights everything, in the order in which it is told.
+/// An observer that records everything in the order in which it is reported.
 #[derive(Default)]
 struct Log(Vec<(Instant, Place, &'static str, u32)>);
 
@@ -67,7 +67,7 @@ impl Observer<Ledger> for Log {
     }
 }
 
-/// An observer sees each packet enter, depart and arrive, or be dropped, at the right moments.
+/// An observer sees each packet enter, depart and arrive, or be dropped, at the right times.
 #[test]
 fn an_observer_sees_what_happens() {
     let spec = link(1_000_000, ms(25)).queue(DropTail::packets(1));
@@ -91,8 +91,7 @@ fn an_observer_sees_what_happens() {
     assert_eq!(net.packet_hops(), 1);
 }
 
-/// When `run_until` returns the observer knows of every departure before that moment, and of
-/// none after it.
+/// When `run_until` returns, the observer knows of every departure before that time, and of none after it.
 #[test]
 fn departures_are_told_in_time() {
     let (topology, a, b, wire) = pair(link(1_000_000, ms(500)));
@@ -107,7 +106,7 @@ fn departures_are_told_in_time() {
     assert_eq!(net.backlog(wire).bytes, 7_500);
 }
 
-/// Whatever the network cannot deliver it drops with a reason, and releases.
+/// A packet that the network cannot deliver is dropped with a reason and released.
 #[test]
 fn what_cannot_arrive_is_released() {
     let (topology, a, b, _) = pair(link(1_000_000, ms(1)));
@@ -128,8 +127,7 @@ fn what_cannot_arrive_is_released() {
     assert!(net.store().alive.is_empty());
 }
 
-/// A rule marks ECN-capable packets and drops the others; the rule can be added to a network
-/// that is already built.
+/// A rule marks ECN-capable packets and drops the others, and can be added to an existing network.
 #[test]
 fn marks_follow_ecn() {
     let (topology, a, b, wire) = pair(link(1_000_000, ms(1)));
@@ -149,8 +147,9 @@ fn marks_follow_ecn() {
     assert_eq!(net.link_stats(wire).wire_marks, 1);
 }
 
-/// Packets that arrive at one moment over different links come in the order in which they were
-/// sent, not in that of the links' numbers.
+/// Packets that arrive simultaneously over different links come in the order in which they were sent.
+///
+/// The numbers of the links do not matter.
 #[test]
 fn ties_go_by_order_of_insertion() {
     for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0]] {
@@ -182,7 +181,7 @@ fn ties_go_by_order_of_insertion() {
     }
 }
 
-/// Runs are half-open: what happens at the end of one belongs to the next.
+/// Runs are half-open: an event at the end of one run belongs to the next.
 #[test]
 fn runs_are_half_open() {
     let (topology, a, b, _) = pair(link(1_000_000, ms(0)));
@@ -199,8 +198,7 @@ fn runs_are_half_open() {
     assert_eq!(net.now(), Instant::from_nanos(10_000_001), "nothing left");
 }
 
-/// An agent whose timer moves is woken at the last moment it named, once, and can be given
-/// something to do from outside.
+/// An agent whose timer moves is woken once, at the last time that it gave. It can also be changed from outside.
 #[test]
 fn timers_move_and_agents_can_be_touched() {
     let (topology, a, b, _) = pair(link(1_000_000, ms(1)));
@@ -223,8 +221,7 @@ fn timers_move_and_agents_can_be_touched() {
     assert_eq!(net.touch(NodeId(9), |_, _, _| ()), None);
 }
 
-/// A moment in the past means now; an agent that never stops asking for it ends the run with a
-/// message instead of hanging it.
+/// A timeout in the past means now, and an agent that never stops asking for one ends the run with a panic.
 #[test]
 #[should_panic(expected = "the agent at node 0 keeps asking")]
 fn an_agent_that_never_sleeps_is_named() {
@@ -247,7 +244,7 @@ fn an_agent_that_never_sleeps_is_named() {
     net.run_until(at_ms(1));
 }
 
-/// Along a chain packets pass every node in both directions, on links of their own.
+/// In a chain packets pass every node in both directions, on separate links.
 #[test]
 fn a_chain_leads_both_ways() {
     let mut topology = Topology::new();
@@ -264,7 +261,7 @@ fn a_chain_leads_both_ways() {
         Host::new([(Instant::START, packet(last, first, 1, 125))]),
     );
     net.run_until(Instant::MAX);
-    // Each hop takes 1 us for the bits and its delay.
+    // Each hop takes 1 us of serialization and its delay.
     let micros = |node| received(&net, node)[0].0.as_nanos() / 1_000;
     assert_eq!(micros(last), 18_003);
     assert_eq!(micros(first), 3_003);
@@ -275,8 +272,7 @@ fn a_chain_leads_both_ways() {
     }
 }
 
-/// In a dumbbell each host reaches its partner over the shared link, and a neighbour on its own
-/// side without it.
+/// In a dumbbell each host reaches its partner over the shared link, and a neighbour on its own side without it.
 #[test]
 fn a_dumbbell_shares_its_middle() {
     let mut topology = Topology::new();
@@ -321,7 +317,7 @@ fn a_dumbbell_shares_its_middle() {
     );
 }
 
-/// Of two ways the one with fewer hops is taken, however slow; of equal ones the older.
+/// Of two paths the one with fewer hops is used, however slow; of equal ones, the older.
 #[test]
 fn the_fewest_hops_win() {
     let mut topology = Topology::new();
@@ -341,7 +337,7 @@ fn the_fewest_hops_win() {
     assert_eq!(used, [1, 1, 0, 0, 1]);
 }
 
-/// A bottleneck with two flows and random loss, in steps of `step`; the digest and who arrived.
+/// Runs a bottleneck with random loss in steps of `step`. Returns the digest and the packets that arrived.
 fn lossy(seed: u64, step: Duration, third: bool) -> (DigestValue, Vec<Vec<u32>>) {
     let streams = Streams::new(seed);
     let mut topology = Topology::new();
@@ -384,13 +380,14 @@ fn lossy(seed: u64, step: Duration, third: bool) -> (DigestValue, Vec<Vec<u32>>)
     (net.observer().value(), sinks.iter().map(handles).collect())
 }
 
-/// The same seed gives the same digest, in one run or in many short ones, in every build and on
-/// every machine; another seed gives another.
+/// The same seed gives the same digest, in one run or in many short ones, in every build and on every machine.
+///
+/// Another seed gives another digest.
 #[test]
 fn same_seed_same_digest() {
     let whole = lossy(1, ms(20_000), false);
     assert_eq!(whole.0.to_string(), "f8cd49cd9bcae58b73076dd644347c73");
-    // Not assert_eq: the lists are long.
+    // Not assert_eq, because the lists are long.
     assert!(whole == lossy(1, ms(20_000), false), "run again");
     assert!(whole == lossy(1, ms(7), false), "in steps");
     assert_ne!(whole.0, lossy(2, ms(20_000), false).0);

@@ -1,4 +1,4 @@
-//! Queue disciplines of somebody else: what the trait makes possible.
+//! Queue disciplines defined outside the crate.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ use fairwire_units::{Duration, Instant};
 
 use crate::support::{Host, Ledger, link, ms, packet, steady};
 
-/// Drops at the head what waited longer than it may, and at the tail the oldest when full.
+/// A discipline that drops packets at the head after a maximum time, and the oldest packet when full.
 #[derive(Debug, Default)]
 struct Fresh {
     oldest_allowed: Duration,
@@ -57,7 +57,7 @@ impl Queue for Fresh {
     }
 }
 
-/// When and which packets were dropped.
+/// An observer that records when and which packets were dropped.
 #[derive(Default)]
 struct Drops(Vec<(u64, u32, DropReason)>);
 
@@ -90,9 +90,10 @@ fn run(
     )
 }
 
-/// Ten packets of 10 ms at once, none of which may wait longer than 25 ms: three are sent, the
-/// others are dropped at the moment the transmitter would have taken them, with no event of
-/// their own and with the link silent until much later.
+/// Of ten packets of 10 ms at once, with a maximum wait of 25 ms, three are sent and the others dropped at the head.
+///
+/// They are dropped when the transmitter would have taken them. There is no separate event for that, and the link is
+/// idle until much later.
 #[test]
 fn a_queue_may_drop_at_the_head() {
     let queue = Fresh {
@@ -106,7 +107,7 @@ fn a_queue_may_drop_at_the_head() {
     assert_eq!(drops.0, expected);
 }
 
-/// A full queue may make room by dropping what waited longest instead of who comes.
+/// A full queue may drop the packet that waited longest instead of the arriving one.
 #[test]
 fn a_queue_may_drop_another() {
     let queue = Fresh {

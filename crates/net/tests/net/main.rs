@@ -1,4 +1,4 @@
-//! The network as its users see it: through agents, observers and results.
+//! Tests of the network through its public interface: agents, observers and results.
 
 mod behaviour;
 mod disciplines;

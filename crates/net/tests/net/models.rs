@@ -1,4 +1,4 @@
-//! Loss, delay and queue models on a link, against what their formulas say.
+//! Loss, delay and queue models on a link, compared with their formulas.
 
 use fairwire_net::{
     BitErrors, Bursts, Codel, CodelConfig, DelayVariation, Distribution, GilbertElliott, LinkSpec,
@@ -12,8 +12,9 @@ fn stream(name: &str) -> Stream {
     Streams::new(1).stream(name)
 }
 
-/// Runs `count` packets of 1250 bytes, one each `gap`, over `spec`; who came and when, and how
-/// many packets waited on average as each fifth packet was due.
+/// Runs `count` packets of 1250 bytes, one every `gap`, over `spec`.
+///
+/// Returns the receiver, and the mean number of waiting packets, sampled when every fifth packet is due.
 fn over(spec: LinkSpec, count: u32, gap: Duration) -> (Host, f64) {
     let mut topology = Topology::new();
     let (a, b) = (topology.node(), topology.node());
@@ -22,7 +23,7 @@ fn over(spec: LinkSpec, count: u32, gap: Duration) -> (Host, f64) {
     net.place(b, Host::default());
     net.place(a, steady((a, b), 0, count, 1_250, gap));
     let (mut sum, mut samples) = (0.0, 0.0);
-    // The first half is the way to the steady state.
+    // The first half reaches the steady state.
     for sample in 1..=u64::from(count) / 5 {
         net.run_until(Instant::START + gap * (5 * sample));
         if sample > u64::from(count) / 10 {
@@ -36,7 +37,7 @@ fn over(spec: LinkSpec, count: u32, gap: Duration) -> (Host, f64) {
     (agents[b.0 as usize].take().expect("placed"), sum / samples)
 }
 
-/// Departures of a link are told in the order of time, whatever overtakes whom on it.
+/// An observer that checks that departures of a link are reported in the order of time, even if packets overtake.
 #[derive(Default)]
 struct Departures(Instant);
 
@@ -51,8 +52,10 @@ impl Observer<Ledger> for Departures {
     }
 }
 
-/// A Gilbert-Elliott link with p = 1 %, r = 20 %, losses of 0.1 % and 60 %: the loss is
-/// 20/21 * 0.1 % + 1/21 * 60 % = 2.952 %; with h = 1 and k = 0 bursts last 1 / r = 5 packets.
+/// A Gilbert-Elliott link has the loss rate and the burst length of its formulas.
+///
+/// With p = 1 %, r = 20 % and losses of 0.1 % and 60 %, the loss rate is 20/21 * 0.1 % + 1/21 * 60 % = 2.952 %. With h
+/// = 1 and k = 0 bursts last 1 / r = 5 packets.
 #[test]
 fn bursts_have_their_rate_and_length() {
     let bursts = Bursts {
@@ -71,9 +74,8 @@ fn bursts_have_their_rate_and_length() {
             .collect()
     };
     let share = lost(n).iter().filter(|lost| **lost).count() as f64 / f64::from(n);
-    // Four standard errors. States are correlated by 1 - p - r = 0.79 from packet to packet, which makes
-    // the variance 1 + 2 * 0.79 / 0.21 * 0.55 = 5.1 times that of independent losses:
-    // 4 * sqrt(5.1 * 0.0295 * 0.9705 / n) = 0.0015.
+    // Four standard errors. States are correlated by 1 - p - r = 0.79 from packet to packet. This makes the variance 1
+    // + 2 * 0.79 / 0.21 * 0.55 = 5.1 times that of independent losses: 4 * sqrt(5.1 * 0.0295 * 0.9705 / n) = 0.0015.
     assert!((share - 0.029_524).abs() < 0.0015, "{share}");
     let pure = Bursts {
         loss_good: 0.0,
@@ -93,8 +95,9 @@ fn bursts_have_their_rate_and_length() {
     assert!((length - 5.0).abs() < 0.184, "{length}");
 }
 
-/// One wrong bit in 1e5: a packet of 1250 bytes is lost with 1 - (1 - 1e-5)^10000 = 9.516 %, with 50
-/// bytes of framing with 1 - (1 - 1e-5)^10400 = 9.877 %; a tiny rate keeps its digits.
+/// With a bit error rate of 1e-5 a packet of 1250 bytes is lost with probability 1 - (1 - 1e-5)^10000 = 9.516 %.
+///
+/// With 50 bytes of framing it is 1 - (1 - 1e-5)^10400 = 9.877 %. A tiny rate keeps its precision.
 #[test]
 fn bit_errors_hit_long_packets() {
     let errors = BitErrors::new(1e-5, 0, stream("loss"));
@@ -106,12 +109,13 @@ fn bit_errors_hit_long_packets() {
     let n = 20_000;
     let (host, _) = over(link(100_000_000, ms(1)).loss(errors), n, ms(1));
     let lost = n as usize - host.received.len();
-    // Binomial: 1903, four standard deviations are 166.
+    // Binomial: 1903 expected, and four standard deviations are 166.
     assert!(lost.abs_diff(1_903) < 166, "{lost}");
 }
 
-/// Packets that come apart by more than the delays differ have the delays that were drawn, in order
-/// or not; packets that come closer wait for those before them, or overtake them.
+/// Packets farther apart than the delays differ have the drawn delays, with and without reordering.
+///
+/// Packets closer together wait for those before them, or overtake them.
 #[test]
 fn order_is_kept_or_not() {
     let varied = |reorders: bool, deviation| {
@@ -131,7 +135,7 @@ fn order_is_kept_or_not() {
             .collect()
     };
     let in_order: Vec<u32> = (0..2_000).collect();
-    // Deviation 2 ms: delays from 46.5 to 53.5 ms.
+    // A deviation of 2 ms gives delays from 46.5 to 53.5 ms.
     let (kept, _) = over(varied(false, ms(2)), 2_000, ms(1));
     assert_eq!(handles(&kept), in_order);
     let (overtaken, _) = over(varied(true, ms(2)), 2_000, ms(1));
@@ -147,7 +151,7 @@ fn order_is_kept_or_not() {
         assert!(delay >= Duration::from_micros(46_600), "{delay}");
         assert!(delay <= Duration::from_micros(53_700), "{delay}");
     }
-    // The same draws: who keeps the order arrives when the slowest so far does.
+    // The draws are the same: a packet that keeps the order arrives together with the slowest before it.
     let mut fates: Vec<(u32, Instant)> = overtaken
         .received
         .iter()
@@ -159,13 +163,14 @@ fn order_is_kept_or_not() {
         slowest = slowest.max(*alone);
         assert_eq!(*at, slowest);
     }
-    // 10 ms apart nobody meets anybody.
+    // At a distance of 10 ms no packet meets another.
     let (apart, _) = over(varied(true, ms(2)), 2_000, ms(10));
     assert_eq!(handles(&apart), in_order);
 }
 
-/// A packet that waits in the queue may arrive before the one on the wire: its turn has an event of
-/// its own on a link that reorders.
+/// A packet in the queue may arrive before the one on the wire.
+///
+/// On a link that reorders, the transmitter taking a packet has its own event.
 #[test]
 fn overtaking_from_the_queue() {
     let variation = DelayVariation::new(Distribution::Uniform, ms(200), stream("delay"));
@@ -174,17 +179,18 @@ fn overtaking_from_the_queue() {
     let times: Vec<Instant> = host.received.iter().map(|(at, _)| *at).collect();
     assert!(times.is_sorted());
     for (at, packet) in &host.received {
-        // Sent in a burst at zero, the n-th leaves at 10 (n + 1) ms.
+        // Of packets sent in a burst at zero, the n-th leaves at 10 (n + 1) ms.
         let left = at_ms(10 * u64::from(packet.handle.0 + 1));
         let delay = at.saturating_since(left);
         assert!(delay >= ms(653) && delay <= ms(1_347), "{delay}");
     }
 }
 
-/// An overload that does not answer signals: RED loses exactly the excess, and its average is where
-/// the formula says. Arrivals 5 % above the rate: a signal each 21 packets, which is the mean gap
-/// of half its inverse, so the probability
-/// before its correction is 1/42, and with a greatest one of 0.1 the average is 5 + 10 * 0.238 = 7.38 packets.
+/// In an overload that ignores signals, RED loses exactly the excess, and its average is as the formula says.
+///
+/// Arrivals are 5 % above the rate, so there is a signal every 21 packets. The mean gap is half the inverse of the
+/// probability before its correction, which is thus 1/42. With a max_p of 0.1 the average is 5 + 10 * 0.238 = 7.38
+/// packets.
 #[test]
 fn red_settles_where_its_formula_says() {
     let config = RedConfig {
@@ -204,20 +210,22 @@ fn red_settles_where_its_formula_says() {
     let (host, queue) = over(spec, n, gap);
     let lost = 1.0 - host.received.len() as f64 / f64::from(n);
     assert!((lost - 1.0 / 21.0).abs() < 0.0005, "{lost}");
-    // The queue wanders by a packet or two around the average, in cycles of about 1 / weight packets;
-    // over 200 such cycles the mean is known to a tenth of a packet.
+    // The queue varies by a packet or two around the average, in cycles of about 1 / weight packets. Over 200 such
+    // cycles the mean is known to a tenth of a packet.
     assert!((queue - 7.38).abs() < 0.3, "{queue}");
 }
 
-/// An overload that does not answer: 1100 packets a second for a link of 1000. The n-th drop comes
-/// 100 ms / sqrt(n) after the one before, so n of them take 0.1 s (2 sqrt(n) - 1.46) (Euler's sum) and at
-/// time t 50 (t + 0.146) a second are dropped: as many as are too many at t = 1.854 s. By then the surplus
-/// is 25 * 1.854^2 = 86 packets, and 10.5 of the 105 ms before the first drop: 88 ms of what comes.
-/// After that it never stands so high again, because each cycle begins at nearly the rate of the last one.
+/// In an overload that ignores signals, `CoDel` bounds the waiting time as the control law says.
+///
+/// 1100 packets per second come to a link of 1000. The n-th drop comes 100 ms / sqrt(n) after the one before. So n
+/// drops take 0.1 s (2 sqrt(n) - 1.46) (Euler's sum), and at time t, 50 (t + 0.146) packets per second are dropped.
+/// That equals the excess at t = 1.854 s. By then the surplus is 25 * 1.854^2 = 86 packets, and 10.5 of the 105 ms
+/// before the first drop: 88 ms of arrivals. After that the queue is never as long again, because each cycle begins at
+/// almost the drop rate of the last one.
 #[test]
 fn codel_catches_an_unresponsive_flow() {
     let spec = link(10_000_000, ms(0)).queue(Codel::new(CodelConfig::default()));
-    // 1250 bytes take 1 ms; 1100 packets a second.
+    // 1250 bytes take 1 ms; 1100 packets per second.
     let gap = Duration::from_nanos(909_091);
     let n = 66_000;
     let (host, _) = over(spec, n, gap);
@@ -234,7 +242,7 @@ fn codel_catches_an_unresponsive_flow() {
         within.map(|(_, wait)| *wait).max().expect("some")
     };
     let peak = longest(Instant::START, at_ms(4_000));
-    // Integrals for sums, and drops that come up to a packet late.
+    // The formula replaces sums by integrals, and a drop is up to one packet late.
     assert!(peak > ms(82) && peak < ms(94), "{peak}");
     let later = longest(at_ms(10_000), at_ms(60_000));
     assert!(later < peak, "{later} after {peak}");

@@ -1,11 +1,11 @@
-//! Hosts that send by plan, and a store that knows which packets are alive.
+//! Hosts that send by plan, and a store that knows which handles are alive.
 
 use std::collections::{BTreeSet, VecDeque};
 
 use fairwire_net::{Agent, FlowId, Handle, LinkSpec, NodeId, Packet, Release};
 use fairwire_units::{Duration, Ecn, Instant, Rate};
 
-/// Handles that are alive; those the network released.
+/// A store of the handles that are alive and those that the network released.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     pub(crate) alive: BTreeSet<u32>,
@@ -19,7 +19,7 @@ impl Release for Ledger {
     }
 }
 
-/// Sends what it planned when it planned to, and notes what it gets and when it is woken.
+/// An agent that sends packets at planned times, and records the packets and timeouts that it gets.
 #[derive(Debug, Default)]
 pub(crate) struct Host {
     pub(crate) plan: VecDeque<(Instant, Packet)>,
@@ -35,7 +35,7 @@ impl Host {
         }
     }
 
-    /// When each packet came, by handle.
+    /// Returns when each packet arrived, by handle.
     pub(crate) fn arrivals(&self) -> Vec<(u32, u64)> {
         self.received
             .iter()
@@ -79,7 +79,7 @@ pub(crate) fn packet(from: NodeId, to: NodeId, handle: u32, wire_len: u32) -> Pa
     }
 }
 
-/// `count` packets from `from` to `to`, one each `gap`, with the handles from `first` on.
+/// Returns a host that sends `count` packets, one every `gap`, with handles from `first` on.
 pub(crate) fn steady(
     (from, to): (NodeId, NodeId),
     first: u32,

@@ -1,10 +1,10 @@
-//! The network against what queueing theory and arithmetic say.
+//! The network compared with queueing theory and with calculations by hand.
 
 use crate::support::{Host, Ledger, at_ms, link, ms, packet, steady};
 use fairwire_net::{Bernoulli, DropTail, Network, Streams, Topology};
 use fairwire_units::{Duration, Instant};
 
-/// Runs `host` over a chain of links and returns who received.
+/// Runs `host` over a chain of links and returns the receiver.
 fn over(
     links: Vec<fairwire_net::LinkSpec>,
     host: impl FnOnce((fairwire_net::NodeId, fairwire_net::NodeId)) -> Host,
@@ -20,8 +20,9 @@ fn over(
     agents[last.0 as usize].take().expect("placed above")
 }
 
-/// One packet of 1000 bytes with 26 of framing over 8 Mbit/s and 5 ms, then 1 Mbit/s and 7 ms
-/// without framing: 1.026 + 5 + 8 + 7 ms.
+/// One packet takes the serialization time and the delay of each link: 1.026 + 5 + 8 + 7 ms.
+///
+/// It has 1000 bytes and crosses 8 Mbit/s and 5 ms with 26 bytes of framing, then 1 Mbit/s and 7 ms without framing.
 #[test]
 fn one_packet_takes_serialisation_and_delay() {
     let links = vec![link(8_000_000, ms(5)).framing(26), link(1_000_000, ms(7))];
@@ -30,9 +31,10 @@ fn one_packet_takes_serialisation_and_delay() {
     assert_eq!(host.received[0].1.wire_len, 1_000, "framing stays outside");
 }
 
-/// At 3 bit/s the departures of one-byte packets are 8/3 s apart in the long run: the n-th
-/// arrives at ceil(n * 8e9 / 3) ns, for a thousand of them, over three links in a row (of which
-/// only the first one ever queues).
+/// At 3 bit/s the departures of one-byte packets are exactly 8/3 s apart in the long run.
+///
+/// The n-th of a thousand packets arrives at ceil(n * 8e9 / 3) ns. The same holds over three such links, of which only
+/// the first one queues.
 #[test]
 fn odd_rates_are_exact() {
     let single = over(vec![link(3, ms(0))], |ends| {
@@ -46,13 +48,14 @@ fn odd_rates_are_exact() {
         |ends| steady(ends, 0, 1_000, 1, ms(0)),
     );
     let (_, last) = chain.arrivals()[999];
-    // Two more serialisations, each rounded up to a nanosecond.
+    // Two more serializations, each rounded up to a nanosecond.
     let exact = (1_002u64 * 8_000_000_000).div_ceil(3);
     assert!(last.abs_diff(exact) <= 2, "{last} instead of {exact}");
 }
 
-/// D/D/1: with arrivals slower than service nobody waits; with arrivals each 8 ms and a service
-/// of 10 ms the n-th packet waits 2n ms.
+/// D/D/1: if arrivals are slower than service no packet waits.
+///
+/// With an arrival every 8 ms and a service time of 10 ms, the n-th packet waits 2n ms.
 #[test]
 fn deterministic_queue() {
     for (gap, wait) in [(12, 0), (10, 0), (8, 2)] {
@@ -73,8 +76,8 @@ fn deterministic_queue() {
 fn poisson_arrivals_wait_as_pollaczek_and_khinchine_say() {
     // 1250 bytes at 10 Mbit/s take 1 ms.
     let service = ms(1);
-    // The tolerances are four standard errors of the mean of n dependent waits, as measured over
-    // eight seeds of an independent program for Lindley's recursion: 0.66, 0.60 and 0.48 %.
+    // The tolerances are four standard errors of the mean of n dependent waits. An independent program for Lindley's
+    // recursion measured them over eight seeds: 0.66, 0.60 and 0.48 %.
     for (load, n, tolerance) in [
         (0.3, 400_000u32, 0.026),
         (0.5, 400_000, 0.024),
@@ -104,8 +107,9 @@ fn poisson_arrivals_wait_as_pollaczek_and_khinchine_say() {
     }
 }
 
-/// A burst onto an idle link: the first packet starts at once, the limit waits, the rest is
-/// dropped; or the limit holds in all, where the packet in transmission counts.
+/// Of a burst to an idle link, the first packet starts at once, as many as the limit wait, and the rest is dropped.
+///
+/// If the packet in transmission counts, the limit is the total.
 #[test]
 fn drop_tail_holds_its_limit() {
     for (queue, kept) in [
@@ -121,8 +125,9 @@ fn drop_tail_holds_its_limit() {
     }
 }
 
-/// A packet that comes in the very nanosecond in which another's last bit leaves finds its place
-/// free; one nanosecond earlier it does not.
+/// A packet that arrives in the same nanosecond in which another's last bit leaves finds its place free.
+///
+/// One nanosecond earlier it does not.
 #[test]
 fn room_at_the_moment_of_departure() {
     for (second, arrives) in [(9_999_999, false), (10_000_000, true)] {
@@ -137,8 +142,9 @@ fn room_at_the_moment_of_departure() {
     }
 }
 
-/// Lost packets use the link like any other: with a loss of 10 % the others arrive when they
-/// would have arrived anyway, and their number is binomial.
+/// Lost packets use the link like any other: the others arrive at the same times as without loss.
+///
+/// With a loss rate of 10 %, the number of losses is binomially distributed.
 #[test]
 fn losses_are_binomial_and_use_the_link() {
     let n = 20_000;

@@ -1,24 +1,28 @@
-//! Saturation against Bianchi's model ("Performance analysis of the IEEE 802.11 distributed
-//! coordination function", IEEE JSAC 18(3), 2000), with the finite number of attempts that Wu et al. (INFOCOM 2002)
-//! put into it: a frame that has failed seven times is dropped, and its successor starts in the first window.
+//! Saturation compared with Bianchi's model ("Performance analysis of the IEEE 802.11 distributed coordination
+//! function", IEEE JSAC 18(3), 2000).
+//!
+//! The model has the finite number of attempts that Wu et al. (INFOCOM 2002) added: a frame that has failed seven times
+//! is dropped, and the next one starts in the first window.
 
 use crate::support::{Cells, Host, ms};
 use fairwire_net::{Dcf, Network, PhyRate, RateControl};
 use fairwire_units::{Duration, Instant};
 
-/// IP packets of this size.
+/// The size of the IP packets, in bytes.
 const BYTES: u32 = 1_500;
 
-/// What the model says of `stations` stations that always have a frame.
+/// The model's result for stations that always have a frame to send.
 struct Model {
     /// IP bits per second.
     throughput: f64,
-    /// The chance that a frame collides.
+    /// The probability that a frame collides.
     collides: f64,
 }
 
-/// Mean slots that a frame takes part in, over all its attempts: stage `i` is reached with `p^i`
-/// and draws from `W_i` slots, its own included, `(W_i + 1) / 2` on average.
+/// Returns the mean number of attempts of a frame, and of the slots that it takes over all of them.
+///
+/// Stage `i` is reached with probability `p^i` and draws from `W_i` slots, `(W_i + 1) / 2` on average including its
+/// own.
 fn attempts_and_slots(p: f64) -> (f64, f64) {
     let (mut attempts, mut slots, mut reach, mut window) = (0.0, 0.0, 1.0, 16.0);
     for _ in 0..7 {
@@ -36,7 +40,7 @@ fn bianchi(stations: u32, rate: PhyRate) -> Model {
         let (attempts, slots) = attempts_and_slots(p);
         attempts / slots
     };
-    // p = 1 - (1 - tau(p))^(n - 1) has one solution: the right side falls as p rises.
+    // p = 1 - (1 - tau(p))^(n - 1) has one solution, because the right side falls as p rises.
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..100 {
         let p = f64::midpoint(low, high);
@@ -58,7 +62,7 @@ fn bianchi(stations: u32, rate: PhyRate) -> Model {
     }
 }
 
-/// What is measured: IP bits per second, and the share of attempts that collided.
+/// Returns the measured IP bits per second, and the share of attempts that collided.
 fn saturated(stations: u32, rate: PhyRate, length: Duration) -> (f64, f64) {
     let mut cells = Cells::new(1, 100, u64::from(stations));
     let nodes: Vec<_> = (0..stations)
@@ -68,7 +72,7 @@ fn saturated(stations: u32, rate: PhyRate, length: Duration) -> (f64, f64) {
     let mut net: Network<Host> = Network::new(cells.topology, (), ());
     net.place(ap, Host::default());
     for node in &nodes {
-        // A frame takes at least 300 us, so ten never go in 2 ms.
+        // A frame takes at least 300 us, so ten never fit into 2 ms.
         let clock = (Instant::START, ms(2));
         net.place(*node, Host::sending((*node, ap), (10, BYTES), clock));
     }
@@ -87,10 +91,10 @@ fn saturated(stations: u32, rate: PhyRate, length: Duration) -> (f64, f64) {
     )
 }
 
-/// One to twenty stations at 54 Mbit/s come within 3 % of the model's throughput. The model lets a
-/// busy slot count against every backoff, which the standard does not; that is worth 1.7 % at three stations
-/// (an independent program for the counters alone says so), and three seconds leave about half a
-/// per cent to chance.
+/// At 54 Mbit/s the throughput of one to twenty stations is within 3 % of the model's.
+///
+/// In the model a busy slot counts against every backoff, in the standard it does not. An independent program for the
+/// counters alone shows that this is worth 1.7 % at three stations. Three seconds leave about 0.5 % to chance.
 #[test]
 fn saturation_throughput_is_bianchis() {
     for stations in 1..=20 {
@@ -98,7 +102,7 @@ fn saturation_throughput_is_bianchis() {
     }
 }
 
-/// So do they at 6 Mbit/s, where a frame takes two milliseconds and slots count for little.
+/// The throughput at 6 Mbit/s matches too, where a frame takes two milliseconds and slots matter little.
 #[test]
 fn so_it_is_at_the_slowest_rate() {
     for stations in [1, 2, 5, 10, 20] {
@@ -117,8 +121,9 @@ fn is_within_3_percent(stations: u32, rate: PhyRate, time: Duration) {
     );
 }
 
-/// The share of attempts that collide is the model's, too: none alone, more with each station. Here
-/// the busy slot weighs more, up to a tenth of the share.
+/// The share of attempts that collide matches the model: none for one station, and more with each further station.
+///
+/// Here the busy slot matters more, up to a tenth of the share.
 #[test]
 fn collisions_are_bianchis() {
     assert_eq!(saturated(1, PhyRate::M54, ms(1_000)).1, 0.0);
@@ -137,9 +142,10 @@ fn collisions_are_bianchis() {
     }
 }
 
-/// Alone, a station sends a frame each DIFS, 7.5 slots, frame, SIFS and acknowledgement, by hand:
-/// 28 + 67.5 + 254 + 10 + 34 us for 12,000 bits are 30.49 Mbit/s. The mean of 7,600 draws of 0 to 15 slots is
-/// within 0.2 slots, 1.9 us of 393.5.
+/// A single station has the throughput calculated by hand: DIFS, 7.5 slots, frame, SIFS and acknowledgement per frame.
+///
+/// 28 + 67.5 + 254 + 10 + 34 us for 12,000 bits are 30.49 Mbit/s. The mean of 7,600 draws of 0 to 15 slots is within
+/// 0.2 slots, which is 1.9 us of 393.5.
 #[test]
 fn one_station_by_hand() {
     let (throughput, _) = saturated(1, PhyRate::M54, ms(3_000));

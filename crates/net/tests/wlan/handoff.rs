@@ -4,8 +4,9 @@ use crate::support::{Cells, Host, at_ms, ms, run};
 use fairwire_net::{HandOff, Network, NodeId, Stranded};
 use fairwire_units::{Duration, Instant};
 
-/// One packet each 2 ms for a second, the way up or down, with a hand-off at 501 ms that takes
-/// `outage`: the numbers of the packets that came, and when.
+/// Sends one packet every 2 ms for a second, up or down, with a hand-off at 501 ms that takes `outage`.
+///
+/// Returns the numbers of the packets that arrived, and when.
 fn across(
     up: bool,
     outage: Duration,
@@ -38,8 +39,9 @@ fn across(
     packets.map(|(at, packet)| (packet.handle.0, *at)).collect()
 }
 
-/// Packets sent from 502 to 600 ms, numbers 251 to 300, meet the outage from 501 to 601 ms. Lost at
-/// the station they are missing, all others come; kept they come, late and in order.
+/// Packets sent from 502 to 600 ms, numbers 251 to 300, meet the outage from 501 to 601 ms.
+///
+/// If the station drops them they are missing and all others arrive. If it keeps them they arrive late and in order.
 #[test]
 fn an_outage_on_the_way_up() {
     let lost = across(true, ms(100), (Stranded::Lost, Stranded::Lost));
@@ -52,7 +54,7 @@ fn an_outage_on_the_way_up() {
     assert!((at_ms(601)..at_ms(603)).contains(&late), "{late}");
 }
 
-/// The same on the way down, where the old access point has them: lost there, or sent on by wire.
+/// On the way down the old access point has these packets, and either drops them or sends them on by wire.
 #[test]
 fn an_outage_on_the_way_down() {
     let lost = across(false, ms(100), (Stranded::Kept, Stranded::Lost));
@@ -65,7 +67,7 @@ fn an_outage_on_the_way_down() {
     assert!((at_ms(601)..at_ms(603)).contains(&late), "{late}");
 }
 
-/// A hand-off without an outage loses nothing where packets are kept.
+/// A hand-off without an outage loses nothing if packets are kept.
 #[test]
 fn a_seamless_hand_off() {
     for up in [true, false] {
@@ -74,8 +76,9 @@ fn a_seamless_hand_off() {
     }
 }
 
-/// Saturated, a station finishes the exchange it is in, and what it had waiting goes to the new
-/// medium; there and back again, nothing is lost or comes twice, and others go on.
+/// A saturated station finishes its current exchange, and its queue moves with it to the new medium.
+///
+/// After two hand-offs, there and back, no packet is lost or duplicated, and the other stations continue.
 #[test]
 fn there_and_back_under_load() {
     let mut cells = Cells::new(2, 1_000, 6);
@@ -123,7 +126,7 @@ fn there_and_back_under_load() {
     assert_eq!((quiet(302, 350), quiet(602, 650)), (0, 0));
 }
 
-/// A hand-off to where a station cannot come is refused when it is written.
+/// A hand-off to a node that is not an access point is refused when it is added.
 #[test]
 #[should_panic(expected = "is no access point")]
 fn impossible_hand_offs_are_refused() {

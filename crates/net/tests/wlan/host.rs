@@ -1,4 +1,4 @@
-//! Hosts that handle only so many packets a second.
+//! Tests of hosts that handle a limited number of packets per second.
 
 use crate::support::{Cells, Host, at_ms, ms, run};
 use fairwire_net::{HostSpec, Network};
@@ -10,8 +10,9 @@ const SLOW: HostSpec = HostSpec {
     backlog: Packets(5),
 };
 
-/// 500 bytes take 400 + 100 us: of ten packets a millisecond, two are sent, whatever the network
-/// could bear; the others are dropped at the node.
+/// A sender that needs 400 + 100 us per 500-byte packet sends two of the ten packets that it has per millisecond.
+///
+/// The network could carry more. The other packets are dropped at the node.
 #[test]
 fn a_slow_sender_sends_what_it_can() {
     let mut cells = Cells::new(1, 100, 1);
@@ -28,7 +29,7 @@ fn a_slow_sender_sends_what_it_can() {
         .as_ref()
         .expect("placed above")
         .received;
-    // 2,000 in a second, less the one at work at its end.
+    // 2,000 in a second, minus the one in service at the end.
     assert!(
         (1_998..=2_000).contains(&received.len()),
         "{}",
@@ -38,8 +39,9 @@ fn a_slow_sender_sends_what_it_can() {
     assert_eq!(gap, Duration::from_micros(500));
 }
 
-/// What it receives takes its turn behind what it sends: at 2,000 packets a second in all,
-/// 1,500 that come and 1,500 that it wants to send get two thirds of their way between them.
+/// Sent and received packets wait in one queue and share 2,000 packets per second.
+///
+/// 1,500 packets per second arrive and 1,500 are to be sent, so two thirds of them are handled.
 #[test]
 fn sending_and_receiving_share_the_time() {
     let mut cells = Cells::new(1, 100, 1);
@@ -72,7 +74,7 @@ fn sending_and_receiving_share_the_time() {
     );
 }
 
-/// A host with time enough only delays: 30 us a packet, and nothing is lost.
+/// A host that is fast enough only adds delay: 30 us per packet, without loss.
 #[test]
 fn a_fast_host_loses_nothing() {
     let mut cells = Cells::new(1, 100, 1);
@@ -94,6 +96,6 @@ fn a_fast_host_loses_nothing() {
         .expect("placed above")
         .received;
     assert_eq!(received.len(), 100);
-    // Two wires of 8 us serialisation and 5 us, then 30 us.
+    // Two wires with 8 us of serialization and 5 us of delay each, then 30 us.
     assert_eq!(received[0].0, Instant::from_nanos(2 * 13_000 + 30_000));
 }

@@ -1,4 +1,4 @@
-//! The shared medium, hand-offs and slow hosts against theory and arithmetic.
+//! The shared medium, hand-offs and slow hosts, compared with theory and with calculations by hand.
 
 mod bianchi;
 mod handoff;

@@ -1,12 +1,13 @@
-//! Frames on the shared medium, one by one and in their multitude.
+//! Frames on the shared medium, singly and in large numbers.
 
 use crate::support::{Cells, Host, at_ms, ms, run};
 use fairwire_net::{Network, PhyRate, RateControl};
 use fairwire_units::Instant;
 
-/// A frame that finds the medium silent goes in the slot that begins next, without a backoff: silence since
-/// 28 us, slots of 9 us, so a packet of 1 ms goes at 1,000 us (108 slots are 972), and 254 us later
-/// it is there.
+/// A frame that finds the medium idle is sent without a backoff in the slot that begins next.
+///
+/// The medium has been idle since 28 us, and slots are 9 us long. A packet that comes at 1 ms is sent at 1,009 us and
+/// arrives 254 us later.
 #[test]
 fn who_finds_silence_sends_at_once() {
     let mut cells = Cells::new(1, 10, 1);
@@ -23,12 +24,13 @@ fn who_finds_silence_sends_at_once() {
         .expect("placed above")
         .received;
     let at: Vec<u64> = received.iter().map(|(at, _)| at.as_nanos()).collect();
-    // 28 + 109 * 9 = 1,009: the slot that begins at 1,000 has been missed by none but its own start.
+    // 28 + 109 * 9 = 1,009: the slot that begins at 1,000 has already begun.
     assert_eq!(at, [1_009_000 + 254_000]);
 }
 
-/// An access point's queue serves all of its stations, and the wire behind it takes what comes
-/// from them: packets arrive whole, once and in order both ways.
+/// An access point's queue serves all its stations, and its wire takes what comes from them.
+///
+/// Packets arrive once and in order, in both directions.
 #[test]
 fn an_access_point_relays_both_ways() {
     let mut cells = Cells::new(1, 100, 2);
@@ -60,8 +62,8 @@ fn an_access_point_relays_both_ways() {
     assert_eq!(received(stations[1], server), (0..668).collect::<Vec<_>>());
 }
 
-/// Every station gets the same number of turns, whatever its rate: a slow one slows all down
-/// to about its own throughput (Heusse et al., INFOCOM 2003).
+/// Every station gets equally many turns, whatever its rate: a slow one slows all down to about its own throughput
+/// (Heusse et al., INFOCOM 2003).
 #[test]
 fn one_slow_station_slows_all() {
     let mut cells = Cells::new(1, 100, 3);
@@ -86,17 +88,19 @@ fn one_slow_station_slows_all() {
             .count()
     };
     let counts = stations.map(of);
-    // About 3,400 each; four standard deviations of a count that varies as a fair draw among three.
+    // About 3,400 each; four standard deviations of a count that varies like a fair draw among three.
     for count in counts {
         let mean = received.len() as f64 / 3.0;
         assert!((count as f64 / mean - 1.0).abs() < 0.06, "{counts:?}");
     }
-    // Two frames of 254 us and one of 2,098 with 72 to 100 us around each: under 3 ms for the three.
+    // Two frames of 254 us and one of 2,098 us with 72 to 100 us around each: under 3 ms for the three.
     assert!((3_000..4_200).contains(&counts[0]), "{counts:?}");
 }
 
-/// Fallback finds the mode that the signal bears: at 14 dB 36 Mbit/s stands 2 dB above its level, 48
-/// 2 dB below its own. A sender that stays at 54 gets nothing through, one at 6 three times less.
+/// Fallback finds the mode that the signal supports: at 14 dB, 36 Mbit/s is 2 dB above its level and 48 Mbit/s 2 dB
+/// below.
+///
+/// A sender fixed at 54 Mbit/s delivers almost nothing, and one fixed at 6 Mbit/s less than half as much.
 #[test]
 fn fallback_finds_the_mode_that_works() {
     let carried = |rate| {
@@ -124,12 +128,12 @@ fn fallback_finds_the_mode_that_works() {
         carried(RateControl::Fixed(PhyRate::M54)),
         carried(RateControl::Fixed(PhyRate::M6)),
     );
-    // The probes of the next mode cost a tenth or so.
+    // The probes of the next mode cost about a tenth.
     assert!(fallback * 10 > fixed * 7, "{fallback} of {fixed}");
     assert!(fallback > 2 * slow && slow > 100 * fast, "{slow} {fast}");
 }
 
-/// The same seed gives the same frames; another one gives others.
+/// The same seed gives the same frames; another seed gives others.
 #[test]
 fn same_seed_same_frames() {
     let frames = |seed| {

@@ -1,4 +1,4 @@
-//! Agents that send by the clock, and a network of stations around access points.
+//! Agents that send at regular times, and a network of stations around access points.
 
 use fairwire_net::{
     Agent, Dcf, DropTail, FlowId, Handle, LinkSpec, MediumId, Network, NodeId, Packet, RadioSpec,
@@ -6,7 +6,7 @@ use fairwire_net::{
 };
 use fairwire_units::{Duration, Ecn, Instant, Rate};
 
-/// Sends a burst each time its clock ticks, and notes when packets came and from where.
+/// An agent that sends a burst at each tick, and records when packets arrived.
 #[derive(Debug, Default)]
 pub(crate) struct Host {
     pub(crate) me: Option<NodeId>,
@@ -22,7 +22,7 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// `burst` packets of `wire_len` bytes to `to`, `every` so often from `start` on.
+    /// Returns a host that sends `burst` packets of `wire_len` bytes to `to`, every `every` from `start` on.
     pub(crate) fn sending(
         (me, to): (NodeId, NodeId),
         (burst, wire_len): (u32, u32),
@@ -71,7 +71,7 @@ impl Agent for Host {
     }
 }
 
-/// Access points, each on a medium of its own, behind one switch with a server; and stations.
+/// Access points with a medium each, connected by a switch to a server, and their stations.
 pub(crate) struct Cells {
     pub(crate) topology: Topology,
     pub(crate) server: NodeId,
@@ -81,7 +81,7 @@ pub(crate) struct Cells {
 }
 
 impl Cells {
-    /// `count` access points with queues of `queue` packets.
+    /// Creates `count` access points with queues of `queue` packets.
     pub(crate) fn new(count: usize, queue: u32, seed: u64) -> Self {
         let streams = Streams::new(seed);
         let mut topology = Topology::new();
@@ -117,7 +117,7 @@ impl Cells {
         RadioSpec::new(backoff).queue(DropTail::packets(queue))
     }
 
-    /// A station that belongs to the first access point and can come to all.
+    /// Adds a station that starts at the first access point and can move to all others.
     pub(crate) fn station(
         &mut self,
         queue: u32,
@@ -138,7 +138,7 @@ pub(crate) fn at_ms(at: u64) -> Instant {
     Instant::START + ms(at)
 }
 
-/// Runs and returns all agents.
+/// Runs the network and returns all agents.
 pub(crate) fn run(mut net: Network<Host>, until: Instant) -> (Vec<Option<Host>>, Network<Host>) {
     net.run_until(until);
     let nodes = (0..).map(NodeId).take_while(|node| node.0 < 64);

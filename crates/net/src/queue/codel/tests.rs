@@ -26,7 +26,7 @@ fn arriving(entered: Instant, ecn: Ecn) -> Queued {
     }
 }
 
-/// A queue of `packets` packets that came at the start.
+/// Returns a queue with `packets` packets that arrived at the start.
 fn filled(config: CodelConfig, packets: u32, ecn: Ecn) -> Codel {
     let mut queue = Codel::new(CodelConfig {
         limit: Packets(1_000_000),
@@ -38,7 +38,7 @@ fn filled(config: CodelConfig, packets: u32, ecn: Ecn) -> Codel {
     queue
 }
 
-/// Takes packets at `now` until one is sent; how many were dropped before it.
+/// Takes packets at `now` until one is sent. Returns the number of drops before it, and its ECN field.
 fn take(queue: &mut Codel, now: Instant) -> (usize, Option<Ecn>) {
     let mut drops = 0;
     loop {
@@ -53,8 +53,9 @@ fn take(queue: &mut Codel, now: Instant) -> (usize, Option<Ecn>) {
     }
 }
 
-/// Section 3.3: the first drop comes an interval after the time in the queue was first seen above the
-/// target, the n-th one 100 ms / sqrt(n - 1) after the one before.
+/// Section 3.3: the first drop comes an interval after the time in the queue was first seen above the target.
+///
+/// The n-th drop comes 100 ms / sqrt(n - 1) after the one before it.
 #[test]
 fn drops_follow_the_control_law() {
     let mut queue = filled(CodelConfig::default(), 100_000, Ecn::NotEct);
@@ -67,13 +68,13 @@ fn drops_follow_the_control_law() {
         }
         now += step;
     }
-    // The first packet is taken at 5 ms, just at the target.
+    // The first packet is taken at 5 ms, exactly at the target.
     let mut expected = at(105);
     for (n, drop) in drops.iter().enumerate() {
         if n > 0 {
             expected += ms(100).mul_f64(1.0 / (n as f64).sqrt());
         }
-        // A packet is taken each 0.1 ms, so a drop comes so much late at most.
+        // A packet is taken every 0.1 ms, so a drop is at most that much late.
         let late = drop.saturating_since(expected);
         assert!(
             *drop >= expected && late <= step,
@@ -82,7 +83,7 @@ fn drops_follow_the_control_law() {
     }
 }
 
-/// With marks instead of drops the moments are the same, and nothing is lost.
+/// Marks come at the same times as drops would, and nothing is dropped.
 #[test]
 fn marks_follow_the_control_law() {
     let config = CodelConfig {
@@ -103,8 +104,7 @@ fn marks_follow_the_control_law() {
     assert_eq!(marks, [105, 205, 275, 333, 383, 428, 469]);
 }
 
-/// A burst that is gone within the interval is a good queue: nothing of it is dropped, though its
-/// last packets wait twenty targets.
+/// A burst that drains within the interval loses nothing, although its last packets wait twenty times the target.
 #[test]
 fn a_short_burst_passes() {
     let mut queue = filled(CodelConfig::default(), 100, Ecn::NotEct);
@@ -112,8 +112,10 @@ fn a_short_burst_passes() {
     assert_eq!(drops, 0);
 }
 
-/// One packet that waited less than the target ends the cycle; the next begins an interval after the
-/// target is exceeded again, at nearly the rate of the last one (section 5.5).
+/// One packet below the target ends the cycle.
+///
+/// The next cycle begins an interval after the target is exceeded again, at almost the drop rate of the last one
+/// (section 5.5).
 #[test]
 fn a_cycle_ends_and_resumes() {
     let mut queue = filled(CodelConfig::default(), 50_000, Ecn::NotEct);
@@ -125,7 +127,7 @@ fn a_cycle_ends_and_resumes() {
     }
     assert!(queue.dropping);
     let count = queue.count;
-    // The queue empties and is filled again.
+    // The queue is emptied and filled again.
     queue.waiting.clear();
     queue.bytes = 0;
     let fresh = |queue: &mut Codel, from: u64| {
@@ -153,8 +155,9 @@ fn a_cycle_ends_and_resumes() {
     assert_eq!(queue.count, count - 1, "drops since the cycle before began");
 }
 
-/// With at most one packet of the largest size left nothing is dropped, however long it waited
-/// (section 4.1); with a byte more it is.
+/// A packet is not dropped if at most `keeps` bytes are left behind it, however long it waited (section 4.1).
+///
+/// With one more byte left it is dropped.
 #[test]
 fn the_last_packet_is_kept() {
     for (keeps, drops) in [(1_000, 0), (999, 1)] {
@@ -181,7 +184,7 @@ fn the_last_packet_is_kept() {
     }
 }
 
-/// A full queue drops at its tail.
+/// A full queue drops arriving packets.
 #[test]
 fn a_full_queue_drops() {
     let mut queue = Codel::new(CodelConfig {

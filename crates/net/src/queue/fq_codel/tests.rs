@@ -7,7 +7,7 @@ fn at(ms: u64) -> Instant {
     Instant::START + Duration::from_millis(ms)
 }
 
-/// A packet of `flow` with `wire_len` bytes; `ticket` is its number.
+/// Returns a packet of `flow` with `wire_len` bytes and the number `ticket`.
 fn packet(flow: u32, wire_len: u32, ticket: u64) -> Queued {
     Queued {
         packet: Packet {
@@ -37,7 +37,7 @@ fn offer(queue: &mut FqCodel, packet: Queued) -> Option<(u32, u64)> {
     }
 }
 
-/// The flows whose packets are sent, in order, until nothing waits.
+/// Returns the flows of the packets that are sent, in order, until no packet waits.
 fn served(queue: &mut FqCodel, now: Instant) -> Vec<u32> {
     let mut flows = Vec::new();
     loop {
@@ -49,8 +49,10 @@ fn served(queue: &mut FqCodel, now: Instant) -> Vec<u32> {
     }
 }
 
-/// Section 4.2: queues take turns of a quantum of bytes, so two flows of different packets send as many bytes: two
-/// of 500 for each of 1000.
+/// Section 4.2: queues take turns of a quantum of bytes, so two flows with different packet sizes send equally many
+/// bytes.
+///
+/// Here that is two packets of 500 bytes for each of 1000.
 #[test]
 fn turns_are_of_bytes() {
     let mut queue = queue(FqCodelConfig {
@@ -67,8 +69,10 @@ fn turns_are_of_bytes() {
     assert_eq!(order, [1, 1, 2, 1, 1, 2, 1, 1, 2, 1, 1, 2]);
 }
 
-/// Section 4.2: a queue that has sent a quantum at least gets another one and goes behind the others; what it sent
-/// too much is taken off its next turn: 1500 bytes with a quantum of 1000 are two packets in three turns.
+/// Section 4.2: a queue that has used up its quantum gets another one and goes behind the others.
+///
+/// Bytes sent beyond the quantum are subtracted from its next turn. With a quantum of 1000, packets of 1500 bytes get
+/// two turns in three.
 #[test]
 fn debts_are_carried() {
     let mut queue = queue(FqCodelConfig {
@@ -85,14 +89,14 @@ fn debts_are_carried() {
     assert_eq!(order, [1, 2, 1, 2, 2, 1, 2, 1, 2, 2]);
 }
 
-/// Section 4.1: a queue that becomes active is served before those that were, however much waits there.
+/// Section 4.1: a queue that becomes active is served before the queues that already were, however long they are.
 #[test]
 fn sparse_flows_go_first() {
     let mut queue = queue(FqCodelConfig::default());
     for n in 0..100 {
         offer(&mut queue, packet(1, 1_500, n));
     }
-    // The first turn makes it an old queue.
+    // After its first turn, the queue is an old one.
     for _ in 0..3 {
         assert!(matches!(queue.dequeue(at(1)), Next::Send(_)));
     }
@@ -101,8 +105,9 @@ fn sparse_flows_go_first() {
     assert_eq!(served(&mut queue, at(2))[..3], [2, 3, 1]);
 }
 
-/// Section 4.2: a new queue that runs empty becomes an old one first. A flow that comes back at once with a packet
-/// each time is then not served before the old queues again and again.
+/// Section 4.2: a new queue that runs empty first becomes an old one.
+///
+/// So a flow that returns at once with one packet at a time is not always served before the old queues.
 #[test]
 fn a_returning_flow_does_not_starve_the_others() {
     let mut queue = queue(FqCodelConfig::default());
@@ -122,8 +127,7 @@ fn a_returning_flow_does_not_starve_the_others() {
     assert!((45..=55).contains(&of_the_old), "{of_the_old}");
 }
 
-/// Section 4.1: where the limit is passed, the queue with the most bytes loses the packet at its head, and not
-/// whoever comes.
+/// Section 4.1: above the limit, the queue with the most bytes loses the packet at its head, not the arriving packet.
 #[test]
 fn the_fattest_queue_makes_room() {
     let mut queue = queue(FqCodelConfig {
@@ -152,8 +156,9 @@ fn the_fattest_queue_makes_room() {
     assert_eq!((queue.backlog().packets, queue.backlog().bytes), (0, 0));
 }
 
-/// Each queue has a `CoDel` of its own: what stands for longer than an interval loses packets at its head, and a
-/// flow beside it, whose packets never wait, loses none.
+/// Each queue has its own `CoDel`: a queue that stands for longer than an interval loses packets at its head.
+///
+/// Another flow, whose packets never wait, loses none.
 #[test]
 fn codel_judges_each_queue() {
     let mut queue = queue(FqCodelConfig::default());
@@ -183,12 +188,12 @@ fn codel_judges_each_queue() {
             }
         }
     }
-    // 105 ms, then 100 / sqrt(n) apart: the 27th at 989 ms.
+    // 105 ms, then intervals of 100 / sqrt(n) ms: the 27th drop at 989 ms.
     assert!((18..30).contains(&drops), "{drops}");
     assert_eq!(beside, 99);
 }
 
-/// Flows are spread evenly, the same ones meet in a run of the same seed, and others with another salt.
+/// Flows are spread evenly; the same seed gives the same queues, and another salt gives others.
 #[test]
 fn the_hash_is_salted() {
     let queues = |seed: u64| -> Vec<usize> {
@@ -206,13 +211,13 @@ fn the_hash_is_salted() {
     for queue in &one {
         counts[*queue] += 1;
     }
-    // Poisson with mean ten: 99.99 % lie within 0 and 25.
+    // Poisson with mean ten: 99.99 % of the counts are between 0 and 25.
     assert!(counts.iter().all(|count| *count < 30));
     let empty = counts.iter().filter(|count| **count == 0).count();
     assert!(empty < 5, "{empty}");
 }
 
-/// A link makes its queue of the settings, with a stream of its own name.
+/// A link builds its queue from the settings, with a stream of its own name.
 #[test]
 fn a_link_has_its_own() {
     let link = LinkContext {

@@ -3,7 +3,7 @@ use crate::queue::{Admission, Next, Queue, Queued};
 use crate::{DropReason, FlowId, Handle, NodeId, Packet, Streams};
 use fairwire_units::{Duration, Ecn, Instant, Packets, Rate, Size};
 
-/// The paper's example: thresholds 5 and 15 packets. 1250 bytes at 1 Mbit/s take 10 ms.
+/// The paper's example: thresholds of 5 and 15 packets. 1250 bytes at 1 Mbit/s take 10 ms.
 fn config() -> RedConfig {
     RedConfig {
         min: Packets(5),
@@ -44,7 +44,7 @@ fn offer(queue: &mut Red, ecn: Ecn) -> Option<DropReason> {
     }
 }
 
-/// A queue whose average is `average` and stays there: it weighs nothing.
+/// Returns a queue whose average stays at `average`, because new samples have no weight.
 fn at(average: f64, config: RedConfig) -> Red {
     let mut queue = red(RedConfig {
         weight: 0.0,
@@ -55,14 +55,15 @@ fn at(average: f64, config: RedConfig) -> Red {
     queue
 }
 
-/// Section 6, equations 2 and 3: a burst of L packets onto an empty queue brings the average to
-/// `L + 1 + ((1 - w)^(L+1) - 1) / w`; for the average to stay below 5
-/// after fifty packets the paper asks for a weight of at most 0.0042, rounded.
+/// Section 6, equations 2 and 3: a burst of L packets to an empty queue raises the average as the equations say.
+///
+/// The average becomes `L + 1 + ((1 - w)^(L+1) - 1) / w`. To keep it below 5 after fifty packets, the paper requires a
+/// weight of at most 0.0042, rounded.
 #[test]
 fn a_burst_moves_the_average_as_the_paper_says() {
     for (weight, below) in [(0.0041, true), (0.0043, false)] {
         let mut queue = red(RedConfig { weight, ..config() });
-        // The packet that comes is not yet in the queue it finds: the 51st finds fifty.
+        // An arriving packet is not yet in the queue: the 51st packet finds fifty.
         for _ in 0..51 {
             offer(&mut queue, Ecn::NotEct);
         }
@@ -72,8 +73,9 @@ fn a_burst_moves_the_average_as_the_paper_says() {
     }
 }
 
-/// Section 4: a second without packets counts as the hundred empty samples that a link of a packet
-/// in 10 ms would have seen; the clock starts when the last packet has left, not when it was taken.
+/// Section 4: a second without packets counts as a hundred empty samples on a link that sends a packet in 10 ms.
+///
+/// The idle time starts when the last packet has left, not when the transmitter took it.
 #[test]
 fn idle_time_ages_the_average() {
     let mut queue = red(RedConfig {
@@ -91,8 +93,9 @@ fn idle_time_ages_the_average() {
     assert!((queue.average() - expected).abs() < 1e-9);
 }
 
-/// Section 7: with a probability held, gaps between signals are uniform from 1 to its inverse less 1: with 0.01 their
-/// mean is 50, and never does a hundredth packet pass.
+/// Section 7: at a constant probability, the gaps between signals are uniform from 1 to one less than its inverse.
+///
+/// At 0.01 the mean gap is 50 packets, and there are never 99 packets without a signal.
 #[test]
 fn gaps_are_uniform() {
     let mut queue = at(10.0, config());
@@ -118,8 +121,9 @@ fn gaps_are_uniform() {
     assert!(lower.abs_diff(1_667) < 133, "{lower}");
 }
 
-/// Below the first threshold nothing is signalled, from the second one on everything; gentle RED has
-/// probabilities in between up to twice of it.
+/// Below the first threshold nothing is signalled, and from the second one on everything.
+///
+/// Gentle RED has probabilities in between from the second threshold to twice its value.
 #[test]
 fn thresholds_just_inside_and_outside() {
     let signals = |average, gentle| {
@@ -131,8 +135,9 @@ fn thresholds_just_inside_and_outside() {
     assert_eq!(signals(4.999, false), 0);
     assert_eq!(signals(15.0, false), 1_000);
     assert_eq!(signals(30.0, true), 1_000);
-    // At max_th gentle RED has p_b = 0.02: every 25th packet. A third further p_b is 0.35: the first
-    // packet after a signal with 0.35 / 0.65, or else the second: 1 / (0.538 + 2 * 0.462) = 68 %.
+    // At max_th gentle RED has p_b = 0.02: every 25th packet. At 20.05, a third of the way to 2 max_th, p_b is 0.35.
+    // The first packet after a signal is signalled with 0.35 / 0.65, or else the second: 1 / (0.538 + 2 * 0.462) = 68
+    // %.
     let at_max = signals(15.0, true);
     assert!((30..50).contains(&at_max), "{at_max}");
     let between = signals(20.051, true);
@@ -140,8 +145,9 @@ fn thresholds_just_inside_and_outside() {
     assert!((644..724).contains(&between), "{between}");
 }
 
-/// ECN-capable packets are marked and wait, others are dropped; where everything is signalled both
-/// are dropped (RFC 3168, section 7).
+/// ECN-capable packets are marked and wait, and others are dropped.
+///
+/// If everything is signalled, both are dropped (RFC 3168, section 7).
 #[test]
 fn marks_instead_of_drops() {
     let mut queue = at(
@@ -162,7 +168,7 @@ fn marks_instead_of_drops() {
     assert_eq!(offer(&mut queue, Ecn::Ect0), Some(DropReason::Early));
 }
 
-/// The limit holds whatever the average says.
+/// The limit holds whatever the average is.
 #[test]
 fn a_full_queue_drops() {
     let mut queue = red(RedConfig {
