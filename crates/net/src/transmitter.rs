@@ -1,4 +1,4 @@
-//! Exact serialization: when the last bit of each packet leaves.
+//! Exact serialisation: when the last bit of each packet leaves.
 //!
 //! A packet rarely takes a whole number of nanoseconds. The remaining fraction is carried to the next packet as long as
 //! packets follow each other without a gap, so the long-run rate is exact at any rate. Times visible outside are
@@ -21,7 +21,7 @@ pub(crate) struct Transmitter {
     /// The last bit of everything taken so far leaves at `free_ns + fraction / rate` ns.
     free_ns: u64,
     fraction: u64,
-    /// The last size and its serialization time. Most packets are as long as the one before.
+    /// The last size and its serialisation time. Most packets are as long as the one before.
     known: Serialisation,
     trace: Option<Opportunities>,
 }

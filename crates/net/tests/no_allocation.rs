@@ -98,7 +98,7 @@ impl Agent for Busy {
     }
 }
 
-/// The counter is per thread, so both parts are in one test.
+/// The steady state allocates nothing, neither over wires nor over a shared medium.
 #[test]
 fn the_steady_state_allocates_nothing() {
     over_wires();

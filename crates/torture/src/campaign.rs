@@ -1,4 +1,4 @@
-//! Many seeds, side by side; the result does not depend on how many run at once.
+//! Campaigns: runs of many seeds in parallel. The result does not depend on the number of parallel runs.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
@@ -11,20 +11,20 @@ use crate::outcome::PATIENCE;
 use crate::plan::Plan;
 use crate::run::{self, Failure, Options, Outcome, Tally};
 
-/// What came of many seeds.
+/// The result of many seeds.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Campaign {
-    /// Seeds run.
+    /// The number of seeds run.
     pub seeds: u64,
-    /// What happened in all of them.
+    /// The sums of what happened in all runs.
     pub tally: Tally,
-    /// The digests of all logs, joined in the order of seeds.
+    /// A digest of the digests of all logs, in the order of seeds.
     pub digest: u64,
-    /// Seeds that failed, in their order.
+    /// The seeds that failed, in increasing order.
     pub failures: Vec<(u64, Failure)>,
 }
 
-/// Cores of this machine.
+/// Returns the number of cores of this machine.
 pub fn cores() -> NonZeroUsize {
     thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
 }
@@ -34,7 +34,7 @@ pub fn run(first: u64, seeds: u64, jobs: NonZeroUsize, options: &Options) -> Cam
     run_and_tell(first, seeds, jobs, options, |_, _| ())
 }
 
-/// The same; tells of each seed as soon as it has been run, with its failure if it has one.
+/// Does the same, and calls `tell` with each seed and its failure, if any, as soon as it has been run.
 pub fn run_and_tell(
     first: u64,
     seeds: u64,
@@ -61,8 +61,10 @@ pub fn run_and_tell(
     campaign
 }
 
-/// Runs seeds from `first` on until one fails, at most `seeds`: the first seed that does, and how. Those
-/// before it have all been run and do not fail.
+/// Runs seeds from `first` on until one fails, at most `seeds`. Returns the smallest seed that failed, with its
+/// failure.
+///
+/// All smaller seeds have been run and did not fail.
 pub fn first_failure(
     first: u64,
     seeds: u64,
@@ -81,9 +83,10 @@ pub fn first_failure(
     found
 }
 
-/// Runs seeds side by side and shows what comes of each, in the order in which they end, until `show` says
-/// that it is enough: then those under way still end. If none of those under way ends for longer than a run may
-/// take, they never will: they are shown as failures, and their threads stay behind.
+/// Runs seeds in parallel and calls `show` with each outcome, in the order in which the runs end.
+///
+/// It starts no more runs when `show` returns false, but finishes those in progress. If no run ends for longer than a
+/// run may take, the remaining ones never will: they are reported as failures, and their threads are abandoned.
 fn each(
     first: u64,
     seeds: u64,
@@ -133,7 +136,7 @@ fn each(
     }
 }
 
-/// A run that panics does so within its own walls.
+/// Locks a mutex even if it is poisoned. A run that panics does not leave shared state inconsistent.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

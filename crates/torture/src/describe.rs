@@ -1,10 +1,10 @@
-//! What was seen, as a line of the log.
+//! Observations as lines of the log.
 
 use std::fmt::{self, Write};
 
 use crate::seen::{Call, Seen};
 
-/// Writes `seen` to `line`; false if it is not worth a line.
+/// Writes `seen` to `line`. Returns false if the observation gets no line.
 pub(crate) fn describe(line: &mut String, seen: &Seen<'_>) -> bool {
     write(line, seen).unwrap_or(false)
 }
@@ -76,7 +76,7 @@ fn call(line: &mut String, call: &Call<'_>) -> fmt::Result {
     }
 }
 
-/// The packet's bytes: the head entirely, the payload's length.
+/// Writes the packet: all bytes of the head, and the length of the payload.
 fn packet_text(line: &mut String, head: &[u8], payload: usize) -> fmt::Result {
     const NAMES: [&str; 11] = [
         "Request", "Response", "Data", "Ack", "DataAck", "CloseReq", "Close", "Reset", "Sync",

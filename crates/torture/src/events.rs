@@ -1,9 +1,9 @@
-//! The names of what applications learn, as reports count them and `--forbid` takes them.
+//! The names of application events, as reports count them and `--forbid` takes them.
 
 use fairwire_proto::{CloseReason, Event};
 use fairwire_wire::ResetCode;
 
-/// Events whose names say all.
+/// Events without a further distinction.
 const PLAIN: [&str; 8] = [
     "Accepted",
     "Ccid",
@@ -15,7 +15,7 @@ const PLAIN: [&str; 8] = [
     "Writable",
 ];
 
-/// What may become of a datagram.
+/// The possible fates of a datagram.
 const FATES: [&str; 8] = [
     "Acknowledged",
     "Dropped",
@@ -27,7 +27,7 @@ const FATES: [&str; 8] = [
     "TooLarge",
 ];
 
-/// How a connection may end without a Reset Code.
+/// The reasons for the end of a connection that have no Reset Code.
 const ENDS: [&str; 7] = [
     "Aborted",
     "CloseTimeout",
@@ -38,7 +38,7 @@ const ENDS: [&str; 7] = [
     "Unreachable",
 ];
 
-/// The name of an event.
+/// Returns the name of an event.
 pub fn name(event: &Event) -> String {
     match event {
         Event::Closed { reason } => format!("closed: {}", reason_name(reason)),
@@ -47,7 +47,7 @@ pub fn name(event: &Event) -> String {
     }
 }
 
-/// The name of a reason, with its code if it has one.
+/// Returns the name of a reason, with its code if it has one.
 fn reason_name(reason: &CloseReason) -> String {
     match reason {
         CloseReason::Reset { code, .. } => format!("reset {code:?}"),
@@ -56,19 +56,19 @@ fn reason_name(reason: &CloseReason) -> String {
     }
 }
 
-/// The variant's name of a value that prints as one.
+/// Returns the name of an enum variant, taken from its debug output.
 fn first_word(value: &dyn std::fmt::Debug) -> String {
     let text = format!("{value:?}");
     let end = text.find(|c: char| !c.is_alphanumeric());
     text[..end.unwrap_or(text.len())].to_owned()
 }
 
-/// Is there an event of this name?
+/// Returns whether there is an event with this name.
 pub fn is_name(name: &str) -> bool {
     names(u8::MAX).any(|known| known == name)
 }
 
-/// What to say to somebody who asked for an event that there is not: the names with the same last word, or all.
+/// Returns the error message for an unknown event name: it lists the names that contain its last word, or all names.
 pub fn unknown(asked: &str) -> String {
     let lower = asked.to_lowercase();
     let word = lower.split([' ', ':']).next_back().unwrap_or_default();
@@ -82,12 +82,12 @@ pub fn unknown(asked: &str) -> String {
     format!("{text}; did you mean '{}'?", found.join("' or '"))
 }
 
-/// All names, but those of Reset Codes that have none of their own.
+/// Returns all names except those of Reset Codes without a name of their own.
 fn all() -> impl Iterator<Item = String> {
     names(12)
 }
 
-/// All names, with the Reset Codes up to this one.
+/// Returns all names, with the Reset Codes up to this one.
 fn names(codes: u8) -> impl Iterator<Item = String> {
     let plain = PLAIN.iter().map(ToString::to_string);
     let fates = FATES.iter().map(|fate| format!("fate: {fate}"));
@@ -103,7 +103,7 @@ fn names(codes: u8) -> impl Iterator<Item = String> {
 mod tests {
     use super::{is_name, unknown};
 
-    /// Who asks for an event that there is not is told of those that are like it, or else of all.
+    /// The message for an unknown event lists similar names, or all names if there are none.
     #[test]
     fn the_nearest_names_are_told() {
         assert_eq!(

@@ -1,13 +1,13 @@
-//! Random endpoints, applications and faults in the simulator, held to invariants at every step.
+//! Tests of random endpoints, applications and faults in the simulator, with invariants checked at every step.
 //!
-//! - [`plan`]: what a run is made of, drawn from a seed; `dice`: random choices from named streams.
-//! - `world`: a plan at work. It knows everything and judges nothing.
-//! - [`seen`]: what an omniscient observer sees: every call, packet, event and state. [`oracle`] judges it and
-//!   knows nothing of the world; `describe` makes the log of it.
-//! - [`run`]: one plan from its beginning to its end; [`shrink`]: the least plan that fails in the same way.
-//! - `plants`, with the feature `plant`: known bugs are put back; are they found?
-//! - [`campaign`]: many seeds, side by side; [`report`]: what came of them, in words; [`events`]: what applications
-//!   may learn, by name.
+//! - [`plan`]: the plan of a run, drawn from a seed; `dice`: random choices from named streams.
+//! - `world`: the execution of a plan. It knows everything and judges nothing.
+//! - [`seen`]: everything that can be observed: calls, packets, events and states. [`oracle`] judges the observations
+//!   and knows nothing of the world; `describe` writes the log from them.
+//! - [`run`]: one plan from beginning to end; [`shrink`]: a smaller plan that fails in the same way.
+//! - `plants`, with the feature `plant`: a test of whether the oracle finds known bugs that are put back.
+//! - [`campaign`]: many seeds in parallel; [`report`]: their results as text; [`events`]: the names of application
+//!   events.
 
 pub mod campaign;
 mod describe;

@@ -1,4 +1,4 @@
-//! The command `fairwire-torture`: runs seeds, replays one, shrinks what fails.
+//! The command `fairwire-torture`: runs seeds, replays one seed, shrinks failing plans.
 
 mod options;
 mod progress;
@@ -28,7 +28,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// True if nothing failed.
+/// Executes the command. Returns true if nothing failed.
 fn execute(options: &Options) -> Result<bool, String> {
     options.check()?;
     #[cfg(feature = "plant")]
@@ -72,7 +72,7 @@ fn execute(options: &Options) -> Result<bool, String> {
     Ok(campaign.failures.is_empty())
 }
 
-/// Plants bugs; `None` if there is still something to run.
+/// Executes the options for planted bugs. Returns `None` if runs are still to be done.
 #[cfg(feature = "plant")]
 fn planted(options: &Options) -> Result<Option<bool>, String> {
     use fairwire_torture::plants;
@@ -91,7 +91,7 @@ fn planted(options: &Options) -> Result<Option<bool>, String> {
             "{}\n",
             plants::line(options.first, options.seeds, jobs)
         ));
-        // Threads of runs that never end end with the process.
+        // Runs that never end are stopped with the process.
         return Ok(Some(true));
     }
     Ok(None)
@@ -106,7 +106,7 @@ fn single(options: &Options, plan: &Plan) -> Result<bool, String> {
         log,
     } = run::run_within_time(plan, &options.watching());
     show(&log.join("\n"));
-    // Nothing is left of a run that panicked or did not end.
+    // A run that panicked or did not end has no result.
     if digest != 0 {
         show(&format!(
             "\nseed {}: {} packets, {} datagrams read, digest {digest:016x}\n",
@@ -123,7 +123,7 @@ fn single(options: &Options, plan: &Plan) -> Result<bool, String> {
     Ok(false)
 }
 
-/// Prints a text; whoever reads it may have seen enough before its end.
+/// Prints a text. It ignores a closed pipe, because the reader may stop before the end.
 fn show(text: &str) {
     let printed = io::stdout().write_all(text.as_bytes());
     if let Err(error) = printed
@@ -133,14 +133,14 @@ fn show(text: &str) {
     }
 }
 
-/// This program, as it was called.
+/// Returns the name with which this program was called.
 fn program() -> String {
     std::env::args()
         .next()
         .unwrap_or_else(|| "fairwire-torture".into())
 }
 
-/// Prints and saves what is left of a failing plan.
+/// Shrinks a failing plan, then prints and saves it.
 fn shrunk(options: &Options, plan: &Plan) -> Result<(), String> {
     if options.shrink == 0 {
         return Ok(());
@@ -149,7 +149,7 @@ fn shrunk(options: &Options, plan: &Plan) -> Result<(), String> {
         return Err(format!("seed {} does not fail again", plan.seed));
     };
     let text = shrunk.plan.to_text();
-    // Nothing is lost if it cannot be saved, nor if nobody reads what is printed.
+    // Print the plan before reporting that it could not be saved.
     let path = options.save.display();
     let saved = fs::write(&options.save, &text);
     show(&format!(

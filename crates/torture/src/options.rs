@@ -1,4 +1,4 @@
-//! What the command line says, and what of it makes no sense.
+//! The command line options and their checks.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -9,56 +9,56 @@ use clap::Parser;
 use fairwire_torture::events;
 use fairwire_torture::run::Options as Watching;
 
-/// Runs whole endpoints and applications under faults of every kind, and holds every step to invariants.
+/// Tests endpoints and applications under random faults, and checks invariants at every step.
 #[derive(Debug, Parser)]
 #[command(name = "fairwire-torture", version)]
 pub(crate) struct Options {
-    /// Run this many seeds
+    /// Number of seeds to run
     #[arg(long, value_name = "N", default_value_t = 300)]
     pub(crate) seeds: u64,
-    /// Begin with this seed
+    /// First seed
     #[arg(long, value_name = "M", default_value_t = 0)]
     pub(crate) first: u64,
-    /// Run this seed only
+    /// Run only this seed
     #[arg(long, value_name = "S", conflicts_with_all = ["seeds", "first", "plan"])]
     pub(crate) seed: Option<u64>,
-    /// Run the plan in this file only
+    /// Run only the plan in this file
     #[arg(long, value_name = "FILE", conflicts_with_all = ["seeds", "first"])]
     pub(crate) plan: Option<PathBuf>,
-    /// Print the log of the run, line by line (with --seed or --plan)
+    /// Print the log of the run (with --seed or --plan)
     #[arg(long)]
     pub(crate) trace: bool,
-    /// Print the plan instead of running it (with --seed)
+    /// Print the plan of a seed instead of running it (with --seed)
     #[arg(long)]
     pub(crate) show: bool,
-    /// Seeds to run at once; all cores by default
+    /// Number of seeds to run in parallel; by default the number of cores
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
-    /// Runs at most to make a failing plan smaller; 0 leaves it as it is
+    /// Maximum number of runs for shrinking a failing plan; 0 disables shrinking
     #[arg(long, value_name = "N", default_value_t = 600)]
     pub(crate) shrink: u32,
-    /// Let this event, as the report names it, count as a failure: to find a run in which it happens
+    /// Treat this event, named as in the report, as a failure, in order to find a run with it
     #[arg(long, value_name = "EVENT")]
     pub(crate) forbid: Option<String>,
-    /// Plant a known bug
+    /// Plant this known bug
     #[cfg(feature = "plant")]
     #[arg(long, value_name = "NAME")]
     pub(crate) plant: Option<String>,
-    /// Plant every known bug in turn, give each this many seeds, and print which are found
+    /// Plant each known bug in turn, run this many seeds for each, and print which bugs are found
     #[cfg(feature = "plant")]
     #[arg(long, value_name = "N", conflicts_with_all = ["plant", "seeds", "seed", "plan"])]
     pub(crate) plants: Option<u64>,
-    /// Stop at the first failure and print seed and invariant in one line
+    /// Stop at the first failure and print its seed and invariant in one line
     #[cfg(feature = "plant")]
     #[arg(long, hide = true)]
     pub(crate) until_failure: bool,
-    /// Where the shrunk plan of the first failure is written
+    /// File for the shrunk plan of the first failure
     #[arg(long, value_name = "FILE", default_value = "torture-failure.json")]
     pub(crate) save: PathBuf,
 }
 
 impl Options {
-    /// What else a command has to say to find the same again.
+    /// Returns the options that a command needs in addition to reproduce a failure.
     pub(crate) fn also(&self) -> String {
         let mut text = String::new();
         if let Some(event) = &self.forbid {
@@ -78,7 +78,7 @@ impl Options {
         }
     }
 
-    /// Refuses what makes no sense, before anything runs.
+    /// Checks the options before anything runs.
     ///
     /// # Errors
     /// What is wrong, and what to do about it.
@@ -108,14 +108,14 @@ impl Options {
         Ok(())
     }
 
-    /// Are there seeds, and do they end before the numbers do?
+    /// Checks that there are seeds, and that their numbers fit into 64 bits.
     fn check_seeds(&self) -> Result<(), String> {
         let Self { first, seeds, .. } = *self;
         let (option, seeds) = self.planted().unwrap_or(("--seeds", seeds));
         if seeds == 0 {
             return Err(format!("{option} 0 runs nothing: give at least 1"));
         }
-        // Who plants bugs goes on behind the seed that found one.
+        // With planted bugs, a search continues with the seed after the one that found a bug.
         let last = u64::MAX - u64::from(self.planted().is_some());
         let most = last - (seeds - 1).min(last);
         if first > most {
@@ -127,7 +127,7 @@ impl Options {
         Ok(())
     }
 
-    /// The seeds for each planted bug, if bugs are planted, and the option that says so.
+    /// Returns the option that plants all bugs and its number of seeds per bug, if given.
     #[cfg(feature = "plant")]
     fn planted(&self) -> Option<(&'static str, u64)> {
         self.plants.map(|seeds| ("--plants", seeds))
@@ -139,7 +139,7 @@ impl Options {
         None
     }
 
-    /// Would the plan of a failure be saved?
+    /// Returns whether the plan of a failure would be saved.
     fn saves(&self) -> bool {
         #[cfg(feature = "plant")]
         if self.plants.is_some() || self.until_failure {
@@ -149,17 +149,17 @@ impl Options {
     }
 }
 
-/// Can a file be written there? What is in it stays, and no new one is left behind.
+/// Checks that a file can be written, without changing its content or leaving a new file behind.
 fn can_write(path: &Path) -> io::Result<()> {
     match fs::metadata(path) {
         Ok(there) if there.is_dir() => {
             Err(io::Error::new(ErrorKind::IsADirectory, "it is a directory"))
         }
         Ok(there) if there.is_file() => OpenOptions::new().append(true).open(path).map(drop),
-        // A device or a pipe, which opening might disturb.
+        // A device or a pipe, which should not be opened for a test.
         Ok(_) => Ok(()),
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            // A link that leads nowhere is there already: then the file is made later.
+            // A dangling link already exists; then the file is created later.
             match OpenOptions::new().write(true).create_new(true).open(path) {
                 Ok(_) => fs::remove_file(path),
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),

@@ -1,25 +1,26 @@
-//! What must hold at every step, whatever the network, the peers and the applications do.
+//! The invariants that must hold at every step, whatever the network, the peers and the applications do.
 //!
-//! The oracle sees what crosses an endpoint's seam ([`Seen`]), reads packets with the codec alone, and
-//! keeps books of its own: what each connection sent, what of it arrived, what the application gave
-//! and got. It judges what the endpoint says by these books and by RFCs 4340, 4341, 4342, 5348 and 5622.
+//! The oracle observes the interface of an endpoint ([`Seen`]) and decodes packets with the codec only. It keeps its
+//! own records: what each connection sent, what of it arrived, what the application sent and received. It checks the
+//! endpoint against these records and against RFCs 4340, 4341, 4342, 5348 and 5622.
 //!
-//! Two kinds of invariants:
-//! - *Hard* ones hold whoever lies: what an endpoint sends, its states, the fates of datagrams, memory.
-//! - *Honest* ones need a peer that tells the truth: they are not asked of a connection, nor of its
-//!   peer, once a packet that an attacker made or the network changed may have been taken for a
-//!   valid one ([`books::Books::is_honest`]). A packet that a checksum or a window keeps out changes nothing.
+//! There are two kinds of invariants:
+//! - *Hard* ones hold even if peers lie: what an endpoint sends, its states, the fates of datagrams, memory.
+//! - *Honest* ones need a truthful peer. They are not checked for a connection and its peer once a packet from an
+//!   attacker, or one changed by the network, may have been accepted as valid ([`books::Books::is_honest`]). A packet
+//!   that fails its checksum or lies outside the window does not matter.
 //!
-//! - [`books`] is what the oracle remembers; [`packet`] how it reads a packet.
+//! The modules are:
+//! - [`books`]: the oracle's records; [`packet`]: decoding of packets.
 //! - [`sent`], [`options`], [`vectors`], [`types`]: what an endpoint sends.
-//! - [`arrived`], [`windows`]: what reaches it, and which of it counts (RFC 4340, 7.5).
+//! - [`arrived`], [`windows`]: what reaches an endpoint, and which packets are valid (RFC 4340, 7.5).
 //! - [`states`]: the state machine and the events (RFC 4340, 8.4).
-//! - [`fates`], [`data`]: what became of each datagram.
+//! - [`fates`], [`data`]: the fate of each datagram.
 //! - [`pipe`]: flight, losses and the window of CCID 2; [`rates`]: the rate of CCIDs 3 and 4.
-//! - [`acks`], [`events`]: what a receiver has to tell; [`timers`]: timeouts of congestion control.
+//! - [`acks`], [`events`]: what a receiver must report; [`timers`]: timeouts of congestion control.
 //! - [`repeats`], [`cookies`], [`features`]: handshakes and negotiation; [`room`]: the send queue.
-//! - [`statistics`], [`memory`]: what an endpoint counts.
-//! - [`progress`]: what must happen once the network is well again.
+//! - [`statistics`], [`memory`]: the counters of an endpoint.
+//! - [`progress`]: what must happen after the network is healed.
 
 use fairwire_units::Instant;
 
@@ -29,7 +30,7 @@ use books::Books;
 pub(crate) use verdict::Verdict;
 pub use verdict::Violation;
 
-/// Holds if the condition does; otherwise the step breaks the invariant of that name.
+/// Checks a condition. If it is false, the function returns a violation of the named invariant.
 macro_rules! hold {
     ($holds:expr, $invariant:expr, $($text:tt)+) => {
         if !$holds {
@@ -68,22 +69,22 @@ mod vectors;
 mod verdict;
 mod windows;
 
-/// The judge of one run.
+/// The oracle of one run.
 #[derive(Debug, Default)]
 pub struct Oracle {
     books: Books,
 }
 
 impl Oracle {
-    /// An oracle that has seen nothing.
+    /// Creates an oracle without observations.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes in one thing that was seen at `host` at the observer's time `now`.
+    /// Checks one observation at `host`, at the observer's time `now`.
     ///
     /// # Errors
-    /// The invariant that it breaks. The oracle's books may be incomplete afterwards: the run is over.
+    /// The violated invariant. The run must end then, because the oracle's records may be incomplete.
     pub fn see(&mut self, now: Instant, host: usize, seen: &Seen<'_>) -> Result<(), Violation> {
         let books = &mut self.books;
         books.turn_to(now, host);
@@ -139,7 +140,7 @@ impl Oracle {
     }
 }
 
-/// A step is over: all that can be judged by the state after it.
+/// Checks everything that depends on the state after a step.
 fn see_state(
     books: &mut Books,
     host: usize,

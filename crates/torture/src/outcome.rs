@@ -1,22 +1,22 @@
-//! What comes of a run.
+//! The outcome of a run.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-/// A run takes some hundredths of a second of processor time. One that has not ended after so long never will.
+/// The longest time for a run. A run takes a few hundredths of a second, so one that exceeds this will never end.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What a run found.
+/// The failure of a run.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Failure {
-    /// The invariant that does not hold; `panic` if the product panicked.
+    /// The violated invariant, or `panic` if the implementation panicked.
     pub invariant: String,
-    /// What was seen, and what should have been.
+    /// What was observed, and what was expected.
     pub text: String,
-    /// When, nanoseconds of the network's time.
+    /// The time in nanoseconds of the network's clock.
     pub at_ns: u64,
-    /// At which host.
+    /// The number of the host.
     pub host: usize,
 }
 
@@ -34,31 +34,31 @@ impl fmt::Display for Failure {
     }
 }
 
-/// What happened in a run, by kind.
+/// Counts of what happened in a run.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Tally {
-    /// Packets that endpoints sent.
+    /// Packets sent by endpoints.
     pub packets: u64,
-    /// Datagrams that applications read.
+    /// Datagrams read by applications.
     pub datagrams_read: u64,
-    /// Until when it ran, nanoseconds of the network's time.
+    /// The end of the run, in nanoseconds of the network's clock.
     pub until: u64,
-    /// Packets, or hosts, that each kind of fault touched.
+    /// Packets or hosts affected by each kind of fault.
     pub faults: BTreeMap<&'static str, u64>,
-    /// What applications did.
+    /// Calls and other acts of applications, by name.
     pub acts: BTreeMap<&'static str, u64>,
-    /// What applications learnt.
+    /// Events reported to applications, by name.
     pub events: BTreeMap<String, u64>,
-    /// Steps at which connections were in each state.
+    /// Steps in which connections were in each state.
     pub states: BTreeMap<&'static str, u64>,
-    /// Steps at which connections had each CCID.
+    /// Steps in which connections had each CCID.
     pub ccids: BTreeMap<u8, u64>,
-    /// Wraps that sequence numbers crossed, by the bits of the circle.
+    /// Wraps of sequence numbers, by their number of bits.
     pub wraps: BTreeMap<&'static str, u64>,
 }
 
 impl Tally {
-    /// Adds what happened in another run; the time adds up as well.
+    /// Adds the counts of another run; the times are added too.
     pub fn add(&mut self, other: &Self) {
         fn join<K: Clone + Ord>(to: &mut BTreeMap<K, u64>, from: &BTreeMap<K, u64>) {
             for (name, count) in from {
@@ -77,34 +77,34 @@ impl Tally {
     }
 }
 
-/// What came of a run.
+/// The outcome of a run.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Outcome {
-    /// The first thing that went wrong, if something did.
+    /// The first failure, if there was one.
     pub failure: Option<Failure>,
-    /// The digest of its log: two runs of one plan have the same. Zero after a panic.
+    /// The digest of the log, which is equal for two runs of the same plan. It is zero after a panic.
     pub digest: u64,
     /// What happened.
     pub tally: Tally,
-    /// The log, if it was asked for.
+    /// The log, if it was requested.
     pub log: Vec<String>,
 }
 
 impl Outcome {
-    /// What comes of a run that is not heard of again.
+    /// Returns the outcome of a run that does not end.
     pub(crate) fn endless() -> Self {
         let text = format!("it did not within {} s", PATIENCE.as_secs());
         Self::broken(ENDLESS, text)
     }
 
-    /// Is it what comes of a run that is not heard of again?
+    /// Returns whether this is the outcome of a run that does not end.
     pub fn is_endless(&self) -> bool {
         self.failure
             .as_ref()
             .is_some_and(|f| f.invariant == ENDLESS)
     }
 
-    /// What comes of a run that leaves nothing behind.
+    /// Returns the outcome of a run that has no result except this failure.
     pub(crate) fn broken(invariant: &str, text: String) -> Self {
         Self {
             failure: Some(Failure {
@@ -120,15 +120,15 @@ impl Outcome {
     }
 }
 
-/// The invariant that an endless run breaks.
+/// The invariant that a run without an end violates.
 const ENDLESS: &str = "the run ends";
 
-/// How a run is watched.
+/// Options of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Is the log kept?
+    /// Whether the log is kept.
     pub trace: bool,
-    /// An event, as the report names it, that counts as a failure: to find and shrink a run in which
-    /// something happens.
+    /// An event, named as in the report, that counts as a failure. It serves to find and shrink a run in which that
+    /// event happens.
     pub forbid: Option<String>,
 }

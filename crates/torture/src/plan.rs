@@ -1,11 +1,11 @@
-//! A run on paper: hosts, links, connections, what the applications do, what goes wrong and when.
+//! Plans of runs: hosts, links, connections, acts of the applications, and faults.
 //!
-//! A plan is a plain value. [`Plan::draw`] draws one from a seed, a file holds one, the shrinker takes parts
-//! of it away; the world needs nothing else. All moments are milliseconds of the network's time.
+//! A plan is a plain value. [`Plan::draw`] draws one from a seed, a file stores one, and the shrinker removes parts of
+//! one. The world needs nothing else. All times are milliseconds of the network's clock.
 //!
-//! - [`settings`]: how endpoints and connections are configured, as differences from the defaults.
-//! - [`script`]: what applications do.
-//! - [`fault`]: what the network, the hosts and attackers do.
+//! - [`settings`]: the configurations of endpoints and connections, as differences from the defaults.
+//! - [`script`]: the acts of the applications.
+//! - [`fault`]: the faults of the network and the hosts, and the acts of attackers.
 //! - [`draw`](Plan::draw), [`file`](Plan::to_text), [`check`].
 
 pub mod check;
@@ -26,39 +26,39 @@ use fault::{Fault, Moment};
 use script::{Act, Entry};
 use settings::{EndpointSetting, Setting};
 
-/// How long the world waits after the last entry of the script, once the network is perfect.
+/// How long the world continues after the last script entry, when the network has no more faults.
 ///
-/// The slowest things that a connection may then still be busy with, one after the other: an idle timeout
-/// and a keep-alive (at most 30 s and 15 s, the defaults), or a retransmission timer that has backed off to its
-/// 64 s; a close, twice 5 s and 30 s; TIMEWAIT, 240 s. They come to less than 390 s; a host's clock
-/// loses at most 10 percent, hence 430 s.
+/// It covers the slowest sequence of things that a connection may still have to do. These are an idle timeout and a
+/// keep-alive (at most 30 s and 15 s, the defaults), or a retransmission timer that has backed off to 64 s; a close,
+/// twice 5 s and 30 s; TIMEWAIT, 240 s. The sum is below 390 s. A host's clock is at most 10 percent slow, hence 430 s.
 pub const QUIET_MS: u64 = 430_000;
 
-/// How long the network is perfect before the script's last part begins: connections get over a
-/// retransmission timer of 64 s.
+/// How long the network is without faults before the last part of the script begins.
+///
+/// It covers a retransmission timer of 64 s.
 pub const RECOVERY_MS: u64 = 75_000;
 
-/// Everything that a run needs.
+/// The plan of a run.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// Names the run's random streams.
+    /// The seed, from which the run's random streams are derived.
     pub seed: u64,
-    /// Do the packets travel in UDP (RFC 6773), instead of directly in IP?
+    /// Whether packets are sent in UDP (RFC 6773) instead of directly in IP.
     pub udp: bool,
-    /// Are the addresses of IPv6?
+    /// Whether addresses are IPv6.
     pub ipv6: bool,
-    /// When the last fault ends and the network is perfect.
+    /// When the last fault ends, in ms. From then on the network has no faults.
     pub healed_ms: u64,
-    /// The hosts, around one middlebox.
+    /// The hosts, which are connected through one middlebox.
     pub hosts: Vec<HostPlan>,
-    /// What the hosts have to do with each other.
+    /// The connections between the hosts.
     pub connections: Vec<ConnectionPlan>,
-    /// What the applications do, in the order of time.
+    /// The acts of the applications, in the order of time.
     pub script: Vec<Entry>,
-    /// What happens to packets.
+    /// The faults that affect packets.
     pub faults: Vec<Fault>,
-    /// What happens once.
+    /// The faults and attacks that happen once.
     pub moments: Vec<Moment>,
 }
 
@@ -66,67 +66,67 @@ pub struct Plan {
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct HostPlan {
-    /// How its endpoint differs from the default.
+    /// The endpoint's settings that differ from the default.
     pub endpoint: Vec<EndpointSetting>,
-    /// The link's rate in both directions, kbit/s.
+    /// The link's rate in both directions, in kbit/s.
     pub rate_kbit_per_s: u64,
-    /// Its delay one way, microseconds.
+    /// The link's one-way delay, in microseconds.
     pub delay_us: u64,
-    /// Packets that may wait at either end of it, until the network is perfect.
+    /// The most packets in the queue at either end of the link, until the network is healed.
     pub queue_packets: u32,
-    /// Millionths of a second that its clock gains in each second.
+    /// Microseconds per second by which the host's clock is fast; negative if it is slow.
     pub clock_ppm: i64,
 }
 
-/// A connection: who, where and how. It may be opened several times, one after the other.
+/// A connection between two hosts. It may be opened several times in succession.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConnectionPlan {
-    /// What the script calls it; also makes its ports.
+    /// The number by which the script refers to it. Its ports are derived from it.
     pub id: u16,
     /// The host that connects.
     pub client: usize,
     /// The host that listens.
     pub server: usize,
-    /// Does the server invite the client (RFC 5596), instead of listening?
+    /// Whether the server invites the client (RFC 5596) instead of listening.
     pub invited: bool,
-    /// The listener's places for connections that the application has not taken over.
+    /// The most connections of the listener that the application has not yet accepted.
     pub room: Option<u8>,
-    /// How the client's configuration differs from the default.
+    /// The client's settings that differ from the default.
     pub client_settings: Vec<Setting>,
-    /// How the server's configuration differs from the default.
+    /// The server's settings that differ from the default.
     pub server_settings: Vec<Setting>,
-    /// The client's first sequence number, the first time.
+    /// The client's initial sequence number, for the first opening.
     pub client_first: Option<u64>,
-    /// The server's first sequence number, the first time.
+    /// The server's initial sequence number, for the first opening.
     pub server_first: Option<u64>,
 }
 
 impl ConnectionPlan {
-    /// The server's DCCP port.
+    /// Returns the server's DCCP port.
     pub fn port(&self) -> u16 {
         5_000 + self.id
     }
 
-    /// The client's DCCP port.
+    /// Returns the client's DCCP port.
     pub fn client_port(&self) -> u16 {
         40_000 + self.id
     }
 }
 
 impl Plan {
-    /// The connection that the script calls `id`.
+    /// Returns the connection with this `id`.
     pub fn connection(&self, id: u16) -> Option<&ConnectionPlan> {
         self.connections.iter().find(|plan| plan.id == id)
     }
 
-    /// When the run is over.
+    /// Returns the end of the run, in ms.
     pub fn end_ms(&self) -> u64 {
         let last = self.script.iter().map(|entry| entry.at_ms).max();
         last.unwrap_or(0).max(self.healed_ms) + QUIET_MS
     }
 
-    /// How many parts it has; what the shrinker makes less.
+    /// Returns the number of parts, which the shrinker reduces.
     pub fn parts(&self) -> usize {
         let hosts = self.hosts.iter().map(|host| host.endpoint.len() + 1);
         let connections = self.connections.iter();

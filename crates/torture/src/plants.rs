@@ -1,7 +1,7 @@
-//! Planted bugs: is each found, after how many seeds and by which invariant?
+//! Planted bugs: whether each is found, after how many seeds, and by which invariant.
 //!
-//! Each bug is planted in a process of its own, because some of them make runs that never end. It counts
-//! as found by a seed that breaks an invariant which the same seed keeps without the bug.
+//! Each bug is planted in a separate process, because some bugs cause runs that never end. A seed finds a bug if it
+//! violates an invariant with the bug that it does not violate without.
 
 use std::fmt::Write;
 use std::num::NonZeroUsize;
@@ -13,10 +13,10 @@ use crate::campaign;
 use crate::plan::Plan;
 use crate::run::{self, Options};
 
-/// Plants the bug of this name, for good.
+/// Plants the bug with this name for the rest of the process.
 ///
 /// # Errors
-/// The names that there are, if this is none of them.
+/// The list of names, if there is no bug with this name.
 pub fn plant(name: &str) -> Result<(), String> {
     let Some(plant) = Plant::from_name(name) else {
         let names: Vec<&str> = Plant::ALL.iter().map(|plant| plant.name()).collect();
@@ -32,13 +32,13 @@ pub fn plant(name: &str) -> Result<(), String> {
 /// How a bug was found.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Found {
-    /// Seeds that it took.
+    /// The number of seeds that were needed.
     pub seeds: u64,
-    /// The invariant that did not hold.
+    /// The violated invariant.
     pub invariant: String,
 }
 
-/// What a process with `--until-failure` prints: one line, parts separated by tabs.
+/// Returns the output of a process with `--until-failure`: one line with parts separated by tabs.
 pub fn line(first: u64, seeds: u64, jobs: NonZeroUsize) -> String {
     match campaign::first_failure(first, seeds, jobs, &Options::default()) {
         None => "missed".to_owned(),
@@ -46,10 +46,12 @@ pub fn line(first: u64, seeds: u64, jobs: NonZeroUsize) -> String {
     }
 }
 
-/// Plants every bug in turn, gives each so many seeds, and writes a Markdown table; also how many were missed.
+/// Plants every bug in turn, runs at most `seeds` seeds for each, and writes a Markdown table.
+///
+/// Also returns the number of bugs that were not found.
 ///
 /// # Errors
-/// What kept a process from running.
+/// The reason why a process could not be run.
 pub fn table(first: u64, seeds: u64, jobs: NonZeroUsize) -> Result<(String, usize), String> {
     let mut text = "| Bug | What it breaks | Seeds | Found by |\n|---|---|---|---|\n".to_owned();
     let mut missed = 0;
@@ -74,7 +76,7 @@ fn find(plant: Plant, first: u64, seeds: u64, jobs: NonZeroUsize) -> Result<Opti
         let Some((seed, invariant)) = next_failure(plant, from, end - from, jobs)? else {
             return Ok(None);
         };
-        // Nothing is planted in this process.
+        // No bug is planted in this process.
         let without = run::run(&Plan::draw(seed), &Options::default()).failure;
         if without.is_none_or(|without| without.invariant != invariant) {
             return Ok(Some(Found {
@@ -87,7 +89,7 @@ fn find(plant: Plant, first: u64, seeds: u64, jobs: NonZeroUsize) -> Result<Opti
     Ok(None)
 }
 
-/// Runs seeds with a bug in another process: the first that fails, and the invariant.
+/// Runs seeds with a bug in another process. Returns the first seed that fails, and the invariant.
 fn next_failure(
     plant: Plant,
     first: u64,

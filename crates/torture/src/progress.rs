@@ -1,11 +1,13 @@
-//! How far a campaign is, on standard error: each failure in a line of its own as soon as it is found, and on a
-//! terminal a line that is written again and again.
+//! The progress of a campaign, on standard error.
+//!
+//! Each failure is printed on its own line as soon as it is found. A terminal also shows a line that is updated in
+//! place.
 
 use std::io::{self, IsTerminal, Stderr, Write};
 
 use fairwire_torture::run::Failure;
 
-/// Back to the beginning of the line, and empty it.
+/// Moves to the beginning of the line and clears it.
 const CLEAR: &str = "\r\x1b[K";
 
 /// The progress of a campaign.
@@ -18,7 +20,7 @@ pub(crate) struct Progress<W> {
 }
 
 impl Progress<Stderr> {
-    /// On standard error, of so many seeds.
+    /// Creates the progress of `seeds` seeds on standard error.
     pub(crate) fn new(seeds: u64) -> Self {
         let out = io::stderr();
         let is_terminal = out.is_terminal();
@@ -39,7 +41,7 @@ impl<W: Write> Progress<W> {
         progress
     }
 
-    /// A seed has been run.
+    /// Records that a seed has been run.
     pub(crate) fn tell(&mut self, seed: u64, failure: Option<&Failure>) {
         let before = self.per_mille();
         self.done += 1;
@@ -56,7 +58,7 @@ impl<W: Write> Progress<W> {
         }
     }
 
-    /// All has been run: the line goes away.
+    /// Removes the progress line at the end.
     pub(crate) fn end(mut self) {
         if self.is_terminal {
             self.write(format_args!("{CLEAR}"));
@@ -82,7 +84,7 @@ impl<W: Write> Progress<W> {
         }
     }
 
-    /// Whoever reads it may be gone; the campaign goes on.
+    /// Writes a text and ignores errors: the reader may be gone, but the campaign continues.
     fn write(&mut self, text: std::fmt::Arguments<'_>) {
         let _ = self.out.write_fmt(text).and_then(|()| self.out.flush());
     }
@@ -110,7 +112,7 @@ mod tests {
         String::from_utf8(out).expect("it writes text")
     }
 
-    /// On a terminal the line is written again, and a failure gets a line of its own that stays.
+    /// On a terminal the progress line is updated in place, and a failure gets its own line, which remains.
     #[test]
     fn a_terminal_shows_how_far_it_is() {
         let screen = written(true, 3).replace("\r\x1b[K", "|");
@@ -124,7 +126,7 @@ mod tests {
         assert_eq!(lines, 1 + 1_000 + 2 + 1, "as often as a thousandth is done");
     }
 
-    /// A file gets the failures, and nothing else.
+    /// A file gets the failures only.
     #[test]
     fn a_file_gets_the_failures_alone() {
         assert_eq!(written(false, 3), "seed 1 failed: data-once\n");

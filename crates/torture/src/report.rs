@@ -1,4 +1,4 @@
-//! What came of many seeds, in words.
+//! The report of a campaign, as text.
 
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
@@ -6,7 +6,7 @@ use std::fmt::{Display, Write};
 use crate::campaign::Campaign;
 use crate::plan::fault::all_names;
 
-/// The report of a campaign.
+/// Returns the report of a campaign.
 pub fn text(campaign: &Campaign) -> String {
     let tally = &campaign.tally;
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! One run: a plan from its beginning to its end, or to what it breaks.
+//! The run of one plan, to its end or to the first violation.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -15,20 +15,20 @@ use crate::world::watch::Watch;
 
 pub use crate::outcome::{Failure, Options, Outcome, Tally};
 
-/// Runs a plan, and waits for it no longer than a run may take; the thread of one that never ends stays behind.
+/// Runs a plan within the longest time for a run. The thread of a run that never ends is abandoned.
 pub fn run_within_time(plan: &Plan, options: &Options) -> Outcome {
     let (plan, options) = (plan.clone(), options.clone());
     within(PATIENCE, move || run(&plan, &options)).unwrap_or_else(Outcome::endless)
 }
 
-/// Does `work` elsewhere; `None` if it takes longer than this.
+/// Does `work` in another thread. Returns `None` if it takes longer than `patience`.
 fn within<R: Send + 'static>(
     patience: Duration,
     work: impl FnOnce() -> R + Send + 'static,
 ) -> Option<R> {
     let (sender, result) = mpsc::channel();
     let at_work = thread::spawn(move || {
-        // Nobody waits any more for what comes too late.
+        // If the result comes too late, nobody waits for it.
         let _ = sender.send(work());
     });
     match result.recv_timeout(patience) {
@@ -41,10 +41,10 @@ fn within<R: Send + 'static>(
     }
 }
 
-/// Runs a plan, however long it takes.
+/// Runs a plan without a time limit.
 pub fn run(plan: &Plan, options: &Options) -> Outcome {
     let shared = Arc::new(plan.clone());
-    // A run of this thread that panicked before may have left a bound behind.
+    // A previous run of this thread that panicked may have left a limit of steps.
     fairwire_proto::within_steps(u64::MAX, || ());
     let watch = Watch::new(plan.seed, options);
     match catch(move || world::run(&shared, watch)) {
@@ -54,7 +54,7 @@ pub fn run(plan: &Plan, options: &Options) -> Outcome {
             log: watch.take_lines(),
             tally: watch.tally,
         },
-        // A loop that a packet makes endless ends by the bound of `watch::bounded`.
+        // A packet that would cause an endless loop ends the run by the limit of `watch::bounded`.
         Err(text) if text.starts_with("more than ") && text.contains(" steps at ") => {
             Outcome::broken("bounded work", text)
         }
@@ -67,7 +67,7 @@ thread_local! {
     static PLACE: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Runs `work`; if it panics, what it said and where.
+/// Runs `work`. If it panics, returns the panic's message and place.
 fn catch<R>(work: impl FnOnce() -> R) -> Result<R, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -101,8 +101,9 @@ mod tests {
     use super::{Options, Outcome, catch, run, run_within_time, within};
     use crate::plan::Plan;
 
-    /// A run that never ends is given up and counts as a failure; one that ends is the same run as without the
-    /// watch.
+    /// A run that never ends is abandoned and counts as a failure.
+    ///
+    /// A run that ends is not changed by the time limit.
     #[test]
     fn endless_runs_are_given_up() {
         let (never, wait) = mpsc::channel::<()>();
@@ -120,8 +121,9 @@ mod tests {
         assert_eq!(watched, run(&plan, &options));
     }
 
-    /// A panic of the product is a failure of its seed, with what it says and where, and the next run is
-    /// not touched by it.
+    /// A panic of the implementation is a failure of its seed, with its message and place.
+    ///
+    /// It does not affect the next run.
     #[test]
     fn panics_are_caught() {
         let text = catch(|| panic!("the invariant {} is broken", 7)).err();

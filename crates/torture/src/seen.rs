@@ -1,7 +1,7 @@
-//! What the omniscient observer sees of a run, one thing at a time, in order.
+//! Observations of a run, one at a time, in order.
 //!
-//! The world reports everything that crosses an endpoint's seam; the oracle reads the reports and
-//! knows nothing else of the world, so that it cannot share its mistakes.
+//! The world reports everything that crosses the interface of an endpoint. The oracle reads these reports and knows
+//! nothing else of the world, so it cannot share the world's mistakes.
 
 use std::net::SocketAddr;
 
@@ -12,132 +12,135 @@ use fairwire_proto::{
 use fairwire_units::{Ecn, Instant};
 use fairwire_wire::ServiceCode;
 
-/// Each datagram of at least this many bytes begins with a tag that no other datagram of the run has.
+/// The length of a tag, in bytes. Each datagram of at least this length begins with a tag that is unique in the run.
 pub const TAG_LEN: usize = 8;
 
-/// Something that happened at one host. Hosts are counted from zero.
+/// An observation at one host. Hosts are numbered from zero.
 #[derive(Clone, Debug)]
 pub enum Seen<'a> {
-    /// The host began, or began again: its endpoint is new and knows nothing.
+    /// The host started, or restarted. Its endpoint is new and has no state.
     Started {
         /// The new endpoint's configuration.
         config: &'a EndpointConfig,
     },
-    /// The host's clock shows something else than before, or runs faster or slower from now on. A host
-    /// whose clock was never reported shows the observer's time. The endpoint knows its host's time only.
+    /// The host's clock changed its time or its rate.
+    ///
+    /// A host whose clock was never reported shows the observer's time. The endpoint only knows its host's time.
     Clock {
-        /// What it shows now; never less than a moment ago.
+        /// The time that it shows now, which is never earlier than before.
         shows: Instant,
-        /// Millionths of a second that it gains in each second, if negative: loses.
+        /// Microseconds per second by which it is fast; negative if it is slow.
         gains_ppm: i64,
     },
     /// The application called its endpoint.
     Call(Call<'a>),
-    /// A packet left the endpoint; the network has not touched it.
+    /// The endpoint sent a packet; the network has not changed it yet.
     Sent {
-        /// The packet's number, counted over the entire run.
+        /// The packet's number in the run.
         packet: PacketNo,
-        /// Its head.
+        /// The head.
         head: &'a [u8],
-        /// The rest of it.
+        /// The rest of the packet.
         transmit: &'a Transmit,
     },
-    /// The network handed a packet to the endpoint.
+    /// The network delivered a packet to the endpoint.
     Arrived {
-        /// Where the packet comes from.
+        /// The origin of the packet.
         origin: Origin,
         /// Addresses and ECN field.
         meta: Meta,
-        /// Its head, as it arrives.
+        /// The head, as it arrived.
         head: &'a [u8],
-        /// Its payload, as it arrives.
+        /// The payload, as it arrived.
         payload: &'a [u8],
     },
-    /// An ICMP error arrived, true or forged.
+    /// An ICMP error arrived, genuine or forged.
     Icmp {
-        /// What it says.
+        /// The error.
         error: IcmpError,
-        /// Does it tell the truth about the network?
+        /// Whether it is true.
         genuine: bool,
     },
     /// The endpoint reported an event.
     Event {
-        /// Of which connection.
+        /// The connection.
         id: ConnectionId,
-        /// What.
+        /// The event.
         event: &'a Event,
     },
     /// The application read a datagram.
     Received {
-        /// Of which connection.
+        /// The connection.
         id: ConnectionId,
-        /// Its data.
+        /// The data.
         payload: &'a [u8],
-        /// The ECN field it arrived with.
+        /// The ECN field with which it arrived.
         ecn: Ecn,
-        /// All that the endpoint says of it.
+        /// Everything that the endpoint returned with it.
         received: &'a Received,
     },
-    /// The state of a connection after a step in which something happened at its endpoint. Those are shown
-    /// too that the application does not know yet, once they have sent something.
+    /// The state of a connection after a step of its endpoint.
+    ///
+    /// This includes connections that the application does not know yet, once they have sent a packet.
     State {
-        /// Of which connection.
+        /// The connection.
         id: ConnectionId,
-        /// Its public statistics.
+        /// The public statistics.
         stats: &'a Stats,
-        /// Its inner state.
+        /// The internal state.
         inspection: &'a Inspection,
     },
-    /// The endpoint no longer knows a connection, of which a state was shown: it was released, or it ended
-    /// before the application knew of it.
+    /// The endpoint no longer knows a connection whose state was reported.
+    ///
+    /// The connection was released, or it ended before the application knew it.
     Gone {
-        /// Which one.
+        /// The connection.
         id: ConnectionId,
     },
-    /// The endpoint's statistics, after the same step.
+    /// The endpoint's statistics after the same step.
     Endpoint {
         /// The statistics.
         stats: &'a EndpointStats,
     },
-    /// The endpoint's inner state, now and then after [`Seen::Endpoint`] (it costs time for each connection).
+    /// The endpoint's internal state, after [`Seen::Endpoint`].
     Inside {
-        /// The state.
+        /// The internal state.
         inspection: &'a EndpointInspection,
     },
-    /// From now on the network delivers every packet, whole, once and in order.
+    /// From now on the network delivers every packet unchanged, once and in order.
     Healed,
     /// The run is over; the world has waited long enough after [`Seen::Healed`].
     Ended,
 }
 
-/// A call of the application and what came back.
+/// A call of the application and its result.
 #[derive(Clone, Debug)]
 pub enum Call<'a> {
     /// `Endpoint::listen`.
     Listen {
         /// The DCCP port.
         port: u16,
-        /// The services that it offers.
+        /// The services that the listener offers.
         services: &'a [ServiceCode],
         /// The configuration of its connections.
         config: &'a Config,
     },
     /// `Endpoint::connect`.
     Connect {
-        /// The peer.
+        /// The peer's address.
         remote: SocketAddr,
         /// The configuration.
         config: &'a Config,
-        /// The connection's name, or why there is none.
+        /// The connection's id, or the error.
         result: Result<ConnectionId, &'a StartError>,
     },
     /// `Endpoint::listen_towards`.
     Invite {
-        /// The peer.
+        /// The peer's address.
         remote: SocketAddr,
         /// The configuration.
         config: &'a Config,
-        /// The connection's name, or why there is none.
+        /// The connection's id, or the error.
         result: Result<ConnectionId, &'a StartError>,
     },
     /// `Endpoint::send`.
@@ -146,7 +149,7 @@ pub enum Call<'a> {
         id: ConnectionId,
         /// The data, unique within the run unless it is shorter than a tag.
         payload: &'a [u8],
-        /// The datagram's name, or why it was not taken.
+        /// The datagram's id, or the error.
         result: Result<DatagramId, SendError>,
     },
     /// `Endpoint::close`.
@@ -161,15 +164,15 @@ pub enum Call<'a> {
     Release(ConnectionId),
     /// `Endpoint::stop_reading`.
     StopReading(ConnectionId),
-    /// `Endpoint::change_ccid` with the CCIDs wanted, the best one first.
+    /// `Endpoint::change_ccid` with a preference list of CCIDs, most preferred first.
     ChangeCcid {
         /// The connection.
         id: ConnectionId,
-        /// Is it the CCID of what we send?
+        /// Whether it is the CCID for sending.
         sending: bool,
         /// The preference list.
         wanted: &'a [u8],
-        /// Was the wish taken?
+        /// Whether the endpoint accepted the call.
         taken: bool,
     },
     /// `Endpoint::path_changed`.
@@ -178,17 +181,17 @@ pub enum Call<'a> {
     Other(ConnectionId, &'static str),
 }
 
-/// The number of a packet that an endpoint sent, counted over the entire run.
+/// The number of a packet that an endpoint sent, counted over the whole run.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct PacketNo(pub u64);
 
-/// Where an arriving packet comes from.
+/// The origin of an arriving packet.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Origin {
-    /// An endpoint sent it, and it arrives as it was sent (its ECN field may have been marked).
+    /// An endpoint sent it, and it arrives unchanged, except that its ECN field may be marked.
     Genuine(PacketNo),
     /// An endpoint sent it, and the network changed its bytes.
     Damaged(PacketNo),
-    /// An attacker, or a lying peer, made it.
+    /// An attacker or a lying peer made it.
     Forged,
 }

@@ -1,25 +1,26 @@
-//! The least plan that fails in the same way: parts are taken away while the same invariant fails.
+//! Shrinking: parts of a failing plan are removed as long as it violates the same invariant.
 
 use crate::plan::Plan;
 use crate::plan::fault::{Happening, Moment};
 use crate::plan::script::Act;
 use crate::run::{self, Failure, Options};
 
-/// A failing plan that has been made smaller.
+/// A failing plan after shrinking.
 #[derive(Clone, Debug)]
 pub struct Shrunk {
-    /// What is left of it.
+    /// The smaller plan.
     pub plan: Plan,
-    /// How it fails.
+    /// Its failure.
     pub failure: Failure,
-    /// Runs that it took.
+    /// The number of runs.
     pub runs: u32,
     gives_up: bool,
     options: Options,
 }
 
-/// Makes a plan smaller with at most `runs` runs; `None` if it does not fail. A run that does not end takes
-/// so long to be told that none is tried after it: such a plan stays as it is.
+/// Shrinks a plan with at most `runs` runs. Returns `None` if it does not fail.
+///
+/// A run that does not end takes too long to try another one after it, so such a plan is not shrunk.
 pub fn shrink(plan: &Plan, options: &Options, runs: u32) -> Option<Shrunk> {
     let options = Options {
         trace: false,
@@ -51,14 +52,14 @@ pub fn shrink(plan: &Plan, options: &Options, runs: u32) -> Option<Shrunk> {
     }
 }
 
-/// A list in the plan: how long it is, and how to keep only some of it.
+/// A list in the plan: its length, and the removal of a range.
 #[derive(Clone, Copy)]
 struct Part {
     len: fn(&Plan) -> usize,
     remove: fn(&mut Plan, std::ops::Range<usize>),
 }
 
-/// The lists, those first of which most can be taken away.
+/// The lists, in the order in which removal saves most.
 const PARTS: &[Part] = &[
     Part {
         len: |plan| plan.connections.len(),
@@ -96,12 +97,12 @@ const PARTS: &[Part] = &[
     },
 ];
 
-/// Does it need the connection with this id?
+/// Returns whether the moment needs the connection with this id.
 fn floods(moment: &Moment, id: u16) -> bool {
     matches!(moment.what, Happening::Flood { connection, .. } if connection == id)
 }
 
-/// The plan without each single element of its lists, one after the other.
+/// Returns the plans that lack one element of the plan's lists each.
 #[cfg(test)]
 pub(crate) fn without_one(plan: &Plan) -> impl Iterator<Item = Plan> {
     let places = PARTS
@@ -127,7 +128,7 @@ fn remove_settings(plan: &mut Plan, range: std::ops::Range<usize>) {
     }
 }
 
-/// Takes out of `list` what lies in `range`, if its first element is number `from` of several lists.
+/// Removes the elements in `range` from `list`, whose first element has the number `from` in a sequence of lists.
 fn cut<T>(list: &mut Vec<T>, from: &mut usize, range: &std::ops::Range<usize>) {
     list.retain(|_| {
         *from += 1;
@@ -135,7 +136,7 @@ fn cut<T>(list: &mut Vec<T>, from: &mut usize, range: &std::ops::Range<usize>) {
     });
 }
 
-/// Changes that make a plan simpler at once.
+/// Changes that simplify a plan in one step.
 const CHANGES: &[fn(&mut Plan)] = &[
     |plan| plan.udp = false,
     |plan| plan.ipv6 = false,
@@ -185,12 +186,12 @@ fn halve_sends(plan: &mut Plan) {
 }
 
 impl Shrunk {
-    /// Is it time to stop?
+    /// Returns whether shrinking must stop.
     fn is_over(&self, runs: u32) -> bool {
         self.runs >= runs || self.gives_up
     }
 
-    /// Delta debugging on one list: takes halves away, then quarters, down to single elements.
+    /// Removes parts of one list by delta debugging: halves, then quarters, down to single elements.
     fn take_away(&mut self, part: Part, runs: u32) {
         let mut chunk = (part.len)(&self.plan).div_ceil(2);
         while chunk > 0 {
@@ -210,7 +211,7 @@ impl Shrunk {
         }
     }
 
-    /// Takes `plan` if the same invariant fails in it.
+    /// Accepts `plan` if it violates the same invariant.
     fn accept(&mut self, plan: Plan, runs: u32) -> bool {
         if self.is_over(runs) || plan == self.plan {
             return false;

@@ -1,10 +1,10 @@
-//! A plan at work: hosts with endpoints and applications around a middlebox, over simulated links.
+//! The execution of a plan: hosts with endpoints and applications around a middlebox, over simulated links.
 //!
 //! - [`host`]: an endpoint, its host's clock and the network below it; [`app`] and [`acts`]: the applications above.
-//! - [`middle`]: what happens to packets between the hosts; [`attack`]: packets that nobody sent.
-//! - [`layout`] and [`surgery`]: reading and changing bytes of packets without the product's codec.
-//! - [`places`]: moments and addresses.
-//! - [`store`]: packets on their way; [`watch`]: the log, the counts and the oracle; [`narrow`]: links' queues.
+//! - [`middle`]: the faults between the hosts; [`attack`]: forged packets.
+//! - [`layout`] and [`surgery`]: reading and changing the bytes of packets without the codec under test.
+//! - [`places`]: times and addresses.
+//! - [`store`]: packets in flight; [`watch`]: the log, the counts and the oracle; [`narrow`]: the queues of links.
 
 mod acts;
 mod app;
@@ -33,7 +33,7 @@ use places::at_ms;
 use store::Store;
 use watch::Watch;
 
-/// Whoever stands at a node.
+/// The agent at a node.
 #[derive(Debug)]
 enum Node {
     Host(Box<Host>),
@@ -72,7 +72,7 @@ impl Agent for Node {
     }
 }
 
-/// Runs a plan until it ends or something is found; the watch knows what came of it.
+/// Runs a plan to its end or to the first failure. The returned watch has the result.
 pub(crate) fn run(plan: &Arc<Plan>, watch: Watch) -> Watch {
     let mut topology = Topology::new();
     let middle = topology.node();
@@ -107,7 +107,7 @@ pub(crate) fn run(plan: &Arc<Plan>, watch: Watch) -> Watch {
     store.watch
 }
 
-/// Runs until `until`, or until something is found.
+/// Runs until `until`, or until a failure.
 fn advance(network: &mut Network<Node>, until: Instant) {
     while let Some(at) = network.next_event() {
         if at >= until || network.store().watch.is_over() {

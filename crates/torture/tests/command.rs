@@ -1,4 +1,4 @@
-//! The command `fairwire-torture` as its users see it: what it prints, where, and how it ends.
+//! Tests of the command `fairwire-torture`: its output, its streams and its exit code.
 
 use std::fs;
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).expect("text")
 }
 
-/// A directory of one test, empty.
+/// Returns an empty directory for one test.
 fn scratch(name: &str) -> PathBuf {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&path);
@@ -29,7 +29,7 @@ fn scratch(name: &str) -> PathBuf {
     path
 }
 
-/// The command refuses: exit code 2, all of `says` on standard error, nothing on standard output.
+/// Asserts that the command refuses: exit code 2, all of `says` on standard error, nothing on standard output.
 fn refuses(args: &[&str], says: &[&str]) {
     let output = torture(args);
     let error = stderr(&output);
@@ -41,7 +41,7 @@ fn refuses(args: &[&str], says: &[&str]) {
     }
 }
 
-/// What makes no sense is refused with a word on what to do.
+/// Options that make no sense are refused with advice.
 #[test]
 fn senseless_options_are_refused() {
     refuses(&["--trace"], &["--seed S or --plan FILE"]);
@@ -76,7 +76,7 @@ fn senseless_options_are_refused() {
     );
 }
 
-/// The last seeds of all can be run.
+/// The greatest seeds can be run.
 #[test]
 fn the_last_seeds_run() {
     let args = [
@@ -97,7 +97,7 @@ fn the_last_seeds_run() {
     );
 }
 
-/// Bugs are planted with seeds or not at all.
+/// Planting bugs with zero or too many seeds is refused.
 #[cfg(feature = "plant")]
 #[test]
 fn planting_without_seeds_is_refused() {
@@ -111,8 +111,9 @@ fn planting_without_seeds_is_refused() {
     );
 }
 
-/// Whether a failure's plan can be saved is known before the campaign; what is in the file stays, and none is
-/// left behind.
+/// Before the campaign the command checks that a failing plan could be saved.
+///
+/// The file's content does not change, and no new file is left behind.
 #[test]
 fn the_file_to_save_is_tried_first() {
     let dir = scratch("save");
@@ -125,7 +126,7 @@ fn the_file_to_save_is_tried_first() {
             &["--seeds", "1000000000", "--save", path],
             &["--save: cannot write", path, "--save FILE", "--shrink 0"],
         );
-        // Nothing is saved there.
+        // With --shrink 0 nothing is saved there.
         let output = torture(&["--seeds", "1", "--save", path, "--shrink", "0"]);
         assert_eq!(output.status.code(), Some(0), "{output:?}");
     }
@@ -138,7 +139,7 @@ fn the_file_to_save_is_tried_first() {
     assert!(!missing.exists(), "an empty file was left behind");
 }
 
-/// A plan that cannot be run is refused with its place in the file, and so is text that is no plan.
+/// A plan that cannot be run, or a text that is not a plan, is refused with the place of the error in the file.
 #[test]
 fn broken_plans_are_refused() {
     let dir = scratch("plans");
@@ -178,8 +179,9 @@ fn broken_plans_are_refused() {
     refuses(&["--plan", &format!("{path}.not")], &[".not: "]);
 }
 
-/// Each failure is told on standard error as soon as it is found, without the codes of a terminal; the report on
-/// standard output has all of them.
+/// Each failure is printed on standard error as soon as it is found, without terminal codes.
+///
+/// The report on standard output has all failures.
 #[test]
 fn failures_are_told_at_once() {
     let args = [
@@ -211,7 +213,7 @@ fn failures_are_told_at_once() {
         "{report}"
     );
     assert!(!told.contains(['\r', '\x1b']), "{told:?}");
-    // Where nothing fails nothing is told.
+    // Without failures nothing is printed on standard error.
     let output = torture(&["--seeds", "5"]);
     assert_eq!(
         (output.status.code(), stderr(&output)),

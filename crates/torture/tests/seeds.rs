@@ -1,5 +1,6 @@
-//! Three hundred seeds, and that the torture test itself can be trusted: it repeats itself, it reaches what
-//! it says, and what fails can be replayed and becomes smaller.
+//! Tests of three hundred seeds and of the torture test itself.
+//!
+//! The torture test is deterministic, reaches the situations that it claims, and replays and shrinks failures.
 
 use std::num::NonZeroUsize;
 
@@ -12,8 +13,9 @@ fn jobs(n: usize) -> NonZeroUsize {
     NonZeroUsize::new(n).expect("at least one job")
 }
 
-/// Whole endpoints and applications under faults of every kind break no invariant in 300 seeds, and every
-/// kind of fault, every state and every way to end a connection happens in them.
+/// In 300 seeds endpoints and applications violate no invariant under faults of every kind.
+///
+/// Every kind of fault, every state and every way to end a connection occurs in them.
 #[test]
 fn three_hundred_seeds_hold_and_reach_everything() {
     let campaign = campaign::run(0, 300, campaign::cores(), &Options::default());
@@ -77,7 +79,7 @@ fn three_hundred_seeds_hold_and_reach_everything() {
     }
 }
 
-/// A seed is the same run each time, to the last byte of its log, and however many seeds run at once.
+/// A seed gives the same run each time, to the last byte of its log, for any number of parallel runs.
 #[test]
 fn the_same_seed_is_the_same_run() {
     let trace = Options {
@@ -100,7 +102,7 @@ fn the_same_seed_is_the_same_run() {
     assert_eq!(alone, campaign::run(40, 12, jobs(3), &Options::default()));
 }
 
-/// A plan that was written to a file and read again is the same plan.
+/// Writing a plan to a file and reading it back gives the same plan.
 #[test]
 fn plans_survive_their_file() {
     for seed in 0..200 {
@@ -113,8 +115,9 @@ fn plans_survive_their_file() {
     assert!(error.contains("tcp") && error.contains("line 3"), "{error}");
 }
 
-/// What fails once fails in the same way when its seed is run again, and what is left of it after shrinking
-/// is smaller, still fails in that way, and does so again from its file.
+/// A failing seed fails in the same way when it is run again, and its shrunk plan is smaller and fails in that way too.
+///
+/// The shrunk plan also fails after it was read back from its file.
 #[test]
 fn a_failure_replays_and_shrinks() {
     let forbid = Options {

@@ -72,7 +72,7 @@ impl Sum {
 #[inline]
 fn sum_words(bytes: &[u8]) -> u64 {
     // The words are added in the machine's byte order, 32 bits at a time. This only swaps the bytes of the sum (RFC
-    // 1071, section 2B), and the last line swaps them back. The compiler vectorizes the two parallel sums. 64 bits
+    // 1071, section 2B), and the last line swaps them back. The compiler vectorises the two parallel sums. 64 bits
     // cannot overflow below 2^33 bytes.
     let (blocks, tail) = bytes.as_chunks::<8>();
     let mut last = [0; 8];

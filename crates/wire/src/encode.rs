@@ -65,7 +65,7 @@ impl fmt::Debug for HeadBuf {
     }
 }
 
-/// An option does not fit. Nothing of it was written.
+/// The error of an option that does not fit. Nothing of it was written.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct NoRoom {
     /// Bytes that the option needs. For an option too long for any head: its data and two more bytes.

@@ -27,7 +27,7 @@ pub enum Feature {
     SendAckVector = 6,
     /// 7: whether the feature location must send NDP Counts (RFC 4340, section 7.7.2).
     SendNdpCount = 7,
-    /// 8: the least Checksum Coverage that the feature location accepts (RFC 4340, section 9.2.1).
+    /// 8: which Checksum Coverages the feature location accepts (RFC 4340, section 9.2.1).
     MinimumChecksumCoverage = 8,
     /// 9: whether the feature location must check Data Checksums (RFC 4340, section 9.3.1).
     CheckDataChecksum = 9,

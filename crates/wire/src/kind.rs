@@ -48,7 +48,7 @@ pub enum Kind {
         /// Data 1, 2 and 3. Their meaning depends on the code.
         data: [u8; 3],
     },
-    /// A request to resynchronize sequence numbers after an invalid packet or a burst of losses.
+    /// A request to resynchronise sequence numbers after an invalid packet or a burst of losses.
     Sync {
         /// The packet that caused the Sync. It need not have been processed.
         ack: SeqNo,

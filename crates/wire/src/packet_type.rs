@@ -22,7 +22,7 @@ pub enum PacketType {
     Close = 6,
     /// The abrupt end of the connection.
     Reset = 7,
-    /// A request to resynchronize sequence numbers.
+    /// A request to resynchronise sequence numbers.
     Sync = 8,
     /// The answer to a Sync.
     SyncAck = 9,

@@ -2,8 +2,8 @@
 //!
 //! A station leaves at a given time. For the length of its outage it has no access point; then it joins the new one.
 //! Only then does the wired network learn its new place. Packets that the station offers in between wait in its queue
-//! or are lost. Packets for the station at the old access point, and those that arrive there until the routes change,
-//! are either lost, or kept and sent to the new access point by wire. An exchange that has begun is finished first.
+//! or are lost. The old access point has packets for the station, and gets more until the routes change. These are
+//! either lost, or kept and sent to the new access point by wire. An exchange that has begun is finished first.
 
 use fairwire_units::Instant;
 

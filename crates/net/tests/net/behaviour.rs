@@ -261,7 +261,7 @@ fn a_chain_leads_both_ways() {
         Host::new([(Instant::START, packet(last, first, 1, 125))]),
     );
     net.run_until(Instant::MAX);
-    // Each hop takes 1 us of serialization and its delay.
+    // Each hop takes 1 us of serialisation and its delay.
     let micros = |node| received(&net, node)[0].0.as_nanos() / 1_000;
     assert_eq!(micros(last), 18_003);
     assert_eq!(micros(first), 3_003);

@@ -189,7 +189,7 @@ fn overtaking_from_the_queue() {
 /// In an overload that ignores signals, RED loses exactly the excess, and its average is as the formula says.
 ///
 /// Arrivals are 5 % above the rate, so there is a signal every 21 packets. The mean gap is half the inverse of the
-/// probability before its correction, which is thus 1/42. With a max_p of 0.1 the average is 5 + 10 * 0.238 = 7.38
+/// probability before its correction, which is thus 1/42. With a `max_p` of 0.1 the average is 5 + 10 * 0.238 = 7.38
 /// packets.
 #[test]
 fn red_settles_where_its_formula_says() {

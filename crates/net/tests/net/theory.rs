@@ -20,7 +20,7 @@ fn over(
     agents[last.0 as usize].take().expect("placed above")
 }
 
-/// One packet takes the serialization time and the delay of each link: 1.026 + 5 + 8 + 7 ms.
+/// One packet takes the serialisation time and the delay of each link: 1.026 + 5 + 8 + 7 ms.
 ///
 /// It has 1000 bytes and crosses 8 Mbit/s and 5 ms with 26 bytes of framing, then 1 Mbit/s and 7 ms without framing.
 #[test]
@@ -48,7 +48,7 @@ fn odd_rates_are_exact() {
         |ends| steady(ends, 0, 1_000, 1, ms(0)),
     );
     let (_, last) = chain.arrivals()[999];
-    // Two more serializations, each rounded up to a nanosecond.
+    // Two more serialisations, each rounded up to a nanosecond.
     let exact = (1_002u64 * 8_000_000_000).div_ceil(3);
     assert!(last.abs_diff(exact) <= 2, "{last} instead of {exact}");
 }

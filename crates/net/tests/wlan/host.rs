@@ -96,6 +96,6 @@ fn a_fast_host_loses_nothing() {
         .expect("placed above")
         .received;
     assert_eq!(received.len(), 100);
-    // Two wires with 8 us of serialization and 5 us of delay each, then 30 us.
+    // Two wires with 8 us of serialisation and 5 us of delay each, then 30 us.
     assert_eq!(received[0].0, Instant::from_nanos(2 * 13_000 + 30_000));
 }

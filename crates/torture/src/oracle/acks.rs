@@ -1,4 +1,4 @@
-//! What a receiver of CCID 2 has to tell, and until when (RFC 4340, sections 11.3 and 11.4).
+//! Acknowledgements that a receiver of CCID 2 must send, and by when (RFC 4340, sections 11.3 and 11.4).
 
 use fairwire_proto::{Inspection, Stats};
 use fairwire_units::Duration;
@@ -9,14 +9,15 @@ use super::books::{Books, Key};
 use super::kept::{Acks, Judged, Told};
 use super::vectors::runs;
 
-/// RFC 4340, 11.3: an acknowledgement waits for more packets for 200 ms at most; a clock may lose a tenth of it.
+/// RFC 4340, 11.3: an acknowledgement is delayed by 200 ms at most. A clock may be a tenth slow.
 const ACK_DELAY: Duration = Duration::from_millis(230);
 
-/// A vector of so many cells may have reached its greatest length (RFC 4340, 11.4: two options), where the
-/// oldest packets are no longer reported.
+/// A vector with this many entries may have reached its maximum length (RFC 4340, 11.4: two options).
+///
+/// The oldest packets are then no longer reported.
 const LONG: usize = 400;
 
-/// A packet came that may count. To be called before it is entered into the books.
+/// Records an arriving packet that may be valid. Call it before the packet is entered into the records.
 pub(crate) fn came(
     books: &mut Books,
     key: Key,
@@ -28,7 +29,7 @@ pub(crate) fn came(
         return;
     };
     if let (Some(ack), false) = (ack, conn.acks.told.is_empty()) {
-        // RFC 4340, 11.4.2: the sender has this vector, and maybe those before it.
+        // RFC 4340, 11.4.2: the sender has received this vector, and may have received the earlier ones.
         let place = conn.out.place(ack);
         let acks = &mut conn.acks;
         for told in acks.told.extract_if(.., |told| told.place <= place) {
@@ -63,7 +64,7 @@ pub(crate) fn came(
     }
 }
 
-/// A packet leaves.
+/// Records and checks a packet that is sent.
 pub(crate) fn sent(
     books: &mut Books,
     key: Key,
@@ -102,8 +103,9 @@ pub(crate) fn sent(
             *named = Some(place);
         }
     }
-    // RFC 4340, A.3: an acknowledgement of a vector that did not know of it lets nobody forget it, until the sender
-    // is known to have one that did; the vectors in between may be lost.
+    // RFC 4340, A.3: the sender may acknowledge a vector that did not yet report a late packet. That does not let the
+    // receiver forget the packet, until the sender is known to have a vector that did. The vectors in between may be
+    // lost.
     let forgotten = acks.late.iter().find(|(late, _)| late.is_before(low));
     hold!(
         !honest || forgotten.is_none() || runs.len() >= LONG,
@@ -113,7 +115,7 @@ pub(crate) fn sent(
     Ok(())
 }
 
-/// A step is over. RFC 4340, 11.3: no data packet waits longer for its acknowledgement than the timer lets it.
+/// Checks after a step that no data packet waits too long for its acknowledgement (RFC 4340, 11.3).
 pub(crate) fn see(books: &mut Books, key: Key, stats: &Stats, seen: &Inspection) -> Verdict {
     let (honest, now) = (books.is_honest(key), books.now);
     let Some(conn) = books.conn_mut(key) else {
@@ -125,8 +127,8 @@ pub(crate) fn see(books: &mut Books, key: Key, stats: &Stats, seen: &Inspection)
         return Ok(());
     }
     if seen.state != "OPEN" || ccid != Some(Some(Ccid::TCP_LIKE)) {
-        // Nothing waits yet. But the vectors that left, and those of the half's first step among them, are
-        // acknowledged later, and what they report missing is forgotten then (RFC 4340, 11.4.2).
+        // No packet waits yet. But vectors already sent, including those of the half-connection's first step, are
+        // acknowledged later. What they report missing is then forgotten (RFC 4340, 11.4.2).
         conn.acks.waits = None;
         conn.acks.late.clear();
         return Ok(());

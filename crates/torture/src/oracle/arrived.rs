@@ -1,4 +1,4 @@
-//! What reaches an endpoint, and what of it may count.
+//! Packets that reach an endpoint, and whether they may be valid.
 
 use fairwire_proto::{Meta, Stats};
 use fairwire_units::Ecn;
@@ -11,7 +11,7 @@ use super::windows;
 use super::{acks, cookies, events, features, vectors};
 use crate::seen::{Origin, PacketNo};
 
-/// A packet was handed to the endpoint.
+/// Records a packet that is passed to the endpoint.
 pub(crate) fn see(
     books: &mut Books,
     host: usize,
@@ -23,7 +23,7 @@ pub(crate) fn see(
     let Ok(packet) = Packet::decode_head(head, payload.len()) else {
         return;
     };
-    // RFC 4340, 9.1: what fails its checksum has no effect at all.
+    // RFC 4340, 9.1: a packet that fails its checksum has no effect.
     if !checksum_holds(&packet, &meta.path, (head, payload)) {
         return;
     }
@@ -79,8 +79,8 @@ pub(crate) fn see(
             departed.arrived_marked |= meta.ecn == Ecn::Ce;
         }
     }
-    // An NDP Count speaks of the packets just before its own alone (RFC 4340, 7.7.1): what came late without data
-    // may have passed for data, and still does.
+    // RFC 4340, 7.7.1: an NDP Count reports only the packets just before its own. A late non-data packet may have been
+    // taken for data, and remains so.
     let is_new = books.conn(key).is_some_and(|conn| conn.took(seq).is_none()) && arrival.is_data;
     if arrival.counts {
         super::data::came(books, key, seq, is_new);
@@ -93,7 +93,7 @@ pub(crate) fn see(
         conn.is_server && !conn.heard.open && matches!(conn.state(), None | Some("RESPOND"))
     });
     if half_open {
-        // It may be gone without a word, and this begin the next one on its flow.
+        // The connection may disappear without an event, and this packet may begin the next one on its flow.
         let seq = packet.seq;
         let arrival = self::arrival(books, &packet, payload, meta.ecn);
         let unclaimed = Unclaimed {
@@ -106,8 +106,9 @@ pub(crate) fn see(
     }
 }
 
-/// RFC 3168, 5: on its way an ECN field may turn from ECT to CE, and into nothing else. What else
-/// arrives is told to the sender, and looks as if the receiver hid a mark (RFC 4340, 12.2).
+/// Records a rewritten ECN field. RFC 3168, 5: on its way an ECN field may only change from ECT to CE.
+///
+/// Any other change is reported to the sender, and looks as if the receiver had hidden a mark (RFC 4340, 12.2).
 fn note_rewriting(books: &mut Books, no: Option<PacketNo>, ecn: Ecn) {
     let Some(departed) = no.and_then(|no| books.packets.get(&no)) else {
         return;
@@ -122,7 +123,7 @@ fn note_rewriting(books: &mut Books, no: Option<PacketNo>, ecn: Ecn) {
     }
 }
 
-/// What the books say of a packet.
+/// Creates the record of a packet.
 fn arrival(books: &Books, packet: &Packet<'_>, payload: &[u8], ecn: Ecn) -> Arrival {
     let timestamp = packet
         .options
@@ -161,7 +162,7 @@ fn arrival(books: &Books, packet: &Packet<'_>, payload: &[u8], ecn: Ecn) -> Arri
     }
 }
 
-/// A packet may count: who had a part in the connection?
+/// Records that a packet may be valid: its sender now has a part in the connection.
 fn count(
     books: &mut Books,
     key: Key,
@@ -184,9 +185,11 @@ fn count(
     }
 }
 
-/// A step is over: which of the packets that may have counted in it did so. The endpoint says how many it took
-/// ([`Stats::packets_received`]); where that is all of them, none is in doubt any more. Those that it left
-/// (RFC 4340, 7.5.3: a Sync beyond the window of an active connection) did not come, as far as it knows.
+/// Decides after a step which of the possibly valid packets were valid.
+///
+/// The endpoint reports how many it accepted ([`Stats::packets_received`]). If it accepted all, none is in doubt any
+/// more. For the endpoint, those that it did not accept have not arrived (RFC 4340, 7.5.3: a Sync beyond the window of
+/// an active connection).
 pub(crate) fn settle(books: &mut Books, key: Key, stats: &Stats) {
     let Some(conn) = books.conn_mut(key) else {
         return;
@@ -208,13 +211,14 @@ pub(crate) fn settle(books: &mut Books, key: Key, stats: &Stats) {
     conn.missing.left(left.min(unsure.len() as u64));
 }
 
-/// Is a packet none of this peer's? An old packet of another connection is as good as forged; stateless
-/// answers come from a host that tells the truth.
+/// Returns whether a packet is not from this peer.
+///
+/// An old packet of another connection is as good as forged. Stateless answers come from a truthful host.
 fn is_strange(no: Option<PacketNo>, sender: Option<Key>, peer: Option<Key>) -> bool {
     no.is_none() || (sender.is_some() && sender != peer)
 }
 
-/// Enters an arrival into the books of its connection.
+/// Enters an arrival into the records of its connection.
 fn enter(books: &mut Books, key: Key, seq: Seq, arrival: Arrival) {
     let Some(conn) = books.conn_mut(key) else {
         return;
@@ -233,7 +237,7 @@ fn enter(books: &mut Books, key: Key, seq: Seq, arrival: Arrival) {
         std::collections::btree_map::Entry::Occupied(place) => {
             let known = place.into_mut();
             if arrival.counts && !known.counts {
-                // What was kept out does not speak for what came in.
+                // A rejected packet does not describe an accepted one.
                 let before = std::mem::replace(known, arrival);
                 known.delivered = before.delivered;
                 known.delivered_forged = before.delivered_forged;

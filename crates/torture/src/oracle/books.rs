@@ -1,6 +1,6 @@
-//! What the oracle remembers of a run.
+//! The oracle's records of a run.
 //!
-//! Times of a host are its own clock's, which may run at another rate than the observer's.
+//! The times of a host are those of its own clock, which may run at a different rate from the observer's.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,31 +15,31 @@ use super::kept::{Acks, Events, Expected, Features, Missing, Pipe, Rates, Repeat
 use super::packet::{Digest, Flow};
 use crate::seen::PacketNo;
 
-/// A connection: its host, how often that one began, its name there.
+/// A connection: its host, how often that host has started, and its id there.
 pub(crate) type Key = (usize, u32, ConnectionId);
 
-/// Arrivals that a flow remembers until a connection claims them.
+/// The most arrivals kept for a flow until a connection claims them.
 const UNCLAIMED: usize = 256;
 
-/// A packet that some endpoint sent.
+/// A packet that an endpoint sent.
 #[derive(Clone, Debug)]
 pub(crate) struct Departed {
     /// The connection that sent it; stateless answers have none.
     pub(crate) sender: Option<Key>,
-    /// The ECN field with which it left.
+    /// The ECN field with which it was sent.
     pub(crate) ecn: Ecn,
-    /// Did it arrive, as it was sent, at a connection that may have taken it for valid?
+    /// Whether it arrived unchanged at a connection that may have accepted it as valid.
     pub(crate) arrived: bool,
-    /// Did it so with a congestion mark?
+    /// Whether it did so with a congestion mark.
     pub(crate) arrived_marked: bool,
 }
 
-/// A packet that a connection sent, in its own books.
+/// A packet that a connection sent, in that connection's records.
 #[derive(Clone, Debug)]
 pub(crate) struct Left {
     pub(crate) no: PacketNo,
     pub(crate) packet_type: PacketType,
-    /// A report that arrived says that it did.
+    /// Whether a report that arrived says that the packet did.
     pub(crate) acked: bool,
 }
 
@@ -50,37 +50,37 @@ pub(crate) struct Left {
 )]
 #[derive(Clone, Debug)]
 pub(crate) struct Arrival {
-    /// The packets of a run in the order of their arrival.
+    /// The number of the packet in the order of arrival in the run.
     pub(crate) order: u64,
     pub(crate) at: Instant,
     pub(crate) packet_type: PacketType,
-    /// Did one of those that came with this number carry a datagram?
+    /// Whether a packet with this number carried a datagram.
     pub(crate) is_data: bool,
-    /// Was one of them a Sync?
+    /// Whether a packet with this number was a Sync.
     pub(crate) is_sync: bool,
     pub(crate) ack: Option<Seq>,
     pub(crate) timestamp: Option<u32>,
     pub(crate) reset: Option<(ResetCode, [u8; 3])>,
     /// The Changes in it: option type and feature.
     pub(crate) changes: Vec<(u8, u8)>,
-    /// Every payload that came with this number, and the ECN field it had.
+    /// Every payload that arrived with this number, with its ECN field and time.
     pub(crate) payloads: Vec<(Digest, Ecn, Instant)>,
-    /// Those of the payloads that the peer did not send with this number.
+    /// The payloads that the peer did not send with this number.
     pub(crate) forged: Vec<Digest>,
-    /// May it have been taken for valid?
+    /// Whether it may have been accepted as valid.
     pub(crate) counts: bool,
-    /// Is it beyond doubt that it was?
+    /// Whether it was certainly accepted as valid.
     pub(crate) is_sure: bool,
-    /// Was it handed to the application?
+    /// Whether it was delivered to the application.
     pub(crate) delivered: bool,
-    /// Was that a payload of [`Self::forged`]?
+    /// Whether the delivered payload is in [`Self::forged`].
     pub(crate) delivered_forged: bool,
-    /// Was its number taken back from so far ahead that nothing of it is remembered?
+    /// Whether the endpoint forgot it, because a forged GSR far ahead of it was taken back.
     pub(crate) is_forgotten: bool,
 }
 
 impl Arrival {
-    /// Its payloads are not the peer's, if a stranger sent it.
+    /// Marks its payloads as not from the peer, if a stranger sent it.
     pub(crate) fn forge_if(&mut self, stranger: bool) {
         if stranger {
             self.forged = self.payloads.iter().map(|&(came, ..)| came).collect();
@@ -97,7 +97,7 @@ pub(crate) struct Unclaimed {
     pub(crate) no: Option<PacketNo>,
 }
 
-/// A datagram that `send` took.
+/// A datagram that `send` accepted.
 #[derive(Clone, Debug)]
 pub(crate) struct Given {
     pub(crate) digest: Digest,
@@ -111,36 +111,36 @@ pub(crate) struct Given {
 pub(crate) struct Outgoing {
     pub(crate) first: Option<Seq>,
     pub(crate) newest: Option<Seq>,
-    /// By distance from the first number.
+    /// Packets by distance from the first number.
     pub(crate) packets: BTreeMap<u64, Left>,
     pub(crate) skipped: u64,
     pub(crate) listens: u64,
     pub(crate) count: u64,
     pub(crate) data: u64,
     pub(crate) bytes: u64,
-    /// Packets without data, the last ones in a row.
+    /// Consecutive non-data packets at the end.
     pub(crate) quiet: u64,
-    /// Did data of its arrive with an ECN field that no honest path gives it?
+    /// Whether data of this connection arrived with an ECN field that no honest path produces.
     pub(crate) ecn_rewritten: bool,
     /// The Close or `CloseReq` that it repeats, and since when.
     pub(crate) closing: Option<(PacketType, Instant)>,
     pub(crate) reset: Option<(ResetCode, [u8; 3])>,
-    /// When the last Syncs and `SyncAck`s left.
+    /// When the last Syncs and `SyncAck`s were sent.
     pub(crate) syncs: [Vec<Instant>; 2],
-    /// The data packet with the newest datagram.
+    /// The newest datagram that was sent.
     pub(crate) newest_id: Option<DatagramId>,
-    /// Data of this step, and the largest packet with it.
+    /// Data packets sent in this step, and the size of the largest.
     pub(crate) data_in_step: u32,
     pub(crate) largest_in_step: usize,
 }
 
 impl Outgoing {
-    /// Where a packet stands in the books.
+    /// Returns the position of a packet in the records.
     pub(crate) fn place(&self, seq: Seq) -> u64 {
         self.first.unwrap_or(Seq::ZERO).distance(seq)
     }
 
-    /// The packet with this number, if there was one.
+    /// Returns the packet with this number, if there was one.
     pub(crate) fn get(&self, seq: Seq) -> Option<&Left> {
         self.packets.get(&self.place(seq))
     }
@@ -152,22 +152,22 @@ pub(crate) struct Heard {
     pub(crate) open: bool,
     pub(crate) closed: Option<CloseReason>,
     pub(crate) released: bool,
-    /// A datagram was refused for want of room, and nobody was told of room since.
+    /// Whether a datagram was refused because the queue was full, and no event has reported room since.
     pub(crate) refused: bool,
-    /// The order of the last arrival that was handed over.
+    /// The order of the last arrival that was delivered.
     pub(crate) newest_delivered: Option<u64>,
 }
 
-/// What the application asked for.
+/// What the application requested.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Asked {
-    /// To end the connection in some way.
+    /// When it requested the end of the connection, in any way.
     pub(crate) end: Option<Instant>,
-    /// What starts congestion control anew (RFC 4340, 10.5).
+    /// Whether it requested a restart of congestion control in this step (RFC 4340, 10.5).
     pub(crate) anew: bool,
 }
 
-/// What has arrived that may have counted.
+/// The arrivals that may have been valid.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "independent facts about what has come"
@@ -175,24 +175,25 @@ pub(crate) struct Asked {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Got {
     pub(crate) response: bool,
-    /// Of a client: what ends PARTOPEN (RFC 4340, 8.1.5). Of a server: what ends RESPOND (8.1.3).
+    /// For a client: whether a packet came that ends PARTOPEN (RFC 4340, 8.1.5). For a server: one that ends RESPOND
+    /// (8.1.3).
     pub(crate) beyond: bool,
     pub(crate) close_req: bool,
     pub(crate) sync: bool,
     pub(crate) close: bool,
-    /// Packets that count, copies included.
+    /// The number of possibly valid packets, copies included.
     pub(crate) packets: u64,
-    /// When the last one came that was valid beyond doubt.
+    /// When the last certainly valid packet arrived.
     pub(crate) valid_at: Option<Instant>,
 }
 
 impl Got {
-    /// Has something come that ends RESPOND (RFC 4340, 8.5, step 11)?
+    /// Returns whether a packet has come that ends RESPOND (RFC 4340, 8.5, step 11).
     pub(crate) fn beyond_respond(&self) -> bool {
         self.beyond || self.sync
     }
 
-    /// A packet of this type may have counted.
+    /// Records that a packet of this type may have been valid.
     pub(crate) fn note(&mut self, packet_type: PacketType) {
         use PacketType::{Close, CloseReq, Listen, Request, Reset, Response, Sync};
         self.packets += 1;
@@ -213,17 +214,17 @@ pub(crate) struct Conn {
     pub(crate) is_server: bool,
     pub(crate) is_invited: bool,
     pub(crate) peer: Option<Key>,
-    /// A packet that the peer did not send may have been taken for its own.
+    /// Whether a packet that the peer did not send may have been accepted.
     pub(crate) tainted: bool,
     pub(crate) began: Instant,
     pub(crate) out: Outgoing,
-    /// By number.
+    /// Arrivals by sequence number.
     pub(crate) arrivals: BTreeMap<u64, Arrival>,
-    /// When the connection was last seen, and what it was then.
+    /// The time of the last observed state, and that state.
     pub(crate) last: Option<(Instant, Stats, Inspection)>,
-    /// Since when it is in the state that it was last seen in.
+    /// Since when it is in the last observed state.
     pub(crate) state_since: Instant,
-    /// What the arrivals since then make us expect.
+    /// What is expected after the arrivals since then.
     pub(crate) expected: Expected,
     pub(crate) given: BTreeMap<DatagramId, Given>,
     pub(crate) heard: Heard,
@@ -231,19 +232,19 @@ pub(crate) struct Conn {
     pub(crate) pipe: Pipe,
     pub(crate) rates: Rates,
     pub(crate) got: Got,
-    /// The greatest number that came and may have counted.
+    /// The greatest sequence number that arrived and may have been valid.
     pub(crate) newest_came: Option<Seq>,
-    /// Timestamps that came, and when each came first.
+    /// The timestamps that arrived, with the first arrival of each.
     pub(crate) timestamps: BTreeMap<u32, Instant>,
-    /// Changes that came: option type and feature.
+    /// The Changes that arrived: option type and feature.
     pub(crate) changes: BTreeSet<(u8, u8)>,
-    /// Types that arrived in this step and may count.
+    /// The types of the possibly valid packets that arrived in this step.
     pub(crate) step_types: Vec<PacketType>,
-    /// Numbers that arrived in this step and may count or not.
+    /// The numbers of packets in this step that may or may not be valid.
     pub(crate) step_unsure: Vec<Seq>,
-    /// Lost datagrams of this step: judged when it is over.
+    /// Datagrams reported lost in this step. They are checked at its end.
     pub(crate) step_losses: Vec<DatagramId>,
-    /// What it had sent when the network healed.
+    /// Data packets that it had sent when the network was healed.
     pub(crate) at_healing: Option<u64>,
     pub(crate) repeats: Repeats,
     /// The Init Cookies of each Response.
@@ -256,7 +257,7 @@ pub(crate) struct Conn {
 }
 
 impl Conn {
-    /// A connection that begins now.
+    /// Creates a connection that begins now.
     pub(crate) fn new(key: Key, began: Instant) -> Self {
         Self {
             key,
@@ -295,24 +296,24 @@ impl Conn {
         }
     }
 
-    /// Did it begin with an Init Cookie (RFC 4340, 8.1.4)? Its Response left without it.
+    /// Returns whether it began with an Init Cookie (RFC 4340, 8.1.4). Its Response was sent before it existed.
     pub(crate) fn began_with_cookie(&self) -> bool {
         let first = self.out.packets.values().next();
         let first = first.map(|left| left.packet_type);
         self.is_server && first.is_some_and(|first| first != PacketType::Response)
     }
 
-    /// Its state when it was last seen.
+    /// Returns its state when it was last observed.
     pub(crate) fn state(&self) -> Option<&'static str> {
         self.last.as_ref().map(|(_, _, seen)| seen.state)
     }
 
-    /// Is it over, as far as was told?
+    /// Returns whether it is over, as far as the oracle was told.
     pub(crate) fn is_over(&self) -> bool {
         self.heard.closed.is_some() || self.state() == Some("CLOSED")
     }
 
-    /// What a packet that may count asks for.
+    /// Records the Changes and the timestamp of a packet that may be valid.
     pub(crate) fn learn(&mut self, arrival: &Arrival) {
         self.changes.extend(&arrival.changes);
         if let Some(stamp) = arrival.timestamp {
@@ -320,19 +321,19 @@ impl Conn {
         }
     }
 
-    /// A packet came that may count.
+    /// Records the number of a packet that may be valid.
     pub(crate) fn came(&mut self, seq: Seq) {
         let newest = self.newest_came.map_or(seq, |newest| Seq::max(newest, seq));
         self.newest_came = Some(newest);
     }
 
-    /// Did something arrive with this number that may have counted?
+    /// Returns the arrival with this number, if it may have been valid.
     pub(crate) fn took(&self, seq: Seq) -> Option<&Arrival> {
         self.arrivals.get(&seq.get()).filter(|a| a.counts)
     }
 }
 
-/// One host.
+/// The records of one host.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Host {
     pub(crate) life: u32,
@@ -343,7 +344,7 @@ pub(crate) struct Host {
     pub(crate) listeners: BTreeMap<u16, Config>,
     pub(crate) icmp: Vec<IcmpError>,
     pub(crate) last: Option<(Instant, EndpointStats)>,
-    /// What the clock showed at an observer's time, and how it runs since.
+    /// The observer's time, the clock's time then, and the clock's rate since in ppm.
     clock: Option<(Instant, Instant, i64)>,
 }
 
@@ -352,7 +353,7 @@ impl Host {
         self.clock = Some((now, shows, gains_ppm));
     }
 
-    /// What the clock shows at the observer's time `now`.
+    /// Returns the time of the host's clock at the observer's time `now`.
     pub(crate) fn clock(&self, now: Instant) -> Instant {
         let Some((at, shows, gains_ppm)) = self.clock else {
             return now;
@@ -364,12 +365,12 @@ impl Host {
     }
 }
 
-/// Everything.
+/// The records of all hosts and connections.
 #[derive(Debug, Default)]
 pub(crate) struct Books {
     /// The observer's time.
     pub(crate) now: Instant,
-    /// The same on the clock of the host in hand.
+    /// The same time on the clock of the current host.
     pub(crate) local: Instant,
     pub(crate) hosts: BTreeMap<usize, Host>,
     pub(crate) conns: BTreeMap<Key, Conn>,
@@ -388,7 +389,7 @@ impl Books {
         self.hosts.entry(host).or_default()
     }
 
-    /// A new endpoint: the old one's connections are gone.
+    /// Starts a new endpoint at a host; the connections of the old one are gone.
     pub(crate) fn start(&mut self, host: usize, config: &EndpointConfig) {
         let old = self.hosts.remove(&host).unwrap_or_default();
         let new = Host {
@@ -400,13 +401,13 @@ impl Books {
         self.hosts.insert(host, new);
     }
 
-    /// The connection that the endpoint of now calls `id`.
+    /// Returns the key of connection `id` of the host's current endpoint.
     pub(crate) fn key(&self, host: usize, id: ConnectionId) -> Option<Key> {
         let key = (host, self.hosts.get(&host)?.life, id);
         self.conns.contains_key(&key).then_some(key)
     }
 
-    /// The same, begun if it is new.
+    /// Returns connection `id` of the host's current endpoint, and creates it if it is new.
     pub(crate) fn conn_of(&mut self, host: usize, id: ConnectionId) -> &mut Conn {
         let local = self.local;
         let key = (host, self.host_mut(host).life, id);
@@ -423,14 +424,14 @@ impl Books {
         self.conns.get_mut(&key)
     }
 
-    /// Is the endpoint that had this connection still there?
+    /// Returns whether the endpoint that had this connection still exists.
     pub(crate) fn is_alive(&self, key: Key) -> bool {
         self.hosts
             .get(&key.0)
             .is_some_and(|host| host.life == key.1)
     }
 
-    /// Has nobody but the two ends had a part in this connection, as far as is known?
+    /// Returns whether nobody but the two endpoints had a part in this connection, as far as is known.
     pub(crate) fn is_honest(&self, key: Key) -> bool {
         let Some(conn) = self.conns.get(&key) else {
             return false;
@@ -448,8 +449,7 @@ impl Books {
         unclaimed.push(arrival);
     }
 
-    /// A connection is known by its flow from now on. What came before on it was for this
-    /// connection, as far as its peer sent it.
+    /// Assigns a flow to a connection. Earlier arrivals on this flow were for it, if its peer sent them.
     pub(crate) fn claim(&mut self, key: Key, flow: Flow) {
         let host = self.host_mut(key.0);
         let before = host.flows.insert(flow, key);
@@ -459,10 +459,10 @@ impl Books {
         let unclaimed = host.unclaimed.remove(&flow).unwrap_or_default();
         let conn = self.conns.get(&key);
         if conn.is_some_and(|conn| !conn.is_server) {
-            return; // A client begins with its Request: what came before was for an older connection.
+            return; // A client begins with its Request: earlier arrivals were for an older connection.
         }
         if conn.is_some_and(|conn| !conn.heard.open) {
-            // It may go without a word, and the Init Cookie of the same Request begin the next one.
+            // It may disappear without an event, and the Init Cookie of the same Request may begin the next one.
             let host = self.host_mut(key.0);
             host.unclaimed.insert(flow, unclaimed.clone());
         }
@@ -470,8 +470,8 @@ impl Books {
         for mut one in unclaimed {
             let stranger = one.sender.is_none() || one.sender != peer;
             if stranger && one.no.is_some() {
-                // A late packet of an older connection, or that of a host before it was restarted, which began
-                // this one. It speaks for nothing, but it came, and a Sync may ask about it.
+                // A late packet of an older connection, or one of a host before its restart, which began this
+                // connection. It does not count, but it came, and a Sync may ask about it.
                 if let (Some(seq), Some(conn)) = (one.seq.long(), self.conns.get_mut(&key)) {
                     one.arrival.counts = false;
                     conn.arrivals.entry(seq.get()).or_insert(one.arrival);
@@ -481,7 +481,7 @@ impl Books {
             if let Some(conn) = self.conns.get_mut(&key) {
                 if one.seq.is_short() && conn.newest_came.is_none() {
                     conn.tainted |= one.no.is_none();
-                    continue; // Nothing tells its number: nobody could take it for valid.
+                    continue; // Its full number is unknown, so no endpoint could accept it.
                 }
                 let seq = super::packet::whole(one.seq, conn.newest_came);
                 conn.came(seq);
@@ -500,14 +500,14 @@ impl Books {
         }
     }
 
-    /// A server's connection is open: nobody else begins on its flow with what came before.
+    /// Discards the unclaimed arrivals of an open server connection: no other connection begins with them.
     pub(crate) fn settle(&mut self, key: Key) {
         if let Some(flow) = self.conn(key).and_then(|conn| conn.flow) {
             self.host_mut(key.0).unclaimed.remove(&flow);
         }
     }
 
-    /// Two connections talk to each other.
+    /// Records that two connections talk to each other.
     pub(crate) fn join(&mut self, key: Key, peer: Key) {
         if let Some(conn) = self.conns.get_mut(&key)
             && conn.peer.is_none()
@@ -516,7 +516,7 @@ impl Books {
         }
     }
 
-    /// A step of a connection is over.
+    /// Ends a step of a connection.
     pub(crate) fn close_step(&mut self, key: Key, stats: &Stats, inspection: &Inspection) {
         let local = self.local;
         let Some(conn) = self.conns.get_mut(&key) else {

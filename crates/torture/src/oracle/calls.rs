@@ -1,4 +1,4 @@
-//! What the application asks for.
+//! Calls of the application.
 
 use fairwire_proto::{Config, ConnectionId, DatagramId, SendError};
 
@@ -7,7 +7,7 @@ use super::books::{Books, Given};
 use super::packet::Digest;
 use crate::seen::Call;
 
-/// The application called.
+/// Records and checks a call of the application.
 pub(crate) fn see(books: &mut Books, host: usize, call: &Call<'_>) -> Verdict {
     match call {
         Call::Listen { port, config, .. } => {
@@ -39,21 +39,21 @@ pub(crate) fn see(books: &mut Books, host: usize, call: &Call<'_>) -> Verdict {
         Call::Release(id) => {
             let key = books.key(host, *id);
             if let Some(conn) = key.and_then(|key| books.conn_mut(key)) {
-                // `Endpoint::release`: one that is not closed stays.
+                // `Endpoint::release`: a connection that is not closed is not released.
                 conn.heard.released |= conn.is_over();
             }
         }
         Call::PathChanged(id) => {
             let key = books.key(host, *id);
             if let Some(conn) = key.and_then(|key| books.conn_mut(key)) {
-                // Before and behind these nothing is sent by a window that could begin anew.
+                // In all other states nothing is sent by a window that could restart.
                 if matches!(conn.state(), Some("PARTOPEN" | "OPEN")) {
                     conn.asked.anew = true;
                     super::pipe::begin_anew(conn);
                 }
             }
         }
-        // A wish for another CCID changes nothing until the peer agrees.
+        // A requested change of the CCID has no effect until the peer agrees.
         Call::ChangeCcid { .. } | Call::StopReading(_) | Call::Other(..) => {
             let _ = name_of(call);
         }
@@ -61,7 +61,7 @@ pub(crate) fn see(books: &mut Books, host: usize, call: &Call<'_>) -> Verdict {
     Ok(())
 }
 
-/// A connection of ours begins.
+/// Records that the application began a connection.
 fn begin(
     books: &mut Books,
     host: usize,
@@ -82,7 +82,7 @@ fn begin(
     Ok(())
 }
 
-/// A datagram was given, or refused.
+/// Records and checks that a datagram was accepted or refused.
 fn send(
     books: &mut Books,
     host: usize,
@@ -127,7 +127,7 @@ fn send(
     Ok(())
 }
 
-/// The call that the application made, for messages.
+/// Returns the name of the call, for messages.
 pub(crate) fn name_of(call: &Call<'_>) -> &'static str {
     match call {
         Call::Listen { .. } => "listen",

@@ -1,11 +1,11 @@
-//! Init Cookies (RFC 4340, section 8.1.4). Hard.
+//! Init Cookies (RFC 4340, section 8.1.4). A hard invariant.
 
 use fairwire_wire::{DccpOption, Packet, PacketType, Seq};
 
 use super::Verdict;
 use super::books::{Books, Key};
 
-/// The cookies in a packet, in their order.
+/// Returns the cookies in a packet, in order.
 fn of(packet: &Packet<'_>) -> Vec<Vec<u8>> {
     let cookies = packet.options.iter();
     let cookies = cookies.filter_map(|raw| match DccpOption::decode(raw) {
@@ -15,7 +15,7 @@ fn of(packet: &Packet<'_>) -> Vec<Vec<u8>> {
     cookies.collect()
 }
 
-/// A packet came that may count.
+/// Records the cookies of an arriving packet that may be valid.
 pub(crate) fn came(books: &mut Books, key: Key, packet: &Packet<'_>) {
     if packet.packet_type() == PacketType::Response
         && let Some(conn) = books.conn_mut(key)
@@ -28,7 +28,7 @@ pub(crate) fn came(books: &mut Books, key: Key, packet: &Packet<'_>) {
     }
 }
 
-/// RFC 4340, 8.1.4: a client sends back the cookies of a Response, all of them, in their order.
+/// Checks that a client returns all cookies of a Response in order (RFC 4340, 8.1.4).
 pub(crate) fn check(books: &Books, key: Key, packet: &Packet<'_>, seq: Seq) -> Verdict {
     let Some(conn) = books.conn(key).filter(|conn| !conn.is_server) else {
         return Ok(());

@@ -1,4 +1,4 @@
-//! What the application gets: what arrived, once, in the order of arrival. Hard.
+//! Data that the application reads: what arrived, once, in the order of arrival. A hard invariant.
 
 use fairwire_proto::{ConnectionId, Inspection, Received, Stats};
 use fairwire_wire::Seq;
@@ -8,7 +8,7 @@ use super::books::{Books, Key};
 use super::kept::Missing;
 use super::packet::{Digest, bytes};
 
-/// The application read a datagram.
+/// Checks a datagram that the application read.
 pub(crate) fn see(
     books: &mut Books,
     host: usize,
@@ -39,15 +39,15 @@ pub(crate) fn see(
         hold!(false, "data-arrived", "no packet {seq:?} has arrived");
         return Ok(());
     };
-    // RFC 4340, 5.4: Data and DataAck carry datagrams, and of the handshake those that have bytes.
+    // RFC 4340, 5.4: Data and DataAck carry datagrams, and handshake packets do if their payload is not empty.
     hold!(
         arrival.is_data,
         "data-type",
         "{:?} carries no datagram",
         arrival.packet_type
     );
-    // RFC 4340, 7: copies that the network made are told by their numbers. What a stranger put in the place of a
-    // packet that was yet to come may be forgotten, see `see_gsr`.
+    // RFC 4340, 7: copies made by the network are detected by their numbers. A forged packet in the place of one that
+    // was yet to come may have been forgotten, see `see_gsr`.
     let is_first = !arrival.delivered || (arrival.delivered_forged && arrival.is_forgotten);
     arrival.is_forgotten &= !arrival.delivered;
     hold!(is_first, "data-once", "packet {seq:?} is delivered twice");
@@ -63,7 +63,7 @@ pub(crate) fn see(
         "data-same",
         "packet {seq:?} is delivered with other bytes, another mark or another time than it came with"
     );
-    // Datagrams wait in the order of arrival.
+    // Datagrams are queued in the order of arrival.
     let order = arrival.order;
     hold!(
         !honest || newest.is_none_or(|newest| newest < order),
@@ -75,16 +75,16 @@ pub(crate) fn see(
     Ok(())
 }
 
-/// Copies and late packets are recognised so far back, or a little less.
+/// The distance behind the newest number within which copies and late packets are recognised, or slightly more.
 const REMEMBERED: u64 = 1_000;
 
-/// A packet came that may count; `is_new` if it is data and no other came with its number.
+/// Records an arriving packet that may be valid. `is_new` means: data, and no other packet came with its number.
 pub(crate) fn came(books: &mut Books, key: Key, seq: Seq, is_new: bool) {
     let Some(conn) = books.conn_mut(key) else {
         return;
     };
     let missing = &mut conn.missing;
-    // What came before the connection was known, a Request, is the first.
+    // The first packet may be one that came before the connection was known, such as a Request.
     let begin = conn.newest_came.unwrap_or(seq);
     let first = *missing.first.get_or_insert(begin);
     let newest = *missing.newest.get_or_insert(begin);
@@ -97,8 +97,9 @@ pub(crate) fn came(books: &mut Books, key: Key, seq: Seq, is_new: bool) {
     missing.most = missing.most.max(missing.now);
 }
 
-/// A step is over. `Received::lost_before`: what is missing, and what came and was dropped, each once; what
-/// came late is not missing.
+/// Checks `Received::lost_before` after a step: it reports what is missing, and what came and was dropped, each once.
+///
+/// A packet that came late is not missing.
 pub(crate) fn see_counts(books: &Books, key: Key, stats: &Stats, seen: &Inspection) -> Verdict {
     let Some(conn) = books.conn(key) else {
         return Ok(());
@@ -107,7 +108,7 @@ pub(crate) fn see_counts(books: &Books, key: Key, stats: &Stats, seen: &Inspecti
     let Missing {
         first, most, told, ..
     } = conn.missing;
-    // Behind an Init Cookie the packets between the Request and the one that began it were not kept.
+    // With an Init Cookie, packets between the Request and the packet that began the connection were not recorded.
     let first = first.filter(|_| conn.began_with_cookie());
     let before = first.map_or(0, |first| seen.isr.distance(first));
     let most = most + if before < REMEMBERED { before } else { 0 };
@@ -119,10 +120,12 @@ pub(crate) fn see_counts(books: &Books, key: Key, stats: &Stats, seen: &Inspecti
     Ok(())
 }
 
-/// A step is over. A GSR that goes back was forged: the peer has shown that it never sent the numbers
-/// beyond the new one (`sequence::Verdict::Recede`), so its own packets with these are yet to come. Where
-/// the forged one was too far ahead for copies to be recognised behind it, all that came with these numbers is
-/// forgotten. That excuses what a stranger's packet brought, and nothing that the peer's own brought.
+/// Records after a step that GSR went back, which means that it was forged.
+///
+/// The peer has shown that it never sent the numbers beyond the new GSR (`sequence::Verdict::Recede`), so its own
+/// packets with these numbers are yet to come. If the forged GSR was too far ahead for copies to be recognised behind
+/// it, the endpoint has forgotten everything that came with these numbers. This excuses repeated delivery only for
+/// forged packets, not for those of the peer.
 pub(crate) fn see_gsr(books: &mut Books, key: Key, seen: &Inspection) {
     let Some(conn) = books.conn_mut(key) else {
         return;

@@ -1,5 +1,7 @@
-//! Loss events of TFRC receivers (RFC 5348, section 5.2, and RFC 4342, section 8.1): losses more than a round
-//! trip apart, by the window counters of the packets around them, are different events.
+//! Loss events of TFRC receivers (RFC 5348, section 5.2, and RFC 4342, section 8.1).
+//!
+//! Losses more than a round trip apart are different events. Window counters of the packets around them show the
+//! distance.
 
 use fairwire_proto::{Inspection, Stats};
 use fairwire_units::Ecn;
@@ -9,19 +11,19 @@ use super::Verdict;
 use super::books::{Arrival, Books, Key, Left};
 use super::kept::{Events, Judged, NDUPACK};
 
-/// RFC 4342, 8.1: the counter grows by four in a round trip; what differs by more is of different ones.
+/// RFC 4342, 8.1: the counter grows by four per round trip. A greater difference means different round trips.
 const ROUND_TRIP: u64 = 4;
 
-/// RFC 5348, 5.1: a packet is lost when three later ones have come; twice that leaves no doubt.
+/// RFC 5348, 5.1: a packet is lost when three later ones have arrived. Twice as many leave no doubt.
 const LATER: usize = 2 * NDUPACK;
 
-/// The feature with which both ends agree on it (RFC 6323, section 3.1).
+/// The feature with which both endpoints agree on RTT Estimates (RFC 6323, section 3.1).
 const SEND_RTT_ESTIMATE: u8 = 128;
 
-/// `docs/security.md`, "What a packet costs": so many loss events are made of the hole before a packet.
+/// The most loss events for the hole before one packet (`docs/security.md`, "What a packet costs").
 const EVENTS_AT_ONCE: u64 = 112;
 
-/// A packet came that may count. To be called before it is entered into the books.
+/// Records an arriving packet that may be valid. Call it before the packet is entered into the records.
 pub(crate) fn came(
     books: &mut Books,
     key: Key,
@@ -38,12 +40,12 @@ pub(crate) fn came(
     let begins = is_data && conn.events.newest.is_none() && !conn.arrivals.values().any(is_counted);
     let events = &mut conn.events;
     events.is_stated |= packet.options.iter().any(states);
-    // RFC 5348, 5.1: a third packet behind a hole ends it, and up to three packets wait. A mark is congestion at once,
-    // so it ends what they wait for, too.
+    // RFC 5348, 5.1: the third packet behind a hole ends it, so up to three packets wait. A mark is congestion at once,
+    // so it also ends the wait of these packets.
     if is_data {
         events.in_step += if ecn == Ecn::Ce { NDUPACK as u64 } else { 1 };
     }
-    // What is not newer than all that came before these books began may have been too late as well.
+    // A packet that is not newer than all that came before these records began may also have been too late.
     if is_data && conn.newest_came.is_none_or(|newest| seq.is_after(newest)) {
         events.first.get_or_insert(seq);
     }
@@ -60,8 +62,8 @@ pub(crate) fn came(
     }
     let Some((newest, counter)) = events.newest else {
         if events.base > 0 {
-            // RFC 4342, 10.2: the last event before these books goes on for a round trip. Its counter was at most
-            // that of the first packet in them; and 0, with which counters begin (8.1), where no data came earlier.
+            // RFC 4342, 10.2: the last event before these records lasts for a round trip. Its counter was at most that
+            // of the first packet in them. If no data came earlier, it was 0, the initial value of counters (8.1).
             events.event = Some(16 + if begins { 0 } else { ccval });
         }
         events.newest = Some((place, 16 + ccval));
@@ -83,20 +85,21 @@ pub(crate) fn came(
     }
 }
 
-/// Is it data that may have come with a counter?
+/// Returns whether the arrival is data that may have come with a counter.
 fn is_counted(arrival: &Arrival) -> bool {
     arrival.counts && matches!(arrival.packet_type, PacketType::Data | PacketType::DataAck)
 }
 
-/// A packet leaves.
+/// Records a packet that is sent.
 pub(crate) fn sent(books: &mut Books, key: Key, packet: &Packet<'_>) {
     if let Some(conn) = books.conn_mut(key) {
         conn.events.is_stated |= packet.options.iter().any(states);
     }
 }
 
-/// RFC 6323, 3.2 and 3.3: does this option state a round trip, or agree with a Confirm that they are stated?
-/// From the one that it sends on, the receiver goes by them, whether or not the sender has got it.
+/// Returns whether this option states a round-trip time, or confirms that they are stated (RFC 6323, 3.2 and 3.3).
+///
+/// The receiver uses them from the Confirm that it sends on, whether or not the sender has received it.
 fn states(raw: RawOption<'_>) -> bool {
     match DccpOption::decode(raw) {
         Ok(DccpOption::RttEstimate(_)) => true,
@@ -107,7 +110,7 @@ fn states(raw: RawOption<'_>) -> bool {
     }
 }
 
-/// A step is over.
+/// Checks the loss events after a step.
 pub(crate) fn see(books: &mut Books, key: Key, stats: &Stats, seen: &Inspection) -> Verdict {
     let honest = books.is_honest(key);
     let Some(conn) = books.conn(key) else {
@@ -127,7 +130,7 @@ pub(crate) fn see(books: &mut Books, key: Key, stats: &Stats, seen: &Inspection)
     let rated = matches!(stats.receive_ccid, Some(Ccid::TFRC | Ccid::TFRC_SP))
         && ccid == stats.receive_ccid;
     let stated = conn.events.is_stated;
-    // RFC 4340, 10.5: as on a new connection.
+    // RFC 4340, 10.5: congestion control restarts as on a new connection.
     if !rated || !honest || stated || conn.asked.anew || seen.state != "OPEN" {
         if let Some(conn) = books.conn_mut(key) {
             let base = stats.loss_events_seen;
@@ -153,7 +156,7 @@ pub(crate) fn see(books: &mut Books, key: Key, stats: &Stats, seen: &Inspection)
     Ok(())
 }
 
-/// Judges the holes that are beyond doubt; how many events there were at least.
+/// Counts the loss events of the holes that are beyond doubt. Returns the least number of events.
 fn count(books: &mut Books, key: Key) -> u64 {
     let Some(conn) = books.conn(key) else {
         return 0;
@@ -177,7 +180,7 @@ fn count(books: &mut Books, key: Key) -> u64 {
         let hole = begin..peer.out.place(first.add(after));
         let is_data =
             |left: &Left| matches!(left.packet_type, PacketType::Data | PacketType::DataAck);
-        // What came before these books began, or too late, is in none of them and was not lost.
+        // A packet that came before these records began, or too late, is not in them, but was not lost.
         let came = |place: u64| conn.took(first.add(before + 1 + place - begin)).is_some();
         let mut hole = peer.out.packets.range(hole);
         if !hole.any(|(&place, left)| is_data(left) && !came(place)) {

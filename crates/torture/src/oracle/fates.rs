@@ -1,4 +1,4 @@
-//! What became of each datagram: told once, truly, and in time (`Fate`). Hard, but for what arrived.
+//! The fate of each datagram: reported once, correctly, and in time (`Fate`). Hard, except for the arrival.
 
 use fairwire_proto::{ConnectionId, DatagramId, Event, Fate, Stats};
 use fairwire_units::{Duration, Instant};
@@ -9,7 +9,7 @@ use super::books::{Books, Conn, Given, Key};
 /// RFC 4341, 5: a packet is lost when three later ones have arrived.
 const NUMDUPACK: usize = 3;
 
-/// The endpoint reported an event.
+/// Checks an event that the endpoint reported.
 pub(crate) fn see_event(
     books: &mut Books,
     host: usize,
@@ -29,7 +29,7 @@ pub(crate) fn see_event(
     }
 }
 
-/// The fate of one datagram.
+/// Checks the reported fate of one datagram.
 fn told(books: &mut Books, key: Key, id: DatagramId, fate: Fate) -> Verdict {
     let (honest, local) = (books.is_honest(key), books.local);
     let Some(conn) = books.conn(key) else {
@@ -63,7 +63,7 @@ fn told(books: &mut Books, key: Key, id: DatagramId, fate: Fate) -> Verdict {
     Ok(())
 }
 
-/// These fates say that it never left.
+/// Checks a fate which says that the datagram was never sent.
 fn never_left(conn: &Conn, given: &Given, id: DatagramId, fate: Fate, local: Instant) -> Verdict {
     hold!(
         given.left.is_none(),
@@ -85,7 +85,7 @@ fn never_left(conn: &Conn, given: &Given, id: DatagramId, fate: Fate, local: Ins
     Ok(())
 }
 
-/// The others say that it left.
+/// Checks a fate which says that the datagram was sent.
 fn left(
     books: &Books,
     conn: &Conn,
@@ -115,7 +115,7 @@ fn left(
         "fate-marked",
         "{id:?} was never marked"
     );
-    // What a report named as received has arrived; it cannot be lost any more.
+    // A packet that a report named as received cannot be lost any more.
     hold!(
         !honest || fate != Fate::Lost || !left.acked,
         "fate-lost",
@@ -124,7 +124,7 @@ fn left(
     Ok(())
 }
 
-/// Where fates are reported, each datagram has its own before the connection is over.
+/// Checks that each datagram has a fate before the connection is over, if fates are reported.
 fn all_told(conn: &Conn) -> Verdict {
     if conn.config.as_ref().is_none_or(|c| !c.report_fates) {
         return Ok(());
@@ -138,7 +138,7 @@ fn all_told(conn: &Conn) -> Verdict {
     Ok(())
 }
 
-/// `Event::PathMtu`: what waits and no longer fits has its fate, and holds up nothing behind it.
+/// Checks `Event::PathMtu`: a waiting datagram that no longer fits has its fate, and does not delay the ones behind it.
 fn none_too_large(conn: &Conn, most: usize) -> Verdict {
     if conn.config.as_ref().is_none_or(|c| !c.report_fates) {
         return Ok(());
@@ -156,7 +156,7 @@ fn none_too_large(conn: &Conn, most: usize) -> Verdict {
     Ok(())
 }
 
-/// A step is over: losses had a ground (RFC 4341, 5).
+/// Checks after a step that reported losses had a reason (RFC 4341, 5).
 pub(crate) fn see(books: &Books, key: Key, stats: &Stats) -> Verdict {
     let Some(conn) = books.conn(key) else {
         return Ok(());

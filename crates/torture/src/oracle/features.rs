@@ -1,4 +1,4 @@
-//! Feature negotiation (RFC 4340, section 6): what counts, and what is answered.
+//! Feature negotiation (RFC 4340, section 6): which options count, and how they are answered.
 
 use fairwire_proto::Inspection;
 use fairwire_units::Duration;
@@ -8,37 +8,39 @@ use super::Verdict;
 use super::books::{Books, Key};
 use super::kept::{Features, Judged};
 
-/// How long a Confirm may take (RFC 4340, 6.6.2, asks for one and sets no time): it goes with the next packet,
-/// and one is sent for it.
+/// The longest time for a Confirm. RFC 4340, 6.6.2, requires one without a time limit.
+///
+/// The endpoint sends it with the next packet, and sends a packet for it if there is none.
 const ANSWER: Duration = Duration::from_secs(3);
 
-/// A Change that comes in the state UNSTABLE is ignored (RFC 4340, 6.6.2), and its sender repeats it: so often
-/// without an answer is once too often.
+/// The number of copies of a Change without an answer that is too many.
+///
+/// A Change that comes in the state UNSTABLE is ignored (RFC 4340, 6.6.2), and its sender repeats it.
 const COPIES: u32 = 3;
 
-/// The features whose value is the one that the Change names (RFC 4340, 6.3.2): Sequence Window, Ack Ratio.
+/// The features that take the value in the Change (RFC 4340, 6.3.2): Sequence Window, Ack Ratio.
 const NON_NEGOTIABLE: [u8; 2] = [3, 5];
 
-/// Features below this are the connection's, the others belong to a CCID (RFC 4340, 6.4).
+/// Features below this number belong to the connection, the others to a CCID (RFC 4340, 6.4).
 const OF_CCID: u8 = 128;
 
-/// A packet came that may count.
+/// Records the negotiation options of an arriving packet that may be valid.
 pub(crate) fn came(books: &mut Books, key: Key, packet: &Packet<'_>, (seq, judged): (Seq, Judged)) {
     let now = books.now;
     let Some(conn) = books.conn_mut(key) else {
         return;
     };
-    // RFC 4340, 6: on Data they mean nothing.
+    // RFC 4340, 6: these options are ignored on Data.
     if packet.packet_type() == PacketType::Data {
         return;
     }
-    // RFC 4340, 8.5, step 7: late packets of the handshake get a Sync, and nothing in them counts.
+    // RFC 4340, 8.5, step 7: late handshake packets are answered with a Sync, and their options are ignored.
     let late = matches!(
         packet.packet_type(),
         PacketType::Request | PacketType::Response
     );
     let is_open = conn.state() == Some("OPEN") && judged == Judged::Valid && !late;
-    // What shows that GSR was forged takes it back, and FGSR with it, before its own options are read.
+    // A packet which shows that GSR was forged takes back GSR and FGSR before its own options are read.
     let syncs = matches!(packet.packet_type(), PacketType::Sync | PacketType::SyncAck);
     let gsr = conn.last.as_ref().map(|(.., seen)| seen.gsr);
     let may_recede = syncs && judged == Judged::Unsure && gsr.is_some_and(|gsr| gsr.is_after(seq));
@@ -56,7 +58,7 @@ pub(crate) fn came(books: &mut Books, key: Key, packet: &Packet<'_>, (seq, judge
             _ => continue,
         };
         negotiates = true;
-        // RFC 4340, 6.6.4: those of a packet that is not newer are ignored.
+        // RFC 4340, 6.6.4: the options of a packet that is not newer are ignored.
         if fgsr.is_some_and(|fgsr| !seq.is_after(fgsr)) && !may_recede {
             continue;
         }
@@ -81,7 +83,7 @@ pub(crate) fn came(books: &mut Books, key: Key, packet: &Packet<'_>, (seq, judge
     }
 }
 
-/// A packet leaves: its Confirms answer Changes that count.
+/// Checks that the Confirms of a packet that is sent answer Changes that count.
 pub(crate) fn check(books: &mut Books, key: Key, packet: &Packet<'_>) -> Verdict {
     let Some(conn) = books.conn_mut(key) else {
         return Ok(());
@@ -93,7 +95,7 @@ pub(crate) fn check(books: &mut Books, key: Key, packet: &Packet<'_>) -> Verdict
             _ => continue,
         };
         conn.features.open.remove(&(change, feature));
-        // What came before the connection was known is not in these books.
+        // Changes that came before the connection was known are not in these records.
         let Some(asked) = conn.features.asked.get(&(change, feature)) else {
             continue;
         };
@@ -111,8 +113,9 @@ pub(crate) fn check(books: &mut Books, key: Key, packet: &Packet<'_>) -> Verdict
     Ok(())
 }
 
-/// RFC 4340, 6.3.1: is `chosen` the first entry of the server's list that the client's has, too? Without a shared one
-/// the value stays as it was.
+/// Returns whether `chosen` is the first entry of the server's list that is also in the client's (RFC 4340, 6.3.1).
+///
+/// Without a shared entry the value does not change.
 fn is_chosen(is_server: bool, chosen: u8, ours: &[u8], theirs: &[u8]) -> bool {
     let (server, client) = if is_server {
         (ours, theirs)
@@ -123,7 +126,7 @@ fn is_chosen(is_server: bool, chosen: u8, ours: &[u8], theirs: &[u8]) -> bool {
     shared.is_none_or(|shared| *shared == chosen)
 }
 
-/// A step is over. RFC 4340, 6.6.2 and 6.6.6: each Change is answered, also one that changes nothing.
+/// Checks after a step that each Change is answered, also if it changes nothing (RFC 4340, 6.6.2 and 6.6.6).
 pub(crate) fn see(books: &mut Books, key: Key, seen: &Inspection) -> Verdict {
     let Some(conn) = books.conn_mut(key) else {
         return Ok(());
@@ -137,8 +140,8 @@ pub(crate) fn see(books: &mut Books, key: Key, seen: &Inspection) -> Verdict {
     if seen.state != "OPEN" || !books.is_honest(key) {
         return Ok(());
     }
-    // RFC 4340, 6.6.1: an endpoint need not send a packet for negotiation more often than once a round
-    // trip, and behind a long queue that is many seconds.
+    // RFC 4340, 6.6.1: an endpoint need not send a packet for negotiation more than once per round trip. Behind a long
+    // queue that can be many seconds.
     let patience = ANSWER.max(seen.rtt * 2);
     for ((_, feature), &(since, copies)) in &conn.features.open {
         let waited = books.now.saturating_since(since);
@@ -151,9 +154,11 @@ pub(crate) fn see(books: &mut Books, key: Key, seen: &Inspection) -> Verdict {
     Ok(())
 }
 
-/// FGSR is a number that came, so it is not after GSR. Where it would be, GSR was forged and has been taken back (see
-/// `sequence::Verdict::Recede`), and all that is newer than the GSR of now is in order again. Of what came up to
-/// that, nobody knows which number was the greatest that negotiated.
+/// Lowers FGSR and the newest number to GSR.
+///
+/// FGSR is a number that arrived, so it is never after GSR. If it were, GSR was forged and has been taken back (see
+/// `sequence::Verdict::Recede`), and every number after the current GSR is in order again. Which number up to it was
+/// the greatest that negotiated is then unknown.
 fn follow_gsr(features: &mut Features, gsr: Seq) {
     features.fgsr = features.fgsr.filter(|fgsr| !fgsr.is_after(gsr));
     features.newest = features

@@ -1,4 +1,4 @@
-//! What the books keep of a connection for one check each.
+//! Records of a connection that one check each needs.
 
 mod acks;
 mod events;

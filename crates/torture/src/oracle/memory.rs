@@ -1,19 +1,19 @@
-//! What an endpoint takes and answers at most (`EndpointConfig`). Hard.
+//! Limits of what an endpoint stores and sends (`EndpointConfig`). Hard invariants.
 
 use fairwire_proto::{EndpointInspection, EndpointStats, Inspection};
 
 use super::Verdict;
 use super::books::Books;
 
-/// `EndpointConfig::max_memory`: what is remembered of packets cannot be refused, and may take so much
-/// for each connection beside the budget.
+/// Bytes per connection that may be used beyond `EndpointConfig::max_memory`, because records of packets cannot be
+/// refused.
 const REMEMBERED: usize = 200_000;
 
-/// What a connection counts is looked at every 32 events, so it lags by what these add; histories that
-/// double add as much as there was.
+/// Bytes by which a connection's count may lag. The count is updated every 32 events, and histories that double add as
+/// much as there was.
 const LAG: usize = 64 * 1024;
 
-/// The statistics of an endpoint after a step.
+/// Checks the statistics of an endpoint after a step.
 pub(crate) fn see(books: &mut Books, host: usize, stats: &EndpointStats) -> Verdict {
     let local = books.local;
     let host = books.host_mut(host);
@@ -37,7 +37,7 @@ pub(crate) fn see(books: &mut Books, host: usize, stats: &EndpointStats) -> Verd
         stats.half_open
     );
     if let Some((at, before)) = &host.last {
-        // RFC 4340, 8.1.3: Resets are limited; by what is configured, and a sixteenth of a second's at once.
+        // RFC 4340, 8.1.3: Resets are limited to the configured rate, with a burst of a sixteenth of a second.
         let passed = local.saturating_since(*at).as_secs_f64();
         let per_s = f64::from(config.max_resets_per_s);
         let most = passed * per_s + per_s / 16.0 + 2.0;
@@ -52,7 +52,7 @@ pub(crate) fn see(books: &mut Books, host: usize, stats: &EndpointStats) -> Verd
     Ok(())
 }
 
-/// The sum over all connections is what the endpoint says that it takes.
+/// Checks that the memory of all connections adds up to the endpoint's statistics.
 pub(crate) fn see_inside(books: &mut Books, host: usize, inside: &EndpointInspection) -> Verdict {
     let said = books.host_mut(host).last.as_ref().map(|(_, stats)| *stats);
     if let Some(stats) = said {
@@ -71,7 +71,7 @@ pub(crate) fn see_inside(books: &mut Books, host: usize, inside: &EndpointInspec
             inside.records
         );
     }
-    // `EndpointConfig::max_connections`: what has a place are half-open connections, and those that the application
+    // `EndpointConfig::max_connections`: places are taken by half-open connections, and by those that the application
     // began or was told of and has not released.
     let known = known(books, host);
     let half_open = said.map_or(0, |stats| stats.half_open);
@@ -89,7 +89,7 @@ pub(crate) fn see_inside(books: &mut Books, host: usize, inside: &EndpointInspec
     Ok(())
 }
 
-/// Connections that the application began or was told of, and has not released.
+/// Returns the number of connections that the application began or was told of, and has not released.
 fn known(books: &Books, host: usize) -> usize {
     let life = books.hosts.get(&host).map(|host| host.life);
     let known = books.conns.values().filter(|conn| {
@@ -100,7 +100,7 @@ fn known(books: &Books, host: usize) -> usize {
     known.count()
 }
 
-/// What one connection counts is what it takes, but for the lag.
+/// Checks that a connection counts the memory that it holds, except for the lag.
 pub(crate) fn see_connection(seen: &Inspection) -> Verdict {
     hold!(
         seen.held <= 2 * seen.counted + LAG,

@@ -1,5 +1,6 @@
-//! What the packets of an endpoint say, option by option (RFC 4340, sections 5.8 to 13). Hard, but where a
-//! liar may have been believed.
+//! The options of packets that an endpoint sends (RFC 4340, sections 5.8 to 13).
+//!
+//! Hard invariants, except if a lying peer may have been believed.
 
 use fairwire_units::Duration;
 use fairwire_wire::{
@@ -12,8 +13,9 @@ use super::{Verdict, vectors};
 /// The unit of Elapsed Time and of Timestamp Echo (RFC 4340, 13.2 and 13.3).
 const TICK: Duration = Duration::from_micros(10);
 
-/// Options that have no place on Data (RFC 4340, 5.8, the column "DCCP-Data?"). Those of a receiving
-/// CCID ride on acknowledgements (RFC 4342, 8).
+/// Options that are not allowed on Data (RFC 4340, 5.8, the column "DCCP-Data?").
+///
+/// Those of a receiving CCID are sent on acknowledgements (RFC 4342, 8).
 const NOT_ON_DATA: [u8; 12] = [
     option_type::MANDATORY,
     option_type::CHANGE_L,
@@ -29,7 +31,7 @@ const NOT_ON_DATA: [u8; 12] = [
     option_type::RECEIVE_RATE,
 ];
 
-/// A packet leaves with number `seq`.
+/// Checks the options of a packet that is sent with number `seq`.
 pub(crate) fn check(books: &Books, key: Key, packet: &Packet<'_>, seq: Seq) -> Verdict {
     let Some(conn) = books.conn(key) else {
         return Ok(());
@@ -42,7 +44,7 @@ pub(crate) fn check(books: &Books, key: Key, packet: &Packet<'_>, seq: Seq) -> V
     }
     quiet(conn, packet)?;
     let mut last = None;
-    // RFC 4340, 11.7: what needs more blocks than one option holds goes on in the next one.
+    // RFC 4340, 11.7: blocks that do not fit into one option continue in the next one.
     let mut dropped_to = ack.unwrap_or(Seq::ZERO);
     for raw in packet.options {
         last = Some(raw.option_type);
@@ -65,7 +67,7 @@ pub(crate) fn check(books: &Books, key: Key, packet: &Packet<'_>, seq: Seq) -> V
             Err(_) => {}
         }
     }
-    // RFC 4340, 5.8.2: it speaks of the option behind it.
+    // RFC 4340, 5.8.2: Mandatory applies to the option behind it.
     hold!(
         last != Some(option_type::MANDATORY),
         "option-mandatory",
@@ -77,7 +79,7 @@ pub(crate) fn check(books: &Books, key: Key, packet: &Packet<'_>, seq: Seq) -> V
     Ok(())
 }
 
-/// The whole number that a packet of ours acknowledges.
+/// Returns the full number that a packet of this connection acknowledges.
 pub(crate) fn ack_of(books: &Books, key: Key, packet: &Packet<'_>) -> Option<Seq> {
     let conn = books.conn(key)?;
     let gsr = conn.last.as_ref().map(|(.., seen)| seen.gsr);
@@ -86,7 +88,7 @@ pub(crate) fn ack_of(books: &Books, key: Key, packet: &Packet<'_>) -> Option<Seq
         _ => None,
     };
     let near = newest(conn).or(gsr).or_else(unseen).or(conn.newest_came);
-    // Of a connection that was never seen, 24 bits do not tell the number.
+    // For a connection that was never observed, 24 bits do not determine the number.
     packet.ack().and_then(|ack| match (ack, near) {
         (SeqNo::Long(ack), _) => Some(ack),
         (SeqNo::Short(_), None) => None,
@@ -94,9 +96,11 @@ pub(crate) fn ack_of(books: &Books, key: Key, packet: &Packet<'_>) -> Option<Seq
     })
 }
 
-/// The number that came last with these low 24 bits. A connection that was never seen begins with the packet
-/// that brought its Init Cookie (RFC 4340, 8.1.4), and acknowledges that one: forged packets that came on its
-/// flow before may have any numbers, and the greatest of them tells nothing.
+/// Returns the last number that arrived with these low 24 bits.
+///
+/// A connection that was never observed begins with the packet that brought its Init Cookie (RFC 4340, 8.1.4), and
+/// acknowledges that packet. Forged packets on its flow before may have any numbers, so the greatest number says
+/// nothing.
 fn came_with(conn: &Conn, bits: u32) -> Option<Seq> {
     const LOW: u64 = (1 << 24) - 1;
     let counted = conn.arrivals.iter().filter(|(_, arrival)| arrival.counts);
@@ -105,7 +109,7 @@ fn came_with(conn: &Conn, bits: u32) -> Option<Seq> {
     last.map(|(&seq, _)| Seq::new(seq))
 }
 
-/// The greatest number of the peer's that may have counted, in this step.
+/// Returns the peer's greatest number in this step that may have been valid.
 fn newest(conn: &Conn) -> Option<Seq> {
     conn.expected
         .gsr
@@ -113,13 +117,14 @@ fn newest(conn: &Conn) -> Option<Seq> {
         .and_then(|all| all.last().copied())
 }
 
-/// RFC 4340, 7.4: an acknowledgement names the greatest number received; Sync and `SyncAck` name what
-/// they ask about and answer (5.7).
+/// Checks an Acknowledgement Number: it is the greatest number received (RFC 4340, 7.4).
+///
+/// A Sync names the packet that it asks about, and a `SyncAck` the Sync that it answers (5.7).
 fn acknowledges(conn: &Conn, packet_type: PacketType, ack: Seq, honest: bool) -> Verdict {
     let known = conn.arrivals.get(&ack.get());
     match packet_type {
-        // RFC 4340, 8.1.1: in REQUEST there is nothing to acknowledge. A Response that came in an earlier step,
-        // and after which it is still in REQUEST, was refused (5.3: for another Service Code, say).
+        // RFC 4340, 8.1.1: in REQUEST there is nothing to acknowledge. If a Response came in an earlier step and the
+        // state is still REQUEST, the Response was refused (5.3: for example because of another Service Code).
         PacketType::Reset => {
             let waits = conn.state() == Some("REQUEST") && conn.expected.arrivals == 0;
             let nothing = ack == Seq::ZERO && (!conn.got.response || waits);
@@ -147,7 +152,7 @@ fn acknowledges(conn: &Conn, packet_type: PacketType, ack: Seq, honest: bool) ->
             );
             let may = conn.expected.gsr.clone();
             let old = conn.last.as_ref().map(|(.., seen)| vec![seen.gsr]);
-            // While RESPOND is not seen, nothing tells.
+            // Before the state RESPOND is observed, GSR is unknown.
             if let Some(may) = may.or(old).filter(|_| honest) {
                 hold!(
                     may.contains(&ack),
@@ -160,7 +165,7 @@ fn acknowledges(conn: &Conn, packet_type: PacketType, ack: Seq, honest: bool) ->
     Ok(())
 }
 
-/// RFC 4340, 7.7: an NDP Count says how many packets without data went just before.
+/// Checks that an NDP Count is the number of consecutive non-data packets before (RFC 4340, 7.7).
 fn quiet(conn: &Conn, packet: &Packet<'_>) -> Verdict {
     let says = packet
         .options
@@ -175,7 +180,7 @@ fn quiet(conn: &Conn, packet: &Packet<'_>) -> Verdict {
         "option-ndp",
         "an NDP Count of {says:?} behind {quiet} packets without data"
     );
-    // RFC 4340, 7.7.2: where it is agreed on, it may be left out behind a packet with data alone.
+    // RFC 4340, 7.7.2: if agreed on, it may be omitted only directly after a data packet.
     let agreed = conn
         .last
         .as_ref()
@@ -192,12 +197,12 @@ fn quiet(conn: &Conn, packet: &Packet<'_>) -> Verdict {
     Ok(())
 }
 
-/// What one option says.
+/// Checks the value of one option.
 fn says(books: &Books, conn: &Conn, option: DccpOption<'_>, ack: Option<Seq>) -> Verdict {
     let age_of = |since: fairwire_units::Instant| books.local.saturating_since(since) + TICK;
     let told = |ticks: u32| TICK * u64::from(ticks);
     match option {
-        // RFC 4340, 13.2: since the acknowledged packet came.
+        // RFC 4340, 13.2: the time since the acknowledged packet arrived.
         DccpOption::ElapsedTime(ticks) => {
             let came = ack.and_then(|ack| conn.arrivals.get(&ack.get()));
             hold!(
@@ -208,11 +213,11 @@ fn says(books: &Books, conn: &Conn, option: DccpOption<'_>, ack: Option<Seq>) ->
                 came.map(|came| came.at)
             );
         }
-        // RFC 4340, 13.3: of a Timestamp that came, since it came.
+        // RFC 4340, 13.3: an echo of a Timestamp that arrived, with the time since its arrival.
         DccpOption::TimestampEcho { timestamp, elapsed } => {
             let came = conn.timestamps.get(&timestamp);
             let known = came.is_some_and(|&came| elapsed.is_none_or(|e| told(e) <= age_of(came)));
-            // What came before the connection was known was not read as closely.
+            // Packets that came before the connection was known were not fully recorded.
             hold!(
                 known || conn.last.is_none(),
                 "option-echo",
@@ -227,7 +232,7 @@ fn says(books: &Books, conn: &Conn, option: DccpOption<'_>, ack: Option<Seq>) ->
     Ok(())
 }
 
-/// A Data Dropped option whose blocks begin at `high` and go down from there.
+/// Checks a Data Dropped option whose blocks begin at `high` and go down from there.
 fn dropped(conn: &Conn, blocks: DropBlocks<'_>, high: &mut Seq) -> Verdict {
     for block in blocks.iter() {
         let low = high.sub(u64::from(block.run()) - 1);
@@ -243,9 +248,9 @@ fn dropped(conn: &Conn, blocks: DropBlocks<'_>, high: &mut Seq) -> Verdict {
     Ok(())
 }
 
-/// Did a Change come that this Confirm answers?
+/// Checks that a Change arrived which this Confirm answers.
 fn asked(conn: &Conn, change: u8, feature: u8) -> Verdict {
-    // What came before the connection was known was not read as closely.
+    // Packets that came before the connection was known were not fully recorded.
     hold!(
         conn.changes.contains(&(change, feature)) || conn.last.is_none(),
         "option-confirm",

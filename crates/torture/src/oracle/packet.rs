@@ -1,4 +1,4 @@
-//! How the oracle reads a packet: with the codec alone.
+//! How the oracle decodes packets: with the codec only.
 
 use std::borrow::Cow;
 use std::net::SocketAddr;
@@ -7,10 +7,10 @@ use fairwire_proto::{Encapsulation, Path, Payload};
 use fairwire_wire::checksum::{PseudoHeader, Sum, coverage};
 use fairwire_wire::{Packet, PacketType, Seq, SeqNo};
 
-/// What tells connections apart at a host: addresses below DCCP, then our port and the peer's.
+/// The flow of a connection at a host: the addresses below DCCP, the local port and the peer's port.
 pub(crate) type Flow = (SocketAddr, SocketAddr, u16, u16);
 
-/// A payload as the books remember it: length and a hash.
+/// A payload in the records: its length and a hash.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Digest {
     pub(crate) len: usize,
@@ -18,7 +18,7 @@ pub(crate) struct Digest {
 }
 
 impl Digest {
-    /// Of these bytes (FNV-1a, 64 bits).
+    /// Computes the digest of these bytes (FNV-1a, 64 bits).
     pub(crate) fn of(bytes: &[u8]) -> Self {
         let hash = bytes.iter().fold(0xCBF2_9CE4_8422_2325, |hash, &byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3)
@@ -30,7 +30,7 @@ impl Digest {
     }
 }
 
-/// The bytes of a payload; those of a synthetic one are zeros that nobody stores.
+/// Returns the bytes of a payload. A synthetic payload stores none; its bytes are zeros.
 pub(crate) fn bytes(payload: &Payload) -> Cow<'_, [u8]> {
     match payload {
         Payload::Bytes(bytes) => Cow::Borrowed(bytes),
@@ -38,8 +38,10 @@ pub(crate) fn bytes(payload: &Payload) -> Cow<'_, [u8]> {
     }
 }
 
-/// Does the checksum of a packet from `path.remote` hold? In UDP there is none of DCCP's own (RFC 6773,
-/// section 3.3); the world hands over only what UDP's held for.
+/// Returns whether the checksum of a packet from `path.remote` is valid.
+///
+/// In UDP DCCP has no checksum of its own (RFC 6773, section 3.3). The world delivers only packets with a valid UDP
+/// checksum.
 pub(crate) fn checksum_holds(
     packet: &Packet<'_>,
     path: &Path,
@@ -58,7 +60,7 @@ pub(crate) fn checksum_holds(
         .is_ok()
 }
 
-/// A number as a packet carries it, made whole by the one that was expected.
+/// Returns the full number of a packet, extended around the expected number.
 pub(crate) fn whole(number: SeqNo, near: Option<Seq>) -> Seq {
     match near {
         Some(near) => number.extend(near),
@@ -66,8 +68,9 @@ pub(crate) fn whole(number: SeqNo, near: Option<Seq>) -> Seq {
     }
 }
 
-/// Is this a packet with data of the application (RFC 4340, 5.4)? Those of the handshake may carry
-/// some too, which this implementation never sends.
+/// Returns whether packets of this type carry application data (RFC 4340, 5.4).
+///
+/// Handshake packets may carry some too, but this implementation never sends any in them.
 pub(crate) fn is_data(packet_type: PacketType) -> bool {
     matches!(packet_type, PacketType::Data | PacketType::DataAck)
 }

@@ -1,4 +1,4 @@
-//! CCID 2: flight, losses and the congestion window (RFC 4341, section 5), by books of the oracle's own.
+//! CCID 2: flight, losses and the congestion window (RFC 4341, section 5), according to the oracle's own records.
 
 use fairwire_proto::{Inspection, Stats};
 use fairwire_wire::Ccid;
@@ -7,11 +7,13 @@ use super::Verdict;
 use super::books::{Books, Conn, Key};
 use super::kept::Pipe;
 
-/// What a window may be off by for the order in which fractions are added.
+/// The tolerance of a window for the order in which fractions are added.
 const ROUNDING: f64 = 1e-6;
 
-/// Congestion control begins as on a new connection (RFC 4340, 10.5). What was in flight is nobody's any more, and
-/// reports on what left before are not heard; those on what leaves from now on are, in this step as well.
+/// Restarts congestion control as on a new connection (RFC 4340, 10.5).
+///
+/// Packets in flight no longer count, and reports on packets sent before are ignored. Reports on later packets count,
+/// also in this step.
 pub(crate) fn begin_anew(conn: &mut Conn) {
     let newest = conn.out.newest;
     conn.pipe = Pipe {
@@ -21,7 +23,7 @@ pub(crate) fn begin_anew(conn: &mut Conn) {
     };
 }
 
-/// A step is over.
+/// Checks the congestion window after a step.
 pub(crate) fn see(books: &mut Books, key: Key, stats: &Stats, seen: &Inspection) -> Verdict {
     let (honest, local) = (books.is_honest(key), books.local);
     let Some(conn) = books.conn_mut(key) else {
@@ -31,14 +33,14 @@ pub(crate) fn see(books: &mut Books, key: Key, stats: &Stats, seen: &Inspection)
     let changed = before
         .is_some_and(|before| before.send_ccid.is_some() && before.send_ccid != stats.send_ccid);
     if changed || seen.state == "CLOSED" {
-        // Where in this step it changed is not seen.
+        // When in this step the CCID changed is not observed.
         let unsure = conn.pipe.unsure || conn.out.data_in_step > 0;
         begin_anew(conn);
         conn.pipe.unsure = unsure;
         return Ok(());
     }
     if conn.asked.anew {
-        // What was in flight before the step is no measure for what is now.
+        // The flight before the step says nothing about the flight now.
         conn.pipe.forget_step();
         return Ok(());
     }
@@ -73,8 +75,9 @@ pub(crate) fn see(books: &mut Books, key: Key, stats: &Stats, seen: &Inspection)
     Ok(())
 }
 
-/// RFC 4341, 5: nothing leaves while the pipe holds cwnd packets; so after it left it holds one more than
-/// the largest whole number below cwnd at most.
+/// Checks that the flight respects the window (RFC 4341, 5): nothing is sent while the pipe holds cwnd packets.
+///
+/// So after a packet is sent, the pipe holds at most one more than the largest integer below cwnd.
 fn within(conn: &Conn, stats: &Stats, seen: &Inspection) -> Verdict {
     hold!(
         stats.flight_packets == seen.flight_packets,
@@ -100,8 +103,9 @@ fn within(conn: &Conn, stats: &Stats, seen: &Inspection) -> Verdict {
     Ok(())
 }
 
-/// RFC 4341, 5: a window grows by one packet for each that is acknowledged, at most; and a loss that was not
-/// answered yet cuts it.
+/// Checks the change of the window (RFC 4341, 5).
+///
+/// It grows by at most one packet for each acknowledged one, and is reduced by a loss after the last reduction.
 fn window(conn: &Conn, before: &Stats, after: &Stats, honest: bool) -> Verdict {
     let cwnd = |stats: &Stats| stats.gauges.cwnd_packets;
     let (Some(old), Some(new)) = (cwnd(before), cwnd(after)) else {
@@ -122,7 +126,7 @@ fn window(conn: &Conn, before: &Stats, after: &Stats, honest: bool) -> Verdict {
     if honest && fresh && !conn.pipe.unsure {
         hold!(cut, "pipe-cut", "packets are lost, and {old} became {new}");
     }
-    // RFC 4341, 5, and RFC 4340, 12: a mark counts as a loss does.
+    // RFC 4341, 5, and RFC 4340, 12: a mark has the same effect as a loss.
     let marked = conn
         .pipe
         .marked
@@ -136,7 +140,7 @@ fn window(conn: &Conn, before: &Stats, after: &Stats, honest: bool) -> Verdict {
     }
     let law = conn.config.as_ref().map(|config| config.ccid2.law.kind());
     if cut && law == Some("newreno") {
-        // RFC 4341, 5: halved, and never below one packet; RFC 5681's ssthresh has two.
+        // RFC 4341, 5: the window is halved, and never below one packet. The ssthresh of RFC 5681 is at least two.
         let halved = new <= (old / 2.0).max(2.0) + acked + ROUNDING;
         hold!(
             halved,

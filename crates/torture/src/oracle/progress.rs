@@ -1,15 +1,17 @@
-//! What must happen once the network delivers everything again.
+//! What must happen after the network is healed.
 
 use fairwire_units::{Duration, Instant};
 
 use super::books::{Books, Conn, Key};
 use super::{Verdict, states};
 
-/// How long a connection may need to go on: TCP's timer backs off to a minute (RFC 6298, 2.4), and so does
-/// TFRC's slowest rate, a packet in 64 seconds (RFC 5348, 4.3: `t_mbi`); twice that.
+/// How long a connection may take to make progress: two of the longest timer periods.
+///
+/// TCP's timer backs off to a minute (RFC 6298, 2.4), and TFRC's lowest rate is a packet in 64 seconds (RFC 5348, 4.3:
+/// `t_mbi`).
 const PATIENCE: Duration = Duration::from_secs(128);
 
-/// The network is well from now on.
+/// Records that the network is healed.
 pub(crate) fn healed(books: &mut Books) {
     books.healed = Some(books.now);
     for conn in books.conns.values_mut() {
@@ -17,7 +19,7 @@ pub(crate) fn healed(books: &mut Books) {
     }
 }
 
-/// The run is over.
+/// Checks all connections at the end of the run.
 pub(crate) fn ended(books: &Books) -> Verdict {
     let Some(healed) = books.healed else {
         return Ok(());
@@ -31,7 +33,7 @@ pub(crate) fn ended(books: &Books) -> Verdict {
         let Some(state) = conn.state().filter(|_| !conn.is_over()) else {
             continue;
         };
-        // Half-open ones may go without a word.
+        // Half-open connections may disappear without an event.
         if !conn.heard.open && conn.is_server && !conn.is_invited {
             continue;
         }
@@ -46,7 +48,7 @@ pub(crate) fn ended(books: &Books) -> Verdict {
     Ok(())
 }
 
-/// Data that wait go on.
+/// Checks that waiting data was sent.
 fn goes_on(conn: &Conn) -> Verdict {
     let Some((_, stats, seen)) = &conn.last else {
         return Ok(());
@@ -62,13 +64,13 @@ fn goes_on(conn: &Conn) -> Verdict {
     Ok(())
 }
 
-/// A connection whose peer is gone learns of it by keep-alive and silence (`Config::keep_alive`).
+/// Checks that a connection whose peer is gone learns of it by keep-alive and silence (`Config::keep_alive`).
 fn agrees(books: &Books, conn: &Conn, local: Instant) -> Verdict {
     let (Some(config), Some(peer)) = (&conn.config, conn.peer) else {
         return Ok(());
     };
     let Some(keep_alive) = config.keep_alive else {
-        return Ok(()); // Without it a connection that only receives stays.
+        return Ok(()); // Without keep-alive a connection that only receives stays open.
     };
     let gone = !books.is_alive(peer) || books.conn(peer).is_some_and(Conn::is_over);
     let heard = conn.got.valid_at.unwrap_or(conn.began);

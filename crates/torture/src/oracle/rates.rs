@@ -1,12 +1,13 @@
-//! What CCIDs 3 and 4 show of their rate (RFC 5348, sections 4 and 5). That the rate follows from the
-//! reports is not judged here.
+//! Ranges of the statistics of CCIDs 3 and 4 (RFC 5348, sections 4 and 5).
+//!
+//! Whether the rate follows from the reports is not checked here.
 
 use fairwire_proto::Stats;
 
 use super::Verdict;
 use super::books::{Books, Key};
 
-/// A step is over.
+/// Checks the statistics after a step.
 pub(crate) fn see(books: &Books, key: Key, stats: &Stats) -> Verdict {
     let data = books.conn(key).map(|conn| conn.rates.data);
     hold!(
@@ -15,7 +16,7 @@ pub(crate) fn see(books: &Books, key: Key, stats: &Stats) -> Verdict {
         "{data:?} data packets, counted as {}",
         stats.data_sent
     );
-    // RFC 5348, 5.4 and 4.3: p is a fraction of packets, and no rate is negative or without a bound.
+    // RFC 5348, 5.4 and 4.3: p is a fraction of packets, and no rate is negative or unbounded.
     let p = stats.gauges.p.unwrap_or(0.0);
     let rate = stats.gauges.rate_bytes_per_s.unwrap_or(1.0);
     hold!(

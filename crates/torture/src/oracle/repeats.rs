@@ -1,5 +1,7 @@
-//! What a handshake repeats until it is answered: Requests, acknowledgements in PARTOPEN, closes (RFC 4340,
-//! sections 8.1.1, 8.1.5 and 8.3). Hard. Times are the observer's, so that a clock that jumps changes none.
+//! Retransmissions of a handshake until it is answered: Requests, acknowledgements in PARTOPEN, closes (RFC 4340,
+//! sections 8.1.1, 8.1.5 and 8.3).
+//!
+//! Hard invariants. Times are the observer's, so a clock that jumps does not matter.
 
 use fairwire_proto::Inspection;
 use fairwire_units::Instant;
@@ -9,7 +11,7 @@ use super::Verdict;
 use super::books::{Books, Conn, Key};
 use super::kept::{FIRST, Repeats};
 
-/// The state that repeats packets of this type; in PARTOPEN all packets do (8.1.5).
+/// Returns the state that repeats packets of this type; PARTOPEN repeats packets of all types (8.1.5).
 fn state_of(conn: &Conn, packet_type: PacketType) -> Option<&'static str> {
     match packet_type {
         PacketType::Request => Some("REQUEST"),
@@ -20,7 +22,7 @@ fn state_of(conn: &Conn, packet_type: PacketType) -> Option<&'static str> {
     }
 }
 
-/// A packet leaves.
+/// Records and checks a packet that is sent.
 pub(crate) fn sent(books: &mut Books, key: Key, packet_type: PacketType) -> Verdict {
     let now = books.now;
     let Some(conn) = books.conn_mut(key) else {
@@ -41,7 +43,7 @@ pub(crate) fn sent(books: &mut Books, key: Key, packet_type: PacketType) -> Verd
     Ok(())
 }
 
-/// A step is over.
+/// Checks the time since the last packet after a step.
 pub(crate) fn see(books: &mut Books, key: Key, seen: &Inspection) -> Verdict {
     let now = books.now;
     let Some(conn) = books.conn_mut(key) else {

@@ -1,5 +1,6 @@
-//! What an endpoint sends: each packet whole, numbered without a gap, within the MTU, with data that its
-//! application gave. Hard: nobody else has a part in it.
+//! Packets that an endpoint sends: well-formed, numbered without gaps, within the MTU, with data from the application.
+//!
+//! Hard invariants, because nobody else has a part in it.
 
 use fairwire_proto::{DatagramId, Encapsulation, Transmit};
 use fairwire_units::Ecn;
@@ -10,25 +11,31 @@ use super::packet::{Digest, bytes, checksum_holds, is_data, whole};
 use super::{Verdict, acks, cookies, events, features, options, repeats, types};
 use crate::seen::PacketNo;
 
-/// Numbers that may be passed over in a row: each is drawn by itself, at most one in eight, so seven in a
-/// row are one case in two million; sixteen leave room for an endpoint that draws badly.
+/// The most consecutive numbers that may be skipped.
+///
+/// Each is drawn separately with a probability of at most one in eight, so seven in a row are one case in two million.
+/// Sixteen leave a margin for an endpoint that draws badly.
 const SKIPPED_IN_A_ROW: u64 = 16;
 
-/// RFC 4342, 9, leaves it to the sender which numbers nobody gets; `Config::check_feedback` promises
-/// none among the first 256.
+/// The first sequence numbers, none of which is skipped.
+///
+/// RFC 4342, 9, leaves it to the sender which numbers it skips; `Config::check_feedback` promises none among these.
 const NEVER_SKIPPED: u64 = 256;
 
-/// `Config::check_feedback` passes one number in eight over at most; twice that and some for chance.
+/// Of this many numbers at most one is skipped. `Config::check_feedback` skips one in eight; this leaves room for
+/// chance.
 const SKIPPED_ONE_IN: u64 = 4;
 
-/// RFC 4340, 7.5.4: Syncs that answer invalid packets are limited, here to eight a second; probes of the
-/// MTU and keep-alives have as much each. Each limit may be met at both ends of a second.
+/// The most Syncs in a second (RFC 4340, 7.5.4).
+///
+/// Syncs that answer invalid packets are limited to eight a second here. Probes of the MTU and keep-alives each have
+/// the same limit. Each limit may be used at both ends of a second.
 const SYNCS_PER_S: usize = 27;
 
-/// RFC 4340, 5.7: so are `SyncAck`s, here to 24 a second with as many at once.
+/// The most `SyncAck`s in a second (RFC 4340, 5.7): here the limit is 24 a second, with a burst of as many.
 const SYNC_ACKS_PER_S: usize = 49;
 
-/// A packet left.
+/// Records and checks a packet that is sent.
 pub(crate) fn see(
     books: &mut Books,
     host: usize,
@@ -93,7 +100,7 @@ pub(crate) fn see(
     Ok(())
 }
 
-/// The packet can be read as it stands, and its checksum holds (RFC 4340, sections 5 and 9.1).
+/// Checks that the packet can be decoded and its checksum is valid (RFC 4340, sections 5 and 9.1).
 fn well_formed<'a>(head: &'a [u8], transmit: &Transmit) -> Result<Packet<'a>, super::Violation> {
     let payload = &*bytes(&transmit.payload);
     let decoded = Packet::decode_head(head, transmit.payload.len());
@@ -110,17 +117,17 @@ fn well_formed<'a>(head: &'a [u8], transmit: &Transmit) -> Result<Packet<'a>, su
         packet.data_offset
     );
     if transmit.path.encapsulation == Encapsulation::Udp {
-        // RFC 6773, 3.3: ours is zero.
+        // RFC 6773, 3.3: our checksum is zero.
         hold!(packet.checksum == 0, "sent-checksum", "not zero in UDP");
     } else {
-        // The pseudo-header sums alike from both sides.
+        // The pseudo-header has the same sum in both directions.
         let holds = checksum_holds(&packet, &transmit.path, (head, payload));
         hold!(holds, "sent-checksum", "{:04x}", packet.checksum);
     }
     Ok(packet)
 }
 
-/// An answer to a packet of no connection (RFC 4340, 8.1.3, 8.1.4 and 8.3.1).
+/// Checks an answer to a packet of no connection (RFC 4340, 8.1.3, 8.1.4 and 8.3.1).
 fn stateless(books: &mut Books, no: PacketNo, packet: &Packet<'_>, transmit: &Transmit) -> Verdict {
     let packet_type = packet.packet_type();
     hold!(
@@ -140,7 +147,7 @@ fn stateless(books: &mut Books, no: PacketNo, packet: &Packet<'_>, transmit: &Tr
     Ok(())
 }
 
-/// A server's connection has the configuration of the listener at its port.
+/// Gives a server's connection the configuration of the listener at its port.
 fn learn_config(books: &mut Books, key: Key, port: u16) {
     let host = books.host_mut(key.0);
     let config = host.listeners.get(&port).cloned();
@@ -151,8 +158,9 @@ fn learn_config(books: &mut Books, key: Key, port: u16) {
     }
 }
 
-/// RFC 4340, 7.1: numbers rise by one for every packet. Exception: those passed over to see whether the
-/// peer claims to have received them (RFC 4342, 9), where the configuration asks for it.
+/// Checks that numbers increase by one for every packet (RFC 4340, 7.1).
+///
+/// If configured, the endpoint skips some numbers to see whether the peer claims to have received them (RFC 4342, 9).
 fn number(conn: &mut Conn, packet: &Packet<'_>) -> Result<Seq, super::Violation> {
     let newest = conn
         .out
@@ -161,7 +169,7 @@ fn number(conn: &mut Conn, packet: &Packet<'_>) -> Result<Seq, super::Violation>
     let next = newest.map(Seq::next);
     let seq = whole(packet.seq, next);
     if let SeqNo::Short(_) = packet.seq {
-        // RFC 4340, 7.6.1: only once both ends have agreed.
+        // RFC 4340, 7.6.1: only after both endpoints have agreed.
         let agreed = conn.last.as_ref().is_none_or(|(.., seen)| seen.short_sent);
         hold!(
             agreed || conn.expected.arrivals > 0,
@@ -190,8 +198,8 @@ fn number(conn: &mut Conn, packet: &Packet<'_>) -> Result<Seq, super::Violation>
         conn.out.skipped += skipped;
         conn.out.quiet = 0;
         let all = conn.out.place(seq);
-        // A receiver under suspicion is tried at once. So is an honest one, where nonces are checked on a path
-        // that rewrites ECN fields (`Config::ecn_nonce`).
+        // A suspicious receiver is tested at once. So is an honest one if nonces are checked on a path that rewrites
+        // ECN fields (`Config::ecn_nonce`).
         let suspects = conn.tainted || conn.config.as_ref().is_none_or(|c| c.ecn_nonce);
         hold!(
             (suspects || all >= NEVER_SKIPPED) && conn.out.skipped <= 16 + all / SKIPPED_ONE_IN,
@@ -204,9 +212,11 @@ fn number(conn: &mut Conn, packet: &Packet<'_>) -> Result<Seq, super::Violation>
     Ok(seq)
 }
 
-/// The number before that of the first packet behind an Init Cookie: nothing was seen of the Response but that
-/// the client acknowledged it. The packet that says so is the one that is acknowledged now; other packets on the
-/// flow, forged ones, may have named any number. A Sync asks about such a one, so it came behind the last other.
+/// Returns the number of the Response that an Init Cookie stands for, one before that of the first packet.
+///
+/// The Response was not observed, but the client acknowledged it in the packet that the first packet acknowledges now.
+/// Other packets on the flow may be forged and may have any number. A Sync asks about such a forged packet, so the
+/// client's packet is the last of the others.
 fn named_behind_cookie(conn: &Conn, packet: &Packet<'_>) -> Option<Seq> {
     let named = packet.ack()?;
     let syncs = packet.packet_type() == PacketType::Sync;
@@ -216,8 +226,9 @@ fn named_behind_cookie(conn: &Conn, packet: &Packet<'_>) -> Option<Seq> {
     fitting.max_by_key(|&(order, _)| order).map(|(_, ack)| ack)
 }
 
-/// Data packets, and no others, carry a datagram: one that was given, as it was given, once, in the order
-/// given (RFC 4340, 5.4; `Endpoint::send`).
+/// Checks that exactly the data packets carry a datagram, and that each was offered (RFC 4340, 5.4; `Endpoint::send`).
+///
+/// Each datagram is sent unchanged, once, and in the order in which it was offered.
 fn data(conn: &mut Conn, packet: &Packet<'_>, seq: Seq, transmit: &Transmit) -> Verdict {
     let packet_type = packet.packet_type();
     hold!(
@@ -263,8 +274,9 @@ fn data(conn: &mut Conn, packet: &Packet<'_>, seq: Seq, transmit: &Transmit) -> 
     ecn(conn, true, transmit.ecn)
 }
 
-/// RFC 4341, 3, and RFC 4342, 3: data are ECN-capable, where that is configured. What is not data is sent
-/// without ECT here. RFC 8311: ECT(1) is for the nonce alone, which is an option.
+/// Checks the ECN field: data packets are ECN-capable if configured (RFC 4341, 3, and RFC 4342, 3).
+///
+/// This implementation sends other packets without ECT. RFC 8311: ECT(1) is only for the nonce, which is an option.
 fn ecn(conn: &Conn, is_data: bool, ecn: Ecn) -> Verdict {
     let config = conn.config.as_ref();
     let (may, nonce) = config.map_or((true, true), |c| (c.ecn, c.ecn_nonce));
@@ -278,7 +290,7 @@ fn ecn(conn: &Conn, is_data: bool, ecn: Ecn) -> Verdict {
     Ok(())
 }
 
-/// RFC 4340, 14: nothing that must not be fragmented exceeds the MTU of the first hop.
+/// Checks that no packet exceeds the MTU of the first hop (RFC 4340, 14).
 fn size(conn: &mut Conn, head: usize, transmit: &Transmit) -> Verdict {
     let path = &transmit.path;
     let ip = if path.local.is_ipv4() { 20 } else { 40 };
@@ -299,13 +311,14 @@ fn size(conn: &mut Conn, head: usize, transmit: &Transmit) -> Verdict {
     Ok(())
 }
 
-/// A step is over. RFC 4340, 14.2: no data leave in a packet that is larger than the path MTU, also not those that
-/// were accepted before it fell.
+/// Checks after a step that no data packet exceeded the path MTU (RFC 4340, 14.2).
+///
+/// This includes data that was accepted before the path MTU decreased.
 pub(crate) fn see_size(books: &Books, key: Key, stats: &fairwire_proto::Stats) -> Verdict {
     let Some(conn) = books.conn(key) else {
         return Ok(());
     };
-    // It may have changed in this step, before or after the packet left.
+    // It may have changed in this step, before or after the packet was sent.
     let before = conn.last.as_ref().map(|(_, stats, _)| stats.path_mtu);
     let most = before.unwrap_or(u16::MAX).max(stats.path_mtu);
     let largest = conn.out.largest_in_step;
@@ -317,7 +330,7 @@ pub(crate) fn see_size(books: &Books, key: Key, stats: &fairwire_proto::Stats) -
     Ok(())
 }
 
-/// RFC 4340, 5.7 and 7.5.4: Syncs and their answers are limited in time.
+/// Checks the rate limits of Syncs and their answers (RFC 4340, 5.7 and 7.5.4).
 fn limits(conn: &mut Conn, packet_type: PacketType, local: fairwire_units::Instant) -> Verdict {
     let (which, most) = match packet_type {
         PacketType::Sync => (0, SYNCS_PER_S),
@@ -337,7 +350,7 @@ fn limits(conn: &mut Conn, packet_type: PacketType, local: fairwire_units::Insta
     Ok(())
 }
 
-/// Enters a packet into the books.
+/// Enters a packet into the records.
 fn note(
     books: &mut Books,
     key: Key,

@@ -1,4 +1,4 @@
-//! The state machine (RFC 4340, section 8.4, and RFC 5596, section 2.2) and the events that tell of it.
+//! The state machine (RFC 4340, section 8.4, and RFC 5596, section 2.2), and the events that report it.
 
 use fairwire_proto::{CloseReason, Config, ConnectionId, Event, Inspection};
 use fairwire_units::{Duration, Instant};
@@ -7,16 +7,16 @@ use fairwire_wire::{PacketType, ResetCode};
 use super::Verdict;
 use super::books::{Books, Conn, Key};
 
-/// RFC 4340, 8.1.3 and 8.1.5: a handshake is given up after four maximum segment lifetimes.
+/// RFC 4340, 8.1.3 and 8.1.5: a handshake is abandoned after four maximum segment lifetimes.
 const FOUR_MSL: Duration = Duration::from_secs(480);
 
-/// What a timer may be late: the world rounds clocks that run wrong to the next moment.
+/// How late a timer may be: the world rounds inexact clocks up to the next time.
 const LATE: Duration = Duration::from_secs(1);
 
-/// What a clock that runs wrong may make a time seem shorter, by rounding.
+/// How much shorter an inexact clock may make a time appear, by rounding.
 const ROUNDING: Duration = Duration::from_millis(1);
 
-/// A step is over.
+/// Checks the state after a step.
 pub(crate) fn see(books: &Books, key: Key, seen: &Inspection) -> Verdict {
     let Some(conn) = books.conn(key) else {
         return Ok(());
@@ -38,7 +38,7 @@ pub(crate) fn see(books: &Books, key: Key, seen: &Inspection) -> Verdict {
     );
     timed(conn, seen)?;
     lasts(conn, seen.state, books.local)?;
-    // Told when it happens: `Event::Closed` is the last event of a connection.
+    // `Event::Closed` is the last event of a connection and is reported when it closes.
     let closed = &conn.heard.closed;
     hold!(
         closed.is_none() || seen.state == "CLOSED",
@@ -56,21 +56,21 @@ pub(crate) fn see(books: &Books, key: Key, seen: &Inspection) -> Verdict {
     Ok(())
 }
 
-/// May `after` follow `before`, in one step or several of one instant?
+/// Returns whether state `after` may follow `before`, in one step or several at the same time.
 fn may_follow(conn: &Conn, before: &str, after: &str) -> bool {
     use PacketType::{CloseReq, Request, Reset, Response, Sync};
     let came = |types: &[PacketType]| conn.step_types.iter().any(|came| types.contains(came));
     let came_else = |types: &[PacketType]| conn.step_types.iter().any(|came| !types.contains(came));
     let asked = conn.asked.end.is_some();
     if before == after || after == "CLOSED" {
-        return true; // Why, the reason tells.
+        return true; // `grounds` checks the reason.
     }
     match (before, after) {
         // RFC 4340, 8.5, steps 4 and 10.
         ("REQUEST", "PARTOPEN") => came(&[Response]),
         ("REQUEST", "OPEN") => came(&[Response]) && came_else(&[Response, Sync, Reset]),
         ("REQUEST", "CLOSING") => came(&[Response]) && (asked || came(&[CloseReq])),
-        // Step 12. RFC 4340, 8.1.5: no Response, Reset or Sync.
+        // Step 12. RFC 4340, 8.1.5: not by a Response, Reset or Sync.
         ("PARTOPEN", "OPEN") => came_else(&[Response, Sync, Reset]),
         ("PARTOPEN" | "OPEN", "CLOSING") => {
             !conn.is_server && (asked || came(&[CloseReq]) || conn.got.close_req)
@@ -88,7 +88,7 @@ fn may_follow(conn: &Conn, before: &str, after: &str) -> bool {
     }
 }
 
-/// Every state but an open one without keep-alive has a timer, so that none lasts for ever.
+/// Checks that every state has a timer, so that none lasts forever. OPEN without keep-alive needs none.
 fn timed(conn: &Conn, seen: &Inspection) -> Verdict {
     let keeps_alive = conn
         .config
@@ -104,7 +104,7 @@ fn timed(conn: &Conn, seen: &Inspection) -> Verdict {
     Ok(())
 }
 
-/// No state but OPEN lasts longer than its timers let it.
+/// Checks that no state except OPEN lasts longer than its timers allow.
 pub(crate) fn lasts(conn: &Conn, state: &str, local: Instant) -> Verdict {
     let (Some(config), Some(before)) = (&conn.config, conn.state()) else {
         return Ok(());
@@ -112,7 +112,7 @@ pub(crate) fn lasts(conn: &Conn, state: &str, local: Instant) -> Verdict {
     let most = match state {
         "REQUEST" | "INVITED" | "LISTEN1" => config.connect_timeout.into(),
         "RESPOND" | "PARTOPEN" => FOUR_MSL,
-        // `Config::close_timeout`: 14 round trips if that is longer, but no longer than the idle timeout.
+        // `Config::close_timeout`: extended to 14 round trips if they are longer, but not beyond the idle timeout.
         "CLOSEREQ" | "CLOSING" => config.close_timeout.max(config.idle_timeout).into(),
         _ => return Ok(()),
     };
@@ -125,7 +125,7 @@ pub(crate) fn lasts(conn: &Conn, state: &str, local: Instant) -> Verdict {
     Ok(())
 }
 
-/// The endpoint reported an event.
+/// Checks an event that the endpoint reported.
 pub(crate) fn see_event(
     books: &mut Books,
     host: usize,
@@ -178,7 +178,7 @@ pub(crate) fn see_event(
             grounds(conn, reason, local, icmp)?;
             conn.heard.closed = Some(reason.clone());
         }
-        // Of what is queued while it connects there may be news.
+        // There may be news of datagrams that are queued while the connection is set up.
         Event::Fate { .. } | Event::Writable | Event::PathMtu { .. } => {}
         _ => hold!(
             conn.heard.open,
@@ -189,7 +189,7 @@ pub(crate) fn see_event(
     Ok(())
 }
 
-/// Is there a ground for this reason?
+/// Checks that there are grounds for this reason.
 fn grounds(conn: &Conn, reason: &CloseReason, local: Instant, icmp: bool) -> Verdict {
     let resets = |wanted: &dyn Fn(ResetCode, [u8; 3]) -> bool| {
         let mut all = conn.arrivals.values().filter(|arrival| arrival.counts);
@@ -197,7 +197,7 @@ fn grounds(conn: &Conn, reason: &CloseReason, local: Instant, icmp: bool) -> Ver
     };
     let asked = conn.asked.end.is_some();
     let is_grounded = match reason {
-        // RFC 4340, 8.3. A repeated Close may find the peer gone (8.3.1: No Connection).
+        // RFC 4340, 8.3. A repeated Close may find that the peer is gone (8.3.1: No Connection).
         CloseReason::Closed => {
             conn.got.close
                 || resets(&|code, _| code == ResetCode::Closed)
@@ -226,7 +226,7 @@ fn grounds(conn: &Conn, reason: &CloseReason, local: Instant, icmp: bool) -> Ver
         CloseReason::Unreachable { .. } => icmp,
         CloseReason::Aborted => asked,
         CloseReason::Echoed => !conn.is_server && !conn.heard.open,
-        // What the peer sent was wrong; the Reset that leaves is compared with it.
+        // The peer's packet was invalid; the Reset that is sent is compared with the reason.
         _ => true,
     };
     hold!(
@@ -237,18 +237,18 @@ fn grounds(conn: &Conn, reason: &CloseReason, local: Instant, icmp: bool) -> Ver
     Ok(())
 }
 
-/// Between two ends that tell the truth nobody is accused.
+/// Checks that neither of two honest endpoints is accused of misbehaviour.
 fn told_honestly(books: &Books, key: Key, reason: &CloseReason) -> Verdict {
     let honest = books.is_honest(key);
-    // A feature that one end needs and the other refuses ends a connection of two honest ends with a
-    // Mandatory Error (RFC 4340, 6.6.9), and so may a CCID change that came too soon.
+    // A feature that one endpoint needs and the other refuses ends an honest connection with a Mandatory Error (RFC
+    // 4340, 6.6.9), and so may a CCID change that came too soon.
     let (code, accuser) = match reason {
         CloseReason::PeerError { code, .. } => (*code, Some(key)),
         CloseReason::Reset { code, .. } => (*code, books.conn(key).and_then(|conn| conn.peer)),
         _ => return Ok(()),
     };
-    // A path that rewrites ECN fields makes an honest peer look like a liar (`Config::ecn_nonce`): to an
-    // end that looks at nonces, and of whose data one arrived so.
+    // A path that rewrites ECN fields makes an honest peer look dishonest (`Config::ecn_nonce`). This applies to an
+    // endpoint that checks nonces and whose data arrived with a rewritten field.
     let misled = accuser.and_then(|key| books.conn(key)).is_some_and(|conn| {
         let nonce = conn.config.as_ref().is_none_or(|config| config.ecn_nonce);
         nonce && conn.out.ecn_rewritten

@@ -1,11 +1,11 @@
-//! An endpoint's counters agree with the books (`Stats`), and its queues with their limits. Hard.
+//! The endpoint's counters (`Stats`) agree with the records, and its queues with their limits. Hard invariants.
 
 use fairwire_proto::{Inspection, Stats};
 
 use super::Verdict;
 use super::books::{Books, Conn, Key};
 
-/// A step is over.
+/// Checks the statistics after a step.
 pub(crate) fn see(books: &Books, key: Key, stats: &Stats, seen: &Inspection) -> Verdict {
     let Some(conn) = books.conn(key) else {
         return Ok(());
@@ -20,7 +20,7 @@ pub(crate) fn see(books: &Books, key: Key, stats: &Stats, seen: &Inspection) -> 
 
 fn sent(conn: &Conn, stats: &Stats) -> Verdict {
     let out = &conn.out;
-    // Of a connection that began with an Init Cookie the Response is counted too, which left before it.
+    // A connection that began with an Init Cookie also counts the Response, which was sent before it existed.
     let response = u64::from(conn.began_with_cookie())
         .min(stats.packets_sent - out.count.min(stats.packets_sent));
     let ours = (out.count + response, out.data, out.bytes);
@@ -30,7 +30,7 @@ fn sent(conn: &Conn, stats: &Stats) -> Verdict {
         "stats-sent",
         "packets, data packets and bytes sent are {ours:?}, counted as {theirs:?}"
     );
-    // Each datagram is in one place: waiting, gone, or done with.
+    // Each datagram is waiting, sent, or discarded.
     let taken = conn.given.len() as u64;
     let settled = out.data + stats.expired + stats.refused;
     hold!(
@@ -73,7 +73,7 @@ fn received(conn: &Conn, stats: &Stats) -> Verdict {
     Ok(())
 }
 
-/// Counters never fall.
+/// Checks that counters never decrease.
 fn rise(before: &Stats, after: &Stats) -> Verdict {
     let counters = |s: &Stats| {
         [
@@ -107,7 +107,7 @@ fn rise(before: &Stats, after: &Stats) -> Verdict {
     Ok(())
 }
 
-/// `QueueLimits` and the limits of the receive queue. A datagram fits an empty queue whatever its size.
+/// Checks the limits of the send queue and the receive queue. An empty queue accepts a datagram of any size.
 fn queues(conn: &Conn, stats: &Stats, seen: &Inspection) -> Verdict {
     let Some(config) = &conn.config else {
         return Ok(());

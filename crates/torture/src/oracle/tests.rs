@@ -1,7 +1,7 @@
-//! Two endpoints over a bad line, with the oracle beside them: the product must pass.
+//! Two endpoints over a bad line, with the oracle beside them: the implementation must pass.
 //!
-//! A small world, so that the oracle can be judged without the large one: one client or more, random
-//! configurations, loss, copies, reordering, marks, damage, and at times an attacker.
+//! This small world tests the oracle without the large one: one client or more, random configurations, loss, copies,
+//! reordering, marks, damage, and sometimes an attacker.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -21,7 +21,7 @@ mod broken;
 const SERVICE: ServiceCode = ServiceCode(42);
 const PORT: u16 = 5_000;
 
-/// A reproducible stream of numbers.
+/// A reproducible random number generator.
 struct Dice(u64);
 
 impl Dice {
@@ -74,7 +74,7 @@ impl Dice {
     }
 }
 
-/// What the line and the attacker do, each once in so many packets; zero is never.
+/// The faults of the line and the attacker, each once in this many packets; zero means never.
 #[derive(Clone, Copy, Debug)]
 struct Line {
     loses: u64,
@@ -86,7 +86,7 @@ struct Line {
     jitter_ms: u64,
 }
 
-/// A packet on its way: to whom, from whom, head, payload, ECN field.
+/// A packet in flight: receiver, origin, head, payload, ECN field.
 type Flying = (usize, Origin, Vec<u8>, Payload, Ecn);
 
 struct World {
@@ -100,23 +100,22 @@ struct World {
     packets: u64,
     tags: u64,
     ids: Vec<BTreeMap<ConnectionId, bool>>,
-    /// How many of each event there were.
+    /// The number of each event.
     events: BTreeMap<&'static str, u64>,
     received: u64,
     violation: Option<Violation>,
-    /// What was seen last.
+    /// The latest observations.
     log: VecDeque<String>,
     distort: Option<Distort>,
 }
 
-/// Shows the oracle something else than what was seen, and says what it thinks of it; `None` leaves it
-/// as it was.
+/// Shows the oracle a changed observation and returns its verdict; `None` leaves the observation unchanged.
 type Distort = fn(&mut Oracle, Instant, usize, &Seen<'_>) -> Option<Result<(), Violation>>;
 
-/// How much of what was seen is shown where an invariant is broken.
+/// The number of observations shown when an invariant is violated.
 const LOGGED: usize = 40;
 
-/// What was seen, in a line.
+/// Describes an observation in one line.
 fn short(seen: &Seen<'_>) -> String {
     let packet = |head: &[u8]| {
         Packet::decode_head(head, 2_000).map_or_else(
@@ -252,7 +251,7 @@ impl World {
         self.drain(0);
     }
 
-    /// Everything that an endpoint has to give after something has happened to it.
+    /// Takes everything from an endpoint after something has happened to it.
     fn drain(&mut self, side: usize) {
         let mut head = HeadBuf::new();
         while let Some(transmit) = self.ends[side].poll_transmit(self.now, &mut head) {
@@ -312,7 +311,7 @@ impl World {
             let mut origin = Origin::Genuine(no);
             let marked = ecn.is_capable() && happens(&mut self.dice, line.marks);
             let ecn = if marked { Ecn::Ce } else { ecn };
-            // In UDP the checksum below keeps damage out.
+            // In UDP the UDP checksum rejects damaged packets.
             let native = self.encapsulation == Encapsulation::Native;
             if native && happens(&mut self.dice, line.damages) {
                 let at = usize::try_from(self.dice.below(bytes.len() as u64)).unwrap();
@@ -443,7 +442,7 @@ impl World {
         }
     }
 
-    /// Lets the line and the timers do what is due until `until`.
+    /// Runs the line and the timers until `until`.
     fn pass(&mut self, until: Instant) {
         loop {
             let timers = self.ends.iter().filter_map(Endpoint::next_timeout).min();
@@ -490,7 +489,7 @@ impl World {
         self.drain(side);
     }
 
-    /// A bad time of `rounds` tenths of a second, then a good one.
+    /// Runs `rounds` tenths of a second with faults, then a time without.
     fn run(&mut self, rounds: u64) {
         let config = self.dice.config();
         self.listen(config);
@@ -531,7 +530,7 @@ impl World {
     }
 }
 
-/// Runs `seeds` worlds with lines drawn by `line`; all must pass, and something must have happened.
+/// Runs `seeds` worlds with lines drawn by `line`. All must pass, and enough must have happened.
 fn runs(seeds: std::ops::Range<u64>, line: impl Fn(&mut Dice) -> Line) {
     let (mut received, mut events) = (0, BTreeMap::new());
     for seed in seeds {
@@ -557,7 +556,7 @@ fn runs(seeds: std::ops::Range<u64>, line: impl Fn(&mut Dice) -> Line) {
     assert!(received > 1_000, "{received} datagrams were read");
 }
 
-/// A line that only delays breaks no invariant.
+/// A line that only delays packets violates no invariant.
 #[test]
 fn a_good_line_passes() {
     runs(0..40, |dice| Line {
@@ -571,7 +570,7 @@ fn a_good_line_passes() {
     });
 }
 
-/// Nor does one that loses, copies, reorders, marks and damages.
+/// A line that loses, copies, reorders, marks and damages packets violates no invariant.
 #[test]
 fn a_bad_line_passes() {
     runs(1_000..1_100, |dice| Line {
@@ -585,7 +584,7 @@ fn a_bad_line_passes() {
     });
 }
 
-/// Nor does an attacker who changes what passes, as far as the invariants are hard ones.
+/// An attacker who changes passing packets violates no hard invariant.
 #[test]
 fn an_attacked_line_passes() {
     runs(2_000..2_060, |dice| Line {

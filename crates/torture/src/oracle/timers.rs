@@ -1,5 +1,5 @@
-//! The timers of congestion control: retransmission (RFC 4341, section 5, after RFC 6298) and no feedback
-//! (RFC 5348, section 4.4).
+//! The timers of congestion control: retransmission (RFC 4341, section 5, according to RFC 6298) and no feedback (RFC
+//! 5348, section 4.4).
 
 use fairwire_proto::{Inspection, Stats};
 use fairwire_units::Duration;
@@ -9,10 +9,10 @@ use super::Verdict;
 use super::books::{Books, Key};
 use super::kept::Timeouts;
 
-/// RFC 6298, 2.5: a timeout may be bounded, to no less than this.
+/// RFC 6298, 2.5: a timeout may have an upper bound, which is at least this.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// A step is over.
+/// Checks the timers after a step.
 pub(crate) fn see(books: &mut Books, key: Key, stats: &Stats, seen: &Inspection) -> Verdict {
     let local = books.local;
     let Some(conn) = books.conn_mut(key) else {
@@ -20,7 +20,7 @@ pub(crate) fn see(books: &mut Books, key: Key, stats: &Stats, seen: &Inspection)
     };
     let before = conn.last.as_ref().map(|(_, stats, _)| *stats);
     let rated = matches!(stats.send_ccid, Some(Ccid::TFRC | Ccid::TFRC_SP));
-    // RFC 5348, 4.2 to 4.4: from the first packet on the timer runs while an answer may come.
+    // RFC 5348, 4.2 to 4.4: from the first packet on, the timer runs while an answer may come.
     hold!(
         !rated
             || conn.out.data_in_step == 0
@@ -29,7 +29,7 @@ pub(crate) fn see(books: &mut Books, key: Key, stats: &Stats, seen: &Inspection)
         "rate-timer",
         "data left, and no nofeedback timer runs"
     );
-    // RFC 5348, 4.3, step 5, and 4.4: a report sets it anew, and so does its end; nothing else postpones it.
+    // RFC 5348, 4.3, step 5, and 4.4: a report restarts the timer, and so does its expiry. Nothing else postpones it.
     let last = conn
         .last
         .as_ref()
@@ -64,8 +64,8 @@ pub(crate) fn see(books: &mut Books, key: Key, stats: &Stats, seen: &Inspection)
         .as_ref()
         .map(|config| Duration::from(config.ccid2.min_rto));
     if conn.timeouts.count > 0 && conn.timeouts.packets == packets {
-        // RFC 6298, 5.5: each doubles the timeout until a packet is acknowledged; after so many it is as many
-        // times doubled, from the least on.
+        // RFC 6298, 5.5: each timeout doubles the next one until a packet is acknowledged. After n timeouts in a row,
+        // the next one waits at least the minimum doubled n times.
         let doubled = least.unwrap_or(Duration::ZERO) * (1 << conn.timeouts.count.min(20));
         let waited = local.saturating_since(conn.timeouts.at);
         hold!(

@@ -1,5 +1,4 @@
-//! Ack Vectors (RFC 4340, section 11.4): those that arrive, for the books, and those that are sent, for
-//! their truth.
+//! Ack Vectors (RFC 4340, section 11.4): arriving ones are entered into the records, and sent ones are checked.
 
 use fairwire_units::Ecn;
 use fairwire_wire::{CellState, DccpOption, Packet, PacketType, Seq};
@@ -8,7 +7,7 @@ use super::Verdict;
 use super::books::{Arrival, Books, Conn, Key};
 use super::kept::Judged;
 
-/// The runs of a packet's vectors: newest number, oldest number, what is said of them.
+/// Returns the entries of a packet's vectors: newest number, oldest number, state.
 pub(crate) fn runs(packet: &Packet<'_>, ack: Seq) -> Vec<(Seq, Seq, CellState)> {
     let mut high = ack;
     let mut runs = Vec::new();
@@ -25,7 +24,7 @@ pub(crate) fn runs(packet: &Packet<'_>, ack: Seq) -> Vec<(Seq, Seq, CellState)> 
     runs
 }
 
-/// A packet arrived that may count: what it says of ours.
+/// Records what an arriving packet that may be valid reports about our packets.
 pub(crate) fn read(
     books: &mut Books,
     key: Key,
@@ -35,7 +34,7 @@ pub(crate) fn read(
 ) {
     let syncs = matches!(
         packet.packet_type(),
-        // RFC 4340, 5.7: that these name a packet says nothing of it.
+        // RFC 4340, 5.7: the Acknowledgement Number of these does not report that packet as received.
         PacketType::Sync | PacketType::SyncAck
     );
     let (Some(ack), Some(conn)) = (ack.filter(|_| !syncs), books.conn_mut(key)) else {
@@ -51,7 +50,7 @@ pub(crate) fn read(
         }
         let first = conn.out.first.unwrap_or(low);
         if high.is_before(first) {
-            continue; // Of a Response before us, which an Init Cookie stood for.
+            continue; // It covers a Response before this connection, which an Init Cookie replaced.
         }
         let (from, to) = (conn.out.place(Seq::max(low, first)), conn.out.place(high));
         for (&place, left) in conn.out.packets.range_mut(from..=to) {
@@ -68,9 +67,9 @@ pub(crate) fn read(
     conn.pipe.reported(&news, judged == Judged::Unsure);
 }
 
-/// A packet leaves: what it says of the peer's is true. Hard, for an endpoint knows what it got.
+/// Checks the vectors of a packet that is sent. Hard, because an endpoint knows what it received.
 pub(crate) fn check(conn: &Conn, packet: &Packet<'_>, ack: Seq, honest: bool) -> Verdict {
-    // Who cannot read marks says so (RFC 4340, 12.1), and reports none.
+    // An endpoint that cannot read marks says so (RFC 4340, 12.1), and reports none.
     let reads_marks = conn.config.as_ref().is_none_or(|config| config.ecn);
     for (high, low, state) in runs(packet, ack) {
         let mut seq = high;
@@ -85,14 +84,15 @@ pub(crate) fn check(conn: &Conn, packet: &Packet<'_>, ack: Seq, honest: bool) ->
     Ok(())
 }
 
-/// Did a packet come before the connection was there? A server keeps nothing but an Init Cookie until it
-/// comes back (RFC 4340, 8.1.4), so it knows the packet that brought the cookie, and of those after the
-/// cookie's Request that came earlier it has processed none.
+/// Returns whether a packet came before the connection existed.
+///
+/// A server stores nothing but an Init Cookie until it comes back (RFC 4340, 8.1.4). So it knows the packet that
+/// brought the cookie, and has processed none of those between the cookie's Request and that packet.
 fn came_before(conn: &Conn, arrival: &Arrival) -> bool {
     conn.began_with_cookie() && arrival.at < conn.began
 }
 
-/// What one vector says of one packet.
+/// Checks what one vector reports about one packet.
 fn cell(conn: &Conn, seq: Seq, state: CellState, (reads_marks, honest): (bool, bool)) -> Verdict {
     let arrival = conn.took(seq);
     let came_with = |mark: bool| {
@@ -113,7 +113,7 @@ fn cell(conn: &Conn, seq: Seq, state: CellState, (reads_marks, honest): (bool, b
             "vector-marked",
             "{seq:?} is reported marked, and never came with a mark"
         ),
-        // RFC 4340, 11.4: "not yet received" of what has come would be taken for a loss.
+        // RFC 4340, 11.4: the sender would take "not yet received" of an arrived packet for a loss.
         CellState::NotReceived => hold!(
             !honest || arrival.is_none_or(|arrival| !arrival.is_sure || came_before(conn, arrival)),
             "vector-missing",

@@ -1,13 +1,13 @@
-//! What a check says.
+//! The result of a check.
 
 use std::fmt;
 
-/// An invariant that does not hold.
+/// A violated invariant.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Violation {
-    /// Its name, which never changes: two runs break the same invariant if the names are equal.
+    /// The name of the invariant, which never changes. Two runs violate the same invariant if the names are equal.
     pub invariant: &'static str,
-    /// What was seen instead, with its numbers.
+    /// What was observed instead, with numbers.
     pub text: String,
 }
 
@@ -19,5 +19,5 @@ impl fmt::Display for Violation {
 
 impl std::error::Error for Violation {}
 
-/// What a check says.
+/// The result of a check.
 pub(crate) type Verdict = Result<(), Violation>;

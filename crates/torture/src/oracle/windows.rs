@@ -1,7 +1,7 @@
-//! Which packets count (RFC 4340, sections 7.5.1 to 7.5.3), by the oracle's own arithmetic.
+//! Validity of packets (RFC 4340, sections 7.5.1 to 7.5.3), computed by the oracle's own arithmetic.
 //!
-//! A packet is *valid* or *invalid* beyond doubt, or *unsure*: where the endpoint may decide by what the
-//! oracle does not see (whether the connection was active of late, whether there was room).
+//! A packet is certainly *valid*, certainly *invalid*, or *unsure*. It is unsure if the endpoint's decision depends on
+//! something that the oracle does not see: whether the connection was active recently, or whether there was room.
 
 use fairwire_proto::Inspection;
 use fairwire_wire::{Kind, Packet, PacketType, Seq};
@@ -11,10 +11,10 @@ use super::books::{Books, Conn, Key};
 use super::kept::Judged;
 use super::packet::whole;
 
-/// RFC 4340, 7.5.1: windows are cut off at the initial numbers while the connection is young.
+/// RFC 4340, 7.5.1: windows end at the initial numbers as long as the connection is young.
 const YOUNG: u64 = 1 << 46;
 
-/// SWL, SWH, AWL, AWH by RFC 4340, 7.5.1, from the variables of 7.1.
+/// Returns SWL, SWH, AWL, AWH as in RFC 4340, 7.5.1, computed from the variables of 7.1.
 fn bounds(seen: &Inspection) -> [Seq; 4] {
     let (w, own) = (seen.remote_window, seen.local_window);
     let low = seen.gsr.next().sub(w / 4);
@@ -34,7 +34,7 @@ fn bounds(seen: &Inspection) -> [Seq; 4] {
     [swl, swh, awl, seen.gss]
 }
 
-/// The whole numbers of a packet that arrives at `conn`.
+/// Returns the full numbers of a packet that arrives at `conn`.
 pub(crate) fn numbers(conn: &Conn, packet: &Packet<'_>) -> (Seq, Option<Seq>) {
     let seen = conn.last.as_ref().map(|(.., seen)| seen);
     let gsr = seen
@@ -46,12 +46,12 @@ pub(crate) fn numbers(conn: &Conn, packet: &Packet<'_>) -> (Seq, Option<Seq>) {
     (seq, packet.ack().map(|ack| whole(ack, gss)))
 }
 
-/// What the numbers of a packet say that arrives now.
+/// Returns the validity of a packet that arrives now, according to its numbers.
 pub(crate) fn judge(conn: &Conn, packet: &Packet<'_>) -> Judged {
     let Some((.., seen)) = &conn.last else {
         return Judged::Unsure;
     };
-    // Between two arrivals of one step the windows are not seen.
+    // Between two arrivals of one step the windows are unknown.
     if conn.expected.arrivals > 0 {
         return Judged::Unsure;
     }
@@ -64,19 +64,19 @@ pub(crate) fn judge(conn: &Conn, packet: &Packet<'_>) -> Judged {
             return Judged::Unsure;
         }
         ("REQUEST" | "CLOSED", _) | (_, PacketType::Listen) => return Judged::Invalid,
-        // While a connection waits for its client packets may be put off.
+        // While a connection waits for its client, packets may be delayed.
         ("INVITED" | "LISTEN1", _) => return Judged::Unsure,
         _ => {}
     }
     match by_numbers(packet, seen, (seq, ack)) {
-        // The same holds while it waits for a place in the accept queue; but numbers that are invalid
-        // stay so, for one that knows its windows.
+        // The same is true while it waits for a place in the accept queue. But invalid numbers remain invalid for a
+        // connection that knows its windows.
         Judged::Valid if seen.state == "RESPOND" => Judged::Unsure,
         judged => judged,
     }
 }
 
-/// The same of a connection that knows the numbers of both ends.
+/// Returns the validity of a packet for a connection that knows the numbers of both endpoints.
 fn by_numbers(packet: &Packet<'_>, seen: &Inspection, (seq, ack): (Seq, Option<Seq>)) -> Judged {
     let [swl, swh, awl, awh] = bounds(seen);
     let ack_in = |low: Seq| ack.is_some_and(|ack| ack.in_window(low, awh));
@@ -95,10 +95,10 @@ fn by_numbers(packet: &Packet<'_>, seen: &Inspection, (seq, ack): (Seq, Option<S
             }
         }
         Kind::Close { .. } | Kind::CloseReq { .. } | Kind::Reset { .. } => {
-            // RFC 4340, 7.5.3: newer than all that came before.
+            // RFC 4340, 7.5.3: the packet must be newer than all before.
             of(seq.in_window(seen.gsr.next(), swh) && ack_in(seen.gar))
         }
-        // A source may have used up its answers to Requests.
+        // The source may have used up its allowance of answers to Requests.
         Kind::Request { .. } => match of(seq.in_window(swl, swh)) {
             Judged::Valid => Judged::Unsure,
             other => other,
@@ -115,7 +115,7 @@ fn of(is_valid: bool) -> Judged {
     }
 }
 
-/// A step is over: GSR and GAR are what the packets made them, and the windows what follows from that.
+/// Checks after a step that GSR, GAR and the windows follow from the packets.
 pub(crate) fn see(books: &Books, key: Key, seen: &Inspection) -> Verdict {
     let Some(conn) = books.conn(key) else {
         return Ok(());
@@ -134,7 +134,7 @@ pub(crate) fn see(books: &Books, key: Key, seen: &Inspection) -> Verdict {
         return Ok(());
     };
     own_numbers(conn, seen)?;
-    // A client's GSR means nothing before its Response.
+    // A client's GSR has no meaning before its Response.
     if last.state == "REQUEST" && conn.expected.arrivals == 0 {
         return Ok(());
     }
@@ -167,7 +167,7 @@ pub(crate) fn see(books: &Books, key: Key, seen: &Inspection) -> Verdict {
         seen.gar,
         last.gar
     );
-    // RFC 4340, 7.4: what is acknowledged was received.
+    // RFC 4340, 7.4: only received packets are acknowledged.
     hold!(
         !seen.acknowledgeable.is_after(seen.gsr),
         "window-acknowledgeable",
@@ -178,7 +178,9 @@ pub(crate) fn see(books: &Books, key: Key, seen: &Inspection) -> Verdict {
     Ok(())
 }
 
-/// RFC 4340, 7.1: GSS is the newest number that left, or was passed over since; ISS never changes.
+/// Checks GSS and ISS (RFC 4340, 7.1).
+///
+/// GSS is the newest number sent, or one skipped after it; ISS never changes.
 fn own_numbers(conn: &Conn, seen: &Inspection) -> Verdict {
     let Some((_, _, last)) = &conn.last else {
         return Ok(());

@@ -1,8 +1,8 @@
-//! Whether a plan that somebody wrote can be run: what it names exists, and its numbers are within limits.
+//! Checks whether a hand-written plan can be run: everything that it names exists, and its numbers are within limits.
 //!
-//! The limits have two reasons. A run within them ends, in bounded memory. And what the oracle asks of honest
-//! ends holds in it: delays, timeouts and clocks fit [`QUIET_MS`](super::QUIET_MS), faults end in time. All plans
-//! that [`Plan::draw`] draws are within them, and so is what the shrinker leaves of these.
+//! The limits have two reasons. A run within them ends, in bounded memory. And it satisfies what the oracle requires of
+//! honest endpoints: delays, timeouts and clocks fit into [`QUIET_MS`](super::QUIET_MS), and faults end in time. All
+//! plans that [`Plan::draw`] draws are within the limits, and so is what the shrinker leaves of them.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
@@ -14,67 +14,67 @@ use super::script::{Act, Entry};
 use super::settings::{EndpointSetting, LAST_LAW, Setting};
 use super::{ConnectionPlan, HostPlan, Plan};
 
-/// Hosts. Two are needed for a connection.
+/// The number of hosts. A connection needs two.
 pub const HOSTS: RangeInclusive<usize> = 2..=16;
-/// Connections at most.
+/// The most connections.
 pub const CONNECTIONS: usize = 64;
-/// The greatest `id` of a connection: its ports, 5,000 and 40,000 more, are numbers of 16 bits.
+/// The greatest `id` of a connection. Its ports are 5,000 and 40,000 more, and must fit into 16 bits.
 pub const GREATEST_ID: u16 = 25_535;
-/// Settings at most in one list.
+/// The most settings in one list.
 pub const SETTINGS: usize = 100;
-/// Entries of the script at most.
+/// The most entries of the script.
 pub const ENTRIES: usize = 1_000;
-/// Faults at most.
+/// The most faults.
 pub const FAULTS: usize = 64;
-/// Moments at most.
+/// The most moments.
 pub const MOMENTS: usize = 256;
 
-/// When the network is perfect, ms: late enough that what faults hold back has come.
+/// The time at which the network is healed, in ms. Packets delayed by faults have arrived by then.
 pub const HEALED_MS: RangeInclusive<u64> = HOLD_MS..=600_000;
-/// When the last entry of the script may come, ms.
+/// The latest time of a script entry, in ms.
 pub const LAST_MS: u64 = 600_000;
 
-/// A link's rate, kbit/s.
+/// The rate of a link, in kbit/s.
 pub const RATE_KBIT_PER_S: RangeInclusive<u64> = 32..=10_000_000;
-/// A link's delay, microseconds.
+/// The delay of a link, in microseconds.
 pub const DELAY_US: RangeInclusive<u64> = 0..=1_000_000;
-/// Packets in a link's queue.
+/// The packets in a link's queue.
 pub const QUEUE_PACKETS: RangeInclusive<u32> = 0..=100_000;
-/// What a clock gains: `QUIET_MS` allows for a tenth.
+/// The rate error of a clock, in ppm. `QUIET_MS` allows for a tenth.
 pub const GAINS_PPM: RangeInclusive<i64> = -100_000..=100_000;
-/// How far a clock jumps at once, ms: ten days.
+/// The greatest jump of a clock, in ms: ten days.
 pub const CLOCK_STEP_MS: u64 = 864_000_000;
 
-/// Datagrams that all entries of the script offer together.
+/// The most datagrams that all script entries together offer.
 pub const DATAGRAMS: u64 = 60_000;
-/// Those of one connection: the time that the oracle takes for Ack Vectors grows with the square of them.
+/// The most datagrams of one connection. The oracle's time for Ack Vectors grows with their square.
 pub const DATAGRAMS_OF_CONNECTION: u64 = 15_000;
-/// Their bytes.
+/// The most bytes of all datagrams.
 pub const BYTES: u64 = 256 << 20;
-/// Bytes of a datagram.
+/// The most bytes of one datagram.
 pub const DATAGRAM: u32 = 65_535;
-/// The time between two datagrams of a stream, microseconds.
+/// The greatest time between two datagrams of a stream, in microseconds.
 pub const EVERY_US: u64 = 60_000_000;
-/// The time between two reads of a slow reader, ms.
+/// The greatest time between two reads of a slow reader, in ms.
 pub const EVERY_MS: u64 = 600_000;
-/// How often slow readers look for data, all together, if they go on to the end.
+/// The most reads by all slow readers together, if they continue to the end.
 pub const READS: u64 = 10_000_000;
-/// Bytes of an MTU: the least of IPv4.
+/// Bytes of an MTU. The least is that of IPv4.
 pub const MTU: RangeInclusive<u16> = 68..=65_535;
 
-/// Copies that the duplicating faults make of one packet, all together.
+/// The most copies that all duplicating faults together make of one packet.
 pub const COPIES: u64 = 32;
-/// Packets of a burst of loss.
+/// The packets of a loss burst.
 pub const BURST_PACKETS: RangeInclusive<u32> = 1..=100_000;
 
-/// What is wrong, and where in the plan.
+/// Success, or what is wrong and where in the plan.
 type Verdict = Result<(), String>;
 
 impl Plan {
-    /// Holds the plan to its limits. A plan that passes runs to its end.
+    /// Checks the plan against the limits. A plan that passes runs to its end.
     ///
     /// # Errors
-    /// The first thing that is wrong: its place in the plan's JSON, what is there, what may be there.
+    /// The first problem: its place in the plan's JSON, the value there, and what is allowed.
     pub fn check(&self) -> Verdict {
         sizes(self)?;
         within("healed_ms", self.healed_ms, HEALED_MS)?;
@@ -93,7 +93,7 @@ impl Plan {
     }
 }
 
-/// How long the lists are.
+/// Checks the lengths of the lists.
 fn sizes(plan: &Plan) -> Verdict {
     let most = |name: &str, len: usize, most: usize| {
         within(format_args!("length of {name}"), len, 0..=most)
@@ -105,7 +105,7 @@ fn sizes(plan: &Plan) -> Verdict {
     most("moments", plan.moments.len(), MOMENTS)
 }
 
-/// Is a number in the plan within a limit?
+/// Checks that a number in the plan is within a limit.
 fn within<T: Copy + Display + PartialOrd>(
     place: impl Display,
     value: T,
@@ -118,7 +118,7 @@ fn within<T: Copy + Display + PartialOrd>(
     Err(format!("{place}: {value}, expected {least} to {most}"))
 }
 
-/// Is there such a host?
+/// Checks that there is such a host.
 fn host(plan: &Plan, place: impl Display, host: usize) -> Verdict {
     let hosts = plan.hosts.len();
     if host < hosts {
@@ -130,7 +130,7 @@ fn host(plan: &Plan, place: impl Display, host: usize) -> Verdict {
     ))
 }
 
-/// Is there such a connection?
+/// Checks that there is such a connection.
 fn connection(plan: &Plan, place: impl Display, id: u16) -> Verdict {
     if plan.connection(id).is_some() {
         return Ok(());
@@ -228,7 +228,7 @@ fn check_setting(place: fmt::Arguments<'_>, setting: &Setting) -> Verdict {
     match setting {
         Setting::SendCcids(ccids) => check_ccids(format_args!("{place}.SendCcids"), ccids),
         Setting::ReceiveCcids(ccids) => check_ccids(format_args!("{place}.ReceiveCcids"), ccids),
-        // No keep-alive at all.
+        // Zero means no keep-alive.
         Setting::KeepAlive(0) => Ok(()),
         setting => match of_connection(setting) {
             Some((name, value, limit)) => within(format_args!("{place}.{name}"), value, limit),
@@ -245,11 +245,12 @@ fn check_ccids(place: fmt::Arguments<'_>, ccids: &[u8]) -> Verdict {
     Ok(())
 }
 
-/// A setting with a number: its name, the number, the limit.
+/// A setting with a number: its name, the number and the limit.
 type Numbered = (&'static str, u64, RangeInclusive<u64>);
 
-/// The numbers of connections' settings. Times are within `QUIET_MS`, sizes within memory; what `Config` itself
-/// refuses is for the run to see.
+/// Returns the number of a connection's setting with its limit.
+///
+/// Times are within `QUIET_MS` and sizes within memory. Values that `Config` itself refuses are left to the run.
 fn of_connection(setting: &Setting) -> Option<Numbered> {
     Some(match *setting {
         Setting::SendPackets(n) => ("SendPackets", n as u64, 0..=10_000),
@@ -259,7 +260,7 @@ fn of_connection(setting: &Setting) -> Option<Numbered> {
         Setting::ReceiveBytes(n) => ("ReceiveBytes", n as u64, 0..=16 << 20),
         Setting::ConnectTimeout(n) => ("ConnectTimeout", n, 0..=60_000),
         Setting::IdleTimeout(n) => ("IdleTimeout", n, 0..=30_000),
-        // More often, and a run takes more packets than it may.
+        // With a shorter interval a run would exceed its limit of packets.
         Setting::KeepAlive(n) => ("KeepAlive", n, 500..=15_000),
         Setting::CloseTimes(n) => ("CloseTimes", n, 0..=5_000),
         Setting::CloseTimeout(n) => ("CloseTimeout", n, 0..=5_000),
@@ -277,7 +278,7 @@ fn of_connection(setting: &Setting) -> Option<Numbered> {
     })
 }
 
-/// The numbers of endpoints' settings: no more than the defaults allow, or a thousand times that a second.
+/// Returns the number of an endpoint's setting with its limit: the default at most, or a thousand times a rate.
 fn of_endpoint(setting: &EndpointSetting) -> Option<Numbered> {
     use EndpointSetting as E;
     Some(match *setting {
@@ -331,7 +332,7 @@ fn check_script(plan: &Plan) -> Verdict {
     )
 }
 
-/// Checks what an application does; also how many datagrams it offers, of how many bytes.
+/// Checks an act of an application. Returns the number of datagrams that it offers, and their size in bytes.
 fn check_act(place: &Place, entry: &Entry) -> Result<(u32, u32), String> {
     let (name, count, size) = match &entry.act {
         Act::Burst { count, size, .. } => ("Burst", *count, *size),
@@ -345,7 +346,7 @@ fn check_act(place: &Place, entry: &Entry) -> Result<(u32, u32), String> {
                 *every_us,
                 0..=EVERY_US,
             )?;
-            // The world takes the first one off before it looks.
+            // The world decrements the count before it compares it.
             within(
                 format_args!("{place}.act.Stream.count"),
                 u64::from(*count),
@@ -387,7 +388,7 @@ fn check_faults(plan: &Plan) -> Verdict {
             fault.per_mille,
             0..=1_000,
         )?;
-        // What it holds back comes before the network is perfect.
+        // Packets delayed by a fault arrive before the network is healed.
         let most = plan.healed_ms - HOLD_MS;
         if fault.until_ms > most {
             return Err(format!(
@@ -405,7 +406,7 @@ fn check_faults(plan: &Plan) -> Verdict {
     within("faults: copies of all Duplicate", copies, 0..=COPIES)
 }
 
-/// Checks what happens to packets; also how many copies of each it makes.
+/// Checks what a fault does to packets. Returns the number of copies that it makes of each.
 fn check_harm(place: &Place, fault: &Fault) -> Result<u64, String> {
     let held =
         |what: &str, ms, least| within(format_args!("{place}.harm.{what}"), ms, least..=HOLD_MS);
@@ -442,7 +443,7 @@ fn check_moment(plan: &Plan, n: usize, moment: &Moment) -> Verdict {
         ));
     }
     match moment.what {
-        // It is up again before the network is perfect.
+        // The host is up again before the network is healed.
         Happening::Restart { after_ms } => within(
             format_args!("{place}.what.Restart.after_ms"),
             after_ms,
@@ -472,7 +473,7 @@ fn check_moment(plan: &Plan, n: usize, moment: &Moment) -> Verdict {
     }
 }
 
-/// A place in a list of the plan.
+/// An element of a list in the plan.
 struct Place(&'static str, usize);
 
 impl Display for Place {

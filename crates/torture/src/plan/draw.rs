@@ -1,7 +1,7 @@
-//! A plan from a seed.
+//! Plans drawn from a seed.
 //!
-//! Each seed has a [`Weather`], so that a good part of the runs meets one kind of trouble only, where the
-//! oracle may be strict, and the rest meets everything at once.
+//! Each seed has a [`Weather`]. So many runs have only one kind of fault, in which the oracle can be strict, and the
+//! other runs have all kinds at once.
 
 use super::script::{Act, Entry, Side};
 use super::weather::Weather;
@@ -9,7 +9,7 @@ use super::{ConnectionPlan, HostPlan, Plan, RECOVERY_MS, draw_faults, draw_rare,
 use crate::dice::Dice;
 
 impl Plan {
-    /// The plan of this seed.
+    /// Draws the plan of this seed.
     pub fn draw(seed: u64) -> Self {
         let dice = &mut Dice::new(seed, "plan");
         let weather = Weather::draw(dice);
@@ -81,19 +81,19 @@ fn connection(dice: &mut Dice, id: u16, hosts: usize) -> ConnectionPlan {
     }
 }
 
-/// A first sequence number shortly before a wrap, for some.
+/// Draws an initial sequence number shortly before a wrap, for some connections.
 fn near_wrap(dice: &mut Dice) -> Option<u64> {
     let before = dice.magnitude(1, 600);
     match dice.below(10) {
         0 => Some((1 << 48) - before),
         1 => Some((dice.below(1 << 24) << 24) + (1 << 24) - before),
-        // Half-way, where circular comparison turns.
+        // Half of the circle, where circular comparison changes its sign.
         2 => Some((1 << 47) - before),
         _ => None,
     }
 }
 
-/// The life of a connection until the network heals.
+/// Draws the acts on a connection until the network is healed.
 fn live(dice: &mut Dice, plan: &mut Plan, id: u16) {
     let most = plan.healed_ms;
     let mut at = dice.below(500);
@@ -121,7 +121,7 @@ fn live(dice: &mut Dice, plan: &mut Plan, id: u16) {
         }
         if dice.per_mille(600) {
             put(ends, side(dice), end(dice));
-            // Both sides, at nearly the same time.
+            // Both sides end it, at nearly the same time.
             if dice.per_mille(300) {
                 put(ends + dice.below(80), side(dice), end(dice));
             }
@@ -137,7 +137,7 @@ fn side(dice: &mut Dice) -> Side {
     dice.pick(&[Side::Client, Side::Client, Side::Server])
 }
 
-/// Something to send.
+/// Draws an act that sends.
 fn source(dice: &mut Dice) -> Act {
     let size = match dice.below(10) {
         0 => dice.small(0, 12),
@@ -159,7 +159,7 @@ fn source(dice: &mut Dice) -> Act {
     }
 }
 
-/// Something else than sending and ending.
+/// Draws an act that neither sends nor ends the connection.
 fn other(dice: &mut Dice) -> Act {
     match dice.below(14) {
         0..3 => source(dice),
@@ -186,7 +186,7 @@ fn other(dice: &mut Dice) -> Act {
     }
 }
 
-/// A way to end a connection.
+/// Draws a way to end a connection.
 fn end(dice: &mut Dice) -> Act {
     match dice.below(12) {
         0..6 => Act::Close,
@@ -198,8 +198,9 @@ fn end(dice: &mut Dice) -> Act {
     }
 }
 
-/// What follows when the network is perfect: all that is open sends a little, a connection is opened anew,
-/// and all is closed in good order.
+/// Adds what follows after the network is healed.
+///
+/// Every open connection sends a little, a new connection is opened, and all are closed in order.
 fn recovery(dice: &mut Dice, plan: &mut Plan) {
     let ids: Vec<u16> = plan.connections.iter().map(|plan| plan.id).collect();
     let talk = plan.healed_ms + RECOVERY_MS;

@@ -1,4 +1,4 @@
-//! Faults from a seed.
+//! Faults drawn from a seed.
 
 use super::Plan;
 use super::fault::{Fault, Happening, Harm, Lie, Moment};
@@ -7,10 +7,10 @@ use super::settings::Setting;
 use super::weather::Weather;
 use crate::dice::Dice;
 
-/// What faults end before the network heals, so that what they hold back comes in time, ms.
+/// How long before the healing faults end, in ms, so that the packets that they delay arrive in time.
 pub(crate) const HOLD_MS: u64 = 1_500;
 
-/// The first connections open within this time, ms.
+/// The time within which the first connections open, in ms.
 const HANDSHAKES_MS: u64 = 1_500;
 
 /// Draws the faults and moments of a plan.
@@ -57,7 +57,7 @@ fn faults(dice: &mut Dice, plan: &mut Plan, harm: fn(&mut Dice) -> (Harm, u16)) 
         } else {
             dice.below(most)
         };
-        // A short one often falls between the packets.
+        // A short fault often falls between two packets.
         let lasts = if dice.per_mille(600) {
             dice.between(most / 4, most)
         } else {
@@ -73,7 +73,7 @@ fn faults(dice: &mut Dice, plan: &mut Plan, harm: fn(&mut Dice) -> (Harm, u16)) 
             harm,
         };
         if dice.per_mille(150) && !matches!(harm, Harm::Drop | Harm::Burst { .. }) {
-            // The handshakes, all of them.
+            // It affects all handshakes.
             (fault.from_ms, fault.until_ms) = (0, HANDSHAKES_MS.min(most));
             fault.per_mille = 1_000;
         }
@@ -92,13 +92,13 @@ fn faults(dice: &mut Dice, plan: &mut Plan, harm: fn(&mut Dice) -> (Harm, u16)) 
     }
 }
 
-/// Adds a fault, with a number of its own.
+/// Adds a fault and gives it its own number.
 pub(super) fn push(plan: &mut Plan, mut fault: Fault) {
     fault.id = u32::try_from(plan.faults.len()).unwrap_or(u32::MAX);
     plan.faults.push(fault);
 }
 
-/// Lets the fault find what it is for: data outside the checksum, packets that are too large, handshakes.
+/// Changes the plan so that the fault finds its packets: data outside the checksum, large packets, or handshakes.
 fn suit(dice: &mut Dice, plan: &mut Plan, harm: &mut Harm) {
     match harm {
         Harm::FlipUncovered => {
@@ -111,7 +111,7 @@ fn suit(dice: &mut Dice, plan: &mut Plan, harm: &mut Harm) {
                 }
             }
         }
-        // Long enough that handshakes are repeated.
+        // This is long enough for handshakes to be repeated.
         Harm::Delay { by_ms } if dice.per_mille(300) => {
             *by_ms = dice.between(600, HOLD_MS);
         }
@@ -131,7 +131,7 @@ fn moment(dice: &mut Dice, plan: &mut Plan, what: fn(&mut Dice, &Plan) -> Happen
     push_moment(dice, plan, what);
 }
 
-/// Adds what happens once, at some moment.
+/// Adds something that happens once, at a random time.
 pub(super) fn push_moment(dice: &mut Dice, plan: &mut Plan, what: Happening) {
     let at_ms = dice.below(plan.healed_ms - HOLD_MS);
     plan.moments.push(Moment {
@@ -142,7 +142,7 @@ pub(super) fn push_moment(dice: &mut Dice, plan: &mut Plan, what: Happening) {
     });
 }
 
-/// How many of a thousand: few, or many, or all.
+/// Draws a share in thousandths: few, or many, or all.
 fn share(dice: &mut Dice) -> u16 {
     match dice.below(10) {
         0..4 => dice.small(1, 30),

@@ -1,6 +1,6 @@
-//! Troubles that chance alone brings about too seldom, because several things have to come together.
+//! Situations that are too rare by chance, because several things must coincide.
 //!
-//! Each has a random stream of its own, so that one more changes no plan that it is not drawn for.
+//! Each has its own random stream, so a new one does not change plans that do not use it.
 
 use super::Plan;
 use super::draw_faults::{HOLD_MS, push, push_moment};
@@ -11,7 +11,7 @@ use super::weather::Weather;
 use super::{ConnectionPlan, draw_settings};
 use crate::dice::Dice;
 
-/// Adds them to a plan.
+/// Adds rare situations to a plan.
 pub(super) fn draw(seed: u64, weather: Weather, plan: &mut Plan) {
     let everything = weather == Weather::Everything;
     if weather == Weather::Hostile || everything {
@@ -25,8 +25,9 @@ pub(super) fn draw(seed: u64, weather: Weather, plan: &mut Plan) {
     }
 }
 
-/// Data from somebody on the path, in a row beyond a hole, where the sender of data states its round trips
-/// (RFC 6323).
+/// Adds rows of data from an attacker on the path, behind a hole.
+///
+/// The data senders state their round-trip times (RFC 6323).
 fn rows(dice: &mut Dice, plan: &mut Plan) {
     if !dice.per_mille(250) {
         return;
@@ -49,7 +50,7 @@ fn rows(dice: &mut Dice, plan: &mut Plan) {
     }
 }
 
-/// An application that wants one CCID and then another, before the network has brought the first wish.
+/// Adds an application that requests another CCID before the network has delivered its first request.
 fn second_thoughts(dice: &mut Dice, plan: &mut Plan) {
     if !dice.per_mille(200) {
         return;
@@ -84,7 +85,7 @@ fn second_thoughts(dice: &mut Dice, plan: &mut Plan) {
     push(plan, fault);
 }
 
-/// A path so long that handshakes are repeated before the answer comes, to a server that keeps no state.
+/// Adds a path so long that handshakes are repeated before the answer comes, to a server that keeps no state.
 fn far_away(dice: &mut Dice, plan: &mut Plan) {
     if !dice.per_mille(100) {
         return;
@@ -106,7 +107,7 @@ fn far_away(dice: &mut Dice, plan: &mut Plan) {
     }
 }
 
-/// All packets of a host's link, until the network heals.
+/// Returns a fault that affects all packets of a host's link until the network is healed.
 fn all_day(plan: &Plan, host: usize, outgoing: bool, harm: Harm) -> Fault {
     Fault {
         id: 0,

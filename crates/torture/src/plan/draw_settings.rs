@@ -1,10 +1,10 @@
-//! Configurations from a seed.
+//! Configurations drawn from a seed.
 
 use super::ConnectionPlan;
 use super::settings::{EndpointSetting, LAST_LAW, Setting, Setting as S};
 use crate::dice::Dice;
 
-/// How an endpoint differs from the default.
+/// Draws the settings of an endpoint that differ from the default.
 pub(super) fn endpoint(dice: &mut Dice) -> Vec<EndpointSetting> {
     use EndpointSetting as E;
     let mut settings = Vec::new();
@@ -41,7 +41,7 @@ pub(super) fn endpoint(dice: &mut Dice) -> Vec<EndpointSetting> {
     settings
 }
 
-/// A list of CCIDs, best first.
+/// Draws a list of CCIDs, most preferred first.
 pub(super) fn ccids(dice: &mut Dice) -> Vec<u8> {
     dice.pick(&[
         vec![2],
@@ -56,10 +56,10 @@ pub(super) fn ccids(dice: &mut Dice) -> Vec<u8> {
     ])
 }
 
-/// How the two ends of a connection differ from the default: client, server.
+/// Draws the settings of the two endpoints of a connection that differ from the default: client, server.
 pub(super) fn pair(dice: &mut Dice) -> (Vec<Setting>, Vec<Setting>) {
     let (mut client, mut server) = (one(dice), one(dice));
-    // Often both ends want the same, so that it is what they get.
+    // Often both endpoints prefer the same CCID, so that they get it.
     if dice.per_mille(800) {
         for from_client in [true, false] {
             let ccid = ccids(dice);
@@ -89,8 +89,9 @@ pub(super) fn pair(dice: &mut Dice) -> (Vec<Setting>, Vec<Setting>) {
     (client, server)
 }
 
-/// Of the ends whose close does not take the default times, some wait another time for the answer to it than for their
-/// queue to drain.
+/// Gives some endpoints a time for the answer to a close that differs from the time for draining the queue.
+///
+/// Only endpoints whose close times are not the defaults are changed.
 pub(super) fn close_timeouts(dice: &mut Dice, connections: &mut [ConnectionPlan]) {
     for of in connections {
         for settings in [&mut of.client_settings, &mut of.server_settings] {
@@ -103,7 +104,7 @@ pub(super) fn close_timeouts(dice: &mut Dice, connections: &mut [ConnectionPlan]
     }
 }
 
-/// How long a close may take, ms.
+/// Possible times for a close, in ms.
 const CLOSE_TIMES: [u64; 4] = [0, 100, 1_000, 3_000];
 
 fn one(dice: &mut Dice) -> Vec<Setting> {

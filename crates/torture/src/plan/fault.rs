@@ -1,123 +1,124 @@
-//! What goes wrong.
+//! Faults of the network and the hosts, and attacks.
 
 use serde::{Deserialize, Serialize};
 
-/// Something that happens to some of the packets at one place for some time.
+/// A fault that affects some of the packets at one place for some time.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fault {
-    /// Names its random stream; does not change when others are taken away.
+    /// The number from which its random stream is derived. It does not change when other faults are removed.
     pub id: u32,
-    /// From when on.
+    /// The start, in ms.
     pub from_ms: u64,
-    /// Until when.
+    /// The end, in ms.
     pub until_ms: u64,
-    /// On the link of this host.
+    /// The host on whose link it acts.
     pub host: usize,
-    /// For packets from that host, or for packets to it?
+    /// Whether it affects packets from that host, rather than to it.
     pub outgoing: bool,
-    /// Of a thousand packets, how many it hits.
+    /// The share of packets that it affects, in thousandths.
     pub per_mille: u16,
-    /// What happens to those.
+    /// What happens to these packets.
     pub harm: Harm,
 }
 
-/// What happens to a packet.
+/// What a fault does to a packet.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub enum Harm {
-    /// It is lost.
+    /// The packet is lost.
     Drop,
-    /// It is lost, and so are those after it.
+    /// The packet and those after it are lost.
     Burst {
-        /// How many in all.
+        /// The number of packets in all.
         packets: u32,
     },
-    /// It is lost, and an ICMP error says so.
+    /// The packet is lost, and an ICMP error is sent.
     Refuse {
-        /// Which one, by its place in a list.
+        /// The kind of error, by its position in a list.
         why: u8,
     },
-    /// It is lost if it is larger than this and must not be fragmented.
+    /// The packet is lost if it is larger than the MTU and must not be fragmented.
     Narrow {
-        /// Bytes that pass.
+        /// The MTU, in bytes.
         mtu: u16,
-        /// Does an ICMP error say so?
+        /// Whether an ICMP error is sent.
         told: bool,
     },
-    /// Copies of it come, too.
+    /// Copies of the packet arrive, too.
     Duplicate {
-        /// How many.
+        /// The number of copies.
         copies: u8,
-        /// Within this time.
+        /// The time within which they arrive, in ms.
         within_ms: u64,
     },
-    /// It is held back at random, so that others overtake it.
+    /// The packet is delayed by a random time, so that others overtake it.
     Reorder {
-        /// At most so long.
+        /// The longest delay, in ms.
         by_ms: u64,
     },
-    /// It takes longer, as all others do.
+    /// The packet is delayed by a fixed time.
     Delay {
-        /// So long.
+        /// The delay, in ms.
         by_ms: u64,
     },
-    /// Its end is cut off.
+    /// The end of the packet is cut off.
     Truncate,
-    /// A bit of it changes that its checksum covers, if it has one.
+    /// A bit that the checksum covers, if there is a checksum, is flipped.
     FlipCovered,
-    /// A bit of its data changes that its checksum does not cover.
+    /// A bit of the data that the checksum does not cover is flipped.
     FlipUncovered,
-    /// A bit of its header changes, and the checksum is made to fit.
+    /// A bit of the header is flipped, and the checksum is corrected.
     FlipHead,
-    /// A bit of its data changes, and the checksum is made to fit.
+    /// A bit of the data is flipped, and the checksum is corrected.
     FlipData,
-    /// It is marked, if it is ECN-capable.
+    /// The packet is marked, if it is ECN-capable.
     Mark,
-    /// Its ECN field is cleared.
+    /// The ECN field is cleared.
     Bleach,
-    /// Its mark is taken away again.
+    /// An ECN mark is removed.
     Unmark,
-    /// A packet of long ago comes with it.
+    /// An old packet arrives together with the packet.
     Replay,
-    /// If it is a Response with an Init Cookie, another one follows, with the next number and another cookie: as
-    /// from a server that answers each Request anew.
+    /// A Response with an Init Cookie is followed by another one, with the next number and another cookie.
+    ///
+    /// This looks like a server that answers each Request anew.
     SecondResponse {
-        /// Within this time.
+        /// The time within which it arrives, in ms.
         within_ms: u64,
     },
-    /// It comes back to its sender, as from its receiver, who does not get it.
+    /// The packet is returned to its sender as if from its receiver, and does not reach the receiver.
     Echo,
-    /// What it acknowledges is changed, and the checksum is made to fit.
+    /// The acknowledgement in the packet is changed, and the checksum is corrected.
     Lie(Lie),
 }
 
-/// What somebody between the endpoints makes of an acknowledgement.
+/// A change to an acknowledgement by an attacker between the endpoints.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub enum Lie {
-    /// All that the Ack Vector speaks of was received.
+    /// The Ack Vector reports every packet as received.
     AllReceived,
-    /// Nothing of it was.
+    /// The Ack Vector reports no packet as received.
     NothingReceived,
-    /// All of it was marked.
+    /// The Ack Vector reports every packet as marked.
     AllMarked,
-    /// The Ack Vector's bytes are random.
+    /// The bytes of the Ack Vector are random.
     RandomVector,
-    /// It acknowledges packets of the future.
+    /// The Acknowledgement Number is that of a future packet.
     Ahead,
-    /// It acknowledges packets of the past.
+    /// The Acknowledgement Number is that of an old packet.
     Behind,
-    /// The loss event rate is zero, the receive rate is huge.
+    /// The loss event rate is zero and the receive rate is huge.
     Lossless,
-    /// The loss event rate is large, the receive rate is small.
+    /// The loss event rate is large and the receive rate is small.
     Lossy,
-    /// Loss intervals are random.
+    /// The loss intervals are random.
     RandomIntervals,
     /// Elapsed times and timestamp echoes are random.
     RandomTimes,
-    /// All options are gone.
+    /// All options are removed.
     NoOptions,
-    /// Feature options are gone.
+    /// Feature options are removed.
     NoFeatures,
     /// One byte of the options is random.
     RandomOption,
@@ -125,17 +126,17 @@ pub enum Lie {
     FalseFeatures,
 }
 
-/// Something that happens once.
+/// A fault or attack that happens once.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Moment {
-    /// Names its random stream.
+    /// The number from which its random stream is derived.
     pub id: u32,
-    /// When.
+    /// The time, in ms.
     pub at_ms: u64,
-    /// To which host.
+    /// The host that it affects.
     pub host: usize,
-    /// What.
+    /// What happens.
     pub what: Happening,
 }
 
@@ -143,53 +144,53 @@ pub struct Moment {
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub enum Happening {
-    /// The host begins again, with a new endpoint and a new secret.
+    /// The host restarts with a new endpoint and a new secret.
     Restart {
-        /// After so long.
+        /// The time until it is up again, in ms.
         after_ms: u64,
     },
-    /// Its clock jumps forward.
+    /// The host's clock jumps forward.
     ClockStep {
-        /// So far.
+        /// The size of the jump, in ms.
         by_ms: u64,
     },
-    /// Its clock runs faster or slower.
+    /// The host's clock runs faster or slower from now on.
     ClockRate {
-        /// Millionths of a second that it gains in each second.
+        /// Microseconds per second by which it is fast; negative if it is slow.
         gains_ppm: i64,
     },
-    /// Its packets get another address (a NAT has lost its binding).
+    /// The host's packets get another address, because a NAT has lost its binding.
     Rebind,
-    /// False ICMP errors come to it.
+    /// False ICMP errors reach the host.
     IcmpLie {
-        /// What it says: 0 is Too Big, others are unreachable in several ways.
+        /// The kind of error: 0 and 8 are Too Big, the others are kinds of Unreachable.
         says: u8,
-        /// How much of a packet it quotes: nothing, ports, all of a true packet, or all with a wrong number.
+        /// The quoted packet: nothing, the ports, all of a genuine packet, or all with a wrong sequence number.
         quote: u8,
-        /// How many.
+        /// The number of errors.
         count: u8,
     },
-    /// An attacker sends packets to it.
+    /// An attacker sends packets to the host.
     Inject {
         /// The packet type, 0 to 15.
         kind: u8,
-        /// How many.
+        /// The number of packets.
         count: u8,
-        /// Does the attacker see the packets that pass, and their numbers?
+        /// Whether the attacker sees the passing packets and their numbers.
         on_path: bool,
     },
-    /// An attacker who sees the packets that pass sends it data in a row, beyond numbers that nobody used.
+    /// An attacker who sees the passing packets sends the host consecutive data packets beyond unused numbers.
     Row {
-        /// Numbers that are left out.
+        /// The number of unused numbers.
         hole: u16,
-        /// How many.
+        /// The number of packets.
         count: u8,
-        /// The round trip that they state (RFC 6323), microseconds.
+        /// The round-trip time that the packets state (RFC 6323), in microseconds.
         stated_us: u16,
     },
-    /// An attacker sends it Requests for this connection's port from forged addresses.
+    /// An attacker sends the host Requests for this connection's port from forged addresses.
     Flood {
-        /// How many.
+        /// The number of Requests.
         count: u8,
         /// The connection.
         connection: u16,
@@ -197,7 +198,7 @@ pub enum Happening {
 }
 
 impl Harm {
-    /// The fault's name, for the report.
+    /// Returns the name of the fault in the report.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Drop => "drop",
@@ -225,7 +226,7 @@ impl Harm {
 }
 
 impl Lie {
-    /// All of them.
+    /// Every lie.
     pub const ALL: [Self; 14] = [
         Self::AllReceived,
         Self::NothingReceived,
@@ -243,7 +244,7 @@ impl Lie {
         Self::FalseFeatures,
     ];
 
-    /// The lie's name, for the report.
+    /// Returns the name of the lie in the report.
     pub fn name(self) -> &'static str {
         match self {
             Self::AllReceived => "lie: all received",
@@ -265,7 +266,7 @@ impl Lie {
 }
 
 impl Happening {
-    /// The happening's name, for the report.
+    /// Returns the name in the report.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Restart { .. } => "restart",
@@ -281,7 +282,7 @@ impl Happening {
     }
 }
 
-/// The names of all faults that a run may count, packets dropped by full queues included.
+/// Returns the names of all faults that a run may count, including packets dropped by full queues.
 pub fn all_names() -> Vec<&'static str> {
     let mut names = vec![
         "full queue",

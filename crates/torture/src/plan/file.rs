@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::Plan;
 
 impl Plan {
-    /// The plan as JSON, one host, connection, entry or fault per line.
+    /// Returns the plan as JSON, with one host, connection, entry or fault per line.
     pub fn to_text(&self) -> String {
         let mut text = String::from("{\n");
         let mut put = |name: &str, value: String| {
@@ -27,10 +27,10 @@ impl Plan {
         text
     }
 
-    /// Reads what [`Plan::to_text`] wrote, or somebody with an editor.
+    /// Parses a plan written by [`Plan::to_text`] or by hand.
     ///
     /// # Errors
-    /// What is wrong with the text, with line and column; or what [`Plan::check`] says of the plan.
+    /// What is wrong with the text, with line and column, or the error of [`Plan::check`].
     pub fn from_text(text: &str) -> Result<Self, String> {
         let plan: Self = serde_json::from_str(text).map_err(|error| error.to_string())?;
         plan.check()?;

@@ -1,22 +1,22 @@
-//! What the applications do.
+//! The script: the acts of the applications.
 
 use serde::{Deserialize, Serialize};
 
-/// One thing that an application does.
+/// One act of an application.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
-    /// When.
+    /// The time, in ms.
     pub at_ms: u64,
-    /// To which connection.
+    /// The connection.
     pub connection: u16,
-    /// At which end of it.
+    /// The endpoint of the connection.
     pub side: Side,
-    /// What.
+    /// The act.
     pub act: Act,
 }
 
-/// An end of a connection.
+/// An endpoint of a connection.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 pub enum Side {
     /// The host that connects.
@@ -25,73 +25,73 @@ pub enum Side {
     Server,
 }
 
-/// What an application does.
+/// An act of an application.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub enum Act {
-    /// Opens the connection, or opens it again. At the server of an invited connection: invites.
+    /// Opens the connection, or opens it again. The server of an invited connection invites.
     Open,
     /// Offers `count` datagrams of `size` bytes at once.
     Burst {
-        /// How many.
+        /// The number of datagrams.
         count: u32,
-        /// Bytes of each; more than fits is cut to what fits, unless `oversize`.
+        /// Bytes per datagram. A larger size than fits is reduced to what fits, unless `oversize`.
         size: u32,
-        /// Is what does not fit offered all the same?
+        /// Whether datagrams that are too large are offered unchanged.
         oversize: bool,
     },
-    /// Offers `count` datagrams of `size` bytes, one each `every_us`.
+    /// Offers `count` datagrams of `size` bytes, one every `every_us`.
     Stream {
-        /// How many.
+        /// The number of datagrams.
         count: u32,
-        /// Bytes of each.
+        /// Bytes per datagram.
         size: u32,
-        /// The time between two, microseconds.
+        /// The time between two datagrams, in microseconds.
         every_us: u64,
     },
-    /// Reads one datagram each `every_ms`, instead of each at once; 0 reads all at once again.
+    /// Reads one datagram every `every_ms` instead of all at once; 0 reads all at once again.
     ReadEvery {
-        /// The time between two, ms.
+        /// The time between two reads, in ms.
         every_ms: u64,
     },
-    /// Reads nothing until further notice.
+    /// Stops reading until another entry of the script.
     Pause,
-    /// `stop_reading`.
+    /// Calls `stop_reading`.
     StopReading,
-    /// `close`.
+    /// Calls `close`.
     Close,
-    /// `discard`.
+    /// Calls `discard`.
     Discard,
-    /// `abort`.
+    /// Calls `abort`.
     Abort,
-    /// `abandon`.
+    /// Calls `abandon`.
     Abandon,
-    /// `change_ccid`.
+    /// Calls `change_ccid`.
     ChangeCcid {
-        /// The CCID of what this side sends?
+        /// Whether it changes the CCID of the data that this side sends.
         sending: bool,
         /// The preference list.
         wanted: Vec<u8>,
     },
-    /// `path_changed`.
+    /// Calls `path_changed`.
     PathChanged,
-    /// `limit_path_mtu`.
+    /// Calls `limit_path_mtu`.
     LimitPathMtu {
-        /// Bytes.
+        /// The MTU, in bytes.
         mtu: u16,
     },
-    /// `rediscover_path_mtu`.
+    /// Calls `rediscover_path_mtu`.
     RediscoverPathMtu,
-    /// `set_slow`.
+    /// Calls `set_slow`.
     Slow(bool),
-    /// `report_dropped` for the datagram read last.
+    /// Calls `report_dropped` for the datagram that was read last.
     ReportDropped,
-    /// `unlisten`: the server's port.
+    /// Calls `unlisten` for the server's port.
     Unlisten,
 }
 
 impl Act {
-    /// The act's name, for the report.
+    /// Returns the name of the act in the report.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Open => "open",

@@ -18,82 +18,82 @@ pub enum Setting {
     SendCcids(Vec<u8>),
     /// `receive_ccids`.
     ReceiveCcids(Vec<u8>),
-    /// `ecn` is off.
+    /// Turns `ecn` off.
     NoEcn,
-    /// `ecn_nonce` is on.
+    /// Turns `ecn_nonce` on.
     EcnNonce,
-    /// `check_feedback` is off.
+    /// Turns `check_feedback` off.
     BelieveFeedback,
-    /// `report_fates` is on.
+    /// Turns `report_fates` on.
     ReportFates,
-    /// The send queue's packets.
+    /// The send queue's limit, in packets.
     SendPackets(usize),
-    /// The send queue's bytes.
+    /// The send queue's limit, in bytes.
     SendBytes(usize),
-    /// The send queue's age limit, ms.
+    /// The send queue's age limit, in ms.
     SendAge(u64),
-    /// A full send queue drops the oldest.
+    /// A full send queue drops the oldest datagram.
     SendDropsOldest,
-    /// The receive queue's packets.
+    /// The receive queue's limit, in packets.
     ReceivePackets(usize),
-    /// The receive queue's bytes.
+    /// The receive queue's limit, in bytes.
     ReceiveBytes(usize),
-    /// A full receive queue drops the oldest.
+    /// A full receive queue drops the oldest datagram.
     ReceiveDropsOldest,
     /// `slow_receiver_percent`.
     SlowPercent(u8),
-    /// `connect_timeout`, ms.
+    /// `connect_timeout`, in ms.
     ConnectTimeout(u64),
-    /// `idle_timeout`, ms.
+    /// `idle_timeout`, in ms.
     IdleTimeout(u64),
-    /// `keep_alive`, ms; 0 is never.
+    /// `keep_alive`, in ms; 0 turns it off.
     KeepAlive(u64),
-    /// `drain_timeout` and `close_timeout`, ms.
+    /// `drain_timeout` and `close_timeout`, in ms.
     CloseTimes(u64),
-    /// `close_timeout` alone, ms.
+    /// `close_timeout` only, in ms.
     CloseTimeout(u64),
     /// `sequence_window`.
     SequenceWindow(u64),
     /// `max_sequence_window`.
     MaxSequenceWindow(u64),
-    /// `ccid_change_interval`, ms.
+    /// `ccid_change_interval`, in ms.
     CcidChangeInterval(u64),
-    /// `short_seqnos` is on.
+    /// Turns `short_seqnos` on.
     ShortSeqnos,
     /// `path_mtu`.
     PathMtu(u16),
-    /// The path MTU is believed.
+    /// Turns path MTU discovery off.
     NoPathMtuDiscovery,
-    /// Only ICMP tells the path MTU.
+    /// Discovers the path MTU from ICMP only.
     IcmpPathMtuDiscovery,
     /// `checksum_coverage`.
     ChecksumCoverage(u8),
     /// `minimum_checksum_coverage`.
     MinimumChecksumCoverage(u8),
-    /// `send_rtt_estimate` is on.
+    /// Turns `send_rtt_estimate` on.
     SendRttEstimate,
-    /// Data Checksums are sent.
+    /// Sends Data Checksums.
     DataChecksum,
-    /// Data Checksums are required.
+    /// Requires Data Checksums.
     RequireDataChecksum,
-    /// Damaged data is delivered.
+    /// Delivers damaged data.
     DeliverDamaged,
-    /// CCID 2's window law, by its place in a list.
+    /// CCID 2's window law, by its position in a list.
     Law(u8),
-    /// CCID 2's first window, packets.
+    /// CCID 2's initial window, in packets.
     InitialWindow(u8),
-    /// CCID 2's least retransmission timeout, ms.
+    /// CCID 2's minimum retransmission timeout, in ms.
     MinRto(u64),
-    /// TFRC feedback so often per round trip.
+    /// The number of TFRC feedback packets per round trip.
     FeedbackPerRoundTrip(u16),
-    /// TFRC without the reduction of oscillations.
+    /// Turns the oscillation reduction of TFRC off.
     NoOscillationReduction,
 }
 
 /// The number of the last window law.
 pub(super) const LAST_LAW: u8 = 6;
 
-/// The window laws by the numbers that plans name them with: all that are built in.
+/// All built-in window laws; plans refer to them by position.
 const LAWS: [&str; LAST_LAW as usize + 1] = [
     "newreno",
     THRESHOLD_WINDOW,
@@ -107,7 +107,7 @@ const LAWS: [&str; LAST_LAW as usize + 1] = [
 /// The law whose settings have no defaults.
 const THRESHOLD_WINDOW: &str = "threshold-window";
 
-/// The law with this number.
+/// Returns the law with this number.
 fn law_of(number: u8) -> Chosen<dyn Law> {
     let name = LAWS[usize::from(number) % LAWS.len()];
     if name == THRESHOLD_WINDOW {
@@ -116,12 +116,12 @@ fn law_of(number: u8) -> Chosen<dyn Law> {
     law(name).expect("it is built in and has defaults")
 }
 
-/// CCIDs by their numbers.
+/// Returns the CCIDs with these numbers.
 pub(crate) fn ccids_of(numbers: &[u8]) -> Vec<Ccid> {
     numbers.iter().copied().map(Ccid::new).collect()
 }
 
-/// The default configuration with these differences.
+/// Returns the default configuration with these differences.
 pub fn config(settings: &[Setting]) -> Config {
     let mut config = Config::default();
     for setting in settings {
@@ -164,7 +164,7 @@ impl Setting {
         }
     }
 
-    /// Queues, sizes and checksums.
+    /// Applies settings of queues, sizes and checksums.
     fn apply_rest(&self, config: &mut Config) {
         match self {
             Self::SendPackets(packets) => config.send_queue.packets = *packets,
@@ -221,9 +221,9 @@ pub enum EndpointSetting {
     HalfOpenPerSource(usize),
     /// Each Request is answered with an Init Cookie.
     CookiesAlways,
-    /// No Request is.
+    /// No Request is answered with an Init Cookie.
     CookiesNever,
-    /// Requests are while so many connections are half open.
+    /// Requests are answered with Init Cookies while at least this many connections are half open.
     CookiesWhenBusy(usize),
     /// `max_resets_per_s`.
     Resets(u32),
@@ -233,7 +233,7 @@ pub enum EndpointSetting {
     SilentPorts,
 }
 
-/// The default configuration with these differences.
+/// Returns the default configuration with these differences.
 pub fn endpoint_config(settings: &[EndpointSetting]) -> EndpointConfig {
     use EndpointSetting as E;
     let mut config = EndpointConfig::default();
@@ -263,7 +263,7 @@ mod tests {
 
     use super::{LAST_LAW, LAWS, law_of};
 
-    /// A law that is built in can be drawn, and each number is that of its law.
+    /// Every built-in law can be drawn, and each has its own number.
     #[test]
     fn every_law_has_a_number() {
         let known = laws();

@@ -1,23 +1,23 @@
-//! Which kinds of trouble a run meets.
+//! The weather: the kinds of faults in a run.
 
 use crate::dice::Dice;
 
-/// Which kinds of trouble a run meets.
+/// The kinds of faults in a run.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Weather {
-    /// Full queues at most.
+    /// Full queues only.
     Calm,
-    /// Packets are lost, doubled, late and marked.
+    /// Packets are lost, duplicated, delayed and marked.
     Rough,
-    /// Their bytes change, too.
+    /// Packets are damaged, and may be affected as in rough weather.
     Damage,
     /// Hosts restart, clocks jump, addresses change.
     Upheaval,
-    /// Paths change and become narrow.
+    /// Paths change and their MTU decreases.
     Paths,
-    /// Somebody lies.
+    /// Attackers send or change packets.
     Hostile,
-    /// All of it.
+    /// All kinds of faults.
     Everything,
 }
 

@@ -1,4 +1,4 @@
-//! What applications do at a host: the script, and what follows from events.
+//! The acts of the applications at a host: the script, and reactions to events.
 
 use fairwire_proto::{
     Config, ConnectionId, Direction, Encapsulation, Event, Path, Payload, SendError,
@@ -19,7 +19,7 @@ use crate::seen::{Call, Seen};
 pub(super) const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"fair");
 
 impl Host {
-    /// Does what the script says.
+    /// Performs an entry of the script.
     pub(super) fn act(&mut self, now: Instant, entry: &Entry, store: &mut Store) {
         let Some(of) = self.plan.connection(entry.connection).cloned() else {
             return;
@@ -125,7 +125,7 @@ impl Host {
         self.called(now, call, store);
     }
 
-    /// The calls that return nothing.
+    /// Makes a call that returns nothing.
     fn call(&mut self, local: Instant, id: ConnectionId, act: &Act) {
         let endpoint = &mut self.endpoint;
         match *act {
@@ -149,7 +149,7 @@ impl Host {
         store.watch.see(now, self.number, &Seen::Call(call));
     }
 
-    /// The server's listeners, as they are from the beginning.
+    /// Opens the server's listeners at the beginning.
     pub(super) fn listen(&mut self, now: Instant, store: &mut Store) {
         let plan = std::sync::Arc::clone(&self.plan);
         for of in &plan.connections {
@@ -176,13 +176,14 @@ impl Host {
         }
     }
 
-    /// Opens a connection: the client connects, the server invites or gets ready.
+    /// Opens a connection: the client connects, and the server invites or prepares.
     fn open(&mut self, now: Instant, of: &ConnectionPlan, side: Side, store: &mut Store) {
         let (first, peer) = match side {
             Side::Client => (of.client_first, of.server),
             Side::Server => (of.server_first, of.client),
         };
-        // RFC 4340, 7.2: a later connection of the same flow begins behind the earlier, so once only.
+        // RFC 4340, 7.2: a later connection of the same flow continues the numbers of the earlier one, so set them only
+        // once.
         let first = first.filter(|_| self.begun.insert((of.id, side)));
         self.endpoint.set_first_sequence(first.map(Seq::new));
         let remote = address(&self.plan, peer, 0);
@@ -206,7 +207,7 @@ impl Host {
                 self.invite(now, of, (path, config), store);
                 self.endpoint.set_first_sequence(None);
             }
-            // The number is for the next connection that comes.
+            // The number is for the next connection that arrives.
             Side::Server => {}
         }
     }
@@ -262,7 +263,7 @@ impl Host {
         self.live.insert(id, live);
     }
 
-    /// Reads the endpoint's events and does what an application does about them; true if there were some.
+    /// Reads the endpoint's events and reacts as an application does. Returns true if there were any.
     pub(super) fn events(&mut self, now: Instant, store: &mut Store) -> bool {
         let mut any = false;
         while let Some((id, event)) = self.endpoint.poll_event() {
@@ -326,7 +327,7 @@ impl Host {
         self.chores.push((at, Chore::Release { id }));
     }
 
-    /// Does a chore whose time has come.
+    /// Performs a chore whose time has come.
     pub(super) fn chore(&mut self, now: Instant, chore: Chore, store: &mut Store) {
         match chore {
             Chore::FreePlace { id, port } => {
@@ -346,7 +347,7 @@ impl Host {
         while self.read(now, id, store) {}
     }
 
-    /// Reads a datagram; false if there was none.
+    /// Reads a datagram. Returns false if there was none.
     pub(super) fn read(&mut self, now: Instant, id: ConnectionId, store: &mut Store) -> bool {
         let Some(received) = self.endpoint.recv(id) else {
             return false;
@@ -366,7 +367,7 @@ impl Host {
         true
     }
 
-    /// Offers what waits to be offered, until the queue is full.
+    /// Offers the datagrams of pending bursts until the queue is full.
     fn burst(&mut self, now: Instant, id: ConnectionId, store: &mut Store) {
         while let Some(live) = self.live.get_mut(&id)
             && let Some(burst) = live.bursts.front_mut()

@@ -1,4 +1,4 @@
-//! The application at one end of one connection: what it still has to send and how it reads.
+//! The application at one end of one connection: what it still has to send, and how it reads.
 
 use std::collections::VecDeque;
 
@@ -7,22 +7,22 @@ use fairwire_wire::Seq;
 
 use crate::plan::script::Side;
 
-/// An end of a connection that its application holds.
+/// The state of an application at one end of a connection.
 #[derive(Debug)]
 pub(super) struct Live {
-    /// What the script calls it.
+    /// The number by which the script refers to the connection.
     pub(super) connection: u16,
     pub(super) side: Side,
     pub(super) is_closed: bool,
     pub(super) streams: Vec<Stream>,
-    /// What did not fit yet.
+    /// Bursts that did not fit into the queue yet.
     pub(super) bursts: VecDeque<Burst>,
     pub(super) reading: Reading,
-    /// The packet of the datagram read last.
+    /// The packet of the datagram that was read last.
     pub(super) last_read: Option<Seq>,
 }
 
-/// Datagrams at a constant rate; those that do not fit are not offered again.
+/// Datagrams at a constant rate. Those that do not fit are not offered again.
 #[derive(Debug)]
 pub(super) struct Stream {
     pub(super) next: Instant,
@@ -31,7 +31,7 @@ pub(super) struct Stream {
     pub(super) left: u32,
 }
 
-/// Datagrams at once; those that do not fit wait for room.
+/// Datagrams at once. Those that do not fit wait for room.
 #[derive(Debug)]
 pub(super) struct Burst {
     pub(super) size: usize,
@@ -60,7 +60,7 @@ impl Live {
         }
     }
 
-    /// When the application does something next of its own accord.
+    /// Returns when the application acts next on its own.
     pub(super) fn next_timeout(&self) -> Option<Instant> {
         let streams = self.streams.iter().map(|stream| stream.next);
         let read = match self.reading {
@@ -70,13 +70,13 @@ impl Live {
         streams.chain(read).min()
     }
 
-    /// The connection is over, or sending on it is.
+    /// Stops sending, because the connection is over or the peer no longer reads.
     pub(super) fn stop_sending(&mut self) {
         self.streams.clear();
         self.bursts.clear();
     }
 
-    /// The size of a datagram that a stream offers now, if one does.
+    /// Returns the size of a datagram that a stream offers now, if there is one.
     pub(super) fn due(&mut self, now: Instant) -> Option<usize> {
         let stream = self.streams.iter_mut().find(|stream| stream.next <= now)?;
         stream.next += stream.every;
@@ -86,7 +86,7 @@ impl Live {
         Some(size)
     }
 
-    /// Does the application read a datagram now, in its own time?
+    /// Returns whether a slow reader reads a datagram now.
     pub(super) fn reads(&mut self, at: Instant) -> bool {
         match &mut self.reading {
             Reading::Every { next, every } if *next <= at => {

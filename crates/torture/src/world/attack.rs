@@ -1,4 +1,4 @@
-//! Packets that no endpoint sent: what attackers on and off the path make, and false ICMP errors.
+//! Packets that no endpoint sent: forgeries by attackers on and off the path, and false ICMP errors.
 
 use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
@@ -14,7 +14,7 @@ use crate::plan::{ConnectionPlan, Plan};
 use crate::seen::Origin;
 use fairwire_wire::option_type::{INIT_COOKIE, RTT_ESTIMATE};
 
-/// Ways in which packets do not get there.
+/// Kinds of unreachability.
 const WAYS: [Unreachable; 7] = [
     Unreachable::Port,
     Unreachable::Network,
@@ -25,14 +25,14 @@ const WAYS: [Unreachable; 7] = [
     Unreachable::Protocol,
 ];
 
-/// The ICMP error that plans name `number`.
+/// Returns the ICMP error with this number in a plan.
 pub(super) fn unreachable(number: u8) -> IcmpError {
     IcmpError::Unreachable {
         why: WAYS[usize::from(number) % WAYS.len()],
     }
 }
 
-/// A packet of type `kind`, in the place of one that passed (`like`), or by guess.
+/// Forges a packet of type `kind`, modelled on one that passed (`like`), or by guessing.
 pub(super) fn forge(
     dice: &mut Dice,
     plan: &Plan,
@@ -49,7 +49,7 @@ pub(super) fn forge(
         }
         None => (guessed_ports(dice, plan), dice.bits(), None),
     };
-    // Data as it was, options and all, with another number and window counter.
+    // The data packet with all its options, but with another sequence number and window counter.
     if let (Some((like, layout)), 2 | 4) = (&known, kind)
         && matches!(like[8] >> 1 & 15, 2 | 4)
         && dice.per_mille(500)
@@ -58,7 +58,7 @@ pub(super) fn forge(
         let bits = layout.seq.len() * 8;
         set_number(&mut head, layout.seq.clone(), seq & ((1 << bits) - 1));
         head[5] = dice.byte() & 0xF0 | head[5] & 0x0F;
-        // Some state a round trip of a microsecond (RFC 6323), and come in a row beyond a hole.
+        // Some packets state a round-trip time of a microsecond (RFC 6323), and are consecutive beyond a hole.
         if dice.per_mille(500)
             && let Some((_, place)) = layout.list(like).iter().find(|(ty, _)| *ty == RTT_ESTIMATE)
         {
@@ -73,7 +73,7 @@ pub(super) fn forge(
         let payload = (0..dice.between(60, 100)).map(|_| dice.byte()).collect();
         return parcel((from, to), head, payload, plan.udp);
     }
-    // A short number is of no use to a forger who wants a long one.
+    // A forger who needs a long number cannot use a short one.
     let is_long = !matches!(&known, Some((_, layout)) if layout.seq.len() == 3);
     let mut head = begin(ports, kind, is_long, seq);
     if !matches!(kind, 0 | 2 | 10) {
@@ -106,13 +106,13 @@ pub(super) fn forge(
     parcel((from, to), head, payload, plan.udp)
 }
 
-/// Is it Data or `DataAck`?
+/// Returns whether the packet is Data or `DataAck`.
 pub(super) fn is_data(head: &[u8]) -> bool {
     head.get(8)
         .is_some_and(|byte| matches!(byte >> 1 & 15, 2 | 4))
 }
 
-/// Data in the place of those that passed with `like`, so far ahead of them, which state a round trip.
+/// Forges data packets modelled on `like`, with numbers `ahead` of it, that state a round-trip time.
 pub(super) fn row(
     plan: &Plan,
     addresses: (SocketAddr, SocketAddr),
@@ -144,7 +144,7 @@ pub(super) fn row(
     numbered.collect()
 }
 
-/// Makes of a Response the next one, with other Init Cookies; false if it has none.
+/// Turns a Response into the next one with other Init Cookies. Returns false if it has none.
 pub(super) fn other_cookie(parcel: &mut Parcel, udp: bool) -> bool {
     let Content::Dccp { head, .. } = &mut parcel.content else {
         return false;
@@ -168,8 +168,9 @@ pub(super) fn other_cookie(parcel: &mut Parcel, udp: bool) -> bool {
     found
 }
 
-/// A Request from somebody who does not exist; or two, of which the first asks for the widest Sequence Window
-/// and the second makes use of it.
+/// Forges a Request from a host that does not exist.
+///
+/// Sometimes there are two: the first requests the widest Sequence Window, and the second makes use of it.
 pub(super) fn stranger(
     dice: &mut Dice,
     plan: &Plan,
@@ -207,7 +208,7 @@ pub(super) fn stranger(
     pair.into()
 }
 
-/// The generic header.
+/// Returns a generic header.
 fn begin(ports: [u8; 4], kind: u8, is_long: bool, seq: u64) -> Vec<u8> {
     let mut head = ports.to_vec();
     head.resize(if is_long { 16 } else { 12 }, 0);
@@ -251,7 +252,7 @@ fn parcel(
     parcel
 }
 
-/// A false ICMP error about a packet that went to `about`, of which `seen` is one.
+/// Forges an ICMP error about a packet that was sent to `about`; `seen` is such a packet.
 pub(super) fn false_icmp(
     dice: &mut Dice,
     (to, about): (SocketAddr, SocketAddr),

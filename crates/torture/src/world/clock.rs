@@ -1,22 +1,22 @@
-//! A host's clock: it jumps forward, runs fast or slow, and never goes back.
+//! A host's clock. It may jump forward and run fast or slow, but never goes back.
 
 use fairwire_units::{Duration, Instant};
 
 const MILLION: i128 = 1_000_000;
 
-/// What a host takes for the time.
+/// The clock of a host.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
-    /// Since this moment of the network ...
+    /// The network's time of the last change.
     since: Instant,
-    /// ... when it showed this ...
+    /// The clock's time at the last change.
     showed: Instant,
-    /// ... it has gained so many millionths.
+    /// The rate error since then, in ppm.
     pub(super) gains_ppm: i64,
 }
 
 impl Clock {
-    /// A clock that shows the network's time, and gains from now on.
+    /// Creates a clock that shows the network's time now and has this rate error.
     pub(super) fn new(gains_ppm: i64) -> Self {
         Self {
             since: Instant::START,
@@ -25,14 +25,14 @@ impl Clock {
         }
     }
 
-    /// What it shows at `now` of the network.
+    /// Returns the clock's time at the network's time `now`.
     pub(super) fn shows(&self, now: Instant) -> Instant {
         let passed = i128::from(now.saturating_since(self.since).as_nanos());
         let shown = passed * (MILLION + i128::from(self.gains_ppm)) / MILLION;
         self.showed + Duration::from_nanos(u64::try_from(shown).unwrap_or(u64::MAX))
     }
 
-    /// When, by the network's time, it shows `shown` or more.
+    /// Returns the network's time at which the clock shows `shown` or more.
     pub(super) fn when(&self, shown: Instant) -> Instant {
         if shown == Instant::MAX {
             return Instant::MAX;
@@ -52,7 +52,7 @@ impl Clock {
         };
     }
 
-    /// Gains so much from now on.
+    /// Sets the rate error from now on.
     pub(super) fn run_at(&mut self, now: Instant, gains_ppm: i64) {
         *self = Self {
             since: now,
@@ -68,8 +68,9 @@ mod tests {
 
     use super::Clock;
 
-    /// A timer that is set by the host's clock goes off when that clock shows it, however it runs, and no
-    /// more than a nanosecond or so late.
+    /// A timer set by the host's clock expires when that clock shows its time, at any rate.
+    ///
+    /// It is late by no more than about a nanosecond.
     #[test]
     fn timers_are_set_by_the_hosts_clock() {
         for ppm in [-100_000, -1, 0, 7, 100_000] {

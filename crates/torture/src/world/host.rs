@@ -1,4 +1,4 @@
-//! A host: an endpoint under a clock of its own, and the applications above it.
+//! A host: an endpoint with its own clock, and the applications above it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -40,20 +40,20 @@ pub(super) struct Host {
     pub(super) endpoint: Endpoint,
     pub(super) clock: Clock,
     secrets: Dice,
-    /// Until when nobody is at home.
+    /// Until when the host is down.
     down_until: Option<Instant>,
     script: VecDeque<Entry>,
     moments: VecDeque<Moment>,
     pub(super) chores: Vec<(Instant, Chore)>,
     pub(super) live: BTreeMap<ConnectionId, Live>,
-    /// The latest connection of each name.
+    /// The latest connection of each number and side.
     pub(super) newest: BTreeMap<(u16, Side), ConnectionId>,
-    /// Connections that the endpoint may know: half-open ones, too.
+    /// Connections that the endpoint may know, including half-open ones.
     known: BTreeSet<ConnectionId>,
-    /// Connections that have begun with the number of their plan.
+    /// Connections that have used the initial sequence number of their plan.
     pub(super) begun: BTreeSet<(u16, Side)>,
     head: Box<HeadBuf>,
-    /// Has something happened that the oracle has not seen the result of?
+    /// Whether something has happened since the oracle last saw the state.
     pub(super) is_dirty: bool,
 }
 
@@ -67,7 +67,7 @@ impl Host {
     ) -> Self {
         let mut secrets = Dice::new(plan.seed, &format!("secret/{number}"));
         let at_server = |entry: &Entry, of: &ConnectionPlan| {
-            // The server has to know of a connection that begins.
+            // The server must also know when a connection is opened.
             of.server == number && entry.act == Act::Open && !of.invited
         };
         let mut script = VecDeque::new();
@@ -151,7 +151,7 @@ impl Host {
         };
         match parcel.content {
             Content::Dccp { head, payload } => {
-                // The UDP of the host drops it.
+                // The host's UDP drops it.
                 if self.plan.udp && !parcel.intact {
                     store.watch.fault("dropped by the udp checksum");
                     return;
@@ -203,7 +203,7 @@ impl Host {
                 self.is_dirty = true;
                 return Some(self.packet(now, &transmit, store));
             }
-            // What the application does about an event may make more to send.
+            // The application's reaction to an event may create more to send.
             if !self.events(now, store) {
                 break;
             }
@@ -250,7 +250,7 @@ impl Host {
         }
     }
 
-    /// Shows the oracle what has become of everything.
+    /// Shows the oracle the state of all connections and of the endpoint.
     fn tell_state(&mut self, now: Instant, store: &mut Store) {
         self.known.extend(self.live.keys());
         self.known.retain(|&id| {
@@ -322,7 +322,7 @@ impl Host {
         self.applications(now, store);
     }
 
-    /// Streams send and readers read in their own time.
+    /// Lets streams send and slow readers read.
     fn applications(&mut self, now: Instant, store: &mut Store) {
         let ids: Vec<ConnectionId> = self.live.keys().copied().collect();
         for id in ids {
@@ -359,7 +359,7 @@ impl Host {
         store.watch.note(now, self.number, format_args!("{what:?}"));
     }
 
-    /// The host is up again and knows nothing.
+    /// Starts a new endpoint without state after a restart.
     fn begin_again(&mut self, now: Instant, store: &mut Store) {
         let config = endpoint_config(&self.plan.hosts[self.number].endpoint);
         self.endpoint = Endpoint::new(config, secret(&mut self.secrets));
@@ -367,7 +367,7 @@ impl Host {
         self.known.clear();
         self.newest.clear();
         self.chores.clear();
-        // What the script wanted meanwhile was wanted of nobody.
+        // Entries of the script while the host was down have no effect.
         while self.script.front().is_some_and(|e| at_ms(e.at_ms) < now) {
             self.script.pop_front();
         }
@@ -376,7 +376,7 @@ impl Host {
     }
 }
 
-/// Is it the host that does this?
+/// Returns whether the host, and not the middlebox, performs this.
 fn is_mine(moment: &Moment) -> bool {
     matches!(
         moment.what,

@@ -1,4 +1,4 @@
-//! What stands between the hosts: a NAT, all faults of the path, and attackers.
+//! The middlebox between the hosts: a NAT, all faults of the path, and attackers.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
@@ -18,15 +18,15 @@ use crate::plan::Plan;
 use crate::plan::fault::{Fault, Happening, Harm, Moment};
 use crate::seen::Origin;
 
-/// Old packets that are kept for replays.
+/// The number of old packets kept for replays.
 const KEPT: usize = 64;
 
-/// A fault at work.
+/// The state of a fault.
 #[derive(Debug)]
 struct AtWork {
     fault: Fault,
     dice: Dice,
-    /// Packets that a burst will still take.
+    /// The number of packets that the current burst will still drop.
     burst: u32,
 }
 
@@ -36,9 +36,9 @@ pub(super) struct Middle {
     plan: Arc<Plan>,
     node: NodeId,
     nodes: Vec<NodeId>,
-    /// How hosts are known to others.
+    /// The current outside address of each host.
     outside: Vec<SocketAddr>,
-    /// What they were known as before.
+    /// Former outside addresses.
     before: Vec<(SocketAddr, usize)>,
     aliases: u16,
     faults: Vec<AtWork>,
@@ -47,19 +47,19 @@ pub(super) struct Middle {
     count: u64,
     ready: VecDeque<Packet>,
     old: Vec<(Parcel, Ecn)>,
-    /// The latest head that went from a host to a host.
+    /// The latest head from each host to each other host.
     latest: BTreeMap<(usize, usize), Vec<u8>>,
-    /// The latest one with data.
+    /// The latest head with data.
     latest_data: BTreeMap<(usize, usize), Vec<u8>>,
     healed: bool,
 }
 
-/// A packet in the middlebox's hands.
+/// A packet that the middlebox handles.
 struct InHand {
     parcel: Parcel,
     ecn: Ecn,
     delay: Duration,
-    /// Copies of it, and what else comes with it.
+    /// Copies of it, and other packets that are sent with it.
     also: Vec<(Parcel, Ecn, Duration)>,
     gone: bool,
 }
@@ -99,7 +99,7 @@ impl Middle {
         }
     }
 
-    /// From now on all is well: the NAT knows its old bindings again, too.
+    /// Ends all faults. The NAT then also accepts its old bindings.
     pub(super) fn heal(&mut self) {
         self.healed = true;
     }
@@ -119,7 +119,7 @@ impl Middle {
                 self.latest_data.insert((from, to), head.clone());
             }
         }
-        // Who sees the packet outside sees these addresses.
+        // Outside the NAT the packet has these addresses.
         let inside = parcel.from;
         parcel.from = self.outside[from];
         parcel.to = address(&self.plan, to, 0);
@@ -170,14 +170,14 @@ impl Middle {
         }
     }
 
-    /// Whose address it is.
+    /// Returns the host with this outside address.
     fn host_of(&self, address: SocketAddr) -> Option<usize> {
         let known = self.outside.iter().position(|&outside| outside == address);
         let before = || self.before.iter().find(|(old, _)| *old == address);
         known.or_else(|| before().filter(|_| self.healed).map(|&(_, host)| host))
     }
 
-    /// Sends a parcel on, perhaps later.
+    /// Forwards a parcel, possibly after a delay.
     fn pass(&mut self, now: Instant, parcel: Parcel, ecn: Ecn, delay: Duration, store: &mut Store) {
         let inside = |host: &usize| address(&self.plan, *host, 0) == parcel.to;
         let Some(host) = (0..self.nodes.len()).find(inside) else {
@@ -203,7 +203,7 @@ impl Middle {
         }
     }
 
-    /// Lets the faults of the packet's way happen to it.
+    /// Applies the faults on the packet's path to it.
     fn harm(
         &mut self,
         now: Instant,
@@ -223,7 +223,7 @@ impl Middle {
                 plan: &self.plan,
                 old: &self.old,
                 sender: address(&self.plan, from, 0),
-                // What the sender knows the receiver as.
+                // The address by which the sender knows the receiver.
                 receiver: self.outside[to],
             };
             if hit && happens(at_work, hand, &env) {
@@ -309,7 +309,7 @@ impl Middle {
     }
 }
 
-/// Is it the middlebox that does this?
+/// Returns whether the middlebox, and not the host, performs this.
 fn is_mine(moment: &Moment) -> bool {
     !matches!(
         moment.what,
@@ -317,7 +317,7 @@ fn is_mine(moment: &Moment) -> bool {
     )
 }
 
-/// What a fault needs to know.
+/// The environment of a fault.
 struct Env<'a> {
     plan: &'a Plan,
     old: &'a [(Parcel, Ecn)],
@@ -325,14 +325,14 @@ struct Env<'a> {
     receiver: SocketAddr,
 }
 
-/// The parcel's bytes are no longer what was sent.
+/// Records that the bytes of the parcel have changed.
 fn damaged(parcel: &mut Parcel) {
     if let Origin::Genuine(packet) = parcel.origin {
         parcel.origin = Origin::Damaged(packet);
     }
 }
 
-/// Lets a fault happen to a packet; false if it did not touch it after all.
+/// Applies a fault to a packet. Returns false if it does not affect the packet.
 fn happens(at_work: &mut AtWork, hand: &mut InHand, env: &Env<'_>) -> bool {
     let dice = &mut at_work.dice;
     let ms = Duration::from_millis;
@@ -348,7 +348,7 @@ fn happens(at_work: &mut AtWork, hand: &mut InHand, env: &Env<'_>) -> bool {
             hand.gone = true;
             let mut parcel = hand.parcel.clone();
             (parcel.from, parcel.to) = (env.receiver, env.sender);
-            // Whoever sends it now is not who made it.
+            // The one who sends it now did not make it.
             parcel.origin = Origin::Forged;
             seal(&mut parcel, env.plan.udp);
             hand.also.push((parcel, hand.ecn, Duration::ZERO));
@@ -400,12 +400,12 @@ fn happens(at_work: &mut AtWork, hand: &mut InHand, env: &Env<'_>) -> bool {
         }
         harm => return change(harm, dice, hand, env),
     }
-    // What is held back still comes before the network is perfect.
+    // A delayed packet still arrives before the network is healed.
     hand.delay = hand.delay.min(ms(crate::plan::HOLD_MS));
     true
 }
 
-/// Lets an ICMP error tell the sender what became of its packet.
+/// Sends the packet's sender an ICMP error.
 fn tell(hand: &mut InHand, env: &Env<'_>, error: IcmpError) {
     let Content::Dccp { head, .. } = &hand.parcel.content else {
         return;
@@ -426,7 +426,7 @@ fn tell(hand: &mut InHand, env: &Env<'_>, error: IcmpError) {
     hand.also.push((parcel, Ecn::NotEct, Duration::ZERO));
 }
 
-/// Faults that change bytes.
+/// Applies a fault that changes bytes.
 fn change(harm: Harm, dice: &mut Dice, hand: &mut InHand, env: &Env<'_>) -> bool {
     let Content::Dccp { head, payload } = &mut hand.parcel.content else {
         return false;
@@ -450,7 +450,7 @@ fn change(harm: Harm, dice: &mut Dice, hand: &mut InHand, env: &Env<'_>) -> bool
             repaired = false;
         }
         Harm::FlipUncovered => {
-            // UDP's checksum covers everything.
+            // The UDP checksum covers everything.
             if covered == payload.len() || env.plan.udp {
                 return false;
             }

@@ -1,11 +1,11 @@
-//! A link's queue that is full early, until the network is perfect.
+//! A link's queue with a small limit until the network is healed.
 
 use std::collections::VecDeque;
 
 use fairwire_net::{Admission, Backlog, DropReason, Next, Queue, Queued};
 use fairwire_units::Instant;
 
-/// First in, first out, with a limit that ends at a moment.
+/// A FIFO queue with a limit that ends at a given time.
 #[derive(Debug)]
 pub(super) struct Narrow {
     limit: u32,

@@ -1,4 +1,4 @@
-//! Packets on their way, and who watches.
+//! Packets in flight, and the watch over the run.
 
 use std::net::SocketAddr;
 
@@ -9,19 +9,19 @@ use fairwire_proto::IcmpError;
 use super::watch::Watch;
 use crate::seen::Origin;
 
-/// What a packet of the simulator carries.
+/// The content of a simulated packet.
 #[derive(Clone, Debug)]
 pub(super) struct Parcel {
     pub(super) from: SocketAddr,
     pub(super) to: SocketAddr,
     pub(super) origin: Origin,
-    /// Does the UDP checksum hold? Native packets bring their own.
+    /// Whether the UDP checksum is valid. Native packets carry their own checksum.
     pub(super) intact: bool,
     pub(super) dont_fragment: bool,
     pub(super) content: Content,
 }
 
-/// What is in it.
+/// A DCCP packet or an ICMP error.
 #[derive(Clone, Debug)]
 pub(super) enum Content {
     Dccp {
@@ -32,12 +32,12 @@ pub(super) enum Content {
         error: IcmpError,
         quote: Vec<u8>,
         genuine: bool,
-        /// Where the quoted packet went, as its sender sees it.
+        /// The destination of the quoted packet, as its sender knows it.
         about: SocketAddr,
     },
 }
 
-/// All packets on their way.
+/// All packets in flight.
 #[derive(Debug)]
 pub(super) struct Store {
     slots: Vec<Option<Parcel>>,
@@ -73,7 +73,7 @@ impl Store {
 }
 
 impl Release for Store {
-    /// Only full queues drop packets below the agents.
+    /// Releases a packet that the network dropped. Only full queues drop packets.
     fn release(&mut self, handle: Handle) {
         self.take(handle);
         self.watch.fault("full queue");

@@ -1,4 +1,4 @@
-//! Changing the bytes of packets, without the product's codec (RFC 4340, section 5).
+//! Changing the bytes of packets without the codec under test (RFC 4340, section 5).
 
 use std::ops::Range;
 
@@ -16,13 +16,13 @@ pub(super) fn set_number(head: &mut [u8], place: Range<usize>, number: u64) {
     head[place].copy_from_slice(&number.to_be_bytes()[8 - len..]);
 }
 
-/// How much of the payload the checksum covers.
+/// Returns how much of the payload the checksum covers, in bytes.
 pub(super) fn covered(head: &[u8], payload: usize) -> usize {
     let cscov = head.get(5).map_or(0, |byte| byte & 15);
     coverage(cscov, payload).min(payload)
 }
 
-/// Makes the checksums fit.
+/// Recomputes the checksums.
 pub(super) fn seal(parcel: &mut Parcel, udp: bool) {
     parcel.intact = true;
     let pseudo = PseudoHeader::new(parcel.from.ip(), parcel.to.ip());
@@ -36,7 +36,7 @@ pub(super) fn seal(parcel: &mut Parcel, udp: bool) {
     }
 }
 
-/// Changes a bit of `bytes`.
+/// Flips a bit of `bytes`.
 pub(super) fn flip(bytes: &mut [u8], dice: &mut Dice) {
     if !bytes.is_empty() {
         let place = dice.index(bytes.len());
@@ -44,14 +44,14 @@ pub(super) fn flip(bytes: &mut [u8], dice: &mut Dice) {
     }
 }
 
-/// Changes a bit of the data in `range`.
+/// Flips a bit of the data in `range`.
 pub(super) fn flip_data(payload: &mut Bytes, range: Range<usize>, dice: &mut Dice) {
     let mut data = payload.to_vec();
     flip(&mut data[range], dice);
     *payload = data.into();
 }
 
-/// Head and payload as a receiver finds them in damaged bytes.
+/// Splits damaged bytes into head and payload as a receiver would.
 pub(super) fn split(head: &[u8], payload: &Bytes) -> (Vec<u8>, Bytes) {
     let mut all = head.to_vec();
     all.extend_from_slice(payload);
@@ -63,7 +63,7 @@ pub(super) fn split(head: &[u8], payload: &Bytes) -> (Vec<u8>, Bytes) {
     (all, rest.into())
 }
 
-/// Tells a lie; false if there is nothing in this packet to lie about.
+/// Changes the acknowledgement in a packet. Returns false if nothing has changed.
 pub(super) fn lie(head: &mut [u8], lie: Lie, dice: &mut Dice) -> bool {
     let Some(layout) = Layout::of(head) else {
         return false;
@@ -101,7 +101,7 @@ pub(super) fn lie(head: &mut [u8], lie: Lie, dice: &mut Dice) -> bool {
 fn one_option(head: &mut [u8], (kind, place): (u8, Range<usize>), lie: Lie, dice: &mut Dice) {
     let value = (place.start + 2).min(place.end)..place.end;
     match (lie, kind) {
-        // A run is two bits of state and six of length (RFC 4340, 11.4).
+        // Each byte of an Ack Vector has two bits of state and six of run length (RFC 4340, 11.4).
         (Lie::AllReceived, 38 | 39) => head[value].iter_mut().for_each(|run| *run &= 0x3F),
         (Lie::NothingReceived, 38 | 39) => head[value].iter_mut().for_each(|run| *run |= 0xC0),
         (Lie::AllMarked, 38 | 39) => {
@@ -114,7 +114,8 @@ fn one_option(head: &mut [u8], (kind, place): (u8, Range<usize>), lie: Lie, dice
         | (Lie::RandomTimes, 42 | 43) => {
             head[value].iter_mut().for_each(|byte| *byte = dice.byte());
         }
-        // Loss event rate: the inverse, with all ones for none; receive rate (RFC 4342, 8).
+        // The loss event rate is an inverse, and all ones mean no loss; the receive rate is in bytes per second (RFC
+        // 4342, 8).
         (Lie::Lossless, 192 | 194) | (Lie::FalseFeatures, 33 | 35) => {
             head[value].fill(0xFF);
         }

@@ -1,4 +1,4 @@
-//! Everything that is known of a run: the log and its digest, counts, and what the oracle found.
+//! The watch over a run: the log and its digest, the counts, and the oracle's failure.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -14,14 +14,15 @@ use crate::outcome::{Failure, Options, Tally};
 use crate::seen::{PacketNo, Seen};
 use crate::world::layout::sequence_number;
 
-/// Packets that a run may take at most; some thousands are usual.
+/// The most packets of a run. A few thousand are usual.
 const MOST_PACKETS: u64 = 150_000;
 
-/// Steps that one call of an endpoint may take in loops whose length a packet decides. An honest one takes
-/// some hundreds; the fuzz targets have the same bound.
+/// The most steps of one endpoint call in loops whose length a packet determines.
+///
+/// An honest packet takes a few hundred. The fuzz targets have the same limit.
 const MOST_STEPS: u64 = 20_000;
 
-/// Calls the product, within [`MOST_STEPS`].
+/// Calls the implementation with a limit of [`MOST_STEPS`].
 pub(super) fn bounded<T>(call: impl FnOnce() -> T) -> T {
     fairwire_proto::within_steps(MOST_STEPS, call).0
 }
@@ -36,7 +37,7 @@ pub(crate) struct Watch {
     pub(crate) failure: Option<Failure>,
     datagrams: u64,
     seed: u64,
-    /// The latest number that each connection sent, and whether it was a short one.
+    /// The latest number that each connection sent, and whether it was short.
     latest: BTreeMap<(usize, ConnectionId), (u64, bool)>,
     forbidden: Option<String>,
 }
@@ -50,7 +51,7 @@ impl std::fmt::Debug for Watch {
 }
 
 impl Watch {
-    /// A watch over a run of the plan of `seed`.
+    /// Creates a watch over a run of the plan of `seed`.
     pub(crate) fn new(seed: u64, options: &Options) -> Self {
         Self {
             oracle: Oracle::new(),
@@ -66,12 +67,12 @@ impl Watch {
         }
     }
 
-    /// Has something been found?
+    /// Returns whether the run has failed.
     pub(crate) fn is_over(&self) -> bool {
         self.failure.is_some()
     }
 
-    /// Tells the oracle.
+    /// Logs and counts an observation, and passes it to the oracle.
     pub(crate) fn see(&mut self, now: Instant, host: usize, seen: &Seen<'_>) {
         if self.is_over() {
             return;
@@ -92,7 +93,7 @@ impl Watch {
         }
     }
 
-    /// Notes what the oracle is not told: faults as they happen.
+    /// Logs something that the oracle does not see, such as a fault.
     pub(crate) fn note(&mut self, now: Instant, host: usize, args: std::fmt::Arguments<'_>) {
         if self.is_over() {
             return;
@@ -102,14 +103,14 @@ impl Watch {
         self.write(now, host);
     }
 
-    /// Counts a packet, or a host, that a fault has touched.
+    /// Counts a packet or a host that a fault has affected.
     pub(crate) fn fault(&mut self, name: &'static str) {
         if !self.is_over() {
             *self.tally.faults.entry(name).or_default() += 1;
         }
     }
 
-    /// The number of the packet that is sent next.
+    /// Returns the number of the next packet that is sent.
     pub(crate) fn next_packet(&mut self, now: Instant, host: usize) -> PacketNo {
         self.tally.packets += 1;
         if self.tally.packets > MOST_PACKETS {
@@ -119,14 +120,14 @@ impl Watch {
         PacketNo(self.tally.packets)
     }
 
-    /// The data of the next datagram: a tag, then bytes that no other run has.
+    /// Returns the data of the next datagram: a tag, then bytes that no other datagram has.
     pub(crate) fn datagram(&mut self, size: usize) -> Vec<u8> {
         self.datagrams += 1;
         let mut data = Vec::with_capacity(size + 8);
         data.extend_from_slice(&self.datagrams.to_be_bytes());
         let mut word = self.seed ^ self.datagrams << 32 | 1;
         while data.len() < size {
-            // Xorshift: enough to tell data apart.
+            // Xorshift suffices to distinguish data.
             word ^= word << 13;
             word ^= word >> 7;
             word ^= word << 17;
@@ -136,12 +137,12 @@ impl Watch {
         data
     }
 
-    /// What the log came to.
+    /// Returns the digest of the log.
     pub(crate) fn digest(&self) -> u64 {
         self.digest.digest()
     }
 
-    /// The log, if it was kept.
+    /// Returns the log, if it was kept.
     pub(crate) fn take_lines(&mut self) -> Vec<String> {
         self.lines.take().unwrap_or_default()
     }
@@ -169,7 +170,7 @@ impl Watch {
         }
     }
 
-    /// Counts what was seen; the name of an event.
+    /// Counts an observation. Returns the name if it is an event.
     fn count(&mut self, host: usize, seen: &Seen<'_>) -> Option<String> {
         let tally = &mut self.tally;
         match seen {
@@ -197,7 +198,7 @@ impl Watch {
         None
     }
 
-    /// Counts the wraps that a connection's own numbers cross.
+    /// Counts the wraps of a connection's own sequence numbers.
     fn count_wraps(&mut self, of: (usize, ConnectionId), head: &[u8]) {
         const TURN: u64 = 1 << 24;
         let Some((number, is_short)) = sequence_number(head) else {
@@ -208,7 +209,7 @@ impl Watch {
         };
         let low = (before % TURN, number % TURN);
         let mut wrapped = |name| *self.tally.wraps.entry(name).or_default() += 1;
-        // Numbers grow by far less than half of either circle.
+        // Numbers advance by far less than half of either circle.
         if low.1 < low.0 && low.0 - low.1 > TURN / 2 {
             wrapped(if is_short {
                 "24 bits, short"

@@ -3,7 +3,7 @@
 /// The reason why received data were not delivered to the application as usual.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum DropCode {
-    /// 0: the protocol does not allow data in this state.
+    /// 0: the protocol did not allow the data there, for example with too little Checksum Coverage.
     ProtocolConstraints,
     /// 1: the application no longer reads.
     NotListening,

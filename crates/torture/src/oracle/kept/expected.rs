@@ -1,33 +1,33 @@
-//! Of sequence numbers.
+//! Records of expected sequence numbers.
 
 use std::collections::BTreeSet;
 
 use fairwire_proto::Inspection;
 use fairwire_wire::{PacketType, Seq};
 
-/// What the numbers of a packet say.
+/// The validity of a packet according to its numbers.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(in crate::oracle) enum Judged {
-    /// It counts.
+    /// The packet is valid.
     Valid,
-    /// Nothing of it may count.
+    /// No part of the packet may be used.
     Invalid,
-    /// It may count.
+    /// The packet may be valid.
     Unsure,
 }
 
-/// What the arrivals of one step let us expect of GSR and GAR.
+/// The values of GSR and GAR that are possible after the arrivals of one step.
 #[derive(Clone, Debug, Default)]
 pub(in crate::oracle) struct Expected {
-    /// How many came.
+    /// The number of arrivals.
     pub(in crate::oracle) arrivals: u32,
-    /// What GSR may become; the old one, if none came.
+    /// The possible values of GSR; the old value if nothing arrived.
     pub(in crate::oracle) gsr: Option<Vec<Seq>>,
     pub(in crate::oracle) gar: Option<Vec<Seq>>,
 }
 
 impl Expected {
-    /// A packet came.
+    /// Records an arriving packet.
     pub(in crate::oracle) fn note(
         &mut self,
         last: &Inspection,
@@ -41,14 +41,14 @@ impl Expected {
         let risen = |old: Seq| {
             if begins { seq } else { Seq::max(old, seq) }
         };
-        // A Reset that answers a Request begins nothing: the number before its own would do, too.
+        // A Reset that answers a Request begins nothing: the number before its own is possible, too.
         let candidates: Vec<Seq> = gsr.iter().map(|&old| risen(old)).collect();
         match judged {
             Judged::Invalid => {}
             Judged::Valid => *gsr = candidates,
             Judged::Unsure => {
                 gsr.extend(candidates);
-                // A GSR that was forged may be taken back, see `sequence::Verdict::Recede`.
+                // A forged GSR may be taken back, see `sequence::Verdict::Recede`.
                 gsr.push(seq);
             }
         }
@@ -67,7 +67,7 @@ impl Expected {
     }
 }
 
-/// Keeps each number where it stands last: each packet that is unsure could double them otherwise.
+/// Keeps only the last occurrence of each number. Otherwise each uncertain packet could double the list.
 fn keep_distinct(all: &mut Vec<Seq>) {
     let mut seen = BTreeSet::new();
     all.reverse();

@@ -1,21 +1,21 @@
-//! Of data that has not come.
+//! Records of data that has not arrived.
 
 use fairwire_wire::Seq;
 
-/// Numbers of the peer's that have not come.
+/// Numbers of the peer that have not arrived.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::oracle) struct Missing {
     pub(in crate::oracle) first: Option<Seq>,
     pub(in crate::oracle) newest: Option<Seq>,
-    /// How many are missing now, and how many were at the worst moment.
+    /// The number of missing packets now, and its maximum.
     pub(in crate::oracle) now: u64,
     pub(in crate::oracle) most: u64,
-    /// What the application was told in `Received::lost_before`, in all.
+    /// The sum of `Received::lost_before` that the application was told.
     pub(in crate::oracle) told: u64,
 }
 
 impl Missing {
-    /// So many packets that came were not taken, and are missing.
+    /// Records that this many packets arrived but were not accepted, so they are missing.
     pub(in crate::oracle) fn left(&mut self, packets: u64) {
         self.now += packets;
         self.most = self.most.max(self.now);

@@ -1,4 +1,4 @@
-//! Of what is in flight under CCID 2.
+//! Records of the flight under CCID 2.
 
 use std::collections::BTreeMap;
 
@@ -7,41 +7,40 @@ use fairwire_units::Instant;
 /// RFC 4341, 5: a packet is lost when three later ones have arrived.
 pub(in crate::oracle) const NUMDUPACK: usize = 3;
 
-/// The flight as a truthful peer's reports leave it. Packets stand where they stand among the numbers.
+/// The flight according to a truthful peer's reports. Packets are identified by their position.
 #[derive(Clone, Debug, Default)]
 pub(in crate::oracle) struct Pipe {
-    /// Data packets neither acknowledged nor lost, and when each left.
+    /// Data packets neither acknowledged nor lost, and when each was sent.
     pub(in crate::oracle) flight: BTreeMap<u64, Instant>,
     /// The newest packets known to have arrived, newest first.
     pub(in crate::oracle) newest: Vec<u64>,
-    /// Reports that acknowledge what left before count for nothing.
+    /// The position from which reports count.
     pub(in crate::oracle) since: u64,
-    /// A report came of which nobody can say whether it counted.
+    /// Whether a report arrived that may or may not have counted.
     pub(in crate::oracle) unsure: bool,
-    /// Data acknowledged, and the newest packet lost, in this step.
+    /// Data packets acknowledged in this step, and when the newest lost packet was sent.
     pub(in crate::oracle) acked: u32,
     pub(in crate::oracle) lost: Option<Instant>,
-    /// The same of the newest marked packet.
+    /// When the newest marked packet of this step was sent.
     pub(in crate::oracle) marked: Option<Instant>,
-    /// When the window was cut last.
+    /// When the window was last reduced.
     pub(in crate::oracle) cut_at: Option<Instant>,
 }
 
 impl Pipe {
-    /// A packet left.
+    /// Records a packet that is sent.
     pub(in crate::oracle) fn sent(&mut self, place: u64, is_data: bool, at: Instant) {
         if is_data {
             self.flight.insert(place, at);
         }
     }
 
-    /// Does a report count that acknowledges the packet at `place`?
+    /// Returns whether a report counts that acknowledges the packet at `place`.
     pub(in crate::oracle) fn hears(&self, place: u64) -> bool {
         place >= self.since
     }
 
-    /// A report that counts says that these packets have arrived, newest first, of which `news` was not
-    /// said before.
+    /// Records a valid report that acknowledges these packets for the first time.
     pub(in crate::oracle) fn reported(&mut self, news: &[u64], unsure: bool) {
         for &place in news {
             self.acked += u32::from(self.flight.remove(&place).is_some());
@@ -58,26 +57,25 @@ impl Pipe {
         }
     }
 
-    /// A report that counts says that these packets have arrived with a mark. To be told before
-    /// [`Self::reported`].
+    /// Records a valid report of packets that arrived with a mark. Call it before [`Self::reported`].
     pub(in crate::oracle) fn marked(&mut self, marks: &[u64]) {
         let sent = marks.iter().filter_map(|place| self.flight.get(place));
         self.marked = self.marked.max(sent.max().copied());
     }
 
-    /// Packets later than `place` that are known to have arrived, counted up to three.
+    /// Returns the number of packets later than `place` known to have arrived, counted up to three.
     pub(in crate::oracle) fn acked_after(&self, place: u64) -> usize {
         self.newest.iter().filter(|&&acked| acked > place).count()
     }
 
-    /// What happened in a step was judged.
+    /// Clears what happened in a step after it was checked.
     pub(in crate::oracle) fn forget_step(&mut self) {
         self.acked = 0;
         self.lost = None;
         self.marked = None;
     }
 
-    /// A retransmission timeout emptied the pipe, but for what left in this step (RFC 4341, 5).
+    /// Records a retransmission timeout, which empties the pipe except for what was sent in this step (RFC 4341, 5).
     pub(in crate::oracle) fn time_out(&mut self, left_since: u32) {
         while self.flight.len() > left_since as usize {
             self.flight.pop_first();

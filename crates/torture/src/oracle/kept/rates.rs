@@ -1,4 +1,4 @@
-//! Of what is sent under CCIDs 3 and 4.
+//! Records of what is sent under CCIDs 3 and 4.
 
 use fairwire_units::Instant;
 
@@ -9,7 +9,7 @@ pub(in crate::oracle) struct Rates {
 }
 
 impl Rates {
-    /// A packet left, with so many bytes of data.
+    /// Records a packet that is sent, with this many bytes of data.
     pub(in crate::oracle) fn sent(&mut self, _at: Instant, data: Option<usize>) {
         self.data += u64::from(data.is_some());
     }

@@ -1,5 +1,5 @@
-//! Each invariant is broken when what was seen is distorted in one way; the runs beside this file show
-//! that it holds when it is not.
+//! Each invariant is violated if an observation is distorted in one way. The tests in the parent module show that it
+//! holds for undistorted observations.
 
 use fairwire_proto::{CloseReason, DatagramId, Event, Fate, Inspection, Received, Stats};
 use fairwire_units::Instant;
@@ -12,10 +12,10 @@ mod bytes;
 mod control;
 mod promises;
 
-/// Seeds that are tried until one shows what is to be distorted.
+/// The number of seeds tried until one has an observation to distort.
 const SEEDS: u64 = 40;
 
-/// A line that loses and marks one packet in so many, and delays them by up to so much more.
+/// A line that loses and marks one packet in this many, and delays packets by a random time up to `jitter_ms`.
 #[derive(Clone, Copy, Debug, Default)]
 struct Weather {
     loses: u64,
@@ -23,8 +23,9 @@ struct Weather {
     jitter_ms: u64,
 }
 
-/// The first violation that a run with this distortion shows; the line loses packets in some runs, where
-/// nothing else is said of it.
+/// Returns the first violation that a run with this distortion shows.
+///
+/// If no weather is given, the line loses packets in some runs.
 fn first_violation(weather: Option<Weather>, distort: Distort) -> Option<&'static str> {
     (0..SEEDS).find_map(|seed| {
         let mut dice = Dice(seed);
@@ -50,13 +51,13 @@ fn first_violation(weather: Option<Weather>, distort: Distort) -> Option<&'stati
     })
 }
 
-/// Every distortion is found, under its own name.
+/// Asserts that the distortion violates this invariant first.
 #[track_caller]
 fn finds(invariant: &str, distort: Distort) {
     assert_eq!(first_violation(None, distort), Some(invariant));
 }
 
-/// The same on such a line.
+/// Asserts the same on a line with this weather.
 #[track_caller]
 fn finds_on(weather: Weather, invariant: &str, distort: Distort) {
     assert_eq!(first_violation(Some(weather), distort), Some(invariant));
@@ -64,7 +65,7 @@ fn finds_on(weather: Weather, invariant: &str, distort: Distort) {
 
 type Judged = Option<Result<(), Violation>>;
 
-/// Shows the same thing twice.
+/// Shows the same observation twice.
 #[expect(
     clippy::unnecessary_wraps,
     reason = "arms of a match end with it, and others judge nothing"
@@ -74,7 +75,7 @@ fn twice(oracle: &mut Oracle, now: Instant, host: usize, seen: &Seen<'_>) -> Jud
     Some(once.and_then(|()| oracle.see(now, host, seen)))
 }
 
-/// Shows another state.
+/// Shows a changed state.
 fn other_state(
     (oracle, now, host): (&mut Oracle, Instant, usize),
     seen: &Seen<'_>,
@@ -169,7 +170,7 @@ fn data_read_twice() {
     });
 }
 
-/// Shows another datagram.
+/// Shows a changed datagram.
 fn other_datagram(
     (oracle, now, host): (&mut Oracle, Instant, usize),
     seen: &Seen<'_>,
@@ -349,7 +350,7 @@ fn windows_that_are_wrong() {
         other_state((oracle, now, host), seen, |stats, seen| {
             seen.gsr = seen.gsr.next();
             seen.swh = seen.swh.next();
-            // While the connection is young, the window's low end is the initial number.
+            // While the connection is young, the low end of the window is the initial number.
             seen.state == "OPEN" && stats.packets_received > 5 && seen.swl == seen.isr
         })
     });

@@ -1,4 +1,4 @@
-//! Each limit, just inside and just outside, and how a refusal reads.
+//! Tests of each limit, just inside and just outside, and of the error messages.
 
 use super::super::Plan;
 use super::super::fault::{Fault, Happening, Harm, Moment};
@@ -6,7 +6,7 @@ use super::super::script::{Act, Entry, Side};
 use super::super::settings::{EndpointSetting, Setting};
 use super::super::{ConnectionPlan, HostPlan};
 
-/// A plan with two hosts, a connection with the id 7, one entry, one fault and one moment.
+/// Returns a plan with two hosts, a connection with the id 7, one entry, one fault and one moment.
 fn sound() -> Plan {
     let host = HostPlan {
         endpoint: vec![EndpointSetting::Connections(4)],
@@ -60,7 +60,7 @@ fn entry(at_ms: u64, act: Act) -> Entry {
     }
 }
 
-/// All that seeds make of plans can be run, and read from a file.
+/// Every plan drawn from a seed can be run.
 #[test]
 fn drawn_plans_pass() {
     for seed in 0..3_000 {
@@ -69,8 +69,9 @@ fn drawn_plans_pass() {
     assert_eq!(sound().check(), Ok(()));
 }
 
-/// What is left of a drawn plan when any part of it is taken away can be run as well: the shrinker takes a
-/// connection away with all that names it.
+/// A drawn plan without any one of its parts can be run too.
+///
+/// The shrinker removes a connection together with everything that names it.
 #[test]
 fn shrunk_plans_pass() {
     for seed in 0..300 {
@@ -93,7 +94,7 @@ fn refuse(cases: &[Case]) {
     }
 }
 
-/// What a plan names has to exist, once.
+/// Everything that a plan names must exist, once.
 #[test]
 fn what_is_named_exists() {
     refuse(&[
@@ -161,7 +162,7 @@ fn what_is_named_exists() {
     ]);
 }
 
-/// Entries stand in the order of time, and faults end before the network is perfect.
+/// Script entries must be in the order of time, and faults must end before the network is healed.
 #[test]
 fn what_happens_is_in_time() {
     refuse(&[
@@ -204,7 +205,7 @@ fn what_happens_is_in_time() {
     ]);
 }
 
-/// What would take all memory or all time is refused: datagrams, copies, reads, endless lists.
+/// Plans that would take too much memory or time are refused: datagrams, copies, reads, long lists.
 #[test]
 fn work_is_bounded() {
     refuse(&[
@@ -300,7 +301,7 @@ fn burst(count: u32, size: u32) -> Act {
     }
 }
 
-/// Numbers that mean nothing are refused.
+/// Numbers without a meaning are refused.
 #[test]
 fn numbers_mean_something() {
     refuse(&[
@@ -396,7 +397,7 @@ fn numbers_mean_something() {
     ]);
 }
 
-/// The text itself: a key that is not there, or is there twice, is refused with its line.
+/// An unknown or duplicate key in the text is refused with its line.
 #[test]
 fn keys_are_known_and_stand_once() {
     let text = |act: &str| {

@@ -1,4 +1,4 @@
-//! Packets whose options say something else than they did.
+//! Packets with changed options.
 
 use std::ops::Range;
 
@@ -15,8 +15,10 @@ const JITTER: Weather = Weather {
     jitter_ms: 100,
 };
 
-/// Shows a packet that leaves with other options, if `change` changes one: it gets the head, and an option's
-/// type and the place of its data. In UDP alone, where no checksum of the head has to fit.
+/// Shows a packet with changed options, if `change` changes one.
+///
+/// `change` gets the head, an option's type and the range of its data. Only packets in UDP are changed, because they
+/// have no checksum of the head.
 fn other_options(
     (oracle, now, host): (&mut Oracle, Instant, usize),
     seen: &Seen<'_>,
@@ -64,7 +66,7 @@ fn is_confirm(option: u8) -> bool {
     matches!(option, option_type::CONFIRM_L | option_type::CONFIRM_R)
 }
 
-/// A Confirm gives a Sequence Window that nobody asked for, or a CCID that the lists do not lead to.
+/// A Confirm with a Sequence Window that nobody requested, or with a CCID that the lists do not give, is detected.
 #[test]
 fn confirms_of_other_values() {
     finds("feature-old-change", |oracle, now, host, seen| {
@@ -85,7 +87,7 @@ fn confirms_of_other_values() {
     });
 }
 
-/// No Confirm is seen to leave, and Changes are repeated.
+/// Repeated Changes without any Confirm are detected.
 #[test]
 fn changes_without_an_answer() {
     let bad = Weather {
@@ -103,7 +105,7 @@ fn changes_without_an_answer() {
     });
 }
 
-/// Cuts the vectors of a packet off behind their first run.
+/// Cuts off the Ack Vectors of a packet after their first run.
 fn cut_vectors(head: &mut [u8], option: u8, data: Range<usize>) -> bool {
     let vectors = [option_type::ACK_VECTOR_0, option_type::ACK_VECTOR_1];
     let found = vectors.contains(&option) && data.len() > 1;
@@ -114,7 +116,7 @@ fn cut_vectors(head: &mut [u8], option: u8, data: Range<usize>) -> bool {
     found
 }
 
-/// Some vectors end with their first run: what came late and was reported missing before is forgotten.
+/// A vector that ends with its first run is detected: it forgets packets that came after they were reported missing.
 #[test]
 fn vectors_that_are_too_short() {
     finds_on(JITTER, "ack-late", |oracle, now, host, seen| match seen {
@@ -125,7 +127,7 @@ fn vectors_that_are_too_short() {
     });
 }
 
-/// A data packet waits for its acknowledgement for a quarter of a second.
+/// A data packet that waits a quarter of a second for its acknowledgement is detected.
 #[test]
 fn acknowledgements_that_are_late() {
     finds("ack-in-time", |oracle, now, host, seen| match seen {

@@ -1,4 +1,4 @@
-//! Congestion control that answers too late, too little or not at all.
+//! Congestion control that reacts too late, too little or not at all.
 
 use fairwire_units::Duration;
 use fairwire_wire::Ccid;
@@ -17,7 +17,7 @@ const MARKS: Weather = Weather {
     jitter_ms: 0,
 };
 
-/// A timeout follows another at once.
+/// A second timeout directly after another is detected.
 #[test]
 fn timeouts_that_do_not_back_off() {
     let bad = Weather { loses: 2, ..LOSSES };
@@ -40,7 +40,7 @@ fn timeouts_that_do_not_back_off() {
     });
 }
 
-/// A mark does not reduce the window.
+/// A mark that does not reduce the window is detected.
 #[test]
 fn marks_without_a_cut() {
     finds_on(MARKS, "pipe-cut-mark", |oracle, now, host, seen| {
@@ -51,7 +51,7 @@ fn marks_without_a_cut() {
     });
 }
 
-/// Loss events are not seen, or more of them than one packet makes.
+/// Missing loss events, and more of them than one packet can cause, are detected.
 #[test]
 fn loss_events_that_are_wrong() {
     finds_on(LOSSES, "loss-events", |oracle, now, host, seen| {
@@ -70,7 +70,7 @@ fn loss_events_that_are_wrong() {
     });
 }
 
-/// The nofeedback timer is off.
+/// A missing nofeedback timer is detected.
 #[test]
 fn a_sender_without_a_timer() {
     finds("rate-timer", |oracle, now, host, seen| {
@@ -81,7 +81,7 @@ fn a_sender_without_a_timer() {
     });
 }
 
-/// It is set anew without a report: the state is shown, and then the same with a timer that runs longer.
+/// A nofeedback timer that is postponed without a report is detected.
 #[test]
 fn a_timer_that_is_postponed() {
     finds("rate-timer", |oracle, now, host, seen| {

@@ -1,4 +1,4 @@
-//! What applications and operators are promised: room, sizes, counts, memory, each datagram once.
+//! Promises to applications and operators: room, sizes, counts, memory, each datagram once.
 
 use fairwire_proto::{ConnectionId, Event};
 use fairwire_wire::Seq;
@@ -7,7 +7,7 @@ use super::super::super::data;
 use super::{Oracle, Seen, finds, first_violation, other_datagram, other_state};
 use crate::seen::Call;
 
-/// Nobody hears that there is room again.
+/// An application that is not told of room in the send queue is detected.
 #[test]
 fn room_that_is_not_announced() {
     finds("send-writable", |_, _, _, seen| match seen {
@@ -19,7 +19,7 @@ fn room_that_is_not_announced() {
     });
 }
 
-/// Data leave in packets that are larger than the path takes.
+/// Data packets larger than the path MTU are detected.
 #[test]
 fn packets_that_are_too_large() {
     finds("sent-path-mtu", |oracle, now, host, seen| {
@@ -30,7 +30,7 @@ fn packets_that_are_too_large() {
     });
 }
 
-/// The path takes less, and what waits and does not fit goes on waiting.
+/// A waiting datagram that no longer fits after the path MTU decreased is detected.
 #[test]
 fn datagrams_that_no_longer_fit() {
     finds("fate-too-large", |oracle, now, host, seen| match seen {
@@ -46,7 +46,7 @@ fn datagrams_that_no_longer_fit() {
     });
 }
 
-/// More datagrams are told missing than were.
+/// Too many datagrams reported missing are detected.
 #[test]
 fn datagrams_that_were_never_missing() {
     finds("data-lost-before", |oracle, now, host, seen| {
@@ -56,7 +56,7 @@ fn datagrams_that_were_never_missing() {
     });
 }
 
-/// An endpoint keeps a connection of which nobody knows.
+/// A connection that nobody knows is detected.
 #[test]
 fn a_connection_that_nobody_knows() {
     finds("memory-unannounced", |oracle, now, host, seen| match seen {
@@ -70,8 +70,9 @@ fn a_connection_that_nobody_knows() {
     });
 }
 
-/// GSR goes back to before packet `seq`, which was read, and a stranger's if `forged`; from so far ahead that
-/// copies were no longer recognised there.
+/// Takes GSR back to before packet `seq`, which was read and is a stranger's if `forged`.
+///
+/// GSR was so far ahead that copies of `seq` were no longer recognised.
 fn take_back(oracle: &mut Oracle, (host, id): (usize, ConnectionId), seq: Seq, forged: bool) {
     let books = &mut oracle.books;
     let key = books.key(host, id).unwrap();
@@ -88,7 +89,7 @@ fn take_back(oracle: &mut Oracle, (host, id): (usize, ConnectionId), seq: Seq, f
     conn.last.as_mut().unwrap().2.gsr = gsr;
 }
 
-/// A number whose packet was forged may come again once GSR was taken back behind it, and no other number may.
+/// A number of a forged packet may come again after GSR was taken back before it; no other number may.
 #[test]
 fn numbers_that_come_again() {
     finds("data-once", |oracle, now, host, seen| match seen {
