@@ -2,6 +2,8 @@
 
 CARGO ?= cargo
 FAIRWIRE = target/release/fairwire
+# Commands, test rigs and sources of another crate: their documentation is not for a browser.
+UNDOCUMENTED = cli threads torture fuzz
 # Properties draw the same cases in every `make test`; `cargo test` draws new ones each time.
 export PROPTEST_RNG_SEED ?= 4340
 # With FAIRWIRE_NO_SKIP=1 in the environment a missing tool is an error instead of a skipped test.
@@ -22,9 +24,10 @@ test: setup lint ## All checks and tests
 	$(CARGO) build --release --locked
 	scripts/check-release $(FAIRWIRE)
 
-lint: ## Formatting and clippy, warnings as errors
+lint: ## Formatting, clippy and the links of the documentation, warnings as errors
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace $(UNDOCUMENTED:%=--exclude fairwire-%) --no-deps --locked
 
 bench: ## Every benchmark, with its figures
 	$(CARGO) bench --workspace --locked

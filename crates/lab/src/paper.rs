@@ -3,7 +3,7 @@
 //! 1. [`catalogue`] lists the papers that are built in; [`Paper::load`] reads one and checks every name in it.
 //! 2. [`Paper::cells`] are run like any other cells ([`campaign`](crate::campaign)).
 //! 3. [`Paper::report`] compares measured with published numbers and judges each claim. The result is shown as text,
-//!    CSV or JSON ([`Reported`]), or as a page ([`report`](crate::report)).
+//!    CSV or JSON ([`Reported`](crate::report::Reported)), or as a page ([`report`](crate::report)).
 //! 4. [`digests`] tells whether the runs have changed.
 //!
 //! Nothing here is specific to one paper: a new paper is a directory ([`Bundle::read`]), and a line in the catalogue

@@ -2,7 +2,7 @@
 //!
 //! Each bug has one name and, unless several checks are needed to prevent it, one place in the code: an `if
 //! planted(..)` beside the correct branch. Without the feature `plant` this condition is a constant `false`, so an
-//! ordinary build contains no planted bug. With the feature, nothing is planted until [`set`] names a bug.
+//! ordinary build contains no planted bug. With the feature, nothing is planted until `set` names a bug.
 
 #[cfg(feature = "plant")]
 use std::sync::atomic::{AtomicU8, Ordering};

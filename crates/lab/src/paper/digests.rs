@@ -43,7 +43,7 @@ pub fn digests(results: &Results) -> Golden {
     golden
 }
 
-/// Reads what [`write`] wrote.
+/// Reads what [`write()`] wrote.
 ///
 /// # Errors
 /// If it is not TOML of this shape.
