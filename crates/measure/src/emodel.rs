@@ -1,7 +1,7 @@
 //! The E-model (ITU-T G.107), narrow band: the quality of a telephone call.
 //!
-//! The rating R of a perfect connection is about 93. Noise, loudness, delay, coding and lost packets reduce it: `R = Ro
-//! - Is - Id - Ie_eff + A`. [`mos`] converts a rating to the mean opinion score of listeners, 1 to 4.5 (annex B).
+//! The rating R of a perfect connection is about 93. Noise, loudness, delay, coding and lost packets reduce it:
+//! `R = Ro - Is - Id - Ie_eff + A`. [`mos`] converts a rating to the mean opinion score of listeners, 1 to 4.5 (annex B).
 //!
 //! Quantities that do not depend on packets (noise, loudness, room, echo paths) have the default values of table 2.
 //! They are constants in this file, next to their formulas. Delay, loss and codec are parameters. The receiver plays
