@@ -4,7 +4,7 @@ use fairwire_lab::paper::Paper;
 use fairwire_lab::results::{
     CellResult, Metric, Results, RunResult, Series, SeriesMetric, Subject, Value, WHOLE,
 };
-use fairwire_lab::scenario::{Cell, Scenario};
+use fairwire_lab::scenario::Scenario;
 use fairwire_lab::units::Duration;
 use fairwire_net::DigestValue;
 
