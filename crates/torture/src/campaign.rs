@@ -7,7 +7,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use crate::outcome::PATIENCE;
+use crate::outcome::MAX_RUN_TIME;
 use crate::plan::Plan;
 use crate::run::{self, Failure, Options, Outcome, Tally};
 
@@ -31,11 +31,11 @@ pub fn cores() -> NonZeroUsize {
 
 /// Runs `seeds` seeds from `first` on, `jobs` at once.
 pub fn run(first: u64, seeds: u64, jobs: NonZeroUsize, options: &Options) -> Campaign {
-    run_and_tell(first, seeds, jobs, options, |_, _| ())
+    run_with_progress(first, seeds, jobs, options, |_, _| ())
 }
 
 /// Does the same, and calls `tell` with each seed and its failure, if any, as soon as it has been run.
-pub fn run_and_tell(
+pub fn run_with_progress(
     first: u64,
     seeds: u64,
     jobs: NonZeroUsize,
@@ -118,7 +118,7 @@ fn each(
     }
     drop(sender);
     loop {
-        match results.recv_timeout(PATIENCE) {
+        match results.recv_timeout(MAX_RUN_TIME) {
             Ok((seed, outcome)) => {
                 if !show(seed, outcome) {
                     next.store(seeds, Ordering::Relaxed);

@@ -33,7 +33,7 @@ const ENDS: [&str; 7] = [
     "CloseTimeout",
     "Closed",
     "ConnectTimeout",
-    "Reflected",
+    "Echoed",
     "IdleTimeout",
     "Unreachable",
 ];

@@ -50,7 +50,7 @@ fn execute(options: &Options) -> Result<bool, String> {
     }
     let jobs = options.jobs.unwrap_or_else(campaign::cores);
     let mut progress = Progress::new(options.seeds);
-    let campaign = campaign::run_and_tell(
+    let campaign = campaign::run_with_progress(
         options.first,
         options.seeds,
         jobs,

@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 /// The longest time for a run. A run takes a few hundredths of a second, so one that exceeds this will never end.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const MAX_RUN_TIME: Duration = Duration::from_secs(60);
 
 /// The failure of a run.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -93,7 +93,7 @@ pub struct Outcome {
 impl Outcome {
     /// Returns the outcome of a run that does not end.
     pub(crate) fn endless() -> Self {
-        let text = format!("it did not within {} s", PATIENCE.as_secs());
+        let text = format!("the run did not end within {} s", MAX_RUN_TIME.as_secs());
         Self::broken(ENDLESS, text)
     }
 

@@ -11,7 +11,7 @@
 pub mod check;
 mod draw;
 mod draw_faults;
-pub(crate) use draw_faults::HOLD_MS;
+pub(crate) use draw_faults::MAX_DELAY_MS;
 mod draw_rare;
 mod draw_settings;
 pub mod fault;
@@ -22,7 +22,7 @@ mod weather;
 
 use serde::{Deserialize, Serialize};
 
-use fault::{Fault, Moment};
+use fault::{Fault, TimedIncident};
 use script::{Act, Entry};
 use settings::{EndpointSetting, Setting};
 
@@ -59,7 +59,7 @@ pub struct Plan {
     /// The faults that affect packets.
     pub faults: Vec<Fault>,
     /// The faults and attacks that happen once.
-    pub moments: Vec<Moment>,
+    pub moments: Vec<TimedIncident>,
 }
 
 /// A host and its link to the middlebox.

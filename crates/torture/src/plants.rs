@@ -21,7 +21,7 @@ pub fn plant(name: &str) -> Result<(), String> {
     let Some(plant) = Plant::from_name(name) else {
         let names: Vec<&str> = Plant::ALL.iter().map(|plant| plant.name()).collect();
         return Err(format!(
-            "no planted bug is called {name}; there are {}",
+            "there is no planted bug '{name}'; the names are {}",
             names.join(", ")
         ));
     };
@@ -114,7 +114,7 @@ fn next_failure(
             Ok(Some((seed, invariant.to_owned())))
         }
         _ => Err(format!(
-            "{} said nothing of use: {}",
+            "unexpected output of the process for {}: {}",
             plant.name(),
             String::from_utf8_lossy(&output.stderr)
         )),

@@ -21,12 +21,12 @@ pub fn text(campaign: &Campaign) -> String {
     for name in all_names() {
         faults.entry(name).or_default();
     }
-    table(&mut text, "Faults (packets or hosts touched)", &faults);
-    table(&mut text, "What applications did", &tally.acts);
-    table(&mut text, "What applications learnt", &tally.events);
+    table(&mut text, "Faults (packets or hosts affected)", &faults);
+    table(&mut text, "Application calls", &tally.acts);
+    table(&mut text, "Application events", &tally.events);
     table(&mut text, "States seen", &tally.states);
     table(&mut text, "CCIDs seen", &tally.ccids);
-    table(&mut text, "Wraps of sequence numbers", &tally.wraps);
+    table(&mut text, "Sequence number wraps", &tally.wraps);
     text
 }
 

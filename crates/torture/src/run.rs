@@ -8,7 +8,7 @@ use std::sync::{Arc, Once};
 use std::thread;
 use std::time::Duration;
 
-use crate::outcome::PATIENCE;
+use crate::outcome::MAX_RUN_TIME;
 use crate::plan::Plan;
 use crate::world;
 use crate::world::watch::Watch;
@@ -18,7 +18,7 @@ pub use crate::outcome::{Failure, Options, Outcome, Tally};
 /// Runs a plan within the longest time for a run. The thread of a run that never ends is abandoned.
 pub fn run_within_time(plan: &Plan, options: &Options) -> Outcome {
     let (plan, options) = (plan.clone(), options.clone());
-    within(PATIENCE, move || run(&plan, &options)).unwrap_or_else(Outcome::endless)
+    within(MAX_RUN_TIME, move || run(&plan, &options)).unwrap_or_else(Outcome::endless)
 }
 
 /// Does `work` in another thread. Returns `None` if it takes longer than `patience`.
@@ -90,7 +90,7 @@ fn catch<R>(work: impl FnOnce() -> R) -> Result<R, String> {
 fn said(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
-    text.unwrap_or("a panic without words").to_owned()
+    text.unwrap_or("a panic without a message").to_owned()
 }
 
 #[cfg(test)]
@@ -113,7 +113,7 @@ mod tests {
         let endless = Outcome::endless();
         assert!(endless.is_endless());
         let failure = endless.failure.expect("that is a failure");
-        let says = "the run ends (host 0, 0.000000 s): it did not within 60 s";
+        let says = "the run ends (host 0, 0.000000 s): the run did not end within 60 s";
         assert_eq!(failure.to_string(), says);
         let (plan, options) = (Plan::draw(3), Options::default());
         let watched = run_within_time(&plan, &options);

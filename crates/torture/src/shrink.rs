@@ -1,7 +1,7 @@
 //! Shrinking: parts of a failing plan are removed as long as it violates the same invariant.
 
 use crate::plan::Plan;
-use crate::plan::fault::{Happening, Moment};
+use crate::plan::fault::{Incident, TimedIncident};
 use crate::plan::script::Act;
 use crate::run::{self, Failure, Options};
 
@@ -98,8 +98,8 @@ const PARTS: &[Part] = &[
 ];
 
 /// Returns whether the moment needs the connection with this id.
-fn floods(moment: &Moment, id: u16) -> bool {
-    matches!(moment.what, Happening::Flood { connection, .. } if connection == id)
+fn floods(moment: &TimedIncident, id: u16) -> bool {
+    matches!(moment.what, Incident::Flood { connection, .. } if connection == id)
 }
 
 /// Returns the plans that lack one element of the plan's lists each.

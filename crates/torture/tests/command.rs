@@ -168,7 +168,7 @@ fn broken_plans_are_refused() {
         &["--plan", path, "--trace"],
         &[
             "script[1].at_ms: ",
-            "but script[0] is at 500000; entries stand in the order of time",
+            "but script[0] is at 500000; entries must be in the order of time",
         ],
     );
     fs::write(path, plan.to_text().replace("\"ipv6\"", "\"udp\"")).expect("it can be written");

@@ -2,11 +2,11 @@
 
 use fairwire_proto::{Inspection, Stats};
 use fairwire_units::Duration;
-use fairwire_wire::{Ccid, EntryState, Packet, PacketType, Seq};
+use fairwire_wire::{Ccid, CellState, Packet, PacketType, Seq};
 
 use super::Verdict;
 use super::books::{Books, Key};
-use super::kept::{Acks, Judged, Told};
+use super::records::{Acks, SentVector, Validity};
 use super::vectors::runs;
 
 /// RFC 4340, 11.3: an acknowledgement is delayed by 200 ms at most. A clock may be a tenth slow.
@@ -18,21 +18,21 @@ const ACK_DELAY: Duration = Duration::from_millis(230);
 const LONG: usize = 400;
 
 /// Records an arriving packet that may be valid. Call it before the packet is entered into the records.
-pub(crate) fn came(
+pub(crate) fn on_arrival(
     books: &mut Books,
     key: Key,
     packet: &Packet<'_>,
-    (seq, ack, judged): (Seq, Option<Seq>, Judged),
+    (seq, ack, judged): (Seq, Option<Seq>, Validity),
 ) {
     let now = books.now;
     let Some(conn) = books.conn_mut(key) else {
         return;
     };
-    if let (Some(ack), false) = (ack, conn.acks.told.is_empty()) {
+    if let (Some(ack), false) = (ack, conn.acks.sent_vectors.is_empty()) {
         // RFC 4340, 11.4.2: the sender has received this vector, and may have received the earlier ones.
         let place = conn.out.place(ack);
         let acks = &mut conn.acks;
-        for told in acks.told.extract_if(.., |told| told.place <= place) {
+        for told in acks.sent_vectors.extract_if(.., |told| told.place <= place) {
             let known = acks
                 .known
                 .map_or(told.ackno, |known| Seq::max(known, told.ackno));
@@ -46,7 +46,7 @@ pub(crate) fn came(
     };
     let takes = seen.state == "OPEN"
         && stats.receive_ccid == Some(Ccid::TCP_LIKE)
-        && judged == Judged::Valid;
+        && judged == Validity::Valid;
     let is_data = matches!(packet.packet_type(), PacketType::Data | PacketType::DataAck);
     if !takes || !is_data || conn.took(seq).is_some() {
         return;
@@ -55,7 +55,7 @@ pub(crate) fn came(
     if seq.is_after(seen.gsr) {
         acks.waits.get_or_insert((seq, now));
     } else if acks
-        .told
+        .sent_vectors
         .iter()
         .any(|told| !told.low.is_after(seq) && !told.ackno.is_before(seq))
         && acks.known.is_none_or(|known| seq.is_after(known))
@@ -65,7 +65,7 @@ pub(crate) fn came(
 }
 
 /// Records and checks a packet that is sent.
-pub(crate) fn sent(
+pub(crate) fn on_sent(
     books: &mut Books,
     key: Key,
     packet: &Packet<'_>,
@@ -86,7 +86,7 @@ pub(crate) fn sent(
     let Some(&(_, low, _)) = runs.last() else {
         return Ok(());
     };
-    acks.told.push(Told {
+    acks.sent_vectors.push(SentVector {
         place,
         ackno: ack,
         low,
@@ -94,7 +94,7 @@ pub(crate) fn sent(
     let names = |seq: Seq| {
         let mut named = runs.iter();
         named.any(|&(high, low, state)| {
-            let came = matches!(state, EntryState::Received | EntryState::Marked);
+            let came = matches!(state, CellState::Received | CellState::Marked);
             came && seq.in_window(low, high)
         })
     };

@@ -5,8 +5,8 @@ use fairwire_units::Ecn;
 use fairwire_wire::{DccpOption, Kind, Packet, PacketType, Seq, option_type};
 
 use super::books::{Arrival, Books, Key, Unclaimed};
-use super::kept::Judged;
 use super::packet::{Digest, checksum_holds};
+use super::records::Validity;
 use super::windows;
 use super::{acks, cookies, events, features, vectors};
 use crate::seen::{Origin, PacketNo};
@@ -60,18 +60,18 @@ pub(crate) fn see(
     let judged = windows::judge(conn, &packet);
     let (seq, ack) = windows::numbers(conn, &packet);
     arrival.ack = ack;
-    arrival.counts = judged != Judged::Invalid;
-    arrival.is_sure = judged == Judged::Valid;
+    arrival.counts = judged != Validity::Invalid;
+    arrival.is_sure = judged == Validity::Valid;
     arrival.forge_if(is_strange(no, sender, conn.peer.or(sender)));
     if let Some((.., last)) = &conn.last {
         conn.expected
             .note(last, judged, packet.packet_type(), (seq, ack));
     }
     if arrival.counts {
-        cookies::came(books, key, &packet);
-        features::came(books, key, &packet, (seq, judged));
-        acks::came(books, key, &packet, (seq, ack, judged));
-        events::came(books, key, &packet, (seq, judged, meta.ecn));
+        cookies::on_arrival(books, key, &packet);
+        features::on_arrival(books, key, &packet, (seq, judged));
+        acks::on_arrival(books, key, &packet, (seq, ack, judged));
+        events::on_arrival(books, key, &packet, (seq, judged, meta.ecn));
         count(books, key, judged, &packet, (no, sender));
         let departed = no.and_then(|no| books.packets.get_mut(&no));
         if let Some(departed) = departed {
@@ -83,10 +83,10 @@ pub(crate) fn see(
     // taken for data, and remains so.
     let is_new = books.conn(key).is_some_and(|conn| conn.took(seq).is_none()) && arrival.is_data;
     if arrival.counts {
-        super::data::came(books, key, seq, is_new);
+        super::data::on_arrival(books, key, seq, is_new);
     }
     enter(books, key, seq, arrival);
-    if judged != Judged::Invalid {
+    if judged != Validity::Invalid {
         vectors::read(books, key, &packet, ack, judged);
     }
     let half_open = books.conn(key).is_some_and(|conn| {
@@ -166,7 +166,7 @@ fn arrival(books: &Books, packet: &Packet<'_>, payload: &[u8], ecn: Ecn) -> Arri
 fn count(
     books: &mut Books,
     key: Key,
-    judged: Judged,
+    judged: Validity,
     packet: &Packet<'_>,
     (no, sender): (Option<PacketNo>, Option<Key>),
 ) {
@@ -180,7 +180,7 @@ fn count(
     conn.tainted |= is_strange(no, sender, conn.peer);
     conn.got.note(packet.packet_type());
     conn.step_types.push(packet.packet_type());
-    if judged == Judged::Valid {
+    if judged == Validity::Valid {
         conn.got.valid_at = Some(local);
     }
 }

@@ -11,8 +11,8 @@ use fairwire_proto::{
 use fairwire_units::{Duration, Ecn, Instant};
 use fairwire_wire::{PacketType, ResetCode, Seq, SeqNo};
 
-use super::kept::{Acks, Events, Expected, Features, Missing, Pipe, Rates, Repeats, Timeouts};
 use super::packet::{Digest, Flow};
+use super::records::{Acks, Events, Expected, Features, Missing, Pipe, Rates, Repeats, Timeouts};
 use crate::seen::PacketNo;
 
 /// A connection: its host, how often that host has started, and its id there.
@@ -23,7 +23,7 @@ const UNCLAIMED: usize = 256;
 
 /// A packet that an endpoint sent.
 #[derive(Clone, Debug)]
-pub(crate) struct Departed {
+pub(crate) struct Departure {
     /// The connection that sent it; stateless answers have none.
     pub(crate) sender: Option<Key>,
     /// The ECN field with which it was sent.
@@ -36,7 +36,7 @@ pub(crate) struct Departed {
 
 /// A packet that a connection sent, in that connection's records.
 #[derive(Clone, Debug)]
-pub(crate) struct Left {
+pub(crate) struct SentPacket {
     pub(crate) no: PacketNo,
     pub(crate) packet_type: PacketType,
     /// Whether a report that arrived says that the packet did.
@@ -99,7 +99,7 @@ pub(crate) struct Unclaimed {
 
 /// A datagram that `send` accepted.
 #[derive(Clone, Debug)]
-pub(crate) struct Given {
+pub(crate) struct Offered {
     pub(crate) digest: Digest,
     pub(crate) at: Instant,
     pub(crate) left: Option<Seq>,
@@ -112,7 +112,7 @@ pub(crate) struct Outgoing {
     pub(crate) first: Option<Seq>,
     pub(crate) newest: Option<Seq>,
     /// Packets by distance from the first number.
-    pub(crate) packets: BTreeMap<u64, Left>,
+    pub(crate) packets: BTreeMap<u64, SentPacket>,
     pub(crate) skipped: u64,
     pub(crate) listens: u64,
     pub(crate) count: u64,
@@ -141,14 +141,14 @@ impl Outgoing {
     }
 
     /// Returns the packet with this number, if there was one.
-    pub(crate) fn get(&self, seq: Seq) -> Option<&Left> {
+    pub(crate) fn get(&self, seq: Seq) -> Option<&SentPacket> {
         self.packets.get(&self.place(seq))
     }
 }
 
 /// What the application was told.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Heard {
+pub(crate) struct Notified {
     pub(crate) open: bool,
     pub(crate) closed: Option<CloseReason>,
     pub(crate) released: bool,
@@ -160,7 +160,7 @@ pub(crate) struct Heard {
 
 /// What the application requested.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Asked {
+pub(crate) struct Requested {
     /// When it requested the end of the connection, in any way.
     pub(crate) end: Option<Instant>,
     /// Whether it requested a restart of congestion control in this step (RFC 4340, 10.5).
@@ -173,7 +173,7 @@ pub(crate) struct Asked {
     reason = "independent facts about what has come"
 )]
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Got {
+pub(crate) struct ReceivedTypes {
     pub(crate) response: bool,
     /// For a client: whether a packet came that ends PARTOPEN (RFC 4340, 8.1.5). For a server: one that ends RESPOND
     /// (8.1.3).
@@ -187,7 +187,7 @@ pub(crate) struct Got {
     pub(crate) valid_at: Option<Instant>,
 }
 
-impl Got {
+impl ReceivedTypes {
     /// Returns whether a packet has come that ends RESPOND (RFC 4340, 8.5, step 11).
     pub(crate) fn beyond_respond(&self) -> bool {
         self.beyond || self.sync
@@ -226,12 +226,12 @@ pub(crate) struct Conn {
     pub(crate) state_since: Instant,
     /// What is expected after the arrivals since then.
     pub(crate) expected: Expected,
-    pub(crate) given: BTreeMap<DatagramId, Given>,
-    pub(crate) heard: Heard,
-    pub(crate) asked: Asked,
+    pub(crate) given: BTreeMap<DatagramId, Offered>,
+    pub(crate) heard: Notified,
+    pub(crate) asked: Requested,
     pub(crate) pipe: Pipe,
     pub(crate) rates: Rates,
-    pub(crate) got: Got,
+    pub(crate) got: ReceivedTypes,
     /// The greatest sequence number that arrived and may have been valid.
     pub(crate) newest_came: Option<Seq>,
     /// The timestamps that arrived, with the first arrival of each.
@@ -274,11 +274,11 @@ impl Conn {
             state_since: began,
             expected: Expected::default(),
             given: BTreeMap::new(),
-            heard: Heard::default(),
-            asked: Asked::default(),
+            heard: Notified::default(),
+            asked: Requested::default(),
             pipe: Pipe::default(),
             rates: Rates::default(),
-            got: Got::default(),
+            got: ReceivedTypes::default(),
             newest_came: None,
             timestamps: BTreeMap::new(),
             changes: BTreeSet::new(),
@@ -374,7 +374,7 @@ pub(crate) struct Books {
     pub(crate) local: Instant,
     pub(crate) hosts: BTreeMap<usize, Host>,
     pub(crate) conns: BTreeMap<Key, Conn>,
-    pub(crate) packets: BTreeMap<PacketNo, Departed>,
+    pub(crate) packets: BTreeMap<PacketNo, Departure>,
     pub(crate) arrivals: u64,
     pub(crate) healed: Option<Instant>,
 }

@@ -3,7 +3,7 @@
 use fairwire_proto::{Config, ConnectionId, DatagramId, SendError};
 
 use super::Verdict;
-use super::books::{Books, Given};
+use super::books::{Books, Offered};
 use super::packet::Digest;
 use crate::seen::Call;
 
@@ -117,7 +117,7 @@ fn send(
         "call-send",
         "a datagram is called {name:?}, not {next:?}"
     );
-    let given = Given {
+    let given = Offered {
         digest: Digest::of(payload),
         at: local,
         left: None,

@@ -16,7 +16,7 @@ fn of(packet: &Packet<'_>) -> Vec<Vec<u8>> {
 }
 
 /// Records the cookies of an arriving packet that may be valid.
-pub(crate) fn came(books: &mut Books, key: Key, packet: &Packet<'_>) {
+pub(crate) fn on_arrival(books: &mut Books, key: Key, packet: &Packet<'_>) {
     if packet.packet_type() == PacketType::Response
         && let Some(conn) = books.conn_mut(key)
         && !conn.is_server

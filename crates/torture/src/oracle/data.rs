@@ -5,8 +5,8 @@ use fairwire_wire::Seq;
 
 use super::Verdict;
 use super::books::{Books, Key};
-use super::kept::Missing;
 use super::packet::{Digest, bytes};
+use super::records::Missing;
 
 /// Checks a datagram that the application read.
 pub(crate) fn see(
@@ -16,7 +16,11 @@ pub(crate) fn see(
     received: &Received,
 ) -> Verdict {
     let Some(key) = books.key(host, id) else {
-        hold!(false, "data-known", "data of {id:?}, which is nobody");
+        hold!(
+            false,
+            "data-known",
+            "data of {id:?}, which is not a connection"
+        );
         return Ok(());
     };
     let honest = books.is_honest(key);
@@ -79,7 +83,7 @@ pub(crate) fn see(
 const REMEMBERED: u64 = 1_000;
 
 /// Records an arriving packet that may be valid. `is_new` means: data, and no other packet came with its number.
-pub(crate) fn came(books: &mut Books, key: Key, seq: Seq, is_new: bool) {
+pub(crate) fn on_arrival(books: &mut Books, key: Key, seq: Seq, is_new: bool) {
     let Some(conn) = books.conn_mut(key) else {
         return;
     };
@@ -104,7 +108,7 @@ pub(crate) fn see_counts(books: &Books, key: Key, stats: &Stats, seen: &Inspecti
     let Some(conn) = books.conn(key) else {
         return Ok(());
     };
-    let dropped: u64 = stats.dropped_locally.iter().sum();
+    let dropped: u64 = stats.dropped_here.iter().sum();
     let Missing {
         first, most, told, ..
     } = conn.missing;

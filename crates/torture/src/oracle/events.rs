@@ -8,8 +8,8 @@ use fairwire_units::Ecn;
 use fairwire_wire::{Ccid, DccpOption, Packet, PacketType, RawOption, Seq};
 
 use super::Verdict;
-use super::books::{Arrival, Books, Key, Left};
-use super::kept::{Events, Judged, NDUPACK};
+use super::books::{Arrival, Books, Key, SentPacket};
+use super::records::{Events, NDUPACK, Validity};
 
 /// RFC 4342, 8.1: the counter grows by four per round trip. A greater difference means different round trips.
 const ROUND_TRIP: u64 = 4;
@@ -24,11 +24,11 @@ const SEND_RTT_ESTIMATE: u8 = 128;
 const EVENTS_AT_ONCE: u64 = 112;
 
 /// Records an arriving packet that may be valid. Call it before the packet is entered into the records.
-pub(crate) fn came(
+pub(crate) fn on_arrival(
     books: &mut Books,
     key: Key,
     packet: &Packet<'_>,
-    (seq, judged, ecn): (Seq, Judged, Ecn),
+    (seq, judged, ecn): (Seq, Validity, Ecn),
 ) {
     let Some(conn) = books.conn_mut(key) else {
         return;
@@ -52,7 +52,7 @@ pub(crate) fn came(
     let Some(first) = events.first.filter(|&first| !seq.is_before(first)) else {
         return;
     };
-    if judged == Judged::Invalid {
+    if judged == Validity::Invalid {
         return;
     }
     let (place, ccval) = (first.distance(seq), u64::from(packet.ccval));
@@ -91,7 +91,7 @@ fn is_counted(arrival: &Arrival) -> bool {
 }
 
 /// Records a packet that is sent.
-pub(crate) fn sent(books: &mut Books, key: Key, packet: &Packet<'_>) {
+pub(crate) fn on_sent(books: &mut Books, key: Key, packet: &Packet<'_>) {
     if let Some(conn) = books.conn_mut(key) {
         conn.events.is_stated |= packet.options.iter().any(states);
     }
@@ -179,7 +179,7 @@ fn count(books: &mut Books, key: Key) -> u64 {
         let begin = peer.out.place(first.add(before + 1));
         let hole = begin..peer.out.place(first.add(after));
         let is_data =
-            |left: &Left| matches!(left.packet_type, PacketType::Data | PacketType::DataAck);
+            |left: &SentPacket| matches!(left.packet_type, PacketType::Data | PacketType::DataAck);
         // A packet that came before these records began, or too late, is not in them, but was not lost.
         let came = |place: u64| conn.took(first.add(before + 1 + place - begin)).is_some();
         let mut hole = peer.out.packets.range(hole);

@@ -4,7 +4,7 @@ use fairwire_proto::{ConnectionId, DatagramId, Event, Fate, Stats};
 use fairwire_units::{Duration, Instant};
 
 use super::Verdict;
-use super::books::{Books, Conn, Given, Key};
+use super::books::{Books, Conn, Key, Offered};
 
 /// RFC 4341, 5: a packet is lost when three later ones have arrived.
 const NUMDUPACK: usize = 3;
@@ -64,7 +64,7 @@ fn told(books: &mut Books, key: Key, id: DatagramId, fate: Fate) -> Verdict {
 }
 
 /// Checks a fate which says that the datagram was never sent.
-fn never_left(conn: &Conn, given: &Given, id: DatagramId, fate: Fate, local: Instant) -> Verdict {
+fn never_left(conn: &Conn, given: &Offered, id: DatagramId, fate: Fate, local: Instant) -> Verdict {
     hold!(
         given.left.is_none(),
         "fate-never-left",
@@ -89,7 +89,7 @@ fn never_left(conn: &Conn, given: &Given, id: DatagramId, fate: Fate, local: Ins
 fn left(
     books: &Books,
     conn: &Conn,
-    (id, given): (DatagramId, &Given),
+    (id, given): (DatagramId, &Offered),
     fate: Fate,
     honest: bool,
 ) -> Verdict {

@@ -6,7 +6,7 @@ use fairwire_wire::{DccpOption, Packet, PacketType, Seq, option_type};
 
 use super::Verdict;
 use super::books::{Books, Key};
-use super::kept::{Features, Judged};
+use super::records::{Features, Validity};
 
 /// The longest time for a Confirm. RFC 4340, 6.6.2, requires one without a time limit.
 ///
@@ -25,7 +25,12 @@ const NON_NEGOTIABLE: [u8; 2] = [3, 5];
 const OF_CCID: u8 = 128;
 
 /// Records the negotiation options of an arriving packet that may be valid.
-pub(crate) fn came(books: &mut Books, key: Key, packet: &Packet<'_>, (seq, judged): (Seq, Judged)) {
+pub(crate) fn on_arrival(
+    books: &mut Books,
+    key: Key,
+    packet: &Packet<'_>,
+    (seq, judged): (Seq, Validity),
+) {
     let now = books.now;
     let Some(conn) = books.conn_mut(key) else {
         return;
@@ -39,11 +44,12 @@ pub(crate) fn came(books: &mut Books, key: Key, packet: &Packet<'_>, (seq, judge
         packet.packet_type(),
         PacketType::Request | PacketType::Response
     );
-    let is_open = conn.state() == Some("OPEN") && judged == Judged::Valid && !late;
+    let is_open = conn.state() == Some("OPEN") && judged == Validity::Valid && !late;
     // A packet which shows that GSR was forged takes back GSR and FGSR before its own options are read.
     let syncs = matches!(packet.packet_type(), PacketType::Sync | PacketType::SyncAck);
     let gsr = conn.last.as_ref().map(|(.., seen)| seen.gsr);
-    let may_recede = syncs && judged == Judged::Unsure && gsr.is_some_and(|gsr| gsr.is_after(seq));
+    let may_recede =
+        syncs && judged == Validity::Unsure && gsr.is_some_and(|gsr| gsr.is_after(seq));
     let features = &mut conn.features;
     let (mut negotiates, fgsr) = (false, features.fgsr);
     let counts = is_open && features.newest.is_none_or(|newest| seq.is_after(newest));
@@ -78,7 +84,7 @@ pub(crate) fn came(books: &mut Books, key: Key, packet: &Packet<'_>, (seq, judge
         let newest = features.newest;
         features.newest = Some(newest.map_or(seq, |newest| Seq::max(newest, seq)));
     }
-    if negotiates && judged == Judged::Valid {
+    if negotiates && judged == Validity::Valid {
         features.fgsr = Some(fgsr.map_or(seq, |fgsr| Seq::max(fgsr, seq)));
     }
 }

@@ -42,7 +42,7 @@ pub(crate) fn check(books: &Books, key: Key, packet: &Packet<'_>, seq: Seq) -> V
     if let Some(ack) = ack {
         acknowledges(conn, packet_type, ack, honest)?;
     }
-    quiet(conn, packet)?;
+    check_ndp_count(conn, packet)?;
     let mut last = None;
     // RFC 4340, 11.7: blocks that do not fit into one option continue in the next one.
     let mut dropped_to = ack.unwrap_or(Seq::ZERO);
@@ -63,7 +63,7 @@ pub(crate) fn check(books: &Books, key: Key, packet: &Packet<'_>, seq: Seq) -> V
         );
         match option {
             Ok(DccpOption::DataDropped(blocks)) => dropped(conn, blocks, &mut dropped_to)?,
-            Ok(option) => says(books, conn, option, ack)?,
+            Ok(option) => check_value(books, conn, option, ack)?,
             Err(_) => {}
         }
     }
@@ -166,7 +166,7 @@ fn acknowledges(conn: &Conn, packet_type: PacketType, ack: Seq, honest: bool) ->
 }
 
 /// Checks that an NDP Count is the number of consecutive non-data packets before (RFC 4340, 7.7).
-fn quiet(conn: &Conn, packet: &Packet<'_>) -> Verdict {
+fn check_ndp_count(conn: &Conn, packet: &Packet<'_>) -> Verdict {
     let says = packet
         .options
         .iter()
@@ -198,7 +198,7 @@ fn quiet(conn: &Conn, packet: &Packet<'_>) -> Verdict {
 }
 
 /// Checks the value of one option.
-fn says(books: &Books, conn: &Conn, option: DccpOption<'_>, ack: Option<Seq>) -> Verdict {
+fn check_value(books: &Books, conn: &Conn, option: DccpOption<'_>, ack: Option<Seq>) -> Verdict {
     let age_of = |since: fairwire_units::Instant| books.local.saturating_since(since) + TICK;
     let told = |ticks: u32| TICK * u64::from(ticks);
     match option {

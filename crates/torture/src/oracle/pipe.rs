@@ -5,7 +5,7 @@ use fairwire_wire::Ccid;
 
 use super::Verdict;
 use super::books::{Books, Conn, Key};
-use super::kept::Pipe;
+use super::records::Pipe;
 
 /// The tolerance of a window for the order in which fractions are added.
 const ROUNDING: f64 = 1e-6;

@@ -41,15 +41,15 @@ pub(crate) fn ended(books: &Books) -> Verdict {
         let local = host.map_or(books.now, |host| host.clock(books.now));
         states::lasts(conn, state, local)?;
         if state == "OPEN" && books.is_honest(key) && waited >= PATIENCE {
-            goes_on(conn)?;
-            agrees(books, conn, local)?;
+            data_moves(conn)?;
+            learns_of_peer(books, conn, local)?;
         }
     }
     Ok(())
 }
 
 /// Checks that waiting data was sent.
-fn goes_on(conn: &Conn) -> Verdict {
+fn data_moves(conn: &Conn) -> Verdict {
     let Some((_, stats, seen)) = &conn.last else {
         return Ok(());
     };
@@ -65,7 +65,7 @@ fn goes_on(conn: &Conn) -> Verdict {
 }
 
 /// Checks that a connection whose peer is gone learns of it by keep-alive and silence (`Config::keep_alive`).
-fn agrees(books: &Books, conn: &Conn, local: Instant) -> Verdict {
+fn learns_of_peer(books: &Books, conn: &Conn, local: Instant) -> Verdict {
     let (Some(config), Some(peer)) = (&conn.config, conn.peer) else {
         return Ok(());
     };

@@ -9,7 +9,7 @@ use fairwire_wire::PacketType;
 
 use super::Verdict;
 use super::books::{Books, Conn, Key};
-use super::kept::{FIRST, Repeats};
+use super::records::{FIRST, Repeats};
 
 /// Returns the state that repeats packets of this type; PARTOPEN repeats packets of all types (8.1.5).
 fn state_of(conn: &Conn, packet_type: PacketType) -> Option<&'static str> {
@@ -23,7 +23,7 @@ fn state_of(conn: &Conn, packet_type: PacketType) -> Option<&'static str> {
 }
 
 /// Records and checks a packet that is sent.
-pub(crate) fn sent(books: &mut Books, key: Key, packet_type: PacketType) -> Verdict {
+pub(crate) fn on_sent(books: &mut Books, key: Key, packet_type: PacketType) -> Verdict {
     let now = books.now;
     let Some(conn) = books.conn_mut(key) else {
         return Ok(());

@@ -6,7 +6,7 @@ use fairwire_proto::{DatagramId, Encapsulation, Transmit};
 use fairwire_units::Ecn;
 use fairwire_wire::{Packet, PacketType, Seq, SeqNo};
 
-use super::books::{Books, Conn, Departed, Key, Left};
+use super::books::{Books, Conn, Departure, Key, SentPacket};
 use super::packet::{Digest, bytes, checksum_holds, is_data, whole};
 use super::{Verdict, acks, cookies, events, features, options, repeats, types};
 use crate::seen::PacketNo;
@@ -88,9 +88,9 @@ pub(crate) fn see(
     options::check(books, key, &packet, seq)?;
     cookies::check(books, key, &packet, seq)?;
     features::check(books, key, &packet)?;
-    repeats::sent(books, key, packet_type)?;
-    events::sent(books, key, &packet);
-    acks::sent(
+    repeats::on_sent(books, key, packet_type)?;
+    events::on_sent(books, key, &packet);
+    acks::on_sent(
         books,
         key,
         &packet,
@@ -137,7 +137,7 @@ fn stateless(books: &mut Books, no: PacketNo, packet: &Packet<'_>, transmit: &Tr
     );
     books.packets.insert(
         no,
-        Departed {
+        Departure {
             sender: None,
             ecn: transmit.ecn,
             arrived: false,
@@ -359,7 +359,7 @@ fn note(
     transmit: &Transmit,
 ) {
     let at = books.local;
-    let departed = Departed {
+    let departed = Departure {
         sender: Some(key),
         ecn: transmit.ecn,
         arrived: false,
@@ -389,7 +389,7 @@ fn note(
     if let fairwire_wire::Kind::Reset { code, data, .. } = packet.kind {
         out.reset = Some((code, data));
     }
-    let left = Left {
+    let left = SentPacket {
         no,
         packet_type,
         acked: false,

@@ -146,11 +146,15 @@ pub(crate) fn see_event(
         return Ok(());
     }
     let Some(key) = books.key(host, id) else {
-        hold!(false, "event-known", "{event:?} of {id:?}, which is nobody");
+        hold!(
+            false,
+            "event-known",
+            "{event:?} of {id:?}, which is not a connection"
+        );
         return Ok(());
     };
     if let Event::Closed { reason } = event {
-        told_honestly(books, key, reason)?;
+        not_accused(books, key, reason)?;
     }
     let local = books.local;
     let icmp = !books.host_mut(host).icmp.is_empty();
@@ -225,7 +229,7 @@ fn grounds(conn: &Conn, reason: &CloseReason, local: Instant, icmp: bool) -> Ver
         CloseReason::CloseTimeout => asked || conn.got.close_req,
         CloseReason::Unreachable { .. } => icmp,
         CloseReason::Aborted => asked,
-        CloseReason::Reflected => !conn.is_server && !conn.heard.open,
+        CloseReason::Echoed => !conn.is_server && !conn.heard.open,
         // The peer's packet was invalid; the Reset that is sent is compared with the reason.
         _ => true,
     };
@@ -238,7 +242,7 @@ fn grounds(conn: &Conn, reason: &CloseReason, local: Instant, icmp: bool) -> Ver
 }
 
 /// Checks that neither of two honest endpoints is accused of misbehaviour.
-fn told_honestly(books: &Books, key: Key, reason: &CloseReason) -> Verdict {
+fn not_accused(books: &Books, key: Key, reason: &CloseReason) -> Verdict {
     let honest = books.is_honest(key);
     // A feature that one endpoint needs and the other refuses ends an honest connection with a Mandatory Error (RFC
     // 4340, 6.6.9), and so may a CCID change that came too soon.

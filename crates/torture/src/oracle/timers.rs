@@ -7,7 +7,7 @@ use fairwire_wire::Ccid;
 
 use super::Verdict;
 use super::books::{Books, Key};
-use super::kept::Timeouts;
+use super::records::Timeouts;
 
 /// RFC 6298, 2.5: a timeout may have an upper bound, which is at least this.
 const LONGEST: Duration = Duration::from_secs(60);

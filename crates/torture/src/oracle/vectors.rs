@@ -1,21 +1,21 @@
 //! Ack Vectors (RFC 4340, section 11.4): arriving ones are entered into the records, and sent ones are checked.
 
 use fairwire_units::Ecn;
-use fairwire_wire::{DccpOption, EntryState, Packet, PacketType, Seq};
+use fairwire_wire::{CellState, DccpOption, Packet, PacketType, Seq};
 
 use super::Verdict;
 use super::books::{Arrival, Books, Conn, Key};
-use super::kept::Judged;
+use super::records::Validity;
 
 /// Returns the entries of a packet's vectors: newest number, oldest number, state.
-pub(crate) fn runs(packet: &Packet<'_>, ack: Seq) -> Vec<(Seq, Seq, EntryState)> {
+pub(crate) fn runs(packet: &Packet<'_>, ack: Seq) -> Vec<(Seq, Seq, CellState)> {
     let mut high = ack;
     let mut runs = Vec::new();
     for raw in packet.options {
-        let Ok(DccpOption::AckVector { entries, .. }) = DccpOption::decode(raw) else {
+        let Ok(DccpOption::AckVector { cells, .. }) = DccpOption::decode(raw) else {
             continue;
         };
-        for cell in entries.iter() {
+        for cell in cells.iter() {
             let low = high.sub(u64::from(cell.run()) - 1);
             runs.push((high, low, cell.state()));
             high = low.prev();
@@ -30,7 +30,7 @@ pub(crate) fn read(
     key: Key,
     packet: &Packet<'_>,
     ack: Option<Seq>,
-    judged: Judged,
+    judged: Validity,
 ) {
     let syncs = matches!(
         packet.packet_type(),
@@ -45,7 +45,7 @@ pub(crate) fn read(
     }
     let (mut news, mut marks) = (Vec::new(), Vec::new());
     for (high, low, state) in runs(packet, ack) {
-        if !matches!(state, EntryState::Received | EntryState::Marked) {
+        if !matches!(state, CellState::Received | CellState::Marked) {
             continue;
         }
         let first = conn.out.first.unwrap_or(low);
@@ -57,14 +57,14 @@ pub(crate) fn read(
             if !left.acked {
                 left.acked = true;
                 news.push(place);
-                if state == EntryState::Marked {
+                if state == CellState::Marked {
                     marks.push(place);
                 }
             }
         }
     }
     conn.pipe.marked(&marks);
-    conn.pipe.reported(&news, judged == Judged::Unsure);
+    conn.pipe.reported(&news, judged == Validity::Unsure);
 }
 
 /// Checks the vectors of a packet that is sent. Hard, because an endpoint knows what it received.
@@ -93,7 +93,7 @@ fn came_before(conn: &Conn, arrival: &Arrival) -> bool {
 }
 
 /// Checks what one vector reports about one packet.
-fn cell(conn: &Conn, seq: Seq, state: EntryState, (reads_marks, honest): (bool, bool)) -> Verdict {
+fn cell(conn: &Conn, seq: Seq, state: CellState, (reads_marks, honest): (bool, bool)) -> Verdict {
     let arrival = conn.took(seq);
     let came_with = |mark: bool| {
         arrival.is_some_and(|arrival| {
@@ -102,24 +102,24 @@ fn cell(conn: &Conn, seq: Seq, state: EntryState, (reads_marks, honest): (bool, 
         })
     };
     match state {
-        EntryState::Received => hold!(
+        CellState::Received => hold!(
             came_with(false) || (arrival.is_some() && !reads_marks),
             "vector-received",
             "{seq:?} is reported received, and {}",
             ["never came", "came marked"][usize::from(arrival.is_some())]
         ),
-        EntryState::Marked => hold!(
+        CellState::Marked => hold!(
             came_with(true),
             "vector-marked",
             "{seq:?} is reported marked, and never came with a mark"
         ),
         // RFC 4340, 11.4: the sender would take "not yet received" of an arrived packet for a loss.
-        EntryState::NotReceived => hold!(
+        CellState::NotReceived => hold!(
             !honest || arrival.is_none_or(|arrival| !arrival.is_sure || came_before(conn, arrival)),
             "vector-missing",
             "{seq:?} is reported missing, and it came"
         ),
-        EntryState::Reserved => hold!(false, "vector-reserved", "{seq:?} has the reserved state"),
+        CellState::Reserved => hold!(false, "vector-reserved", "{seq:?} has the reserved state"),
     }
     Ok(())
 }

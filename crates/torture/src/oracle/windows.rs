@@ -8,8 +8,8 @@ use fairwire_wire::{Kind, Packet, PacketType, Seq};
 
 use super::Verdict;
 use super::books::{Books, Conn, Key};
-use super::kept::Judged;
 use super::packet::whole;
+use super::records::Validity;
 
 /// RFC 4340, 7.5.1: windows end at the initial numbers as long as the connection is young.
 const YOUNG: u64 = 1 << 46;
@@ -47,13 +47,13 @@ pub(crate) fn numbers(conn: &Conn, packet: &Packet<'_>) -> (Seq, Option<Seq>) {
 }
 
 /// Returns the validity of a packet that arrives now, according to its numbers.
-pub(crate) fn judge(conn: &Conn, packet: &Packet<'_>) -> Judged {
+pub(crate) fn judge(conn: &Conn, packet: &Packet<'_>) -> Validity {
     let Some((.., seen)) = &conn.last else {
-        return Judged::Unsure;
+        return Validity::Unsure;
     };
     // Between two arrivals of one step the windows are unknown.
     if conn.expected.arrivals > 0 {
-        return Judged::Unsure;
+        return Validity::Unsure;
     }
     let packet_type = packet.packet_type();
     let (seq, ack) = numbers(conn, packet);
@@ -61,37 +61,37 @@ pub(crate) fn judge(conn: &Conn, packet: &Packet<'_>) -> Judged {
     let ack_in = |low: Seq| ack.is_some_and(|ack| ack.in_window(low, awh));
     match (seen.state, packet_type) {
         ("REQUEST", PacketType::Response | PacketType::Reset) if ack_in(awl) => {
-            return Judged::Unsure;
+            return Validity::Unsure;
         }
-        ("REQUEST" | "CLOSED", _) | (_, PacketType::Listen) => return Judged::Invalid,
+        ("REQUEST" | "CLOSED", _) | (_, PacketType::Listen) => return Validity::Invalid,
         // While a connection waits for its client, packets may be delayed.
-        ("INVITED" | "LISTEN1", _) => return Judged::Unsure,
+        ("INVITED" | "LISTEN1", _) => return Validity::Unsure,
         _ => {}
     }
     match by_numbers(packet, seen, (seq, ack)) {
         // The same is true while it waits for a place in the accept queue. But invalid numbers remain invalid for a
         // connection that knows its windows.
-        Judged::Valid if seen.state == "RESPOND" => Judged::Unsure,
+        Validity::Valid if seen.state == "RESPOND" => Validity::Unsure,
         judged => judged,
     }
 }
 
 /// Returns the validity of a packet for a connection that knows the numbers of both endpoints.
-fn by_numbers(packet: &Packet<'_>, seen: &Inspection, (seq, ack): (Seq, Option<Seq>)) -> Judged {
+fn by_numbers(packet: &Packet<'_>, seen: &Inspection, (seq, ack): (Seq, Option<Seq>)) -> Validity {
     let [swl, swh, awl, awh] = bounds(seen);
     let ack_in = |low: Seq| ack.is_some_and(|ack| ack.in_window(low, awh));
     // RFC 4340, 7.6.1.
     if packet.is_short() && !seen.short_taken {
-        return Judged::Invalid;
+        return Validity::Invalid;
     }
     match packet.kind {
         Kind::Sync { .. } | Kind::SyncAck { .. } => {
             if !ack_in(awl) {
-                Judged::Invalid
+                Validity::Invalid
             } else if seq.in_window(swl, swh) && !seq.is_before(seen.gsr) {
-                Judged::Valid
+                Validity::Valid
             } else {
-                Judged::Unsure
+                Validity::Unsure
             }
         }
         Kind::Close { .. } | Kind::CloseReq { .. } | Kind::Reset { .. } => {
@@ -100,18 +100,18 @@ fn by_numbers(packet: &Packet<'_>, seen: &Inspection, (seq, ack): (Seq, Option<S
         }
         // The source may have used up its allowance of answers to Requests.
         Kind::Request { .. } => match of(seq.in_window(swl, swh)) {
-            Judged::Valid => Judged::Unsure,
+            Validity::Valid => Validity::Unsure,
             other => other,
         },
         _ => of(seq.in_window(swl, swh) && (ack.is_none() || ack_in(awl))),
     }
 }
 
-fn of(is_valid: bool) -> Judged {
+fn of(is_valid: bool) -> Validity {
     if is_valid {
-        Judged::Valid
+        Validity::Valid
     } else {
-        Judged::Invalid
+        Validity::Invalid
     }
 }
 

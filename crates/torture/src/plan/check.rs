@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 use std::ops::RangeInclusive;
 
-use super::draw_faults::HOLD_MS;
-use super::fault::{Fault, Happening, Harm, Moment};
+use super::draw_faults::MAX_DELAY_MS;
+use super::fault::{Fault, Harm, Incident, TimedIncident};
 use super::script::{Act, Entry};
 use super::settings::{EndpointSetting, LAST_LAW, Setting};
 use super::{ConnectionPlan, HostPlan, Plan};
@@ -30,7 +30,7 @@ pub const FAULTS: usize = 64;
 pub const MOMENTS: usize = 256;
 
 /// The time at which the network is healed, in ms. Packets delayed by faults have arrived by then.
-pub const HEALED_MS: RangeInclusive<u64> = HOLD_MS..=600_000;
+pub const HEALED_MS: RangeInclusive<u64> = MAX_DELAY_MS..=600_000;
 /// The latest time of a script entry, in ms.
 pub const LAST_MS: u64 = 600_000;
 
@@ -185,7 +185,7 @@ fn check_connection(plan: &Plan, n: usize, of: &ConnectionPlan) -> Verdict {
         .position(|earlier| earlier.id == of.id)
     {
         return Err(format!(
-            "{place}.id: {}, which connections[{twin}] has already",
+            "{place}.id: {}, already used by connections[{twin}]",
             of.id
         ));
     }
@@ -303,7 +303,7 @@ fn check_script(plan: &Plan) -> Verdict {
         within(format_args!("{place}.at_ms"), at_ms, 0..=LAST_MS)?;
         if at_ms < before {
             return Err(format!(
-                "{place}.at_ms: {at_ms}, but script[{}] is at {before}; entries stand in the order of time",
+                "{place}.at_ms: {at_ms}, but script[{}] is at {before}; entries must be in the order of time",
                 n - 1
             ));
         }
@@ -389,10 +389,10 @@ fn check_faults(plan: &Plan) -> Verdict {
             0..=1_000,
         )?;
         // Packets delayed by a fault arrive before the network is healed.
-        let most = plan.healed_ms - HOLD_MS;
+        let most = plan.healed_ms - MAX_DELAY_MS;
         if fault.until_ms > most {
             return Err(format!(
-                "{place}.until_ms: {}, expected {most} at most, {HOLD_MS} before healed_ms",
+                "{place}.until_ms: {}, expected {most} at most, {MAX_DELAY_MS} before healed_ms",
                 fault.until_ms
             ));
         }
@@ -408,8 +408,13 @@ fn check_faults(plan: &Plan) -> Verdict {
 
 /// Checks what a fault does to packets. Returns the number of copies that it makes of each.
 fn check_harm(place: &Place, fault: &Fault) -> Result<u64, String> {
-    let held =
-        |what: &str, ms, least| within(format_args!("{place}.harm.{what}"), ms, least..=HOLD_MS);
+    let held = |what: &str, ms, least| {
+        within(
+            format_args!("{place}.harm.{what}"),
+            ms,
+            least..=MAX_DELAY_MS,
+        )
+    };
     match fault.harm {
         Harm::Burst { packets } => {
             within(
@@ -432,44 +437,44 @@ fn check_harm(place: &Place, fault: &Fault) -> Result<u64, String> {
     Ok(0)
 }
 
-fn check_moment(plan: &Plan, n: usize, moment: &Moment) -> Verdict {
+fn check_moment(plan: &Plan, n: usize, moment: &TimedIncident) -> Verdict {
     let place = Place("moments", n);
-    let most = plan.healed_ms - HOLD_MS;
+    let most = plan.healed_ms - MAX_DELAY_MS;
     host(plan, format_args!("{place}.host"), moment.host)?;
     if moment.at_ms > most {
         let at_ms = moment.at_ms;
         return Err(format!(
-            "{place}.at_ms: {at_ms}, expected {most} at most, {HOLD_MS} before healed_ms"
+            "{place}.at_ms: {at_ms}, expected {most} at most, {MAX_DELAY_MS} before healed_ms"
         ));
     }
     match moment.what {
         // The host is up again before the network is healed.
-        Happening::Restart { after_ms } => within(
+        Incident::Restart { after_ms } => within(
             format_args!("{place}.what.Restart.after_ms"),
             after_ms,
             0..=plan.healed_ms - moment.at_ms,
         ),
-        Happening::ClockStep { by_ms } => within(
+        Incident::ClockStep { by_ms } => within(
             format_args!("{place}.what.ClockStep.by_ms"),
             by_ms,
             0..=CLOCK_STEP_MS,
         ),
-        Happening::ClockRate { gains_ppm } => within(
+        Incident::ClockRate { gains_ppm } => within(
             format_args!("{place}.what.ClockRate.gains_ppm"),
             gains_ppm,
             GAINS_PPM,
         ),
-        Happening::IcmpLie { says, quote, .. } => {
+        Incident::IcmpLie { says, quote, .. } => {
             within(format_args!("{place}.what.IcmpLie.says"), says, 0..=8)?;
             within(format_args!("{place}.what.IcmpLie.quote"), quote, 0..=3)
         }
-        Happening::Inject { kind, .. } => {
+        Incident::Inject { kind, .. } => {
             within(format_args!("{place}.what.Inject.kind"), kind, 0..=15)
         }
-        Happening::Flood { connection: id, .. } => {
+        Incident::Flood { connection: id, .. } => {
             connection(plan, format_args!("{place}.what.Flood.connection"), id)
         }
-        Happening::Rebind | Happening::Row { .. } => Ok(()),
+        Incident::Rebind | Incident::Row { .. } => Ok(()),
     }
 }
 

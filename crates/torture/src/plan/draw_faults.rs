@@ -1,14 +1,14 @@
 //! Faults drawn from a seed.
 
 use super::Plan;
-use super::fault::{Fault, Happening, Harm, Lie, Moment};
+use super::fault::{Fault, Harm, Incident, Lie, TimedIncident};
 use super::script::Act;
 use super::settings::Setting;
 use super::weather::Weather;
 use crate::dice::Dice;
 
 /// How long before the healing faults end, in ms, so that the packets that they delay arrive in time.
-pub(crate) const HOLD_MS: u64 = 1_500;
+pub(crate) const MAX_DELAY_MS: u64 = 1_500;
 
 /// The time within which the first connections open, in ms.
 const HANDSHAKES_MS: u64 = 1_500;
@@ -33,7 +33,7 @@ pub(super) fn draw(dice: &mut Dice, weather: Weather, plan: &mut Plan) {
     if weather == Weather::Paths || everything {
         faults(dice, plan, changes);
         if dice.per_mille(500) {
-            moment(dice, plan, |_, _| Happening::Rebind);
+            moment(dice, plan, |_, _| Incident::Rebind);
         }
     }
     if weather == Weather::Hostile || everything {
@@ -51,7 +51,7 @@ fn faults(dice: &mut Dice, plan: &mut Plan, harm: fn(&mut Dice) -> (Harm, u16)) 
     for _ in 0..dice.between(1, 5) {
         let (mut harm, per_mille) = harm(dice);
         suit(dice, plan, &mut harm);
-        let most = plan.healed_ms - HOLD_MS;
+        let most = plan.healed_ms - MAX_DELAY_MS;
         let from_ms = if dice.per_mille(300) {
             0
         } else {
@@ -113,7 +113,7 @@ fn suit(dice: &mut Dice, plan: &mut Plan, harm: &mut Harm) {
         }
         // This is long enough for handshakes to be repeated.
         Harm::Delay { by_ms } if dice.per_mille(300) => {
-            *by_ms = dice.between(600, HOLD_MS);
+            *by_ms = dice.between(600, MAX_DELAY_MS);
         }
         Harm::Narrow { .. } => {
             for entry in &mut plan.script {
@@ -126,15 +126,15 @@ fn suit(dice: &mut Dice, plan: &mut Plan, harm: &mut Harm) {
     }
 }
 
-fn moment(dice: &mut Dice, plan: &mut Plan, what: fn(&mut Dice, &Plan) -> Happening) {
+fn moment(dice: &mut Dice, plan: &mut Plan, what: fn(&mut Dice, &Plan) -> Incident) {
     let what = what(dice, plan);
     push_moment(dice, plan, what);
 }
 
 /// Adds something that happens once, at a random time.
-pub(super) fn push_moment(dice: &mut Dice, plan: &mut Plan, what: Happening) {
-    let at_ms = dice.below(plan.healed_ms - HOLD_MS);
-    plan.moments.push(Moment {
+pub(super) fn push_moment(dice: &mut Dice, plan: &mut Plan, what: Incident) {
+    let at_ms = dice.below(plan.healed_ms - MAX_DELAY_MS);
+    plan.moments.push(TimedIncident {
         id: u32::try_from(plan.moments.len()).unwrap_or(u32::MAX),
         at_ms,
         host: dice.index(plan.hosts.len()),
@@ -165,19 +165,19 @@ fn physical(dice: &mut Dice) -> (Harm, u16) {
         4 | 5 => (
             Harm::Duplicate {
                 copies: dice.small(1, 3),
-                within_ms: dice.magnitude(1, HOLD_MS),
+                within_ms: dice.magnitude(1, MAX_DELAY_MS),
             },
             share(dice),
         ),
         6..8 => (
             Harm::Reorder {
-                by_ms: dice.magnitude(1, HOLD_MS),
+                by_ms: dice.magnitude(1, MAX_DELAY_MS),
             },
             share(dice),
         ),
         8 => (
             Harm::Delay {
-                by_ms: dice.magnitude(1, HOLD_MS),
+                by_ms: dice.magnitude(1, MAX_DELAY_MS),
             },
             1_000,
         ),
@@ -217,7 +217,7 @@ fn changes(dice: &mut Dice) -> (Harm, u16) {
         4 => (Harm::Echo, share(dice)),
         5 => (
             Harm::Delay {
-                by_ms: dice.magnitude(1, HOLD_MS),
+                by_ms: dice.magnitude(1, MAX_DELAY_MS),
             },
             1_000,
         ),
@@ -229,37 +229,37 @@ fn lies(dice: &mut Dice) -> (Harm, u16) {
     (Harm::Lie(dice.pick(&Lie::ALL)), dice.small(50, 1_000))
 }
 
-fn upheaval(dice: &mut Dice, _: &Plan) -> Happening {
+fn upheaval(dice: &mut Dice, _: &Plan) -> Incident {
     match dice.below(7) {
-        0 | 1 => Happening::Restart {
+        0 | 1 => Incident::Restart {
             after_ms: dice.magnitude(1, 400),
         },
-        2 => Happening::ClockStep {
+        2 => Incident::ClockStep {
             by_ms: dice.magnitude(100, 20_000),
         },
-        3 => Happening::ClockStep {
+        3 => Incident::ClockStep {
             by_ms: dice.magnitude(60_000, 86_400_000),
         },
-        4 => Happening::ClockRate {
+        4 => Incident::ClockRate {
             gains_ppm: dice.small::<i64>(0, 200_000) - 100_000,
         },
-        _ => Happening::Rebind,
+        _ => Incident::Rebind,
     }
 }
 
-fn attack(dice: &mut Dice, plan: &Plan) -> Happening {
+fn attack(dice: &mut Dice, plan: &Plan) -> Incident {
     match dice.below(8) {
-        0..3 => Happening::IcmpLie {
+        0..3 => Incident::IcmpLie {
             says: dice.small(0, 8),
             quote: dice.small(0, 3),
             count: dice.small(1, 4),
         },
-        3..7 => Happening::Inject {
+        3..7 => Incident::Inject {
             kind: dice.small(0, 15),
             count: dice.small(1, 12),
             on_path: dice.per_mille(600),
         },
-        _ => Happening::Flood {
+        _ => Incident::Flood {
             count: dice.small(1, 60),
             connection: dice.pick(&plan.connections).id,
         },

@@ -3,8 +3,8 @@
 //! Each has its own random stream, so a new one does not change plans that do not use it.
 
 use super::Plan;
-use super::draw_faults::{HOLD_MS, push, push_moment};
-use super::fault::{Fault, Happening, Harm};
+use super::draw_faults::{MAX_DELAY_MS, push, push_moment};
+use super::fault::{Fault, Harm, Incident};
 use super::script::{Act, Entry, Side};
 use super::settings::{EndpointSetting, Setting};
 use super::weather::Weather;
@@ -15,20 +15,20 @@ use crate::dice::Dice;
 pub(super) fn draw(seed: u64, weather: Weather, plan: &mut Plan) {
     let everything = weather == Weather::Everything;
     if weather == Weather::Hostile || everything {
-        rows(&mut Dice::new(seed, "rare/rows"), plan);
+        data_beyond_hole(&mut Dice::new(seed, "rare/rows"), plan);
     }
     if weather == Weather::Rough || everything {
-        second_thoughts(&mut Dice::new(seed, "rare/second thoughts"), plan);
+        ccid_changes(&mut Dice::new(seed, "rare/second thoughts"), plan);
     }
     if matches!(weather, Weather::Rough | Weather::Paths) || everything {
-        far_away(&mut Dice::new(seed, "rare/far away"), plan);
+        long_path(&mut Dice::new(seed, "rare/far away"), plan);
     }
 }
 
 /// Adds rows of data from an attacker on the path, behind a hole.
 ///
 /// The data senders state their round-trip times (RFC 6323).
-fn rows(dice: &mut Dice, plan: &mut Plan) {
+fn data_beyond_hole(dice: &mut Dice, plan: &mut Plan) {
     if !dice.per_mille(250) {
         return;
     }
@@ -41,7 +41,7 @@ fn rows(dice: &mut Dice, plan: &mut Plan) {
         }
     }
     for _ in 0..dice.between(1, 3) {
-        let what = Happening::Row {
+        let what = Incident::Row {
             hole: dice.small(0, 800),
             count: dice.small(3, 12),
             stated_us: dice.small(1, 2_000),
@@ -51,11 +51,11 @@ fn rows(dice: &mut Dice, plan: &mut Plan) {
 }
 
 /// Adds an application that requests another CCID before the network has delivered its first request.
-fn second_thoughts(dice: &mut Dice, plan: &mut Plan) {
+fn ccid_changes(dice: &mut Dice, plan: &mut Plan) {
     if !dice.per_mille(200) {
         return;
     }
-    let most = plan.healed_ms - HOLD_MS;
+    let most = plan.healed_ms - MAX_DELAY_MS;
     let of = dice.pick(&plan.connections);
     set_both(plan, of.id, |settings| {
         settings.push(Setting::CcidChangeInterval(0));
@@ -80,13 +80,13 @@ fn second_thoughts(dice: &mut Dice, plan: &mut Plan) {
         Side::Client => of.client,
         Side::Server => of.server,
     };
-    let by_ms = dice.between(20, HOLD_MS);
-    let fault = all_day(plan, host, true, Harm::Reorder { by_ms });
+    let by_ms = dice.between(20, MAX_DELAY_MS);
+    let fault = until_healed(plan, host, true, Harm::Reorder { by_ms });
     push(plan, fault);
 }
 
 /// Adds a path so long that handshakes are repeated before the answer comes, to a server that keeps no state.
-fn far_away(dice: &mut Dice, plan: &mut Plan) {
+fn long_path(dice: &mut Dice, plan: &mut Plan) {
     if !dice.per_mille(100) {
         return;
     }
@@ -95,24 +95,24 @@ fn far_away(dice: &mut Dice, plan: &mut Plan) {
         .endpoint
         .push(EndpointSetting::CookiesAlways);
     for outgoing in [true, false] {
-        let by_ms = dice.between(400, HOLD_MS);
-        let fault = all_day(plan, client, outgoing, Harm::Delay { by_ms });
+        let by_ms = dice.between(400, MAX_DELAY_MS);
+        let fault = until_healed(plan, client, outgoing, Harm::Delay { by_ms });
         push(plan, fault);
     }
     if dice.per_mille(500) {
         let within_ms = dice.between(1, 1_000);
         let harm = Harm::SecondResponse { within_ms };
-        let fault = all_day(plan, client, false, harm);
+        let fault = until_healed(plan, client, false, harm);
         push(plan, fault);
     }
 }
 
 /// Returns a fault that affects all packets of a host's link until the network is healed.
-fn all_day(plan: &Plan, host: usize, outgoing: bool, harm: Harm) -> Fault {
+fn until_healed(plan: &Plan, host: usize, outgoing: bool, harm: Harm) -> Fault {
     Fault {
         id: 0,
         from_ms: 0,
-        until_ms: plan.healed_ms - HOLD_MS,
+        until_ms: plan.healed_ms - MAX_DELAY_MS,
         host,
         outgoing,
         per_mille: 1_000,

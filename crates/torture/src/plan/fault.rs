@@ -129,7 +129,7 @@ pub enum Lie {
 /// A fault or attack that happens once.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct Moment {
+pub struct TimedIncident {
     /// The number from which its random stream is derived.
     pub id: u32,
     /// The time, in ms.
@@ -137,13 +137,13 @@ pub struct Moment {
     /// The host that it affects.
     pub host: usize,
     /// What happens.
-    pub what: Happening,
+    pub what: Incident,
 }
 
 /// What happens once.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
-pub enum Happening {
+pub enum Incident {
     /// The host restarts with a new endpoint and a new secret.
     Restart {
         /// The time until it is up again, in ms.
@@ -265,7 +265,7 @@ impl Lie {
     }
 }
 
-impl Happening {
+impl Incident {
     /// Returns the name in the report.
     pub fn name(&self) -> &'static str {
         match self {

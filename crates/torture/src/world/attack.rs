@@ -145,7 +145,7 @@ pub(super) fn row(
 }
 
 /// Turns a Response into the next one with other Init Cookies. Returns false if it has none.
-pub(super) fn other_cookie(parcel: &mut Parcel, udp: bool) -> bool {
+pub(super) fn next_response(parcel: &mut Parcel, udp: bool) -> bool {
     let Content::Dccp { head, .. } = &mut parcel.content else {
         return false;
     };
@@ -171,7 +171,7 @@ pub(super) fn other_cookie(parcel: &mut Parcel, udp: bool) -> bool {
 /// Forges a Request from a host that does not exist.
 ///
 /// Sometimes there are two: the first requests the widest Sequence Window, and the second makes use of it.
-pub(super) fn stranger(
+pub(super) fn forge_request(
     dice: &mut Dice,
     plan: &Plan,
     to: SocketAddr,

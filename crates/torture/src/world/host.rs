@@ -17,7 +17,7 @@ use super::places::{address, at_ms, below};
 use super::store::{Content, Parcel, Store};
 use super::watch::bounded;
 use crate::dice::Dice;
-use crate::plan::fault::{Happening, Moment};
+use crate::plan::fault::{Incident, TimedIncident};
 use crate::plan::script::{Act, Entry, Side};
 use crate::plan::settings::endpoint_config;
 use crate::plan::{ConnectionPlan, Plan};
@@ -43,7 +43,7 @@ pub(super) struct Host {
     /// Until when the host is down.
     down_until: Option<Instant>,
     script: VecDeque<Entry>,
-    moments: VecDeque<Moment>,
+    moments: VecDeque<TimedIncident>,
     pub(super) chores: Vec<(Instant, Chore)>,
     pub(super) live: BTreeMap<ConnectionId, Live>,
     /// The latest connection of each number and side.
@@ -89,7 +89,7 @@ impl Host {
                 });
             }
         }
-        let mut moments: Vec<Moment> = plan.moments.clone();
+        let mut moments: Vec<TimedIncident> = plan.moments.clone();
         moments.retain(|moment| moment.host == number && is_mine(moment));
         moments.sort_by_key(|moment| moment.at_ms);
         let host = &plan.hosts[number];
@@ -340,16 +340,16 @@ impl Host {
         }
     }
 
-    fn happen(&mut self, now: Instant, what: Happening, store: &mut Store) {
+    fn happen(&mut self, now: Instant, what: Incident, store: &mut Store) {
         match what {
-            Happening::Restart { after_ms } => {
+            Incident::Restart { after_ms } => {
                 self.down_until = Some(now + Duration::from_millis(after_ms));
             }
-            Happening::ClockStep { by_ms } => {
+            Incident::ClockStep { by_ms } => {
                 self.clock.step(now, Duration::from_millis(by_ms));
                 self.tell_clock(now, store);
             }
-            Happening::ClockRate { gains_ppm } => {
+            Incident::ClockRate { gains_ppm } => {
                 self.clock.run_at(now, gains_ppm);
                 self.tell_clock(now, store);
             }
@@ -377,10 +377,10 @@ impl Host {
 }
 
 /// Returns whether the host, and not the middlebox, performs this.
-fn is_mine(moment: &Moment) -> bool {
+fn is_mine(moment: &TimedIncident) -> bool {
     matches!(
         moment.what,
-        Happening::Restart { .. } | Happening::ClockStep { .. } | Happening::ClockRate { .. }
+        Incident::Restart { .. } | Incident::ClockStep { .. } | Incident::ClockRate { .. }
     )
 }
 

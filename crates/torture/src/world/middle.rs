@@ -15,7 +15,7 @@ use super::store::{Content, Parcel, Store};
 use super::surgery::{covered, flip, flip_data, lie, seal, split};
 use crate::dice::Dice;
 use crate::plan::Plan;
-use crate::plan::fault::{Fault, Happening, Harm, Moment};
+use crate::plan::fault::{Fault, Harm, Incident, TimedIncident};
 use crate::seen::Origin;
 
 /// The number of old packets kept for replays.
@@ -42,7 +42,7 @@ pub(super) struct Middle {
     before: Vec<(SocketAddr, usize)>,
     aliases: u16,
     faults: Vec<AtWork>,
-    moments: VecDeque<Moment>,
+    moments: VecDeque<TimedIncident>,
     held: BTreeMap<(Instant, u64), Packet>,
     count: u64,
     ready: VecDeque<Packet>,
@@ -71,7 +71,7 @@ impl Middle {
             fault: fault.clone(),
             burst: 0,
         });
-        let mut moments: Vec<Moment> = plan
+        let mut moments: Vec<TimedIncident> = plan
             .moments
             .iter()
             .filter(|m| is_mine(m))
@@ -110,7 +110,7 @@ impl Middle {
             return;
         };
         let Some(to) = self.host_of(parcel.to) else {
-            store.watch.fault("to nobody");
+            store.watch.fault("unknown destination");
             return;
         };
         if let Content::Dccp { head, .. } = &parcel.content {
@@ -236,7 +236,7 @@ impl Middle {
         }
     }
 
-    fn happen(&mut self, now: Instant, moment: &Moment, store: &mut Store) {
+    fn happen(&mut self, now: Instant, moment: &TimedIncident, store: &mut Store) {
         let host = moment.host;
         let mut dice = Dice::new(self.plan.seed, &format!("moment/{}", moment.id));
         let plan = Arc::clone(&self.plan);
@@ -244,13 +244,13 @@ impl Middle {
         let peer = (host + 1 + dice.index(self.nodes.len() - 1)) % self.nodes.len();
         let mut parcels = Vec::new();
         match moment.what {
-            Happening::Rebind => {
+            Incident::Rebind => {
                 self.aliases += 1;
                 let outside = address(&plan, host, self.aliases);
                 let old = std::mem::replace(&mut self.outside[host], outside);
                 self.before.push((old, host));
             }
-            Happening::IcmpLie { says, quote, count } => {
+            Incident::IcmpLie { says, quote, count } => {
                 let seen = self.latest.get(&(host, peer)).map(Vec::as_slice);
                 let addresses = (to, self.outside[peer]);
                 for _ in 0..count {
@@ -258,7 +258,7 @@ impl Middle {
                     parcels.push(attack::false_icmp(&mut dice, addresses, what, seen));
                 }
             }
-            Happening::Inject {
+            Incident::Inject {
                 kind,
                 count,
                 on_path,
@@ -270,7 +270,7 @@ impl Middle {
                     parcels.push(attack::forge(&mut dice, &plan, addresses, like));
                 }
             }
-            Happening::Row {
+            Incident::Row {
                 hole,
                 count,
                 stated_us,
@@ -283,17 +283,15 @@ impl Middle {
                 });
                 parcels.extend(row.into_iter().flatten());
             }
-            Happening::Flood { count, connection } => {
+            Incident::Flood { count, connection } => {
                 let Some(of) = plan.connection(connection) else {
                     return;
                 };
                 for _ in 0..count {
-                    parcels.extend(attack::stranger(&mut dice, &plan, to, of));
+                    parcels.extend(attack::forge_request(&mut dice, &plan, to, of));
                 }
             }
-            Happening::Restart { .. }
-            | Happening::ClockStep { .. }
-            | Happening::ClockRate { .. } => {}
+            Incident::Restart { .. } | Incident::ClockStep { .. } | Incident::ClockRate { .. } => {}
         }
         let touched = parcels.len().max(1);
         for parcel in parcels {
@@ -310,10 +308,10 @@ impl Middle {
 }
 
 /// Returns whether the middlebox, and not the host, performs this.
-fn is_mine(moment: &Moment) -> bool {
+fn is_mine(moment: &TimedIncident) -> bool {
     !matches!(
         moment.what,
-        Happening::Restart { .. } | Happening::ClockStep { .. } | Happening::ClockRate { .. }
+        Incident::Restart { .. } | Incident::ClockStep { .. } | Incident::ClockRate { .. }
     )
 }
 
@@ -384,12 +382,12 @@ fn happens(at_work: &mut AtWork, hand: &mut InHand, env: &Env<'_>) -> bool {
         Harm::Mark | Harm::Bleach | Harm::Unmark => return false,
         Harm::SecondResponse { within_ms } => {
             let mut parcel = hand.parcel.clone();
-            if !attack::other_cookie(&mut parcel, env.plan.udp) {
+            if !attack::next_response(&mut parcel, env.plan.udp) {
                 return false;
             }
             let later = hand.delay + random(dice, within_ms);
             hand.also
-                .push((parcel, hand.ecn, later.min(ms(crate::plan::HOLD_MS))));
+                .push((parcel, hand.ecn, later.min(ms(crate::plan::MAX_DELAY_MS))));
         }
         Harm::Replay => {
             if env.old.is_empty() {
@@ -401,7 +399,7 @@ fn happens(at_work: &mut AtWork, hand: &mut InHand, env: &Env<'_>) -> bool {
         harm => return change(harm, dice, hand, env),
     }
     // A delayed packet still arrives before the network is healed.
-    hand.delay = hand.delay.min(ms(crate::plan::HOLD_MS));
+    hand.delay = hand.delay.min(ms(crate::plan::MAX_DELAY_MS));
     true
 }
 

@@ -48,7 +48,7 @@ impl Queue for Narrow {
         }
     }
 
-    fn may_bypass(&self) -> bool {
+    fn ignores_idle(&self) -> bool {
         true
     }
 }

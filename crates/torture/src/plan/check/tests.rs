@@ -1,7 +1,7 @@
 //! Tests of each limit, just inside and just outside, and of the error messages.
 
 use super::super::Plan;
-use super::super::fault::{Fault, Happening, Harm, Moment};
+use super::super::fault::{Fault, Harm, Incident, TimedIncident};
 use super::super::script::{Act, Entry, Side};
 use super::super::settings::{EndpointSetting, Setting};
 use super::super::{ConnectionPlan, HostPlan};
@@ -42,11 +42,11 @@ fn sound() -> Plan {
             per_mille: 1_000,
             harm: Harm::Drop,
         }],
-        moments: vec![Moment {
+        moments: vec![TimedIncident {
             id: 0,
             at_ms: 3_500,
             host: 1,
-            what: Happening::Rebind,
+            what: Incident::Rebind,
         }],
     }
 }
@@ -119,7 +119,7 @@ fn what_is_named_exists() {
                 let twin = plan.connections[0].clone();
                 plan.connections.push(twin);
             },
-            "connections[1].id: 7, which connections[0] has already",
+            "connections[1].id: 7, already used by connections[0]",
         ),
         (
             |plan| plan.connections[0].id = 25_536,
@@ -152,7 +152,7 @@ fn what_is_named_exists() {
         ),
         (
             |plan| {
-                plan.moments[0].what = Happening::Flood {
+                plan.moments[0].what = Incident::Flood {
                     count: 1,
                     connection: 0,
                 };
@@ -168,7 +168,7 @@ fn what_happens_is_in_time() {
     refuse(&[
         (
             |plan| plan.script.push(entry(299, Act::Close)),
-            "script[1].at_ms: 299, but script[0] is at 300; entries stand in the order of time",
+            "script[1].at_ms: 299, but script[0] is at 300; entries must be in the order of time",
         ),
         (
             |plan| plan.script.push(entry(600_001, Act::Close)),
@@ -199,7 +199,7 @@ fn what_happens_is_in_time() {
             "moments[0].at_ms: 3501, expected 3500 at most, 1500 before healed_ms",
         ),
         (
-            |plan| plan.moments[0].what = Happening::Restart { after_ms: 1_501 },
+            |plan| plan.moments[0].what = Incident::Restart { after_ms: 1_501 },
             "moments[0].what.Restart.after_ms: 1501, expected 0 to 1500",
         ),
     ]);
@@ -383,12 +383,12 @@ fn numbers_mean_something() {
             "faults[0].harm.Reorder.by_ms: 0, expected 1 to 1500",
         ),
         (
-            |plan| plan.moments[0].what = Happening::ClockStep { by_ms: u64::MAX },
+            |plan| plan.moments[0].what = Incident::ClockStep { by_ms: u64::MAX },
             "moments[0].what.ClockStep.by_ms: 18446744073709551615, expected 0 to 864000000",
         ),
         (
             |plan| {
-                plan.moments[0].what = Happening::ClockRate {
+                plan.moments[0].what = Incident::ClockRate {
                     gains_ppm: i64::MIN,
                 }
             },

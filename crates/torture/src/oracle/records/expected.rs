@@ -7,7 +7,7 @@ use fairwire_wire::{PacketType, Seq};
 
 /// The validity of a packet according to its numbers.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(in crate::oracle) enum Judged {
+pub(in crate::oracle) enum Validity {
     /// The packet is valid.
     Valid,
     /// No part of the packet may be used.
@@ -31,7 +31,7 @@ impl Expected {
     pub(in crate::oracle) fn note(
         &mut self,
         last: &Inspection,
-        judged: Judged,
+        judged: Validity,
         packet_type: PacketType,
         (seq, ack): (Seq, Option<Seq>),
     ) {
@@ -44,9 +44,9 @@ impl Expected {
         // A Reset that answers a Request begins nothing: the number before its own is possible, too.
         let candidates: Vec<Seq> = gsr.iter().map(|&old| risen(old)).collect();
         match judged {
-            Judged::Invalid => {}
-            Judged::Valid => *gsr = candidates,
-            Judged::Unsure => {
+            Validity::Invalid => {}
+            Validity::Valid => *gsr = candidates,
+            Validity::Unsure => {
                 gsr.extend(candidates);
                 // A forged GSR may be taken back, see `sequence::Verdict::Recede`.
                 gsr.push(seq);
@@ -59,9 +59,9 @@ impl Expected {
         };
         let candidates: Vec<Seq> = gar.iter().map(|&old| Seq::max(old, ack)).collect();
         match judged {
-            Judged::Invalid => {}
-            Judged::Valid => *gar = candidates,
-            Judged::Unsure => gar.extend(candidates),
+            Validity::Invalid => {}
+            Validity::Valid => *gar = candidates,
+            Validity::Unsure => gar.extend(candidates),
         }
         keep_distinct(gar);
     }

@@ -10,9 +10,9 @@ mod rates;
 mod repeats;
 mod timeouts;
 
-pub(super) use acks::{Acks, Told};
+pub(super) use acks::{Acks, SentVector};
 pub(super) use events::{Events, NDUPACK};
-pub(super) use expected::{Expected, Judged};
+pub(super) use expected::{Expected, Validity};
 pub(super) use features::Features;
 pub(super) use missing::Missing;
 pub(super) use pipe::Pipe;
