@@ -16,9 +16,9 @@ const ALL: [Protocol; 3] = [Protocol::Dccp, Protocol::Udp, Protocol::Tcp];
 
 /// The captured output of a console.
 #[derive(Clone, Default)]
-struct Paper(Arc<Mutex<Vec<u8>>>);
+struct Captured(Arc<Mutex<Vec<u8>>>);
 
-impl Paper {
+impl Captured {
     fn text(&self) -> String {
         String::from_utf8(self.0.lock().expect("no panic").clone()).expect("text")
     }
@@ -28,7 +28,7 @@ impl Paper {
     }
 }
 
-impl Write for Paper {
+impl Write for Captured {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.0.lock().expect("no panic").extend_from_slice(bytes);
         Ok(bytes.len())
@@ -42,7 +42,7 @@ impl Write for Paper {
 /// A server that serves one client, on its own thread.
 struct Running {
     port: u16,
-    paper: Paper,
+    captured: Captured,
     thread: JoinHandle<u8>,
 }
 
@@ -54,8 +54,8 @@ impl Running {
     /// Starts a server with options.
     fn with(protocol: Protocol, set: impl FnOnce(&mut ServerOptions)) -> Self {
         let (tell, told) = std::sync::mpsc::channel();
-        let paper = Paper::default();
-        let mut console = paper.console(false);
+        let captured = Captured::default();
+        let mut console = captured.console(false);
         let mut options = ServerOptions::new(0);
         options.bind = Some([127, 0, 0, 1].into());
         options.protocol = protocol;
@@ -77,7 +77,7 @@ impl Running {
         });
         Self {
             port: told.recv().expect("bound"),
-            paper,
+            captured,
             thread,
         }
     }
@@ -85,7 +85,7 @@ impl Running {
     /// Returns the exit status and the output.
     fn end(self) -> (u8, String) {
         let code = self.thread.join().expect("no panic");
-        (code, self.paper.text())
+        (code, self.captured.text())
     }
 }
 
@@ -99,9 +99,9 @@ fn options(port: u16, protocol: Protocol) -> ClientOptions {
 }
 
 fn run(options: &ClientOptions) -> (Outcome, String) {
-    let paper = Paper::default();
-    let outcome = client(options, &mut paper.console(false));
-    (outcome, paper.text())
+    let captured = Captured::default();
+    let outcome = client(options, &mut captured.console(false));
+    (outcome, captured.text())
 }
 
 /// A directory that is removed at the end of the test.
@@ -225,7 +225,7 @@ fn a_law_without_a_window_is_noted() {
         let (outcome, text) = run(&options);
         let (code, served) = server.end();
         assert_eq!((outcome.exit_code(), code), (0, 0), "{text}{served}");
-        let note = "--cc vegas did nothing, for the client asked for CCID 3";
+        let note = "--cc vegas had no effect, because the client asked for CCID 3";
         assert_eq!(served.contains(note), noted, "{served}");
     }
 }
@@ -327,10 +327,10 @@ fn no_server_is_an_error_with_advice() {
         &[Protocol::Tcp]
     };
     for protocol in protocols {
-        let paper = Paper::default();
-        let outcome = client(&options(port, *protocol), &mut paper.console(true));
+        let captured = Captured::default();
+        let outcome = client(&options(port, *protocol), &mut captured.console(true));
         assert_eq!(outcome.exit_code(), 1);
-        let json: serde_json::Value = serde_json::from_str(&paper.text()).expect("JSON");
+        let json: serde_json::Value = serde_json::from_str(&captured.text()).expect("JSON");
         assert_eq!(json["error"]["kind"], "peer", "{json}");
         let message = json["error"]["message"].as_str().expect("a message");
         assert!(message.contains("server"), "{message}");
@@ -451,7 +451,7 @@ fn a_server_that_vanishes() {
                 options.protocol = protocol;
                 let server = Server::bind(options).expect("a free port");
                 tell.send(server.port().expect("bound")).expect("heard");
-                let mut console = Paper::default().console(false);
+                let mut console = Captured::default().console(false);
                 let life = Duration::from_millis(500);
                 let _ = tokio::time::timeout(life, server.run(&mut console)).await;
             });

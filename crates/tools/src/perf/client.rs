@@ -11,9 +11,9 @@ use super::file::Source;
 use super::flow::Flow;
 use super::link::{Incoming, Link, client_config, native_endpoint};
 use super::meter::Meter;
-use super::options::{ClientOptions, LEAST_INTERVAL, Limit, Protocol};
+use super::options::{ClientOptions, Limit, MIN_INTERVAL, Protocol};
 use super::report::{ErrorReport, FlowReport, Interval, Outcome, Role};
-use super::session::{Params, Stop, introduce, random};
+use super::session::{Params, Stop, random, send_params};
 use super::text;
 use super::ticker::Ticker;
 use super::{PerfError, runtime};
@@ -47,7 +47,7 @@ fn blank(options: &ClientOptions) -> Outcome {
         native: options.native,
         peer: format!("{} port {}", options.host, options.port),
         length: 0,
-        rate_limit: options.rate_in_force(),
+        rate_limit: options.effective_rate(),
         reverse: options.reverse,
         file_size: None,
         intervals: Vec::new(),
@@ -79,12 +79,12 @@ async fn measure(options: &ClientOptions, console: &mut Console) -> Result<Outco
 
 /// Connects every flow and agrees on it with the server.
 async fn prepare(options: &ClientOptions, source: Option<Source>) -> Result<Vec<Flow>, PerfError> {
-    let mut params = Params::new(options.limit_in_force());
+    let mut params = Params::new(options.effective_limit());
     params.test = random();
     params.flows = options.parallel;
     params.patience = options.patience;
     params.reverse = options.reverse;
-    params.rate = options.rate_in_force();
+    params.rate = options.effective_rate();
     params.file_size = source.as_ref().map(|source| source.size);
     let (_, stop) = Stop::new();
     // All flows at the same time: one after the other, many flows over a long path would take longer than the server
@@ -97,7 +97,7 @@ async fn prepare(options: &ClientOptions, source: Option<Source>) -> Result<Vec<
     }
     let mut flows = Vec::new();
     while let Some(agreed) = agreeing.join_next().await {
-        let lost = |error| PerfError::Local(format!("a flow broke down: {error}"));
+        let lost = |error| PerfError::Local(format!("a flow failed: {error}"));
         let (link, params, early) = agreed.map_err(lost)??;
         flows.push(Flow {
             role: if options.reverse {
@@ -130,7 +130,7 @@ async fn agree(
 ) -> Result<(Link, Params, Option<Incoming>), PerfError> {
     let link = Link::connect(options, native).await?;
     params.length = length(options, link.max_message())?;
-    let early = introduce(&link, &params).await?;
+    let early = send_params(&link, &params).await?;
     Ok((link, params, early))
 }
 
@@ -139,7 +139,7 @@ fn length(options: &ClientOptions, max: usize) -> Result<u32, PerfError> {
     let max = u32::try_from(max).unwrap_or(u32::MAX);
     match options.length {
         Some(length) if length > max => Err(PerfError::Usage(format!(
-            "-l {length} does not fit: datagrams to {} take {max} bytes",
+            "-l {length} is too large: datagrams to {} have at most {max} bytes",
             options.host
         ))),
         Some(length) => Ok(length),
@@ -165,7 +165,7 @@ async fn run(
     }
     let every = match options.interval {
         Duration::ZERO => Duration::from_secs(3_600),
-        interval => interval.max(LEAST_INTERVAL),
+        interval => interval.max(MIN_INTERVAL),
     };
     let mut tick = interval_at(Instant::now() + every, every);
     tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
@@ -175,7 +175,7 @@ async fn run(
             ended = running.join_next() => match ended {
                 Some(Ok(flow)) => outcome.flows.push(flow),
                 Some(Err(error)) => {
-                    let text = format!("a flow broke down: {error}");
+                    let text = format!("a flow failed: {error}");
                     outcome.error = Some((&PerfError::Local(text)).into());
                 }
                 None => break,
@@ -224,10 +224,10 @@ fn progress(outcome: &Outcome) -> String {
 }
 
 fn announcement(options: &ClientOptions, outcome: &Outcome) -> String {
-    let rate = match (options.rate_in_force(), options.rate) {
-        (0, None) => "unlimited, as by default (-b)".to_owned(),
+    let rate = match (options.effective_rate(), options.rate) {
+        (0, None) => "unlimited by default (-b)".to_owned(),
         (0, Some(_)) => "unlimited (-b)".to_owned(),
-        (rate, None) => format!("{}, as by default (-b)", text::scaled(rate as f64, "bit/s")),
+        (rate, None) => format!("{} by default (-b)", text::scaled(rate as f64, "bit/s")),
         (rate, Some(_)) => format!("{} (-b)", text::scaled(rate as f64, "bit/s")),
     };
     let unit = match options.protocol {
@@ -235,7 +235,7 @@ fn announcement(options: &ClientOptions, outcome: &Outcome) -> String {
         _ => "datagrams",
     };
     let direction = if options.reverse { "from" } else { "to" };
-    let until = match options.limit_in_force() {
+    let until = match options.effective_limit() {
         Limit::Time(time) => format!("{} s", time.as_secs_f64()),
         Limit::Bytes(bytes) => text::scaled(bytes as f64, "B"),
         Limit::File => "the whole file".to_owned(),

@@ -63,7 +63,7 @@ impl Console {
     }
 
     /// Prints an event beside the measurement; with JSON output to standard error.
-    pub(crate) fn aside(&mut self, line: &str) {
+    pub(crate) fn note(&mut self, line: &str) {
         if self.json {
             let _ = writeln!(io::stderr(), "{line}");
         } else {

@@ -27,7 +27,7 @@ impl Source {
         let file = File::open(path).map_err(failed)?;
         let meta = file.metadata().map_err(failed)?;
         if !meta.is_file() {
-            let text = format!("-F {}: not a regular file", path.display());
+            let text = format!("-F {}: it is not a regular file", path.display());
             return Err(PerfError::Local(text));
         }
         Ok(Self {
@@ -113,11 +113,11 @@ impl Sink {
             Err(PerfError::Local(format!("cannot save to {path}: {why}")))
         };
         if path.is_dir() {
-            return refuse("it is a directory, name a file in it");
+            return refuse("it is a directory: name a file in it");
         }
         let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
         if let Some(parent) = parent.filter(|parent| !parent.is_dir()) {
-            return refuse(&format!("{} is no directory", parent.display()));
+            return refuse(&format!("{} is not a directory", parent.display()));
         }
         let mut options = File::options();
         options.read(true).write(true);

@@ -33,7 +33,7 @@ pub fn frame(stream: &mut BytesMut) -> Result<Option<Bytes>, String> {
 pub fn params(json: &Bytes) -> Result<(Vec<u8>, std::time::Duration), String> {
     let params = Params::decode(json)?;
     let again = serde_json::to_vec(&params).map_err(|error| error.to_string())?;
-    Ok((again, params.silence()))
+    Ok((again, params.max_silence()))
 }
 
 /// A flow that is received: the state that outlives a message.

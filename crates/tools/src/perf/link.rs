@@ -2,8 +2,8 @@
 //!
 //! Every call may be cancelled: no message is then lost or split.
 
-mod broken;
 mod dccp;
+mod error;
 mod tcp;
 mod udp;
 
@@ -18,8 +18,8 @@ use super::PerfError;
 use super::defaults::PATIENCE;
 use super::options::{ClientOptions, PathMtu, Protocol};
 
-pub(crate) use broken::Broken;
 pub(crate) use dccp::native_endpoint;
+pub(crate) use error::LinkError;
 pub(crate) use tcp::Tcp;
 #[cfg(feature = "fuzz")]
 pub(super) use tcp::next_frame;
@@ -60,12 +60,12 @@ impl Link {
     }
 
     /// Sends a message, waiting until there is room.
-    pub(crate) async fn send(&self, bytes: Bytes) -> Result<(), Broken> {
+    pub(crate) async fn send(&self, bytes: Bytes) -> Result<(), LinkError> {
         match self {
             Self::Dccp(connection) => match connection.send(bytes).await {
                 // The path has just turned out to carry less. This message is lost, as it would be on the path.
                 Ok(_) | Err(SendError::TooLarge { .. }) => Ok(()),
-                Err(error) => Err(Broken(error.to_string())),
+                Err(error) => Err(LinkError(error.to_string())),
             },
             Self::Udp(udp) => udp.send(&bytes).await,
             Self::Tcp(tcp) => tcp.send(&bytes).await,
@@ -73,7 +73,7 @@ impl Link {
     }
 
     /// Receives the next message.
-    pub(crate) async fn recv(&self) -> Result<Incoming, Broken> {
+    pub(crate) async fn recv(&self) -> Result<Incoming, LinkError> {
         let bytes = match self {
             Self::Dccp(connection) => {
                 return match connection.recv().await {
@@ -81,7 +81,7 @@ impl Link {
                         marked: received.ecn == Ecn::Ce,
                         bytes: received.data,
                     }),
-                    Err(lost) => Err(Broken(lost.to_string())),
+                    Err(lost) => Err(LinkError(lost.to_string())),
                 };
             }
             Self::Udp(udp) => udp.recv().await?,
@@ -124,7 +124,7 @@ impl Link {
     /// Returns the peer's address.
     pub(crate) fn peer(&self) -> Option<SocketAddr> {
         match self {
-            Self::Dccp(connection) => Some(connection.remote()?.user_addr()),
+            Self::Dccp(connection) => Some(connection.remote()?.named()),
             Self::Udp(udp) => udp.peer(),
             Self::Tcp(tcp) => tcp.peer(),
         }

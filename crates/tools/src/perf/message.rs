@@ -22,7 +22,7 @@ pub(crate) enum Message {
     Params(Bytes),
     /// The server of plain UDP asks the client to repeat its parameters with this number. Anybody could have forged the
     /// source address of the first packet.
-    Prove(u64),
+    Challenge(u64),
     /// The server is ready.
     Ready,
     /// This side cannot go on; the reason in words.
@@ -63,7 +63,7 @@ impl Message {
         let rest = || bytes.slice(4..);
         Some(match letter {
             b'P' => Self::Params(rest()),
-            b'T' => Self::Prove(word(bytes, 4)?),
+            b'T' => Self::Challenge(word(bytes, 4)?),
             b'Y' => Self::Ready,
             b'A' => Self::Abort(rest()),
             b'D' => Self::Data(Piece {
@@ -92,7 +92,7 @@ impl Message {
         let proof;
         let (letter, body) = match self {
             Self::Params(json) => (b'P', json),
-            Self::Prove(number) => {
+            Self::Challenge(number) => {
                 proof = Bytes::copy_from_slice(&number.to_be_bytes());
                 (b'T', &proof)
             }
@@ -151,7 +151,7 @@ mod tests {
         };
         for message in [
             Message::Params(Bytes::from_static(b"{}")),
-            Message::Prove(1 << 60),
+            Message::Challenge(1 << 60),
             Message::Ready,
             Message::Abort(Bytes::from_static(b"no")),
             piece(None),

@@ -40,7 +40,7 @@ pub(crate) struct Counts {
     /// What DCCP knows about the connection.
     pub stats: Option<Stats>,
     /// Messages, and their bytes, that are known to have left the send queue.
-    gone: (u64, u64),
+    left_queue: (u64, u64),
 }
 
 impl Default for Counts {
@@ -53,7 +53,7 @@ impl Default for Counts {
             jitter: InterarrivalJitter::default(),
             span: None,
             stats: None,
-            gone: (0, 0),
+            left_queue: (0, 0),
         }
     }
 }
@@ -82,7 +82,7 @@ impl Meter {
         let mut counts = self.lock();
         // In this order: every counted message is or was in the queue, so none is counted as sent too early.
         counts.stats = self.0.connection.as_ref().map(Connection::stats);
-        counts.look();
+        counts.update_left_queue();
         counts.clone()
     }
 
@@ -132,7 +132,7 @@ impl Counts {
 
     /// Updates the messages that have left, from the protocol's statistics: not those that wait in DCCP's send queue,
     /// nor those that it gave up.
-    fn look(&mut self) {
+    fn update_left_queue(&mut self) {
         let (mut datagrams, mut bytes) = (self.datagrams, self.bytes);
         if let Some(stats) = &self.stats {
             datagrams = datagrams.saturating_sub(stats.queued_packets as u64);
@@ -142,12 +142,15 @@ impl Counts {
         }
         // Control messages wait in the same queue, and so does a message that is about to be counted. So the queue may
         // grow a little although no message came back.
-        self.gone = (self.gone.0.max(datagrams), self.gone.1.max(bytes));
+        self.left_queue = (
+            self.left_queue.0.max(datagrams),
+            self.left_queue.1.max(bytes),
+        );
     }
 
     /// Returns the messages, and their bytes, that have left, as of the last [`read`](Meter::read); it never decreases.
-    pub(crate) fn left(&self) -> (u64, u64) {
-        self.gone
+    pub(crate) fn left_queue(&self) -> (u64, u64) {
+        self.left_queue
     }
 
     /// Records that a message was sent or received.
@@ -193,14 +196,14 @@ mod tests {
     fn what_has_left_stays_so() {
         let mut counts = handed_over(10);
         counts.stats = Some(stats(2, 8));
-        counts.look();
-        assert_eq!(counts.left(), (8, 800));
+        counts.update_left_queue();
+        assert_eq!(counts.left_queue(), (8, 800));
         counts.stats = Some(stats(4, 8));
-        counts.look();
-        assert_eq!(counts.left(), (8, 800));
+        counts.update_left_queue();
+        assert_eq!(counts.left_queue(), (8, 800));
         counts.stats = Some(stats(0, 10));
-        counts.look();
-        assert_eq!(counts.left(), (10, 1_000));
+        counts.update_left_queue();
+        assert_eq!(counts.left_queue(), (10, 1_000));
     }
 
     /// Messages that still wait when a flow ends, or that were given up with the connection, are not sent in the
@@ -210,9 +213,9 @@ mod tests {
         for (queued, sent) in [(256, 44), (0, 44)] {
             let mut counts = handed_over(300);
             counts.stats = Some(stats(queued, sent));
-            counts.look();
+            counts.update_left_queue();
             let mut report = SenderReport::of(&counts, None);
-            report.settle(&counts);
+            report.keep_sent(&counts);
             assert_eq!((report.datagrams, report.bytes), (44, 4_400));
         }
     }
@@ -222,7 +225,7 @@ mod tests {
     fn without_a_queue_all_has_left() {
         let mut counts = handed_over(3);
         counts.stats = None;
-        counts.look();
-        assert_eq!(counts.left(), (3, 300));
+        counts.update_left_queue();
+        assert_eq!(counts.left_queue(), (3, 300));
     }
 }

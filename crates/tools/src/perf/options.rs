@@ -12,14 +12,15 @@ use super::defaults::{PATIENCE, SERVICE};
 use super::message;
 
 /// The shortest time between two lines: more lines could not be read.
-pub(crate) const LEAST_INTERVAL: Duration = Duration::from_millis(100);
+pub(crate) const MIN_INTERVAL: Duration = Duration::from_millis(100);
 
-const SERVICE_IS_DCCP: &str = "--service is for --proto dccp: the others know only ports";
+const SERVICE_IS_DCCP: &str =
+    "--service works only with --proto dccp: the other protocols have no service codes";
 
 const LAW_IS_DCCP: &str =
-    "--cc is for --proto dccp: UDP has no congestion control, and TCP's is the system's";
+    "--cc works only with --proto dccp: UDP has no congestion control, and TCP's is the system's";
 
-const NATIVE_IS_DCCP: &str = "--native is for --proto dccp: the others have no other way";
+const NATIVE_IS_DCCP: &str = "--native works only with --proto dccp";
 
 /// The protocol that carries the data.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -163,7 +164,7 @@ impl ClientOptions {
         }
         if self.port == 0 {
             return usage(
-                "-p 0 is a server's, which then takes a free port: write the one it names",
+                "-p 0 is for servers, which then take a free port: write the port that the server printed",
             );
         }
         if !(1..=128).contains(&self.parallel) {
@@ -178,7 +179,7 @@ impl ClientOptions {
         }
         self.path_mtu.check(self.protocol)?;
         if self.ccid.is_some() && self.protocol != Protocol::Dccp {
-            return usage("--ccid is for --proto dccp");
+            return usage("--ccid works only with --proto dccp");
         }
         if !matches!(self.ccid, None | Some(2..=4)) {
             return usage("--ccid is 2, 3 or 4");
@@ -187,7 +188,7 @@ impl ClientOptions {
             check_law(law, self.protocol)?;
             if self.reverse {
                 let text = format!(
-                    "--cc is the sender's, and with -R that is the server: start it with --cc {}",
+                    "--cc is for the sender, which with -R is the server: start it with --cc {}",
                     law.kind()
                 );
                 return Err(PerfError::Usage(text));
@@ -233,12 +234,12 @@ impl ClientOptions {
     }
 
     /// Returns the rate that applies, bits per second; zero is unlimited.
-    pub fn rate_in_force(&self) -> u64 {
+    pub fn effective_rate(&self) -> u64 {
         self.rate.unwrap_or_else(|| self.protocol.default_rate())
     }
 
     /// Returns the limit that applies.
-    pub fn limit_in_force(&self) -> Limit {
+    pub fn effective_limit(&self) -> Limit {
         self.limit.unwrap_or(if self.file.is_some() {
             Limit::File
         } else {
@@ -330,7 +331,7 @@ fn check_law(law: &Chosen<dyn Law>, protocol: Protocol) -> Result<(), PerfError>
 
 /// Checks that the time between two lines is zero, for no lines, or long enough.
 fn check_interval(interval: Duration) -> Result<(), PerfError> {
-    if interval.is_zero() || interval >= LEAST_INTERVAL {
+    if interval.is_zero() || interval >= MIN_INTERVAL {
         return Ok(());
     }
     let text = "-i is too short: at least 0.1 seconds, or 0 for the summary only";
@@ -379,7 +380,7 @@ pub fn law_names() -> Vec<&'static str> {
 pub fn parse_bit_rate(text: &str) -> Result<u64, PerfError> {
     scaled(text, 1_000).ok_or_else(|| {
         PerfError::Usage(format!(
-            "'{text}' is no rate: write bits per second, as 200M, 1.5G, 64k, or 0 for unlimited"
+            "'{text}' is not a rate: write bits per second, as 200M, 1.5G, 64k, or 0 for unlimited"
         ))
     })
 }
@@ -391,7 +392,7 @@ pub fn parse_bit_rate(text: &str) -> Result<u64, PerfError> {
 pub fn parse_byte_count(text: &str) -> Result<u64, PerfError> {
     scaled(text, 1_024).ok_or_else(|| {
         PerfError::Usage(format!(
-            "'{text}' is no size: write bytes, as 1200, 128K, 10M (powers of 1,024)"
+            "'{text}' is not a size: write bytes, as 1200, 128K, 10M (powers of 1,024)"
         ))
     })
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// The largest number of ranges. A file with a million missing pieces takes about 40 MB. A peer that sends only every
 /// other byte must not use more.
-const MOST: usize = 1 << 20;
+const MAX_RANGES: usize = 1 << 20;
 
 /// Byte ranges that have arrived, merged. Pieces in order cost no memory; each gap costs one entry.
 #[derive(Clone, Debug, Default)]
@@ -35,7 +35,7 @@ impl Ranges {
         }
         let before = self.have.range(..=end).next_back();
         let touches = before.is_some_and(|(_, &to)| to >= start);
-        if !touches && self.have.len() >= MOST {
+        if !touches && self.have.len() >= MAX_RANGES {
             return false;
         }
         // Merges all ranges that touch the new one, from the last to the first.
@@ -108,14 +108,14 @@ mod tests {
     #[test]
     fn holes_are_bounded() {
         let mut ranges = Ranges::default();
-        let most = super::MOST as u64;
+        let most = super::MAX_RANGES as u64;
         for i in 0..most {
             assert!(ranges.insert(2 * i, 2 * i + 1), "{i}");
         }
         assert!(!ranges.insert(2 * most, 2 * most + 1));
-        assert_eq!(ranges.have.len(), super::MOST);
+        assert_eq!(ranges.have.len(), super::MAX_RANGES);
         assert!(ranges.insert(1, 2));
-        assert_eq!(ranges.have.len(), super::MOST - 1);
+        assert_eq!(ranges.have.len(), super::MAX_RANGES - 1);
         assert!(ranges.insert(2 * most, 2 * most + 1));
     }
 

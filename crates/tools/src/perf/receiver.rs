@@ -98,7 +98,7 @@ impl<'a> Receiver<'a> {
         {
             return Ok(());
         }
-        let silence = self.params.silence();
+        let silence = self.params.max_silence();
         let mut tick = interval(Duration::from_millis(500));
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut heard = (0, Instant::now());

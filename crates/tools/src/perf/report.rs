@@ -225,7 +225,7 @@ impl PathReport {
     /// Updates the counts of datagrams from later statistics, and leaves the rest.
     ///
     /// Once the flow is idle, windows and timeouts say nothing about it. They also stay as the receiver was told.
-    pub(crate) fn count(&mut self, stats: &Stats) {
+    pub(crate) fn update_counts(&mut self, stats: &Stats) {
         let Self {
             lost,
             never_sent,
@@ -255,15 +255,15 @@ impl SenderReport {
     }
 
     /// Adds the name of the window law, if CCID 2 is in use.
-    pub(crate) fn by(mut self, law: &str) -> Self {
+    pub(crate) fn with_law(mut self, law: &str) -> Self {
         let ccid = self.path.as_ref().and_then(|path| path.ccid);
         self.law = (ccid == Some(2)).then(|| law.to_owned());
         self
     }
 
     /// Reduces the counts to what has left, once the flow is over: messages may have waited when it was cut off.
-    pub(crate) fn settle(&mut self, counts: &Counts) {
-        (self.datagrams, self.bytes) = counts.left();
+    pub(crate) fn keep_sent(&mut self, counts: &Counts) {
+        (self.datagrams, self.bytes) = counts.left_queue();
         self.bits_per_second = rate(self.bytes, self.seconds);
     }
 }

@@ -53,9 +53,10 @@ impl<'a> Sender<'a> {
         let cpu = cpu::used();
         let mut outcome = self.send_for_a_time(&mut source).await;
         if let Err(error) = outcome {
-            outcome = Err(last_word(self.link, error).await);
+            outcome = Err(abort_reason(self.link, error).await);
         }
-        let mut report = SenderReport::of(&self.meter.read(), cpu::used_since(cpu)).by(self.law);
+        let mut report =
+            SenderReport::of(&self.meter.read(), cpu::used_since(cpu)).with_law(self.law);
         match source.map(Source::sha256).transpose() {
             Ok(sum) => report.sha256 = sum,
             Err(error) => outcome = outcome.and(Err(error)),
@@ -71,15 +72,15 @@ impl<'a> Sender<'a> {
             match self.finish(&report, patience).await {
                 Ok(theirs) => receiver = Some(theirs),
                 Err(error) if outcome.is_ok() => {
-                    outcome = Err(last_word(self.link, error).await);
+                    outcome = Err(abort_reason(self.link, error).await);
                 }
                 Err(_) => {}
             }
         }
-        report.settle(&self.meter.read());
+        report.keep_sent(&self.meter.read());
         // The peer's acknowledgements of the last datagrams are known only now.
         if let (Some(path), Some(stats)) = (&mut report.path, self.link.stats()) {
-            path.count(&stats);
+            path.update_counts(&stats);
         }
         let flow = FlowReport {
             sender: Some(report),
@@ -126,10 +127,10 @@ impl<'a> Sender<'a> {
         tokio::select! {
             sent = sending => sent,
             () = stop.requested() => Err(PerfError::Interrupted),
-            said = listen(link, params.silence()) => Err(said),
-            () = stalled(link, meter, params.silence()) => Err(PerfError::Peer(format!(
+            said = listen(link, params.max_silence()) => Err(said),
+            () = stalled(link, meter, params.max_silence()) => Err(PerfError::Peer(format!(
                 "nothing could be sent for {} s: the receiver is gone",
-                params.silence().as_secs()
+                params.max_silence().as_secs()
             ))),
         }
     }
@@ -173,7 +174,7 @@ impl<'a> Sender<'a> {
                 Some(Message::Report(json)) => {
                     let _ = self.link.send(Message::Done.encode()).await;
                     return serde_json::from_slice(&json).map_err(|error| {
-                        PerfError::Peer(format!("the receiver's report makes no sense: {error}"))
+                        PerfError::Peer(format!("the receiver's report is invalid: {error}"))
                     });
                 }
                 Some(Message::Wait) => until = until.max(Instant::now() + self.params.patience),
@@ -182,7 +183,7 @@ impl<'a> Sender<'a> {
             }
         }
         Err(PerfError::Peer(
-            "the receiver does not report: it is gone".to_owned(),
+            "the receiver sent no report: it is gone".to_owned(),
         ))
     }
 }
@@ -235,7 +236,7 @@ async fn send_all(
 
 /// Returns the reason that a receiver gave before it went away, or `error` if it gave none. A send may find the flow
 /// closed before the receiver's message was read.
-async fn last_word(link: &Link, error: PerfError) -> PerfError {
+async fn abort_reason(link: &Link, error: PerfError) -> PerfError {
     if !matches!(error, PerfError::Peer(_)) {
         return error;
     }

@@ -18,9 +18,9 @@ use super::flow::Flow;
 use super::link::{self, Link, Tcp, Udp};
 use super::message::{DATA_HEADER, Message};
 use super::meter::Meter;
-use super::options::{LEAST_INTERVAL, Protocol, ServerOptions};
+use super::options::{MIN_INTERVAL, Protocol, ServerOptions};
 use super::report::{ErrorReport, FlowReport, Outcome, Role};
-use super::session::{Params, Stop, greet, refuse};
+use super::session::{Params, Stop, recv_params, refuse};
 use super::ticker::Ticker;
 use super::{PerfError, runtime};
 
@@ -41,7 +41,7 @@ pub fn server(options: &ServerOptions, console: &mut Console) -> u8 {
 
 /// The largest number of clients whose parameters are awaited at the same time. Further clients wait; each has
 /// [`PATIENCE`] to send its parameters.
-const MOST_GREETED: usize = 4_096;
+const MAX_PENDING_CLIENTS: usize = 4_096;
 
 /// A server that listens.
 #[derive(Debug)]
@@ -58,9 +58,9 @@ enum Socket {
 }
 
 /// The result of greeting a client.
-enum Greeted {
+enum Arrival {
     /// The client sent valid parameters.
-    Welcome(Box<(Link, Params)>),
+    Accepted(Box<(Link, Params)>),
     /// The client was refused; the reason.
     Refused(String),
     /// The client sent nothing.
@@ -126,25 +126,25 @@ impl Server {
         ));
         let mut greeting = JoinSet::new();
         loop {
-            let greeted = tokio::select! {
-                link = self.socket.accept(), if greeting.len() < MOST_GREETED => {
-                    greeting.spawn(greeted(link));
+            let arrival = tokio::select! {
+                link = self.socket.accept(), if greeting.len() < MAX_PENDING_CLIENTS => {
+                    greeting.spawn(receive_params(link));
                     continue;
                 }
-                Some(Ok(greeted)) = greeting.join_next() => greeted,
+                Some(Ok(arrival)) = greeting.join_next() => arrival,
                 _ = tokio::signal::ctrl_c() => return 0,
             };
-            let (link, params) = match greeted {
-                Greeted::Welcome(client) => *client,
-                Greeted::Refused(text) => {
-                    console.aside(&text);
+            let (link, params) = match arrival {
+                Arrival::Accepted(client) => *client,
+                Arrival::Refused(text) => {
+                    console.note(&text);
                     continue;
                 }
-                Greeted::Silent => continue,
+                Arrival::Silent => continue,
             };
             let outcome = self.serve(link, params, &mut greeting, console).await;
             if let Some(note) = self.without_window(&outcome) {
-                console.aside(&note);
+                console.note(&note);
             }
             console.outcome(&outcome);
             let interrupted = outcome
@@ -162,7 +162,7 @@ impl Server {
         &mut self,
         link: Link,
         params: Params,
-        greeting: &mut JoinSet<Greeted>,
+        greeting: &mut JoinSet<Arrival>,
         console: &mut Console,
     ) -> Outcome {
         let mut outcome = self.begin(&link, &params);
@@ -182,7 +182,7 @@ impl Server {
         self.join(&mut test, link, params, &stopped, &mut outcome)
             .await;
         let every = self.options.interval;
-        let mut tick = interval(every.max(LEAST_INTERVAL));
+        let mut tick = interval(every.max(MIN_INTERVAL));
         tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
         tick.tick().await;
         let all_here = sleep(PATIENCE);
@@ -190,24 +190,24 @@ impl Server {
         let mut interrupted = false;
         while test.missing > 0 || !test.running.is_empty() {
             tokio::select! {
-                link = self.socket.accept(), if greeting.len() < MOST_GREETED => {
-                    greeting.spawn(greeted(link));
+                link = self.socket.accept(), if greeting.len() < MAX_PENDING_CLIENTS => {
+                    greeting.spawn(receive_params(link));
                 }
-                Some(Ok(greeted)) = greeting.join_next() => match greeted {
-                    Greeted::Welcome(client) if test.awaits(&client.1) => {
+                Some(Ok(arrival)) = greeting.join_next() => match arrival {
+                    Arrival::Accepted(client) if test.awaits(&client.1) => {
                         let (link, params) = *client;
                         self.join(&mut test, link, params, &stopped, &mut outcome).await;
                     }
-                    Greeted::Welcome(client) => drop(greeting.spawn(busy(client.0))),
-                    Greeted::Refused(text) => console.aside(&text),
-                    Greeted::Silent => {}
+                    Arrival::Accepted(client) => drop(greeting.spawn(busy(client.0))),
+                    Arrival::Refused(text) => console.note(&text),
+                    Arrival::Silent => {}
                 },
                 Some(Ok(flow)) = test.running.join_next() => outcome.flows.push(flow),
                 _ = tick.tick(), if !every.is_zero() => {
                     show(test.ticker.lines(), &mut outcome, console);
                 }
                 () = &mut all_here, if test.missing > 0 => {
-                    let text = format!("{} flows never came", test.missing);
+                    let text = format!("{} flows never arrived", test.missing);
                     outcome.error = Some((&PerfError::Peer(text)).into());
                     test.missing = 0;
                 }
@@ -238,7 +238,7 @@ impl Server {
         let mut ccids = senders.filter_map(|it| it.path.as_ref()?.ccid);
         let ccid = ccids.find(|ccid| *ccid != 2)?;
         Some(format!(
-            "note: --cc {} did nothing, for the client asked for CCID {ccid}, which has no window",
+            "note: --cc {} had no effect, because the client asked for CCID {ccid}, which has no window",
             law.kind()
         ))
     }
@@ -338,20 +338,20 @@ impl Test {
     }
 }
 
-async fn greeted(link: Link) -> Greeted {
-    match greet(&link).await {
-        Some(Ok(params)) => Greeted::Welcome(Box::new((link, params))),
-        Some(Err(why)) => Greeted::Refused(refused(&link, &why)),
-        None => Greeted::Silent,
+async fn receive_params(link: Link) -> Arrival {
+    match recv_params(&link).await {
+        Some(Ok(params)) => Arrival::Accepted(Box::new((link, params))),
+        Some(Err(why)) => Arrival::Refused(refused(&link, &why)),
+        None => Arrival::Silent,
     }
 }
 
 /// Refuses a client that arrives while another is served.
-async fn busy(link: Link) -> Greeted {
+async fn busy(link: Link) -> Arrival {
     let text = refused(&link, "busy with another client");
     let why = "the server is busy with another client, try again later";
     refuse(&link, why).await;
-    Greeted::Refused(text)
+    Arrival::Refused(text)
 }
 
 /// Returns the text about a refusal for the server's own output.

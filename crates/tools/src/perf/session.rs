@@ -84,7 +84,7 @@ impl Params {
     }
 
     /// Returns how long a correct peer can be silent at this rate: at most five minutes longer than without a rate.
-    pub(crate) fn silence(&self) -> Duration {
+    pub(crate) fn max_silence(&self) -> Duration {
         let gap_s = u64::from(self.length)
             .saturating_mul(8 * 3)
             .checked_div(self.rate)
@@ -99,14 +99,16 @@ impl Params {
     }
 
     pub(super) fn decode(json: &Bytes) -> Result<Self, String> {
-        let params: Self = serde_json::from_slice(json)
-            .map_err(|error| format!("parameters that make no sense: {error}"))?;
+        let params: Self =
+            serde_json::from_slice(json).map_err(|error| format!("invalid parameters: {error}"))?;
         if params.version != VERSION {
             let theirs = params.version;
-            return Err(format!("version {theirs} of perf meets version {VERSION}"));
+            return Err(format!(
+                "the client's perf has version {theirs}, this one has version {VERSION}"
+            ));
         }
         if !(1..=128).contains(&params.flows) || !(1..=params.flows).contains(&params.flow) {
-            return Err("that many flows are not served".to_owned());
+            return Err("the number of flows must be 1 to 128".to_owned());
         }
         if params.reverse && params.file_size.is_some() {
             return Err("this server sends no files".to_owned());
@@ -117,7 +119,10 @@ impl Params {
 
 /// Sends the parameters to the server until it is ready. Returns the first message of the flow if it has already
 /// arrived.
-pub(crate) async fn introduce(link: &Link, params: &Params) -> Result<Option<Incoming>, PerfError> {
+pub(crate) async fn send_params(
+    link: &Link,
+    params: &Params,
+) -> Result<Option<Incoming>, PerfError> {
     let mut hello = params.hello();
     let until = Instant::now() + params.patience;
     while Instant::now() < until {
@@ -131,7 +136,7 @@ pub(crate) async fn introduce(link: &Link, params: &Params) -> Result<Option<Inc
             // The answer was lost, but data shows that the server is ready.
             Some(Message::Data(_) | Message::Finish(_)) => return Ok(Some(incoming)),
             Some(Message::Abort(why)) => return Err(refusal(&why)),
-            Some(Message::Prove(proof)) => {
+            Some(Message::Challenge(proof)) => {
                 let proof = Some(proof);
                 let params = params.clone();
                 hello = Params { proof, ..params }.hello();
@@ -140,7 +145,7 @@ pub(crate) async fn introduce(link: &Link, params: &Params) -> Result<Option<Inc
         }
     }
     Err(PerfError::Peer(format!(
-        "no answer to the parameters within {} s: is `fairwire perf -s` there, with the same --proto?",
+        "no answer to the parameters within {} s: is `fairwire perf -s` running there with the same --proto?",
         params.patience.as_secs()
     )))
 }
@@ -149,7 +154,7 @@ pub(crate) async fn introduce(link: &Link, params: &Params) -> Result<Option<Inc
 ///
 /// A source address of plain UDP is easily forged. Before the server believes it, and perhaps sends data at any rate,
 /// the client must repeat a number that only the owner of the address receives.
-pub(crate) async fn greet(link: &Link) -> Option<Result<Params, String>> {
+pub(crate) async fn recv_params(link: &Link) -> Option<Result<Params, String>> {
     let until = Instant::now() + PATIENCE;
     let asked = link.is_forgeable().then(random);
     loop {
@@ -160,7 +165,7 @@ pub(crate) async fn greet(link: &Link) -> Option<Result<Params, String>> {
         match Params::decode(&json) {
             Ok(params) => match asked {
                 Some(proof) if params.proof != asked => {
-                    link.send(Message::Prove(proof).encode()).await.ok()?;
+                    link.send(Message::Challenge(proof).encode()).await.ok()?;
                 }
                 _ => return Some(Ok(params)),
             },
@@ -253,10 +258,10 @@ mod tests {
     fn patience_grows_with_the_gap() {
         let mut params = Params::new(Limit::Bytes(1));
         params.length = 1_000;
-        assert_eq!(params.silence(), Duration::from_secs(10));
+        assert_eq!(params.max_silence(), Duration::from_secs(10));
         params.rate = 1_000;
-        assert_eq!(params.silence(), Duration::from_secs(10 + 24));
+        assert_eq!(params.max_silence(), Duration::from_secs(10 + 24));
         (params.length, params.rate) = (u32::MAX, 1);
-        assert_eq!(params.silence(), Duration::from_secs(10 + 300));
+        assert_eq!(params.max_silence(), Duration::from_secs(10 + 300));
     }
 }

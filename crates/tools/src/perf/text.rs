@@ -186,7 +186,7 @@ fn file(text: &mut String, outcome: &Outcome, flow: &FlowReport) {
         sent.as_deref().unwrap_or("unknown")
     );
     let Some(receiver) = &flow.receiver else {
-        text.push_str("     what arrived of it is unknown\n");
+        text.push_str("     it is unknown how much of it arrived\n");
         return;
     };
     if let (Some(path), Some(sum)) = (&receiver.saved, &receiver.sha256) {
@@ -200,7 +200,7 @@ fn file(text: &mut String, outcome: &Outcome, flow: &FlowReport) {
     } else if let Some(path) = receiver.saved.as_deref().map(printable) {
         let _ = writeln!(
             text,
-            "     saved to {path}, not summed: more than half is missing"
+            "     saved to {path}, not hashed: more than half is missing"
         );
     } else if let Some(why) = receiver.not_saved.as_deref().map(printable) {
         let _ = writeln!(text, "     not saved: {why}");

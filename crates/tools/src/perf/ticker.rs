@@ -95,7 +95,7 @@ impl Watched {
     fn line(&mut self, role: Role, start: f64, end: f64) -> Interval {
         let counts = self.meter.read();
         let moved = |counts: &Counts| match role {
-            Role::Sender => counts.left(),
+            Role::Sender => counts.left_queue(),
             Role::Receiver => (counts.datagrams, counts.bytes),
         };
         let (before, after) = (moved(&self.before), moved(&counts));

@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::Mutex;
 
-use super::broken::Broken;
+use super::error::LinkError;
 use crate::perf::PerfError;
 use crate::perf::message::MAX_FRAME;
 
@@ -53,7 +53,7 @@ impl Tcp {
 
     /// Sends a message once the previous one has left. Bytes that the system does not accept at once are sent by the
     /// next call. So a cancelled call has sent no part of its message.
-    pub(super) async fn send(&self, bytes: &[u8]) -> Result<(), Broken> {
+    pub(super) async fn send(&self, bytes: &[u8]) -> Result<(), LinkError> {
         let mut guard = self.write.lock().await;
         let (stream, pending) = &mut *guard;
         flush(stream, pending).await?;
@@ -65,13 +65,13 @@ impl Tcp {
             match stream.try_write(pending) {
                 Ok(written) => pending.advance(written),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                Err(error) => return Err(broken(&error)),
+                Err(error) => return Err(link_error(&error)),
             }
         }
         Ok(())
     }
 
-    pub(super) async fn recv(&self) -> Result<Bytes, Broken> {
+    pub(super) async fn recv(&self) -> Result<Bytes, LinkError> {
         let mut guard = self.read.lock().await;
         let (stream, buffer) = &mut *guard;
         loop {
@@ -79,9 +79,9 @@ impl Tcp {
                 return Ok(message);
             }
             match stream.read_buf(buffer).await {
-                Ok(0) => return Err(Broken("the peer closed the connection".to_owned())),
+                Ok(0) => return Err(LinkError("the peer closed the connection".to_owned())),
                 Ok(_) => {}
-                Err(error) => return Err(broken(&error)),
+                Err(error) => return Err(link_error(&error)),
             }
         }
     }
@@ -100,13 +100,15 @@ impl Tcp {
 }
 
 /// Takes the first message from `buffer`. Returns `None` if it is incomplete, and reserves room for the rest.
-pub(in crate::perf) fn next_frame(buffer: &mut BytesMut) -> Result<Option<Bytes>, Broken> {
+pub(in crate::perf) fn next_frame(buffer: &mut BytesMut) -> Result<Option<Bytes>, LinkError> {
     let Some(&head) = buffer.first_chunk() else {
         return Ok(None);
     };
     let len = u32::from_be_bytes(head);
     if len > MAX_FRAME {
-        return Err(Broken("the peer does not speak our language".to_owned()));
+        return Err(LinkError(
+            "the peer does not speak the protocol of fairwire perf".to_owned(),
+        ));
     }
     let len = len as usize;
     if buffer.len() < 4 + len {
@@ -117,15 +119,18 @@ pub(in crate::perf) fn next_frame(buffer: &mut BytesMut) -> Result<Option<Bytes>
     Ok(Some(buffer.split_to(len).freeze()))
 }
 
-async fn flush(stream: &mut OwnedWriteHalf, pending: &mut BytesMut) -> Result<(), Broken> {
+async fn flush(stream: &mut OwnedWriteHalf, pending: &mut BytesMut) -> Result<(), LinkError> {
     while !pending.is_empty() {
-        stream.write_buf(pending).await.map_err(|e| broken(&e))?;
+        stream
+            .write_buf(pending)
+            .await
+            .map_err(|e| link_error(&e))?;
     }
     Ok(())
 }
 
-fn broken(error: &io::Error) -> Broken {
-    Broken(match error.kind() {
+fn link_error(error: &io::Error) -> LinkError {
+    LinkError(match error.kind() {
         io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => "the peer is gone".to_owned(),
         _ => format!("TCP: {error}"),
     })

@@ -9,7 +9,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 use tokio::io::Interest;
 use tokio::net::{UdpSocket, lookup_host};
 
-use super::broken::Broken;
+use super::error::LinkError;
 use crate::perf::PerfError;
 use crate::perf::defaults::SOCKET_BUFFER;
 
@@ -84,14 +84,14 @@ impl Udp {
         self.buffers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) async fn send(&self, bytes: &[u8]) -> Result<(), Broken> {
+    pub(super) async fn send(&self, bytes: &[u8]) -> Result<(), LinkError> {
         // Errors that the network reported about earlier datagrams are returned here too. A connected socket has one
         // peer, and that peer is gone.
         let sent = self.socket.send(bytes).await;
-        sent.map(drop).map_err(|error| self.broken(&error))
+        sent.map(drop).map_err(|error| self.link_error(&error))
     }
 
-    pub(super) async fn recv(&self) -> Result<Bytes, Broken> {
+    pub(super) async fn recv(&self) -> Result<Bytes, LinkError> {
         if let Some(first) = self.lock().first.take() {
             return Ok(first);
         }
@@ -101,10 +101,10 @@ impl Udp {
                 .socket
                 .ready(interest)
                 .await
-                .map_err(|e| self.broken(&e))?;
+                .map_err(|e| self.link_error(&e))?;
             if ready.is_error() {
                 if let Ok(Some(error)) = self.socket.take_error() {
-                    return Err(self.broken(&error));
+                    return Err(self.link_error(&error));
                 }
                 // The error was returned by a call to send; the readiness must still be cleared.
                 let clear = || Err(io::ErrorKind::WouldBlock.into());
@@ -123,7 +123,7 @@ impl Udp {
                     return Ok(chunk.split().freeze());
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Err(error) => return Err(self.broken(&error)),
+                Err(error) => return Err(self.link_error(&error)),
             }
         }
     }
@@ -132,8 +132,8 @@ impl Udp {
         self.socket.peer_addr().ok()
     }
 
-    fn broken(&self, error: &io::Error) -> Broken {
-        Broken(match error.kind() {
+    fn link_error(&self, error: &io::Error) -> LinkError {
+        LinkError(match error.kind() {
             io::ErrorKind::ConnectionRefused if self.accepted => {
                 "the client is gone: nobody has its UDP port any more".to_owned()
             }

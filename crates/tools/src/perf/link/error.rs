@@ -4,10 +4,10 @@ use crate::perf::PerfError;
 
 /// The peer is gone or cannot be reached; the text says why.
 #[derive(Clone, Debug)]
-pub(crate) struct Broken(pub String);
+pub(crate) struct LinkError(pub String);
 
-impl From<Broken> for PerfError {
-    fn from(broken: Broken) -> Self {
+impl From<LinkError> for PerfError {
+    fn from(broken: LinkError) -> Self {
         Self::Peer(broken.0)
     }
 }
