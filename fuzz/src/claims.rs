@@ -37,7 +37,7 @@ pub fn run(data: &[u8]) {
         Err(error) => {
             let message = error.to_string();
             assert!(message.len() <= MAX_MESSAGE, "{message}");
-            assert!(!message.contains("a mistake in Fairwire"), "{message}");
+            assert!(!message.contains("a bug in Fairwire"), "{message}");
         }
     });
     // A line of a manifest may have sixteen cells, and each is a scenario of some kilobytes.

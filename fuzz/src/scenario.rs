@@ -113,7 +113,7 @@ fn taken_as(cell: &Cell) {
 fn refused(error: &ScenarioError, is_file: bool) {
     let message = error.to_string();
     assert!(message.len() <= MAX_MESSAGE, "{message}");
-    assert!(!message.contains("a mistake in Fairwire"), "{message}");
+    assert!(!message.contains("a bug in Fairwire"), "{message}");
     assert!(!is_file || error.line_column().is_some(), "{message}");
 }
 

@@ -5,6 +5,7 @@
 //! else to standard error.
 
 mod jobs;
+mod number;
 mod out;
 mod paper;
 mod perf;
@@ -20,7 +21,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 use fairwire_lab::units::registry::nearest;
 
-/// DCCP in user space, and the lab that proves it.
+/// DCCP in user space, with a simulator and a lab that reproduces papers.
 #[derive(Debug, Parser)]
 #[command(name = "fairwire", version, after_help = EXAMPLES)]
 struct Cli {
@@ -39,8 +40,8 @@ enum Command {
 /// The examples that help shows, and that `fairwire` alone prints.
 const EXAMPLES: &str = "\
 Examples:
-  fairwire paper                              list the papers that can be run
-  fairwire paper long-delay --quick           one of them: its tables beside ours, a verdict per claim
+  fairwire paper                              list the built-in papers
+  fairwire paper long-delay --quick           run one paper: its tables beside ours, a verdict on each claim
   fairwire run scenarios/dumbbell.toml        one TCP and one DCCP flow on a dumbbell
   fairwire perf -s                            wait for a measurement, on one host
   fairwire perf -c HOST -t 5                  measure the path to it, on another";
@@ -56,8 +57,8 @@ fn main() -> ExitCode {
         Some(Command::Schema(args)) => args.run(),
         Some(Command::Perf(args)) => args.run(),
         None => print::text(&format!(
-            "fairwire {}: DCCP in user space, and the lab that proves it.\n\n{EXAMPLES}\n\n\
-             fairwire --help and fairwire COMMAND --help say more.\n",
+            "fairwire {}: DCCP in user space, with a simulator and a lab that reproduces papers.\n\n{EXAMPLES}\n\n\
+             fairwire --help and fairwire COMMAND --help tell more.\n",
             env!("CARGO_PKG_VERSION")
         )),
     }

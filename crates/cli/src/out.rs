@@ -4,19 +4,19 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
-use fairwire_lab::results::{OutputDirectory, Published};
+use fairwire_lab::results::{OutputDirectory, Placement};
 
 use crate::print;
 
 /// Claims `directory` for writing `files`, which are paths relative to it.
-pub(crate) fn claim(
+pub(crate) fn open(
     directory: &Path,
     files: BTreeSet<String>,
     scenario: Option<&Path>,
 ) -> io::Result<OutputDirectory> {
     if directory.metadata().is_ok_and(|it| !it.is_dir()) {
         let message = format!(
-            "{} is a file, and --out takes a directory: name another place, or move the file away",
+            "{} is a file, and --out takes a directory: choose another directory, or move the file",
             directory.display()
         );
         return Err(io::Error::new(io::ErrorKind::NotADirectory, message));
@@ -26,16 +26,16 @@ pub(crate) fn claim(
         .map(|argument| argument.to_string_lossy().into_owned())
         .collect();
     let who = format!("fairwire {}", arguments.join(" "));
-    OutputDirectory::claim(directory, files, scenario, &who)
+    OutputDirectory::open(directory, files, scenario, &who)
 }
 
 /// Publishes the written files and returns where they are. Prints a note if earlier results were kept.
-pub(crate) fn publish(directory: OutputDirectory, partial: bool) -> io::Result<Published> {
+pub(crate) fn publish(directory: OutputDirectory, partial: bool) -> io::Result<Placement> {
     let published = directory.publish(partial)?;
-    if let Published::Beside(path) = &published {
+    if let Placement::Beside(path) = &published {
         let kept = path.parent().unwrap_or(path);
         print::note(&format!(
-            "{} keeps the results of a run that came to its end; those of this one are in {}",
+            "{} keeps the results of an earlier, complete run; the results of this run are in {}",
             kept.display(),
             path.display()
         ));

@@ -15,7 +15,7 @@ use fairwire_lab::results::{Form, Output, OutputDirectory, Results, SeriesChoice
 
 use crate::jobs::jobs;
 use crate::print::{self, FAILED, USAGE, fail};
-use crate::{out, stop};
+use crate::{number, out, stop};
 use running::{Finished, run};
 
 /// The name that means every built-in paper.
@@ -39,11 +39,11 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "seeds", requires = "name")]
     quick: bool,
     /// Number of seeds to run, 1 to 10000.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "N", value_parser = number::seeds)]
     #[arg(requires = "name")]
     seeds: Option<u32>,
     /// Number of runs at the same time [default: one for each processor]. Results do not depend on it.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_024))]
+    #[arg(long, value_name = "N", value_parser = number::jobs)]
     #[arg(requires = "name")]
     jobs: Option<u32>,
     /// Run only this table and the cells that it needs, without verdicts. May be repeated.
@@ -133,7 +133,7 @@ impl Args {
                 "figures"
             };
             let message = format!(
-                "--table runs the cells of tables alone, so there are no {kind}: leave out --table or --csv {kind}"
+                "--table runs only the cells of tables, so there are no {kind}: leave out --table or --csv {kind}"
             );
             return print::refuse(self.json, USAGE, &message);
         }
@@ -157,7 +157,7 @@ impl Args {
             return digests::update(&papers, jobs(self.jobs));
         }
         if name == ALL && !self.table.is_empty() {
-            let message = "--table takes a table of one paper: name it instead of 'all'";
+            let message = "--table works with one paper: write its name instead of 'all'";
             return print::refuse(self.json, USAGE, &message);
         }
         let papers: Vec<Paper> = papers.into_iter().map(|(_, paper)| paper).collect();
@@ -200,7 +200,7 @@ impl Args {
             );
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, message));
         }
-        let directory = out::claim(directory, Reported::files(papers, all), None)?;
+        let directory = out::open(directory, Reported::files(papers, all), None)?;
         let outputs = papers.iter().map(|paper| {
             let place = directory.place(folder(paper, all));
             Output::create(&place, self.series.form_of(paper))
@@ -234,7 +234,7 @@ impl Args {
             if let Some(error) = unwritten {
                 let place = directory.place(None);
                 return Err(format!(
-                    "{error}; what was finished is shown and under {}, and it is partial",
+                    "{error}; the finished results are shown and are in {}; they are partial",
                     place.display()
                 ));
             }
@@ -246,7 +246,9 @@ impl Args {
         let shown = print::try_text(&self.text(&reported, all, brief));
         let mut failures: Vec<String> = Vec::new();
         failures.extend(shown.err().map(|error| error.to_string()));
-        failures.extend(failure.map(|error| format!("{error}; what was finished before is shown")));
+        failures.extend(
+            failure.map(|error| format!("{error}; the results finished before it are shown")),
+        );
         match written {
             Some(Ok(at)) => {
                 let (page, text) = (at.join("report.html"), at.join("report.txt"));
@@ -339,7 +341,7 @@ fn list() -> ExitCode {
         }
     }
     text.push_str(
-        "\nfairwire paper NAME runs one, fairwire paper all runs every one; --quick does it with three seeds, \
+        "\nfairwire paper NAME runs one paper, fairwire paper all runs all papers; --quick uses three seeds, \
          --out DIR writes report.html.\nfairwire paper ./DIR runs a paper of your own: its files are in DIR, and \
          papers/README.md says what is in them.\n",
     );

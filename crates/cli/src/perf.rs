@@ -206,7 +206,7 @@ impl Args {
 /// Returns the help text of `--cc`, with the names of the laws.
 fn law_help() -> String {
     format!(
-        "Send by this window law over DCCP, which takes CCID 2: {}. With -R the server sends: give it there [default: {}]",
+        "Window law for sending over DCCP; requires CCID 2: {}. With -R the server sends, so give it there [default: {}]",
         perf::law_names().join(", "),
         perf::default_law_name()
     )
@@ -218,6 +218,8 @@ fn seconds(text: &str) -> Result<Duration, PerfError> {
         .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
         .filter(|time| time.as_secs() <= 10_000_000)
         .ok_or_else(|| {
-            PerfError::Usage(format!("'{text}' is no time: write seconds, as 10 or 0.5"))
+            PerfError::Usage(format!(
+                "'{text}' is not a time: write seconds, as 10 or 0.5"
+            ))
         })
 }

@@ -8,9 +8,9 @@ use fairwire_lab::campaign::Progress;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 /// The template for a terminal that is wide enough: name, bar, numbers.
-const WIDE: &str = "{msg:36!} {wide_bar} {percent:>3} %  {elapsed} gone{left}";
+const WIDE: &str = "{msg:36!} {wide_bar} {percent:>3} %  {elapsed} elapsed{left}";
 /// The template without a bar, for a narrow terminal; the name is cut at the end of the line.
-const NARROW: &str = "{percent:>3} %  {elapsed} gone{left}  {wide_msg}";
+const NARROW: &str = "{percent:>3} %  {elapsed} elapsed{left}  {wide_msg}";
 /// The smallest width with room for a bar, in columns.
 const ROOM_FOR_A_BAR: u16 = 76;
 /// The width that is assumed if the terminal does not report one, in columns.

@@ -20,10 +20,10 @@ use fairwire_lab::scenario::{
 use fairwire_lab::sim::{Tap, check_links};
 use fairwire_lab::units::Duration;
 
-use self::explain::{explanation, told};
+use self::explain::{explanation, note_lines};
 use crate::jobs::jobs;
 use crate::print::{self, FAILED, USAGE, fail, note};
-use crate::{out, progress, stop};
+use crate::{number, out, progress, stop};
 
 /// The number of seeds with `--quick`.
 const QUICK_SEEDS: u32 = 3;
@@ -60,11 +60,11 @@ pub(crate) struct Args {
     // Accepted here, to be refused with a message that says what is allowed.
     duration: Option<Duration>,
     /// Number of seeds, 1 to 10000, instead of the file's.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "N", value_parser = number::seeds)]
     #[arg(allow_hyphen_values = true)] // As above.
     seeds: Option<u32>,
     /// First seed; the others follow it.
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", value_parser = number::seed)]
     #[arg(allow_hyphen_values = true)] // As above.
     seed: Option<u64>,
     /// Run three seeds.
@@ -77,7 +77,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "LINK", requires = "pcap")]
     tap: Vec<String>,
     /// Number of runs at the same time [default: one for each processor]. Results do not depend on it.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_024))]
+    #[arg(long, value_name = "N", value_parser = number::jobs)]
     #[arg(allow_hyphen_values = true)] // As above.
     jobs: Option<u32>,
     /// Print what would run, with the source and meaning of every value, and run nothing.
@@ -222,7 +222,7 @@ impl Args {
         let form = Form::default().with_axes(cells);
         let mut files = form.files(cells);
         files.insert(PAGE.to_owned());
-        let directory = out::claim(directory, files, self.scenario.as_deref())?;
+        let directory = out::open(directory, files, self.scenario.as_deref())?;
         let output = Output::create(&directory.place(None), form)?;
         Ok(Some((directory, output)))
     }
@@ -241,20 +241,20 @@ impl Args {
         text.push_str(&table(cell));
         let mut notes: Vec<&str> = Vec::new();
         for run in cell.runs.iter().chain(&cell.unperturbed) {
-            for told in &run.notes {
-                if !notes.contains(&told.as_str()) {
-                    notes.push(told);
+            for note in &run.notes {
+                if !notes.contains(&note.as_str()) {
+                    notes.push(note);
                 }
             }
         }
-        for told in notes {
-            let _ = writeln!(text, "  note: {told}");
+        for note in notes {
+            let _ = writeln!(text, "  note: {note}");
         }
         if let (Some(path), Some(run)) = (&self.pcap, cell.runs.first())
             && let Some(captured) = &run.captured
         {
             let in_udp = if in_udp(&cell.scenario) && captured.packets("dccp") > 0 {
-                " in UDP (Wireshark needs the dissector of wireshark/ to look inside)"
+                " in UDP (to decode them, Wireshark needs the dissector in wireshark/)"
             } else {
                 ""
             };
@@ -291,7 +291,7 @@ impl Args {
             let text = serde_json::to_string_pretty(&to_json(results)).unwrap_or_default();
             format!("{text}\n")
         } else {
-            told(&results.notes)
+            note_lines(&results.notes)
         };
         let printed = print::try_text(&text);
         failures.extend(printed.err().map(|error| error.to_string()));
@@ -330,14 +330,14 @@ impl Args {
             ));
         }
         if moved.is_empty() {
-            return print::text("all digests hold\n");
+            return print::text("all digests match\n");
         }
         if self.update_digests {
             return print::text(&format!("{} digests written\n", moved.len()));
         }
         fail(
             FAILED,
-            &"digests moved; if that is meant, --update-digests writes them",
+            &"digests changed; if this is intended, write them with --update-digests",
         )
     }
 }

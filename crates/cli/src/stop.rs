@@ -32,7 +32,7 @@ pub(crate) fn on_interrupt() -> Arc<AtomicBool> {
             drop(ready);
             signals.either().await;
             raised.store(true, Ordering::Relaxed);
-            note(&"stopping; what is finished is kept (Ctrl-C to end at once)");
+            note(&"stopping; finished results are kept (press Ctrl-C again to end at once)");
             signals.interrupt().await;
             std::process::exit(INTERRUPTED);
         });

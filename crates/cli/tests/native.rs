@@ -82,6 +82,9 @@ fn native_is_for_dccp() {
             .expect("runs");
         let errors = String::from_utf8_lossy(&ran.stderr);
         assert_eq!(ran.status.code(), Some(2), "{errors}");
-        assert!(errors.contains("--native is for --proto dccp"), "{errors}");
+        assert!(
+            errors.contains("--native works only with --proto dccp"),
+            "{errors}"
+        );
     }
 }

@@ -59,12 +59,12 @@ impl std::fmt::Display for DigestError {
             Self::File(path, error) => write!(f, "{}: {error}", path.display()),
             Self::NoGolden(path) => write!(
                 f,
-                "there are no golden digests of {} beside it, in {FILE}: --update-digests writes them",
+                "there are no golden digests of {} in the {FILE} beside it: write them with --update-digests",
                 path.display()
             ),
             Self::IsPaper(name) => write!(
                 f,
-                "a paper's digests are of its quick run: fairwire paper {name} --quick"
+                "the digests of a paper are those of its quick run: use fairwire paper {name} --quick --check-digests"
             ),
         }
     }
@@ -74,7 +74,7 @@ impl std::error::Error for DigestError {}
 
 /// One cell whose digests are not the golden ones.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Moved {
+pub struct ChangedDigest {
     /// The cell.
     pub cell: String,
     /// The golden digests, if there are any.
@@ -113,7 +113,7 @@ pub fn golden(path: &Path) -> Result<BTreeMap<String, CellDigests>, DigestError>
 ///
 /// # Errors
 /// See [`DigestError`].
-pub fn check(path: &Path) -> Result<Vec<Moved>, DigestError> {
+pub fn check(path: &Path) -> Result<Vec<ChangedDigest>, DigestError> {
     // Errors of the scenario itself come before missing digests.
     let computed = compute(path)?;
     let golden = golden(path)?;
@@ -127,12 +127,12 @@ pub fn check(path: &Path) -> Result<Vec<Moved>, DigestError> {
 fn moved(
     computed: BTreeMap<String, CellDigests>,
     golden: &BTreeMap<String, CellDigests>,
-) -> Vec<Moved> {
+) -> Vec<ChangedDigest> {
     let mut moved = Vec::new();
     for (cell, now) in computed {
         let written = golden.get(&cell).cloned();
         if written.as_ref() != Some(&now) {
-            moved.push(Moved {
+            moved.push(ChangedDigest {
                 cell,
                 golden: written,
                 now,
@@ -146,7 +146,7 @@ fn moved(
 ///
 /// # Errors
 /// See [`DigestError`].
-pub fn update(path: &Path) -> Result<Vec<Moved>, DigestError> {
+pub fn update(path: &Path) -> Result<Vec<ChangedDigest>, DigestError> {
     let moved = moved(compute(path)?, &golden(path)?);
     let mut all = read(path)?;
     let cells = all.entry(stem(path)).or_default();

@@ -10,10 +10,10 @@
 //! builds it in.
 
 mod bundle;
-mod cascade;
 mod catalogue;
 mod check;
 mod claim;
+mod defaults;
 mod difference;
 pub mod digests;
 mod document;
@@ -22,6 +22,7 @@ mod figure;
 mod findings;
 mod judge;
 mod manifest;
+mod metric_or_moment;
 mod moment;
 mod names;
 mod part;
@@ -36,7 +37,6 @@ mod table;
 mod tests;
 mod unit;
 mod verdict;
-mod what;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -54,14 +54,14 @@ pub use check::{Checked, Kind};
 pub use claim::Claim;
 pub use difference::{Difference, POINTS};
 pub use error::PaperError;
-pub use figure::{Across, Figure, Form, Line, Mark, Point, Scale, Upwards};
+pub use figure::{Figure, Form, Line, Mark, Point, Scale, XAxis, YAxis};
 pub use findings::Report;
 pub use judge::{Controlled, Isolated, Judged};
 pub use moment::Moment;
 pub use part::Part;
 pub use published::Published;
 pub use quantity::Measured;
-pub(crate) use table::said_once;
+pub(crate) use table::without_repeats;
 pub use table::{Block, Row, Table};
 pub use unit::Unit;
 pub(crate) use verdict::CLOSE;
@@ -119,16 +119,16 @@ impl Paper {
             let text = bundle.text(MANIFEST, &scenario)?;
             let path = bundle.path(&scenario);
             let scenario = ScenarioFile::parse_beside(&path, text, bundle.beside())?;
-            scenario.tell(&mut families)?;
+            scenario.add_to(&mut families)?;
             scenarios.push(scenario);
         }
-        document.write_out(&mut families)?;
+        document.expand_families(&mut families)?;
         let shown = manifest::shown(&mut document)?;
         let manifest: Manifest = document.rest()?;
-        if let Some(fault) = manifest.sweep.as_ref().and_then(Sweep::fault) {
-            return Err(refuse(fault));
+        if let Some(problem) = manifest.sweep.as_ref().and_then(Sweep::validate) {
+            return Err(refuse(problem));
         }
-        let sweep = manifest.sweep.map(|sweep| sweep.hurried(adjust.quick));
+        let sweep = manifest.sweep.map(|sweep| sweep.quick_form(adjust.quick));
         let shorter = manifest.quick.as_ref().filter(|_| adjust.quick);
         let mut cells: Vec<Cell> = Vec::new();
         for file in &scenarios {
@@ -139,10 +139,7 @@ impl Paper {
             }
             for cell in all {
                 if cells.iter().any(|known| known.name == cell.name) {
-                    return Err(refuse(format!(
-                        "the cell '{}' stands in two scenarios",
-                        cell.name
-                    )));
+                    return Err(refuse(format!("two scenarios have a cell '{}'", cell.name)));
                 }
                 cells.push(cell);
             }
@@ -153,8 +150,8 @@ impl Paper {
             published.insert(table.clone(), rows);
         }
         for (name, moment) in &manifest.moments {
-            if let Some(fault) = moment.fault() {
-                return Err(refuse(format!("moment {name}: {fault}")));
+            if let Some(problem) = moment.validate() {
+                return Err(refuse(format!("moment {name}: {problem}")));
             }
         }
         let names = Names {
@@ -169,12 +166,12 @@ impl Paper {
         }
         let mut figures = Vec::with_capacity(shown.figures.len());
         for (node, figure) in shown.figures {
-            let plan = figure.hurried(shorter.is_some()).resolve(&names);
+            let plan = figure.quick_form(shorter.is_some()).resolve(&names);
             figures.push(plan.map_err(|message| document::refuse(&node, &message))?);
         }
         let shortened = shorter.map(|quick| quick.says.clone());
         let mut document = Document::read(bundle, &manifest.claims)?;
-        document.write_out(&mut families)?;
+        document.expand_families(&mut families)?;
         let claims = claim::read(&mut document, &names)?;
         let unperturbed = shown_unperturbed(&tables);
         for cell in &mut cells {

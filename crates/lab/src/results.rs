@@ -24,7 +24,7 @@ use crate::transport::TRANSPORTS;
 pub use choice::{SeriesChoice, SeriesName};
 pub use json::to_json;
 pub(crate) use output::write_file;
-pub use output::{Form, Output, OutputDirectory, Published, UNFINISHED};
+pub use output::{Form, Output, OutputDirectory, Placement, UNFINISHED};
 pub use summary::{Row, summary};
 pub use table::table;
 

@@ -5,15 +5,15 @@
 //! [`ScenarioError`] that points at its line. `docs/scenario.md` describes the format.
 
 mod argument;
+mod argument_axis;
 mod bdp;
-mod beside;
 mod check;
 pub(crate) mod choices;
 mod complete;
-mod crossed;
 mod explain;
 mod family;
 mod file;
+mod files;
 mod flow;
 mod graph;
 mod link;
@@ -99,14 +99,14 @@ pub struct Run {
     #[schemars(extend(
         "exclusive_minimum_quantity" = "0 s",
         "maximum_quantity" = "100 h",
-        "advice" = "a run takes some time, and at most 100 hours: it keeps what happened in each second"
+        "advice" = "the duration is above 0 s and at most 100 h: a run stores a record for each second"
     ))]
     pub duration: Duration,
     /// The least number of seeds.
     #[serde(default = "ten")]
     #[schemars(
         range(min = 1, max = 10_000),
-        extend("advice" = "at least one seed is needed, and at most 10000 seeds run")
+        extend("advice" = "the number of seeds is 1 to 10000")
     )]
     pub seeds: u32,
     /// The greatest number of seeds. More than `seeds` run until the mean throughput of each flow in each window is

@@ -309,9 +309,9 @@ fn nonsense_is_refused() {
         ("flows.voice.traffic.talk=1 s", "talk-spurts"),
         (
             "flows.voice.traffic={ kind = \"talk-spurts\", talk = \"0 s\" }",
-            "a talk spurt lasts",
+            "the mean of a talk spurt is above 0 s",
         ),
-        ("measure.playout=0 s", "play-out"),
+        ("measure.playout=0 s", "playout limit"),
         ("measure.baseline=idle", "baseline"),
     ] {
         let message = refusal(CALL, &[set]);

@@ -105,15 +105,15 @@ fn what_does_not_go_with_short_flows_is_refused() {
         ("flows.web.udp={}", "use tcp or dccp"),
         ("flows.web.total=1 MB", "sizes of their own"),
         ("flows.web.dccp={ ccid = 2, back_ccid = 2 }", "one way"),
-        ("flows.web.traffic.sizes=0 B", "a byte at least"),
-        ("flows.web.traffic.every=99 us", "100 us apart"),
+        ("flows.web.traffic.sizes=0 B", "at least one byte"),
+        ("flows.web.traffic.every=99 us", "at least 100 us"),
         (
             "flows.web.traffic.sizes={ kind = \"pareto\", shape = 0, least = \"1 kB\", most = \"9 kB\" }",
-            "a shape is above zero",
+            "the shape is above 0",
         ),
         (
             "flows.web.traffic={ kind = \"video\", rate = \"1 Mbit/s\", frames_per_second = -1 }",
-            "once in ten seconds at least",
+            "0.1 to 1000 frames per second",
         ),
         (
             "flows.web.traffic={ kind = \"video\", rate = \"20 Gbit/s\", frames_per_second = 1 }",

@@ -16,7 +16,7 @@ pub enum Event {
         /// The length of its payload, bytes.
         len: u32,
         /// Whether it is a retransmission.
-        retransmission: bool,
+        again: bool,
     },
     /// An acknowledgement of new data arrived.
     Acked {

@@ -64,10 +64,7 @@ impl fmt::Display for DecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Truncated { needed, got } => {
-                write!(
-                    f,
-                    "truncated DCCP header: {got} bytes, expected at least {needed}"
-                )
+                write!(f, "{got} bytes are no DCCP header, {needed} are needed")
             }
             Self::ReservedType { number } => write!(f, "packet type {number} is reserved"),
             Self::DataOffsetTooSmall {
@@ -76,13 +73,10 @@ impl fmt::Display for DecodeError {
                 minimum,
             } => write!(
                 f,
-                "Data Offset of {offset} bytes is inside the {minimum} bytes of the fixed header of a {packet_type}"
+                "the header of a {packet_type} ends at {offset}, its fixed part at {minimum}"
             ),
             Self::DataOffsetBeyondPacket { offset, got } => {
-                write!(
-                    f,
-                    "Data Offset of {offset} bytes is beyond the packet of {got} bytes"
-                )
+                write!(f, "the header ends at {offset}, the packet at {got}")
             }
             Self::ShortSeqForbidden { packet_type } => {
                 write!(f, "a {packet_type} with 24-bit sequence numbers")
@@ -93,10 +87,10 @@ impl fmt::Display for DecodeError {
                 payload,
             } => write!(
                 f,
-                "Checksum Coverage {cscov} covers {covers} bytes, but the payload has {payload}"
+                "checksum coverage {cscov} is {covers} bytes of a payload of {payload}"
             ),
             Self::Checksum { found, expected } => {
-                write!(f, "checksum is {found:#06x}, expected {expected:#06x}")
+                write!(f, "checksum {found:#06x} should be {expected:#06x}")
             }
         }
     }

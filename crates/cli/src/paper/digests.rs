@@ -56,7 +56,7 @@ pub(super) fn check(papers: &[Loaded], jobs: usize) -> ExitCode {
         all += moved.len();
         if moved.is_empty() {
             let runs: usize = golden.values().map(std::collections::BTreeMap::len).sum();
-            let shown = print::try_text(&format!("all {runs} digests of {} hold\n", paper.name));
+            let shown = print::try_text(&format!("all {runs} digests of {} match\n", paper.name));
             if let Err(error) = shown {
                 return fail(FAILED, &error);
             }
@@ -65,7 +65,8 @@ pub(super) fn check(papers: &[Loaded], jobs: usize) -> ExitCode {
     if all == 0 {
         return ExitCode::SUCCESS;
     }
-    let message = format!("{all} digests moved; if that is meant, --update-digests writes them");
+    let message =
+        format!("{all} digests changed; if this is intended, write them with --update-digests");
     fail(FAILED, &message)
 }
 
@@ -79,7 +80,7 @@ pub(super) fn update(papers: &[Loaded], jobs: usize) -> ExitCode {
         }
         let Some(file) = digests::file_in_source_tree(&paper.name) else {
             let message = format!(
-                "there is no papers/{}/{} here or above: --update-digests writes into the source tree",
+                "no papers/{}/{} in this directory or its parents: run --update-digests in the source tree",
                 paper.name,
                 digests::FILE
             );

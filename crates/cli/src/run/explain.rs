@@ -19,12 +19,12 @@ pub(super) fn explanation(cells: &[Cell], by_name: bool) -> String {
             _ => text.push_str(&of_cell(cell)),
         }
     }
-    text.push_str(&told(&notes(cells)));
+    text.push_str(&note_lines(&notes(cells)));
     text
 }
 
 /// Returns the notes, one per line.
-pub(super) fn told(notes: &[String]) -> String {
+pub(super) fn note_lines(notes: &[String]) -> String {
     let lines = notes.iter().map(|note| format!("note: {note}\n"));
     lines.collect()
 }
@@ -67,8 +67,8 @@ fn of_cell(cell: &Cell) -> String {
         let axes: Vec<String> = axes.collect();
         let _ = writeln!(text, "  of {family}: {}", axes.join(", "));
     }
-    if !cell.over.is_empty() {
-        let _ = writeln!(text, "  extends {}", cell.over.join(", "));
+    if !cell.extends.is_empty() {
+        let _ = writeln!(text, "  extends {}", cell.extends.join(", "));
     }
     // A value in the file is shown even if it has no effect; a default without effect is not.
     let lines = explain(cell);

@@ -133,7 +133,12 @@ fn a_directory_is_a_paper() {
     assert!(!out(&inside).contains("build again"), "{}", out(&inside));
     let hold = mine.fairwire(&["paper", "mine/", "--check-digests"]);
     // Two cells, with three seeds and the unperturbed run each.
-    assert_eq!(out(&hold), "all 8 digests of mine hold\n", "{}", err(&hold));
+    assert_eq!(
+        out(&hold),
+        "all 8 digests of mine match\n",
+        "{}",
+        err(&hold)
+    );
 }
 
 /// A report has only the time series that a figure shows, for each seed.
@@ -204,7 +209,7 @@ fn what_is_wrong_is_told_with_its_line() {
             "paper.toml",
             "line = ",
             "lin = ",
-            "unknown field `lin`|mine/paper.toml:3:1",
+            "unknown key 'lin'|mine/paper.toml:3:1",
         ),
         (
             "paper.toml",
@@ -269,7 +274,7 @@ fn directories_and_names() {
     std::fs::rename(mine.0.join("mine"), mine.0.join("satellite")).expect("renamed");
     std::fs::create_dir(mine.0.join("empty")).expect("made");
     let cases = [
-        ("./empty", "there is no paper.toml in it"),
+        ("./empty", "it has no paper.toml"),
         ("./missing", "./missing: cannot read"),
         (
             "empty",

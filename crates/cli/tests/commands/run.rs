@@ -390,7 +390,7 @@ fn failures_have_words_and_numbers() {
     let bad = bad.display().to_string();
     let missing = place.join("missing.toml").display().to_string();
     let cases: [(&[&str], i32, &str); 20] = [
-        (&["perf", "-c", "::1", "-t", "-1"], 2, "'-1' is no time"),
+        (&["perf", "-c", "::1", "-t", "-1"], 2, "'-1' is not a time"),
         (&["perf", "-c", "::1", "-i", "0.05"], 2, "-i is too short"),
         (&["perf", "-c", "::1", "-p", "0"], 2, "-p 0"),
         (&["paper", "--quick"], 2, "NAME"),
@@ -398,7 +398,7 @@ fn failures_have_words_and_numbers() {
         (&["run", DUMBBELL, "--set", "nokey=1"], 2, "cells"),
         (&["run", &bad], 2, "bad.toml:15:8"),
         (&["run", &missing], 2, "cannot read"),
-        (&["run", "/dev/zero"], 2, "so it is no scenario"),
+        (&["run", "/dev/zero"], 2, "the most for a scenario"),
         (&["run", &missing, "--check-digests"], 2, "cannot read"),
         (
             &["run", DUMBBELL, "--out", &bad],
@@ -410,7 +410,11 @@ fn failures_have_words_and_numbers() {
         (&["run", DUMBBELL, "--set", "run.sedes=1"], 2, "seeds"),
         (&["run", DUMBBELL, "--duration", "5"], 2, "unit"),
         (&["run", DUMBBELL, "--duration", "-5 s"], 2, "is negative"),
-        (&["run", DUMBBELL, "--seeds", "-1"], 2, "-1 is not in 1.."),
+        (
+            &["run", DUMBBELL, "--seeds", "-1"],
+            2,
+            "write a whole number from 1 to 10000",
+        ),
         // An error in an option's value points at that option.
         (
             &["run", DUMBBELL, "--duration", "0 s"],

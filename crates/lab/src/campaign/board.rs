@@ -23,7 +23,7 @@ pub(super) struct Task {
 }
 
 /// A cell whose runs are not finished.
-struct Open {
+struct CellState {
     result: CellResult,
     /// Places for the runs of this stage, in the order of their jobs.
     slots: Vec<Option<RunResult>>,
@@ -45,7 +45,7 @@ enum Stage {
 /// The shared state.
 pub(super) struct Board {
     tasks: VecDeque<Task>,
-    cells: Vec<Open>,
+    cells: Vec<CellState>,
     /// No further run begins.
     pub(super) closed: bool,
     /// The error of the first run that failed.
@@ -54,7 +54,7 @@ pub(super) struct Board {
 
 impl Task {
     /// Returns whether this is the first run of the first cell.
-    pub(super) fn is_first_of_all(self) -> bool {
+    pub(super) fn is_first_run(self) -> bool {
         self.cell == 0 && self.slot == 0 && self.job.perturbed
     }
 }
@@ -96,7 +96,7 @@ impl Board {
         };
         for (number, cell) in cells.enumerate() {
             let jobs = Job::first(cell);
-            board.cells.push(Open {
+            board.cells.push(CellState {
                 result: CellResult {
                     name: cell.name.clone(),
                     axes: cell.axes.clone(),
@@ -211,7 +211,7 @@ impl Board {
     }
 }
 
-impl Open {
+impl CellState {
     /// Moves finished runs from the slots to the result, in order of their seeds.
     fn collect(&mut self) {
         for run in self.slots.drain(..).flatten() {

@@ -77,7 +77,7 @@ pub fn run_batches(
     let threads = match threads.build() {
         Ok(threads) => threads,
         Err(error) => {
-            let nothing = pool.hand_over([], on_cell);
+            let nothing = pool.deliver([], on_cell);
             let failure = Some(CampaignError::Output(io::Error::other(error)));
             return Outcome { failure, ..nothing };
         }
@@ -88,7 +88,7 @@ pub fn run_batches(
     threads.in_place_scope(|scope| {
         pool.spawn(scope, jobs, &done);
         drop(done);
-        pool.hand_over(finished, on_cell)
+        pool.deliver(finished, on_cell)
     })
 }
 
@@ -115,7 +115,7 @@ impl Pool<'_> {
         };
         let closes = ClosesOnPanic(&self.board);
         if is_first {
-            self.tell_cell(task);
+            self.report_cell(task);
         }
         let outcome = self.run(task);
         drop(closes);
@@ -127,7 +127,7 @@ impl Pool<'_> {
         }
     }
 
-    fn tell_cell(&self, task: Task) {
+    fn report_cell(&self, task: Task) {
         let (batch, cell) = self.cells[task.cell];
         (self.progress)(Progress::Cell {
             batch: self.batches[batch].name,
@@ -137,13 +137,13 @@ impl Pool<'_> {
 
     fn run(&self, task: Task) -> Result<RunResult, RunError> {
         let scenario = &self.cells[task.cell].1.scenario;
-        let told = Mutex::new(Told::of(scenario));
+        let work_done = Mutex::new(WorkDone::of(scenario));
         let progress = |done: Duration| {
-            let work = lock(&told).more(done);
+            let work = lock(&work_done).more(done);
             (self.progress)(Progress::Done(work));
         };
         // Only the first run of the campaign is captured.
-        let capture = task.is_first_of_all().then(|| lock(&self.capture).take());
+        let capture = task.is_first_run().then(|| lock(&self.capture).take());
         let options = RunOptions {
             capture: capture.flatten(),
             stop: Some(self.stop),
@@ -176,7 +176,7 @@ impl Pool<'_> {
     /// Passes cells to `on_cell` in order, whatever order they finish in.
     ///
     /// When no more will finish, it passes on what there is of the others.
-    fn hand_over(
+    fn deliver(
         &self,
         finished: impl IntoIterator<Item = usize>,
         on_cell: &mut dyn FnMut(usize, &CellResult) -> io::Result<()>,
@@ -186,7 +186,7 @@ impl Pool<'_> {
             .map(|batch| Results::empty(batch.name.to_owned()))
             .collect();
         let mut failure = None;
-        let mut hand_over = |cell: CellResult, batch: usize| {
+        let mut deliver = |cell: CellResult, batch: usize| {
             let results = &mut results[batch];
             results.partial |= cell.partial;
             if cell.runs.is_empty() && cell.unperturbed.is_none() {
@@ -205,12 +205,12 @@ impl Pool<'_> {
             let is_done = |(number, _): &(usize, _)| lock(&self.board).is_done(*number);
             while let Some((number, (batch, _))) = cells.next_if(is_done) {
                 let cell = lock(&self.board).finish(number);
-                hand_over(cell, *batch);
+                deliver(cell, *batch);
             }
         }
         for (number, (batch, _)) in cells {
             let cell = lock(&self.board).finish(number);
-            hand_over(cell, *batch);
+            deliver(cell, *batch);
         }
         let failed = lock(&self.board).failure.take().map(CampaignError::Run);
         Outcome {
@@ -221,14 +221,14 @@ impl Pool<'_> {
 }
 
 /// The part of a run's work that has been reported as done.
-struct Told {
+struct WorkDone {
     duration: Duration,
     all: u64,
     time: Duration,
     work: u64,
 }
 
-impl Told {
+impl WorkDone {
     fn of(scenario: &Scenario) -> Self {
         Self {
             duration: scenario.run.duration,

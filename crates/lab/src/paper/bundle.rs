@@ -72,7 +72,7 @@ impl Bundle {
             }
         }
         if !texts.contains_key(MANIFEST) {
-            let message = format!("there is no {MANIFEST} in it, with which a paper begins");
+            let message = format!("it has no {MANIFEST}, which is the main file of a paper");
             return Err(PaperError::file(&directory.display().to_string(), message));
         }
         Ok(Self {
@@ -183,7 +183,7 @@ fn read_bounded(path: &Path) -> io::Result<String> {
     file.read_to_string(&mut text)?;
     if text.len() as u64 > LONGEST_FILE {
         let message =
-            format!("it is longer than {LONGEST_FILE} bytes, so it is no part of a paper");
+            format!("it is longer than {LONGEST_FILE} bytes, the limit for a file of a paper");
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
     }
     Ok(text)

@@ -5,7 +5,7 @@ mod margin;
 
 use serde::Deserialize;
 
-use super::quantity::{Lens, Measured, Quantities, Quantity, Written};
+use super::quantity::{EvalContext, Measured, Quantities, Quantity, Written};
 use super::{Names, Unit};
 
 pub use kind::Kind;
@@ -79,7 +79,7 @@ pub struct Checked {
 impl WrittenCheck {
     pub(super) fn resolve(self, names: &Names<'_>) -> Result<Check, String> {
         if self.condition.is_some() {
-            return Err("a check has no 'condition' unless it stands in 'beyond'".into());
+            return Err("only a check in 'beyond' can have a 'condition'".into());
         }
         let place = Written {
             flow: self.flow,
@@ -103,14 +103,14 @@ impl WrittenCheck {
             tolerance: self.tolerance.unwrap_or(0.0),
             why: self.why,
         };
-        check.shape(self.tolerance.is_some())?;
+        check.validate(self.tolerance.is_some())?;
         Ok(check)
     }
 }
 
 impl Check {
     /// Checks that there are as many numbers as the kind needs, and a reason for the tolerance.
-    fn shape(&self, has_tolerance: bool) -> Result<(), String> {
+    fn validate(&self, has_tolerance: bool) -> Result<(), String> {
         let (found, wanted) = (self.expected.len(), self.quantities.len());
         let (numbers, tolerance) = match self.kind {
             Kind::Absolute | Kind::Relative | Kind::Factor => (wanted, true),
@@ -122,17 +122,17 @@ impl Check {
         let least = if self.kind == Kind::Factor { 1.0 } else { 0.0 };
         if tolerance && has_tolerance && !(least..).contains(&self.tolerance) {
             return Err(format!(
-                "the 'tolerance' of such a check is {least} or more"
+                "the 'tolerance' of a check of this kind must be at least {least}"
             ));
         }
         if let (Kind::Range, [low, high]) = (self.kind, self.expected.as_slice())
             && low > high
         {
-            return Err("the first number of a range is its lower end".into());
+            return Err("'expected' of a range must be [lower, upper]".into());
         }
         if found != numbers {
             return Err(format!(
-                "'expected' has {found} numbers where {numbers} belong"
+                "'expected' has {found} numbers, but a check of this kind needs {numbers}"
             ));
         }
         if has_tolerance != tolerance {
@@ -143,7 +143,7 @@ impl Check {
             return Err("a comparison needs at least two quantities".into());
         }
         if (tolerance || self.kind == Kind::Range) && self.why.is_empty() {
-            return Err("a tolerance or range says 'why' it is what it is".into());
+            return Err("a tolerance or range needs its reason in 'why'".into());
         }
         Ok(())
     }
@@ -217,11 +217,11 @@ impl Check {
     }
 
     /// Checks the measured values in `window`.
-    pub(super) fn check(&self, lens: &Lens<'_>, window: Option<&str>) -> Checked {
+    pub(super) fn check(&self, context: &EvalContext<'_>, window: Option<&str>) -> Checked {
         let measured: Vec<Measured> = self
             .quantities
             .iter()
-            .map(|quantity| quantity.measure(lens, window.unwrap_or(""), self.unit))
+            .map(|quantity| quantity.measure(context, window.unwrap_or(""), self.unit))
             .collect();
         let values: Option<Vec<f64>> = measured.iter().map(Measured::value).collect();
         let holds = values.map(|values| self.kind.holds(&values, &self.expected, self.tolerance));
@@ -232,7 +232,7 @@ impl Check {
             expected: self.expected.clone(),
             tolerance: self.tolerance,
             why: self.why.clone(),
-            close: holds.is_some_and(|holds| self.is_close(lens, window, &measured, holds)),
+            close: holds.is_some_and(|holds| self.is_close(context, window, &measured, holds)),
             holds,
             measured,
         }
@@ -246,7 +246,7 @@ impl Check {
     /// of a seed are correlated.
     fn is_close(
         &self,
-        lens: &Lens<'_>,
+        context: &EvalContext<'_>,
         window: Option<&str>,
         measured: &[Measured],
         holds: bool,
@@ -259,8 +259,8 @@ impl Check {
             return false;
         };
         let apart = |a: usize, b: usize| {
-            let difference = self.quantities[a].less(&self.quantities[b]);
-            let seeds = difference.measure(lens, window.unwrap_or(""), self.unit);
+            let difference = self.quantities[a].minus(&self.quantities[b]);
+            let seeds = difference.measure(context, window.unwrap_or(""), self.unit);
             match seeds.estimate {
                 Some(estimate) if estimate.count > 1 => seeds.reach(),
                 _ => measured[a].reach().hypot(measured[b].reach()),
@@ -273,7 +273,7 @@ impl Check {
 
 impl Checked {
     /// Returns whether the two are the same check in two windows.
-    pub(crate) fn asks_the_same(&self, other: &Self) -> bool {
+    pub(crate) fn is_same_check(&self, other: &Self) -> bool {
         (self.kind, &self.what, &self.expected, self.tolerance)
             == (other.kind, &other.what, &other.expected, other.tolerance)
             && self
@@ -284,7 +284,7 @@ impl Checked {
     }
 
     /// Returns what was expected, in words and with its unit.
-    pub fn wanted(&self) -> String {
+    pub fn expectation(&self) -> String {
         let unit = self
             .measured
             .first()
@@ -308,11 +308,11 @@ impl Checked {
                 [low, high] => format!("from {low} to {high}{space}{unit}"),
                 _ => String::new(),
             },
-            Kind::Increasing => "each more than the one before".into(),
-            Kind::Decreasing => "each less than the one before".into(),
-            Kind::NonIncreasing => "none more than the one before".into(),
-            Kind::Least => "the first less than every other".into(),
-            Kind::Greatest => "the first more than every other".into(),
+            Kind::Increasing => "each is more than the one before".into(),
+            Kind::Decreasing => "each is less than the one before".into(),
+            Kind::NonIncreasing => "none is more than the one before".into(),
+            Kind::Least => "the first is less than every other".into(),
+            Kind::Greatest => "the first is more than every other".into(),
             Kind::Equal => format!("equal within {}{space}{unit}", self.tolerance),
         }
     }

@@ -5,10 +5,10 @@
 
 use serde::Deserialize;
 
-use super::cascade::{self, hand_down};
 use super::check::{Check, WrittenCheck};
+use super::defaults::{self, apply_defaults};
 use super::document::{Document, refuse};
-use super::quantity::{Lens, Quantities, Quantity, Written};
+use super::quantity::{EvalContext, Quantities, Quantity, Written};
 use super::{Names, Unit};
 use crate::results::{Results, WHOLE};
 use crate::scenario::ScenarioError;
@@ -67,14 +67,14 @@ impl Control {
     fn check(&self, checks: &[Check], names: &Names<'_>) -> Result<(), String> {
         if self.cells.len() != self.by.len() || self.cells.is_empty() {
             return Err(
-                "a control has as many cells in 'by' as in 'cells', and one at least".into(),
+                "'cells' and 'by' of a control must be lists of equal length with at least one cell".into(),
             );
         }
         let mut all = self.cells.iter().chain(&self.by);
         all.try_for_each(|cell| names.cell(cell).map(drop))?;
         let mut checks = checks.iter();
         if checks.all(|check| self.apply(check).is_none()) {
-            return Err("no check can be asked in the cells of a control: 'cells' are those of the claim's checks".into());
+            return Err("'cells' of a control must be cells of the claim's checks".into());
         }
         Ok(())
     }
@@ -153,11 +153,14 @@ impl Contradiction {
     /// Returns whether the published numbers alone show it, without a run.
     fn is_shown_in_print(&self, names: &Names<'_>) -> bool {
         let none = Results::default();
-        let lens = Lens {
+        let context = EvalContext {
             results: &none,
             moments: names.moments,
         };
-        let mut outcomes = self.must.iter().map(|check| check.check(&lens, None).holds);
+        let mut outcomes = self
+            .must
+            .iter()
+            .map(|check| check.check(&context, None).holds);
         self.must.is_empty() || outcomes.any(|holds| holds == Some(false))
     }
 }
@@ -173,22 +176,22 @@ pub(super) struct Isolation {
 /// Reads the claims of `file`, whose families have been expanded.
 pub(super) fn read(file: &mut Document, names: &Names<'_>) -> Result<Vec<Claim>, ScenarioError> {
     let defaults = file.take_table("defaults")?;
-    cascade::check(&defaults)?;
+    defaults::check(&defaults)?;
     let claims = file.take_list("claims")?;
     let claims =
         claims.ok_or_else(|| file.missing("claims", "write [[claims]] for each of them"))?;
     file.rest::<Rest>()?;
     let mut ready: Vec<Claim> = Vec::with_capacity(claims.len());
     for mut node in claims {
-        hand_down(&mut node, &defaults);
+        apply_defaults(&mut node, &defaults);
         let written = WrittenClaim::deserialize(Reader(&node))?;
         let id = written.id.clone();
         let refuse = |message: String| refuse(&node, &format!("claim {id}: {message}"));
         if id.trim().is_empty() {
-            return Err(refuse("an 'id' has a letter at least".into()));
+            return Err(refuse("an 'id' must not be blank".into()));
         }
         if ready.iter().any(|claim| claim.id == id) {
-            return Err(refuse("this id stands twice".into()));
+            return Err(refuse("this id is used twice".into()));
         }
         ready.push(written.resolve(names).map_err(refuse)?);
     }
@@ -216,10 +219,10 @@ impl WrittenClaim {
         }
         let beyond = self.beyond.into_iter().map(|mut written| {
             let condition = written.condition.take();
-            let condition = condition.ok_or("a check of 'beyond' has a 'condition'")?;
+            let condition = condition.ok_or("a check in 'beyond' needs a 'condition'")?;
             let check = written.resolve(names)?;
             if check.needs_window() {
-                return Err("a check of 'beyond' says its 'window'".to_owned());
+                return Err("a check in 'beyond' needs its own 'window'".to_owned());
             }
             Ok(Beyond { condition, check })
         });
@@ -241,7 +244,7 @@ impl WrittenClaim {
                 .map(|isolation| isolation.resolve(names))
                 .collect::<Result<_, _>>()?,
         };
-        claim.shape(names)?;
+        claim.validate(names)?;
         Ok(claim)
     }
 }
@@ -261,7 +264,7 @@ impl WrittenIsolation {
         };
         let (quantities, unit) = quantities.resolve(names, self.unit.as_deref())?;
         if quantities.iter().any(Quantity::needs_window) {
-            return Err("an isolating run says which 'window' it shows".into());
+            return Err("an isolating run needs a 'window'".into());
         }
         Ok(Isolation {
             says: self.says,
@@ -273,13 +276,13 @@ impl WrittenIsolation {
 
 impl Claim {
     /// Checks that a verdict can be reached and that every outcome has its words.
-    fn shape(&self, names: &Names<'_>) -> Result<(), String> {
+    fn validate(&self, names: &Names<'_>) -> Result<(), String> {
         if self.checks.is_empty() {
             let said = self.not_testable.is_some() || self.contradiction.is_some();
             return if said {
                 Ok(())
             } else {
-                Err("it has neither checks nor a reason why it is not testable".into())
+                Err("it needs 'checks', or 'not_testable' with the reason why it has none".into())
             };
         }
         for control in &self.controls {
@@ -291,8 +294,13 @@ impl Claim {
             return Err("'because' needs words for 'holds' and 'fails'".into());
         }
         let needs_window = self.checks.iter().any(Check::needs_window);
-        if needs_window == self.windows.is_empty() {
-            return Err("'windows' says where it is judged, if its quantities do not".into());
+        if needs_window && self.windows.is_empty() {
+            return Err("it needs 'windows', because its quantities have no 'window'".into());
+        }
+        if !needs_window && !self.windows.is_empty() {
+            return Err(
+                "it has no use for 'windows': its quantities have their own 'window'".into(),
+            );
         }
         for window in self.windows.iter().filter(|window| *window != WHOLE) {
             let quantities = self.checks.iter().flat_map(|check| &check.quantities);

@@ -17,7 +17,7 @@ pub type Golden = BTreeMap<String, BTreeMap<String, String>>;
 
 /// A run whose digest differs from the golden one.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Moved {
+pub struct ChangedDigest {
     /// The cell.
     pub cell: String,
     /// The run.
@@ -78,7 +78,7 @@ pub fn file_in_source_tree(name: &str) -> Option<PathBuf> {
 ///
 /// `now` may hold more seeds of a cell than `golden`; these are ignored. A golden cell or run that was not run is a
 /// difference.
-pub fn compare(golden: &Golden, now: &Golden) -> Vec<Moved> {
+pub fn compare(golden: &Golden, now: &Golden) -> Vec<ChangedDigest> {
     let mut moved = Vec::new();
     for (cell, runs) in golden {
         for (run, digest) in runs {
@@ -97,8 +97,13 @@ pub fn compare(golden: &Golden, now: &Golden) -> Vec<Moved> {
     moved
 }
 
-fn difference(cell: &str, run: &str, golden: Option<&String>, now: Option<&String>) -> Moved {
-    Moved {
+fn difference(
+    cell: &str,
+    run: &str,
+    golden: Option<&String>,
+    now: Option<&String>,
+) -> ChangedDigest {
+    ChangedDigest {
         cell: cell.to_owned(),
         run: run.to_owned(),
         golden: golden.cloned(),

@@ -43,7 +43,7 @@ impl Document {
     }
 
     /// Expands its families and adds the families that it defines to `families`.
-    pub(super) fn write_out(&mut self, families: &mut Families) -> Result<(), ScenarioError> {
+    pub(super) fn expand_families(&mut self, families: &mut Families) -> Result<(), ScenarioError> {
         families.take(&mut self.root)?;
         self.root = families.written_out(&self.root)?;
         Ok(())

@@ -8,7 +8,7 @@ mod plan;
 
 use std::collections::BTreeSet;
 
-use super::quantity::Lens;
+use super::quantity::EvalContext;
 use super::{Paper, Part, Unit};
 use crate::results::{Results, SeriesName};
 use fairwire_measure::{Confidence, Estimate, Moments};
@@ -17,7 +17,7 @@ use fairwire_units::Duration;
 pub(super) use plan::{FigurePlan, WrittenFigure};
 use plan::{LinePlan, PointPlan};
 
-pub use axis::{Across, Form, Mark, Scale, Upwards};
+pub use axis::{Form, Mark, Scale, XAxis, YAxis};
 
 /// The greatest number of points of a series in a figure; more could not be told apart on paper.
 const MOST_POINTS: usize = 400;
@@ -36,9 +36,9 @@ pub struct Figure {
     /// Its form: curves or bars.
     pub form: Form,
     /// The horizontal axis.
-    pub x: Across,
+    pub x: XAxis,
     /// The vertical axis.
-    pub y: Upwards,
+    pub y: YAxis,
     /// The curves, or the bars of one colour each.
     pub lines: Vec<Line>,
     /// The marked moments.
@@ -72,11 +72,14 @@ pub struct Point {
 impl Paper {
     /// Returns all figures with their values, in the order of the paper's file.
     pub fn fill_figures(&self, results: &Results) -> Vec<Figure> {
-        let lens = Lens {
+        let context = EvalContext {
             results,
             moments: &self.moments,
         };
-        self.figures.iter().map(|plan| plan.fill(&lens)).collect()
+        self.figures
+            .iter()
+            .map(|plan| plan.fill(&context))
+            .collect()
     }
 
     /// Returns the names of the time series that the figures show.
@@ -87,11 +90,11 @@ impl Paper {
 }
 
 impl FigurePlan {
-    fn fill(&self, lens: &Lens<'_>) -> Figure {
+    fn fill(&self, context: &EvalContext<'_>) -> Figure {
         let lines: Vec<(Line, Option<f64>)> = self
             .lines
             .iter()
-            .map(|line| line.fill(lens, self))
+            .map(|line| line.fill(context, self))
             .collect();
         // Cells may have different periods: the caption states the longest.
         let mean_over = lines.iter().filter_map(|(_, over)| *over).reduce(f64::max);
@@ -128,23 +131,23 @@ impl LinePlan {
         }
     }
 
-    fn fill(&self, lens: &Lens<'_>, figure: &FigurePlan) -> (Line, Option<f64>) {
+    fn fill(&self, context: &EvalContext<'_>, figure: &FigurePlan) -> (Line, Option<f64>) {
         let (points, over) = match self {
             Self::Points { points, .. } => {
                 let points = points
                     .iter()
-                    .map(|point| point.fill(lens, figure.y.unit))
+                    .map(|point| point.fill(context, figure.y.unit))
                     .collect();
                 (points, None)
             }
-            Self::Series { .. } => self.series(lens, figure),
+            Self::Series { .. } => self.series(context, figure),
         };
         let label = self.label().to_owned();
         (Line { label, points }, over)
     }
 
     /// Returns the mean series of all seeds and the time over which each point is averaged, s.
-    fn series(&self, lens: &Lens<'_>, figure: &FigurePlan) -> (Vec<Point>, Option<f64>) {
+    fn series(&self, context: &EvalContext<'_>, figure: &FigurePlan) -> (Vec<Point>, Option<f64>) {
         let Self::Series {
             cell,
             subject,
@@ -154,7 +157,7 @@ impl LinePlan {
         else {
             return (Vec::new(), None);
         };
-        let Some(result) = lens.results.cell(cell) else {
+        let Some(result) = context.results.cell(cell) else {
             return (Vec::new(), None);
         };
         // A cell may have an unperturbed run only.
@@ -196,8 +199,8 @@ impl LinePlan {
 }
 
 impl PointPlan {
-    fn fill(&self, lens: &Lens<'_>, unit: Unit) -> Point {
-        let measured = self.quantity.measure(lens, &self.window, unit);
+    fn fill(&self, context: &EvalContext<'_>, unit: Unit) -> Point {
+        let measured = self.quantity.measure(context, &self.window, unit);
         let (published, note) = match &self.published {
             Some((value, note)) => (Some(*value), note.clone()),
             None => (None, String::new()),

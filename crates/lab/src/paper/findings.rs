@@ -2,7 +2,7 @@
 
 use super::{Figure, Judged, Paper, Table, quick};
 use crate::results::{CellResult, Results, RunResult};
-use crate::sim::SILENT;
+use crate::sim::NO_DELIVERY_NOTES;
 
 /// The tables, figures and verdicts of a paper's runs.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ impl Paper {
     pub fn report(&self, results: &Results) -> Report {
         let partial = results.partial || results.cells.len() < self.cells.len();
         Report {
-            how: quick::told(self.how(results), self.quick, self.shortened.as_deref()),
+            how: quick::with_quick_note(self.how(results), self.quick, self.shortened.as_deref()),
             partial,
             tables: self.fill_tables(results),
             figures: self.fill_figures(results),
@@ -39,7 +39,7 @@ impl Paper {
         let seeds = if least == most {
             format!("{least} seeds")
         } else {
-            format!("{least} to {most} seeds, as their spread asks")
+            format!("{least} to {most} seeds, depending on their spread")
         };
         let only_starts = |cell: &&CellResult| cell.scenario.is_perturbed_only();
         let random = |cell: &&CellResult| cell.scenario.is_random() && !only_starts(cell);
@@ -47,25 +47,26 @@ impl Paper {
         let others = results.cells.iter().any(|cell| random(&cell));
         let drawn = match (starts, others) {
             (true, false) => {
-                "Nothing in the paper is random: each flow starts up to one round trip late, drawn for each seed"
+                "Nothing in the paper's experiment is random. To vary the runs, each flow starts up to one round trip late, by a delay \
+                 that is drawn for each seed"
             }
             (true, true) => {
-                "What the networks draw at random is drawn for each seed; where nothing else is random, each \
-                 flow starts up to one round trip late"
+                "The random events of the networks are drawn for each seed. In cells without random events, each flow \
+                 starts up to one round trip late"
             }
-            (false, true) => "What the networks draw at random is drawn for each seed",
+            (false, true) => "The random events of the networks are drawn for each seed",
             (false, false) => "Nothing is random",
         };
         let mut blocks = self.tables.iter().flat_map(|table| &table.blocks);
         let unperturbed = if starts && blocks.any(|block| block.unperturbed) {
-            "; what the run without that says stands below the tables that it belongs to"
+            "; the values of a run without this delay are below the tables"
         } else {
             ""
         };
         let silent = silent(results);
         format!(
-            "Means over {seeds}, with 95 % intervals (Student's t). {drawn}{unperturbed}. Differences are ours \
-             less what was printed, in its unit; those of percentages are in points.{silent}"
+            "Means over {seeds}, with 95 % intervals (Student's t). {drawn}{unperturbed}. Differences are our \
+             values less the published ones, in their unit; those of percentages are in points.{silent}"
         )
     }
 }
@@ -74,7 +75,11 @@ impl Paper {
 fn silent(results: &Results) -> String {
     let is_silent = |run: &RunResult| {
         let mut notes = run.notes.iter();
-        notes.any(|note| SILENT.iter().any(|silent| note.ends_with(silent)))
+        notes.any(|note| {
+            NO_DELIVERY_NOTES
+                .iter()
+                .any(|silent| note.ends_with(silent))
+        })
     };
     let counts = results.cells.iter().map(|cell| {
         let runs = cell.runs.iter().chain(&cell.unperturbed);
@@ -88,7 +93,7 @@ fn silent(results: &Results) -> String {
         return String::new();
     }
     format!(
-        " A flow got nothing across in runs of {}: the notes in runs.csv say which, and whether it ever connected.",
+        " In some runs of {} a flow delivered nothing: the notes in runs.csv say which flow, and whether it ever connected.",
         cells.join(", ")
     )
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::Paper;
 use super::check::{Check, Checked};
 use super::claim::{Claim, Control};
-use super::quantity::{Lens, Measured};
+use super::quantity::{EvalContext, Measured};
 use super::verdict::Verdict;
 use crate::results::Results;
 use crate::scenario::{Provenance, Source};
@@ -64,38 +64,38 @@ pub struct Isolated {
 impl Paper {
     /// Returns the verdict on every claim, in the order of the file.
     pub fn judge(&self, results: &Results) -> Vec<Judged> {
-        let lens = Lens {
+        let context = EvalContext {
             results,
             moments: &self.moments,
         };
         self.claims
             .iter()
-            .map(|claim| self.judge_one(claim, &lens))
+            .map(|claim| self.judge_one(claim, &context))
             .collect()
     }
 
-    fn judge_one(&self, claim: &Claim, lens: &Lens<'_>) -> Judged {
-        let evidence = checked(&claim.checks, &claim.windows, lens);
+    fn judge_one(&self, claim: &Claim, context: &EvalContext<'_>) -> Judged {
+        let evidence = checked(&claim.checks, &claim.windows, context);
         let beyond = claim.beyond.iter();
-        let beyond: Vec<Checked> = beyond.map(|one| one.check.check(lens, None)).collect();
+        let beyond: Vec<Checked> = beyond.map(|one| one.check.check(context, None)).collect();
         let controls: Vec<Controlled> = (claim.controls.iter())
-            .filter_map(|control| controlled(control, claim, &evidence, lens))
+            .filter_map(|control| controlled(control, claim, &evidence, context))
             .collect();
         let must = claim
             .contradiction
             .iter()
             .flat_map(|contradiction| &contradiction.must);
-        let printed: Vec<Checked> = must.map(|check| check.check(lens, None)).collect();
+        let printed: Vec<Checked> = must.map(|check| check.check(context, None)).collect();
         let all = Evidence {
             checks: evidence,
             beyond,
             printed,
         };
-        let verdict = self.verdict(claim, &all, lens.results);
-        let close = self.is_close(claim, &all, lens.results, &verdict.0);
+        let verdict = self.verdict(claim, &all, context.results);
+        let close = self.is_close(claim, &all, context.results, &verdict.0);
         let (verdict, because) = verdict;
         let (verdict, swept) = match &self.sweep {
-            Some(sweep) => sweep.judge(claim, verdict, lens),
+            Some(sweep) => sweep.judge(claim, verdict, context),
             None => (verdict, None),
         };
         let isolated = claim.isolated_by.iter().map(|isolation| Isolated {
@@ -103,7 +103,7 @@ impl Paper {
             measured: isolation
                 .quantities
                 .iter()
-                .map(|quantity| quantity.measure(lens, "", isolation.unit))
+                .map(|quantity| quantity.measure(context, "", isolation.unit))
                 .collect(),
         });
         Judged {
@@ -141,7 +141,8 @@ impl Paper {
                 );
             }
             if printed.iter().any(|check| check.holds.is_none()) {
-                let reason = "a cell that would show the contradiction was not run to its end";
+                let reason =
+                    "a cell that is needed to show the contradiction was not run completely";
                 return (Verdict::NotRun, reason.to_owned());
             }
         }
@@ -245,17 +246,17 @@ impl Controlled {
         let Self { says, held, of, .. } = self;
         let share = match (held, of) {
             (0, 1) => "the check does not hold".to_owned(),
-            (0, _) => format!("none of {of} checks holds"),
+            (0, _) => format!("none of {of} checks hold"),
             (1, 1) => "the check holds".to_owned(),
             (held, of) if held == of => format!("all {of} checks hold"),
             (held, of) => format!("{held} of {of} checks hold"),
         };
-        let told = if self.passes {
-            " What holds for the claim holds here as well, so these checks could not have failed."
+        let remark = if self.passes {
+            " All checks that hold for the claim hold here too, so they do not support the claim."
         } else {
             ""
         };
-        format!("With {says}, {share}.{told}")
+        format!("With {says}, {share}.{remark}")
     }
 }
 
@@ -267,11 +268,11 @@ struct Evidence {
 }
 
 /// Returns the outcomes of `checks`, each in all `windows` unless it has its own.
-fn checked(checks: &[Check], windows: &[String], lens: &Lens<'_>) -> Vec<Checked> {
+fn checked(checks: &[Check], windows: &[String], context: &EvalContext<'_>) -> Vec<Checked> {
     let mut all = Vec::new();
     for check in checks {
         let windows = check.windows(windows).into_iter();
-        all.extend(windows.map(|window| check.check(lens, window)));
+        all.extend(windows.map(|window| check.check(context, window)));
     }
     all
 }
@@ -283,7 +284,7 @@ fn controlled(
     control: &Control,
     claim: &Claim,
     evidence: &[Checked],
-    lens: &Lens<'_>,
+    context: &EvalContext<'_>,
 ) -> Option<Controlled> {
     let (mut held, mut of) = (0, 0);
     let (mut is_held, mut told_apart) = (false, false);
@@ -294,7 +295,7 @@ fn controlled(
         let Some(there) = control.apply(check) else {
             continue;
         };
-        for (ours, theirs) in ours.iter().zip(checked(&[there], &claim.windows, lens)) {
+        for (ours, theirs) in ours.iter().zip(checked(&[there], &claim.windows, context)) {
             let holds = theirs.holds?;
             of += 1;
             held += usize::from(holds);

@@ -63,7 +63,7 @@ pub(super) fn shown(file: &mut Document) -> Result<Shown, ScenarioError> {
         of_tables.as_ref(),
         file.take_list("tables")?.unwrap_or_default(),
     );
-    tables.iter_mut().for_each(metric::write_names_out);
+    tables.iter_mut().for_each(metric::expand_names);
     let figures = over(
         of_figures.as_ref(),
         file.take_list("figures")?.unwrap_or_default(),
@@ -196,24 +196,24 @@ impl WrittenTable {
     }
 
     fn block(&self, metric: &WrittenMetric, names: &Names<'_>) -> Result<BlockPlan, String> {
-        let mut told = None;
+        let mut stated = None;
         let mut factor = 1.0;
         let mut rows = Vec::new();
         for flow in &self.flows {
             for cell in &self.cells {
                 let quantity = metric.quantity(flow, &cell.cell, names)?;
-                let unit = match told {
+                let unit = match stated {
                     Some(unit) => unit,
                     None => metric.unit(quantity.base())?,
                 };
-                told = Some(unit);
+                stated = Some(unit);
                 factor = metric.factor(quantity.base(), unit)?;
                 rows.push(self.row(metric, (quantity, unit), (flow, cell), names)?);
             }
         }
-        let unit = told.ok_or("it has no 'flows' or no 'cells'")?;
+        let unit = stated.ok_or("it has no 'flows' or no 'cells'")?;
         Ok(BlockPlan {
-            metric: metric.called().to_owned(),
+            metric: metric.label().to_owned(),
             meaning: metric.meaning(names),
             unit: Unit {
                 scale: unit.scale / factor,

@@ -24,7 +24,7 @@ pub struct Moment {
 
 impl Moment {
     /// Returns what is wrong with it, if anything.
-    pub(super) fn fault(&self) -> Option<String> {
+    pub(super) fn validate(&self) -> Option<String> {
         if self.metric().is_none() {
             return Some(format!("unknown series '{}'", self.series));
         }
@@ -110,7 +110,7 @@ mod tests {
     /// A rule that cannot be applied is reported when the paper is loaded.
     #[test]
     fn impossible_rules_are_told() {
-        assert_eq!(moment().fault(), None);
+        assert_eq!(moment().validate(), None);
         for (series, mean_over, within) in [
             ("speed", "3 s", 0.1),
             ("cwnd", "3", 0.1),
@@ -122,7 +122,7 @@ mod tests {
                 within,
                 ..moment()
             };
-            assert!(broken.fault().is_some(), "{broken:?}");
+            assert!(broken.validate().is_some(), "{broken:?}");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::what::What;
+use super::metric_or_moment::MetricOrMoment;
 use super::{Moment, Published};
 use crate::results::{Metric, WHOLE};
 use crate::scenario::Cell;
@@ -81,12 +81,12 @@ impl<'a> Names<'a> {
     }
 
     /// Finds the metric or moment called `name`.
-    pub(super) fn what(&self, name: &str) -> Result<What, String> {
+    pub(super) fn metric_or_moment(&self, name: &str) -> Result<MetricOrMoment, String> {
         if self.moments.contains_key(name) {
-            return Ok(What::Moment(name.to_owned()));
+            return Ok(MetricOrMoment::Moment(name.to_owned()));
         }
         if let Some(metric) = Metric::ALL.iter().find(|metric| metric.name() == name) {
-            return Ok(What::Metric(*metric));
+            return Ok(MetricOrMoment::Metric(*metric));
         }
         let metrics = Metric::ALL.iter().map(|metric| metric.name());
         let known: Vec<&str> = self
@@ -102,8 +102,8 @@ impl<'a> Names<'a> {
     }
 
     /// Checks that the scenario of `cell` keeps the metric.
-    pub(super) fn keeps(&self, cell: &str, what: &What) -> Result<(), String> {
-        let What::Metric(metric) = what else {
+    pub(super) fn keeps(&self, cell: &str, what: &MetricOrMoment) -> Result<(), String> {
+        let MetricOrMoment::Metric(metric) = what else {
             return Ok(());
         };
         let found = self.cells.iter().find(|known| known.name == cell);
@@ -117,9 +117,9 @@ impl<'a> Names<'a> {
 
     /// Returns the meaning of the metric or moment called `name`, in a sentence.
     pub(super) fn meaning(&self, name: &str) -> String {
-        match self.what(name) {
-            Ok(What::Moment(name)) => self.moments[&name].meaning.clone(),
-            Ok(What::Metric(metric)) => metric.meaning().to_owned(),
+        match self.metric_or_moment(name) {
+            Ok(MetricOrMoment::Moment(name)) => self.moments[&name].meaning.clone(),
+            Ok(MetricOrMoment::Metric(metric)) => metric.meaning().to_owned(),
             Err(_) => String::new(),
         }
     }

@@ -57,7 +57,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<Published>, PaperError>
         })?;
         let line = record.position().map(csv::Position::line);
         if !row.value.is_finite() {
-            let message = format!("'{}' is no number that can be printed", row.value);
+            let message = format!("'{}' is not a finite number", row.value);
             return Err(PaperError::file(&at(file, line), message));
         }
         let same = |known: &Published| {
@@ -65,7 +65,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<Published>, PaperError>
         };
         if rows.iter().any(same) {
             let message = format!(
-                "'{}' of '{}' in '{}' stands in the file twice",
+                "'{}' of '{}' in '{}' is in the file twice",
                 row.metric, row.flow, row.cell
             );
             return Err(PaperError::file(&at(file, line), message));
@@ -112,11 +112,17 @@ mod tests {
         );
         assert!(read("t.csv", "cell,flow\na,b\n").is_err());
         for (rows, told) in [
-            ("a,b,delay,nan,ms,\n", "t.csv:2: 'NaN' is no number"),
-            ("a,b,delay,1e999,ms,\n", "t.csv:2: 'inf' is no number"),
+            (
+                "a,b,delay,nan,ms,\n",
+                "t.csv:2: 'NaN' is not a finite number",
+            ),
+            (
+                "a,b,delay,1e999,ms,\n",
+                "t.csv:2: 'inf' is not a finite number",
+            ),
             (
                 "a,b,delay,1,ms,\na,b,delay,2,ms,\n",
-                "t.csv:3: 'delay' of 'b' in 'a' stands in the file twice",
+                "t.csv:3: 'delay' of 'b' in 'a' is in the file twice",
             ),
         ] {
             let error = read("t.csv", &format!("{head}{rows}")).expect_err(rows);

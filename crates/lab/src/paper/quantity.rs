@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use fairwire_measure::{Confidence, Estimate, Moments, Spread, jain};
 
 use super::Unit;
-use super::what::What;
+use super::metric_or_moment::MetricOrMoment;
 use crate::results::{Results, RunResult, Subject};
 use equation::Tfrc;
 
@@ -27,7 +27,7 @@ pub(super) enum Quantity {
     Value {
         cell: String,
         subject: Subject,
-        what: What,
+        what: MetricOrMoment,
         window: Option<String>,
     },
     /// A number printed by the paper, in base units.
@@ -37,11 +37,14 @@ pub(super) enum Quantity {
         base: &'static str,
     },
     /// A combination of other quantities.
-    Made { how: Made, parts: Vec<Quantity> },
+    Computed {
+        how: Operation,
+        parts: Vec<Quantity>,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Made {
+pub(super) enum Operation {
     Ratio,
     Difference,
     Sum,
@@ -63,7 +66,7 @@ pub struct Measured {
     /// Mean and interval over the seeds with a value; `None` if no seed has one.
     pub estimate: Option<Estimate>,
     /// The number of seeds that were run, with or without a value.
-    pub asked: usize,
+    pub runs: usize,
     /// The value of the unperturbed run.
     pub unperturbed: Option<f64>,
 }
@@ -90,10 +93,10 @@ impl Measured {
     pub fn text(&self) -> String {
         let digits = self.digits();
         match (self.estimate, self.unperturbed) {
-            (Some(estimate), _) if estimate.count < self.asked as u64 => {
+            (Some(estimate), _) if estimate.count < self.runs as u64 => {
                 format!(
                     "{estimate:.digits$} (in {} of {} runs)",
-                    estimate.count, self.asked
+                    estimate.count, self.runs
                 )
             }
             (Some(estimate), _) => format!("{estimate:.digits$}"),
@@ -132,22 +135,23 @@ impl Quantity {
     pub(super) fn base(&self) -> &'static str {
         match self {
             Self::Value {
-                what: What::Metric(metric),
+                what: MetricOrMoment::Metric(metric),
                 ..
             } => metric.unit(),
             Self::Value {
-                what: What::Moment(_),
+                what: MetricOrMoment::Moment(_),
                 ..
             } => "s",
             Self::Printed { base, .. } => base,
-            Self::Made {
-                how: Made::Ratio | Made::Jain,
+            Self::Computed {
+                how: Operation::Ratio | Operation::Jain,
                 ..
             } => "",
-            Self::Made {
-                how: Made::Tfrc(_), ..
+            Self::Computed {
+                how: Operation::Tfrc(_),
+                ..
             } => "bit/s",
-            Self::Made { parts, .. } => parts.first().map_or("", |part| part.base()),
+            Self::Computed { parts, .. } => parts.first().map_or("", |part| part.base()),
         }
     }
 
@@ -156,7 +160,7 @@ impl Quantity {
         match self {
             Self::Value { window, .. } => window.is_none(),
             Self::Printed { .. } => false,
-            Self::Made { parts, .. } => parts.iter().any(Self::needs_window),
+            Self::Computed { parts, .. } => parts.iter().any(Self::needs_window),
         }
     }
 
@@ -165,7 +169,7 @@ impl Quantity {
         match self {
             Self::Value { cell, .. } => vec![cell],
             Self::Printed { .. } => Vec::new(),
-            Self::Made { parts, .. } => parts.iter().flat_map(Self::cells).collect(),
+            Self::Computed { parts, .. } => parts.iter().flat_map(Self::cells).collect(),
         }
     }
 
@@ -185,7 +189,7 @@ impl Quantity {
                 window: window.clone(),
             }),
             Self::Printed { .. } => None,
-            Self::Made { how, parts } => Some(Self::Made {
+            Self::Computed { how, parts } => Some(Self::Computed {
                 how: *how,
                 parts: parts
                     .iter()
@@ -209,41 +213,41 @@ impl Quantity {
             } => cell.clone(),
             Self::Value { cell, subject, .. } => format!("{cell} {subject}"),
             Self::Printed { label, .. } => label.clone(),
-            Self::Made {
-                how: Made::Ratio,
+            Self::Computed {
+                how: Operation::Ratio,
                 parts,
             } => joined(parts, " / "),
-            Self::Made {
-                how: Made::Difference,
+            Self::Computed {
+                how: Operation::Difference,
                 parts,
             } => joined(parts, " - "),
-            Self::Made {
-                how: Made::Sum,
+            Self::Computed {
+                how: Operation::Sum,
                 parts,
             } => joined(parts, " + "),
-            Self::Made {
-                how: Made::Jain,
+            Self::Computed {
+                how: Operation::Jain,
                 parts,
             } => format!("Jain({})", joined(parts, ", ")),
-            Self::Made {
-                how: Made::Least,
+            Self::Computed {
+                how: Operation::Least,
                 parts,
             } => format!("least of {}", joined(parts, ", ")),
-            Self::Made {
-                how: Made::Rms,
+            Self::Computed {
+                how: Operation::Rms,
                 parts,
             } => label_of_distance(parts),
-            Self::Made {
-                how: Made::Tfrc(_),
+            Self::Computed {
+                how: Operation::Tfrc(_),
                 parts,
             } => format!("equation at {}", joined(parts, " and ")),
         }
     }
 
     /// Returns its measured value in `window`.
-    pub(super) fn measure(&self, lens: &Lens<'_>, window: &str, unit: Unit) -> Measured {
-        let seeds = self.by_seed(lens, window);
-        let asked = seeds.as_ref().map_or(0, BTreeMap::len);
+    pub(super) fn measure(&self, context: &EvalContext<'_>, window: &str, unit: Unit) -> Measured {
+        let seeds = self.by_seed(context, window);
+        let runs = seeds.as_ref().map_or(0, BTreeMap::len);
         let moments: Moments = seeds
             .iter()
             .flat_map(BTreeMap::values)
@@ -254,37 +258,41 @@ impl Quantity {
             label: self.label(),
             unit,
             estimate: moments.estimate(Confidence::STUDENT_95),
-            asked,
+            runs,
             unperturbed: self
-                .unperturbed(lens, window)
+                .unperturbed(context, window)
                 .map(|value| value / unit.scale),
         }
     }
 
     /// Returns the quantity `self` minus `other`, taken seed by seed.
-    pub(super) fn less(&self, other: &Self) -> Self {
-        Self::Made {
-            how: Made::Difference,
+    pub(super) fn minus(&self, other: &Self) -> Self {
+        Self::Computed {
+            how: Operation::Difference,
             parts: vec![self.clone(), other.clone()],
         }
     }
 
     /// Returns its values by seed. Values of a combination are paired by seed. `None` stands for a constant.
-    fn by_seed(&self, lens: &Lens<'_>, window: &str) -> Option<BTreeMap<u64, Option<f64>>> {
+    fn by_seed(
+        &self,
+        context: &EvalContext<'_>,
+        window: &str,
+    ) -> Option<BTreeMap<u64, Option<f64>>> {
         match self {
             Self::Value { cell, .. } => {
-                let cell = lens.results.cell(cell);
+                let cell = context.results.cell(cell);
                 let runs = cell.into_iter().flat_map(|cell| &cell.runs);
                 Some(
-                    runs.map(|run| (run.seed, self.in_run(lens, run, window)))
+                    runs.map(|run| (run.seed, self.in_run(context, run, window)))
                         .collect(),
                 )
             }
             Self::Printed { .. } => None,
-            Self::Made { how, parts } => {
+            Self::Computed { how, parts } => {
                 let columns: Vec<_> = parts
                     .iter()
-                    .map(|part| part.by_seed(lens, window))
+                    .map(|part| part.by_seed(context, window))
                     .collect();
                 let seeds = columns.iter().flatten().next()?.keys();
                 let everywhere =
@@ -309,17 +317,17 @@ impl Quantity {
         }
     }
 
-    fn unperturbed(&self, lens: &Lens<'_>, window: &str) -> Option<f64> {
+    fn unperturbed(&self, context: &EvalContext<'_>, window: &str) -> Option<f64> {
         match self {
             Self::Value { cell, .. } => {
-                let run = lens.results.cell(cell)?.unperturbed.as_ref()?;
-                self.in_run(lens, run, window)
+                let run = context.results.cell(cell)?.unperturbed.as_ref()?;
+                self.in_run(context, run, window)
             }
             Self::Printed { value, .. } => Some(*value),
-            Self::Made { how, parts } => {
+            Self::Computed { how, parts } => {
                 let values: Option<Vec<f64>> = parts
                     .iter()
-                    .map(|part| part.unperturbed(lens, window))
+                    .map(|part| part.unperturbed(context, window))
                     .collect();
                 how.of(&values?)
             }
@@ -330,14 +338,14 @@ impl Quantity {
         match self {
             Self::Value { .. } => None,
             Self::Printed { value, .. } => Some(*value),
-            Self::Made { how, parts } => {
+            Self::Computed { how, parts } => {
                 let values: Option<Vec<f64>> = parts.iter().map(Self::constant).collect();
                 how.of(&values?)
             }
         }
     }
 
-    fn in_run(&self, lens: &Lens<'_>, run: &RunResult, judged: &str) -> Option<f64> {
+    fn in_run(&self, context: &EvalContext<'_>, run: &RunResult, judged: &str) -> Option<f64> {
         let Self::Value {
             subject,
             what,
@@ -348,16 +356,16 @@ impl Quantity {
             return None;
         };
         let value = match what {
-            What::Metric(metric) => {
+            MetricOrMoment::Metric(metric) => {
                 run.value(subject, window.as_deref().unwrap_or(judged), *metric)
             }
-            What::Moment(name) => lens.moments.get(name)?.at(run, subject),
+            MetricOrMoment::Moment(name) => context.moments.get(name)?.at(run, subject),
         };
         value.filter(|value| value.is_finite())
     }
 }
 
-impl Made {
+impl Operation {
     fn of(self, values: &[f64]) -> Option<f64> {
         let value = match (self, values) {
             (Self::Ratio, [above, below]) => above / below,
@@ -391,7 +399,7 @@ fn label_of_distance(parts: &[Quantity]) -> String {
 
 /// The inputs of an evaluation: results, and the paper's rules for moments.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Lens<'a> {
+pub(super) struct EvalContext<'a> {
     pub(super) results: &'a Results,
     pub(super) moments: &'a BTreeMap<String, super::Moment>,
 }

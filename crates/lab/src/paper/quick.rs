@@ -25,7 +25,7 @@ impl Quick {
 }
 
 /// Returns `how` followed by the difference of a quick run from a full run.
-pub(super) fn told(how: String, is_quick: bool, says: Option<&str>) -> String {
+pub(super) fn with_quick_note(how: String, is_quick: bool, says: Option<&str>) -> String {
     match (is_quick, says) {
         (false, _) => how,
         (true, None) => format!("{how} This is the quick form: a full run takes more seeds."),

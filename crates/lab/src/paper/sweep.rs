@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::PaperError;
 use super::check::Check;
 use super::claim::Claim;
-use super::quantity::Lens;
+use super::quantity::EvalContext;
 use super::quick::Quick;
 use super::verdict::Verdict;
 use crate::scenario::choices::{choices, count};
@@ -19,7 +19,7 @@ use crate::scenario::{Adjust, Cell, ScenarioFile, word};
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Sweep {
-    /// A description of its runs, in words that follow "Over the range of the assumed values".
+    /// A description of its runs, in words that follow "Over the ranges of the assumed values".
     about: String,
     /// The cells that run at each point.
     cells: Vec<String>,
@@ -52,18 +52,18 @@ type Point = Vec<usize>;
 
 impl Sweep {
     /// Returns what is wrong with it, if anything.
-    pub(super) fn fault(&self) -> Option<String> {
+    pub(super) fn validate(&self) -> Option<String> {
         let points = count(self.axes.iter().map(|axis| axis.values.len()));
         if points == 0 || self.axes.is_empty() || points > MOST_POINTS {
             return Some(format!(
-                "a sweep has axes with values, and {MOST_POINTS} points at most"
+                "a sweep needs axes with values, and has at most {MOST_POINTS} points"
             ));
         }
-        (self.seeds == 0).then(|| "a sweep needs a seed at least".to_owned())
+        (self.seeds == 0).then(|| "a sweep needs at least one seed".to_owned())
     }
 
     /// Returns the sweep of a quick run if `is_quick` and it has one, or else itself.
-    pub(super) fn hurried(mut self, is_quick: bool) -> Self {
+    pub(super) fn quick_form(mut self, is_quick: bool) -> Self {
         if let Some(quick) = self.quick.take().filter(|_| is_quick) {
             self.about = quick.says;
             self.set = quick.set;
@@ -130,7 +130,7 @@ impl Sweep {
         &self,
         claim: &Claim,
         verdict: Verdict,
-        lens: &Lens<'_>,
+        context: &EvalContext<'_>,
     ) -> (Verdict, Option<String>) {
         if matches!(verdict, Verdict::NotRun | Verdict::NotTestable) {
             return (verdict, None);
@@ -138,7 +138,7 @@ impl Sweep {
         let judged: Vec<(Point, bool)> = self
             .points()
             .into_iter()
-            .filter_map(|point| Some((point.clone(), self.holds(claim, &point, lens)?)))
+            .filter_map(|point| Some((point.clone(), self.holds(claim, &point, context)?)))
             .collect();
         if judged.is_empty() {
             return (verdict, None);
@@ -160,7 +160,7 @@ impl Sweep {
             format!(" ({})", axes.join("; "))
         };
         let sentence = format!(
-            "Over the range of the assumed values{}, the claim holds at {held} of {of} points{along}.",
+            "Over the ranges of the assumed values{}, the claim holds at {held} of {of} points{along}.",
             self.about
         );
         let open = format!("at the assumed values and at {held} of {of} points of their range");
@@ -177,7 +177,7 @@ impl Sweep {
     /// Returns whether `claim` holds at `point`, judged by the quantities whose cells are all swept.
     ///
     /// `None` if there are none, or if a run is missing.
-    fn holds(&self, claim: &Claim, point: &Point, lens: &Lens<'_>) -> Option<bool> {
+    fn holds(&self, claim: &Claim, point: &Point, context: &EvalContext<'_>) -> Option<bool> {
         let moved = |cell: &str| {
             let swept = self.cells.iter().any(|known| known == cell);
             swept.then(|| self.at(cell, point))
@@ -193,7 +193,7 @@ impl Sweep {
         let mut all = true;
         for check in &checks {
             for window in check.windows(&claim.windows) {
-                all &= check.check(lens, window).holds?;
+                all &= check.check(context, window).holds?;
             }
         }
         Some(all)
@@ -294,7 +294,7 @@ why = "five per cent"
         assert_eq!(verdict, Verdict::Reproduced);
         assert_eq!(
             swept,
-            "Over the range of the assumed values (short), the claim holds at 6 of 6 points."
+            "Over the ranges of the assumed values (short), the claim holds at 6 of 6 points."
         );
         let some = [100.0, 100.0, 90.0, 104.0, 106.0, 90.0];
         let (verdict, swept) = judged(some, 100.0);
@@ -337,7 +337,7 @@ why = "five per cent"
         ] {
             let more = SWEEP.replace(values, &with);
             let error = extended_paper(CLAIM, &more, &Adjust::default()).expect_err("refused");
-            assert!(error.to_string().contains("1000 points at most"), "{error}");
+            assert!(error.to_string().contains("at most 1000 points"), "{error}");
         }
     }
 }

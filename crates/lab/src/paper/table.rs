@@ -1,7 +1,7 @@
 //! Tables: measured beside published numbers.
 
 use super::manifest::{RowPlan, TablePlan};
-use super::quantity::{Lens, Measured};
+use super::quantity::{EvalContext, Measured};
 use super::{Paper, Part, Unit};
 use crate::results::Results;
 
@@ -52,7 +52,7 @@ impl Block {
 }
 
 /// Returns `tables` in the order in which they are shown, without explanations and meanings that an earlier table has.
-pub(crate) fn said_once(tables: &[Table]) -> Vec<Table> {
+pub(crate) fn without_repeats(tables: &[Table]) -> Vec<Table> {
     let mut known: Vec<String> = Vec::new();
     let mut shown = tables.to_vec();
     shown.sort_by_key(|table| table.part == Part::LeftOut);
@@ -89,16 +89,16 @@ pub struct Row {
 impl Paper {
     /// Returns all tables with their values, in the order of the paper's file.
     pub fn fill_tables(&self, results: &Results) -> Vec<Table> {
-        let lens = Lens {
+        let context = EvalContext {
             results,
             moments: &self.moments,
         };
-        self.tables.iter().map(|plan| plan.fill(&lens)).collect()
+        self.tables.iter().map(|plan| plan.fill(&context)).collect()
     }
 }
 
 impl TablePlan {
-    fn fill(&self, lens: &Lens<'_>) -> Table {
+    fn fill(&self, context: &EvalContext<'_>) -> Table {
         let blocks = self.blocks.iter().map(|block| Block {
             metric: block.metric.clone(),
             meaning: block.meaning.clone(),
@@ -107,7 +107,7 @@ impl TablePlan {
             rows: block
                 .rows
                 .iter()
-                .map(|row| row.fill(lens, &self.windows, block.unit))
+                .map(|row| row.fill(context, &self.windows, block.unit))
                 .collect(),
         });
         Table {
@@ -123,7 +123,7 @@ impl TablePlan {
 }
 
 impl RowPlan {
-    fn fill(&self, lens: &Lens<'_>, windows: &[String], unit: Unit) -> Row {
+    fn fill(&self, context: &EvalContext<'_>, windows: &[String], unit: Unit) -> Row {
         let (published, note) = match &self.published {
             Some((value, note)) => (Some(*value), note.clone()),
             None => (None, String::new()),
@@ -138,9 +138,9 @@ impl RowPlan {
                 .iter()
                 .map(|window| {
                     if self.repetitions {
-                        self.quantity.repetitions(lens, window, unit)
+                        self.quantity.repetitions(context, window, unit)
                     } else {
-                        self.quantity.measure(lens, window, unit)
+                        self.quantity.measure(context, window, unit)
                     }
                 })
                 .collect(),

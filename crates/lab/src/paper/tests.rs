@@ -120,11 +120,14 @@ fn silent_flows_are_told() {
         ("b", &[(210.0, 189.0), (0.0, 0.0)]),
     ];
     let mut results = results(&paper, &both);
-    assert!(!paper.report(&results).how.contains("across"));
-    let note = format!("dccp: {}", crate::sim::SILENT[2]);
+    assert!(!paper.report(&results).how.contains("delivered nothing"));
+    let note = format!("dccp: {}", crate::sim::NO_DELIVERY_NOTES[2]);
     results.cells[1].runs[1].notes.push(note);
     let how = paper.report(&results).how;
-    assert!(how.contains("nothing across in runs of b (1):"), "{how}");
+    assert!(
+        how.contains("In some runs of b (1) a flow delivered nothing:"),
+        "{how}"
+    );
 }
 
 /// A report over some of the cells says in text and JSON that it is partial, and shows no number for what is missing.
@@ -242,7 +245,7 @@ fn what_is_written_is_known_before() {
     for all in [true, false] {
         let known = Reported::files(std::slice::from_ref(&paper), all);
         let claimed =
-            OutputDirectory::claim(&place, known.clone(), None, "a test").expect("claimed");
+            OutputDirectory::open(&place, known.clone(), None, "a test").expect("claimed");
         let folder = claimed.place(all.then_some(paper.name.as_str()));
         let form = Form {
             gzip: true,

@@ -54,5 +54,4 @@ impl Verdict {
 }
 
 /// The explanation of a close verdict.
-pub(crate) const CLOSE: &str =
-    "a limit lies within a 95 % interval, so that other seeds, or more, could turn this verdict.";
+pub(crate) const CLOSE: &str = "a limit lies within a 95 % interval, so other seeds, or more of them, could change this verdict.";

@@ -87,7 +87,7 @@ impl<'a> Drawing<'a> {
         let width = frame.width - left - RIGHT;
         let mut plot = Self {
             figure,
-            x: across(figure, width, frame),
+            x: x_axis(figure, width, frame),
             y,
             left,
             width,
@@ -381,7 +381,7 @@ impl<'a> Drawing<'a> {
 }
 
 /// Returns the horizontal axis: numbers, labels or time.
-fn across(figure: &Figure, width: f64, frame: Frame) -> Axis {
+fn x_axis(figure: &Figure, width: f64, frame: Frame) -> Axis {
     let x = &figure.x;
     if !x.at.is_empty() {
         return Axis::at(x.scale, &x.at, width);

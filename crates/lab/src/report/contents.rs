@@ -32,7 +32,7 @@ pub(super) fn of_all(papers: &[Reported<'_>]) -> Markup {
                         }
                     }
                 }
-                li { (link("words", "Words")) }
+                li { (link("words", "Glossary")) }
             }
         }
     }

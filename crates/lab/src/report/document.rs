@@ -12,7 +12,7 @@ use super::sources::sources;
 use super::table::table;
 use super::topology::networks;
 use super::verdict::{badge, meaning, tally, verdicts};
-use crate::paper::{Paper, Part, Table, Verdict, said_once};
+use crate::paper::{Paper, Part, Table, Verdict, without_repeats};
 
 /// Returns the report on `papers` as one page.
 pub fn page(papers: &[Reported<'_>]) -> String {
@@ -51,24 +51,24 @@ fn top(papers: &[Reported<'_>], title: &str) -> Markup {
                 (paragraph("lead", &one.paper.line))
             } @else {
                 p class="lead" {
-                    "Every experiment of these papers, simulated anew: what was printed beside what comes out, with intervals, a verdict on each \
-                     claim with its reason, and what the papers left out."
+                    "Every experiment of these papers, simulated again: published and measured values with intervals, a verdict on each claim with \
+                     its reason, and what the papers left out."
                 }
             }
             @if Reported::is_partial(papers) {
                 p class="partial" role="note" {
                     b { "This report is partial." }
                     " The run was interrupted before it was complete. \
-                     What is missing shows as \u{201c}no value\u{201d} and \u{201c}not run\u{201d}; what is here was computed to its end."
+                     Missing values are shown as \u{201c}no value\u{201d}, and missing verdicts as \u{201c}not run\u{201d}; the values shown are complete."
                 }
             }
             @if papers.iter().any(|one| one.paper.is_quick()) {
                 p class="small" role="note" {
                     b { "Quick form." }
                     " Three seeds unless asked otherwise, and shorter runs where a paper says so: \
-                     intervals are wide, and a verdict marked \u{201c}close\u{201d} may turn in a full run (without "
+                     intervals are wide, and a verdict marked \u{201c}close\u{201d} may change in a full run (without "
                     code { "--quick" }
-                    "). Three seeds may also all fall on one side where runs come out in two ways: then nothing is marked."
+                    "). If runs have two typical outcomes, three seeds may all give the same one; such a verdict is not marked."
                 }
             }
         }
@@ -114,8 +114,8 @@ fn guide(papers: &[Reported<'_>]) -> Markup {
                 }
                 ". Names"
                 @if let Some(cell) = run { " such as " code { (cell.name) } }
-                " are names of runs: their scenarios stand beside this report. A verdict is " b { "close" }
-                " if a limit lies within an interval, so that other seeds could turn it. Words of the field are explained "
+                " are names of runs: their scenarios are beside this report. A verdict is " b { "close" }
+                " if a limit lies within an interval, so that other seeds could change it. Technical terms are explained "
                 a href="#words" { "at the end" } "."
             }
             @if together.total() > 0 {
@@ -136,7 +136,7 @@ fn paper(one: &Reported<'_>, is_one_of_many: bool) -> Markup {
     let (paper, report) = (one.paper, &one.report);
     let id = slug(&paper.name);
     let title = format!("{id}-title");
-    let shown = said_once(&report.tables);
+    let shown = without_repeats(&report.tables);
     html! {
         section class="paper" id=(id) aria-labelledby=(title) {
             @if is_one_of_many {
@@ -148,7 +148,7 @@ fn paper(one: &Reported<'_>, is_one_of_many: bool) -> Markup {
                     p class="partial" { "The runs of this paper are partial." }
                 }
             } @else {
-                h2 id=(title) { "In short" }
+                h2 id=(title) { "Summary" }
             }
             (paragraph("", &paper.about))
             (tally(&one.tally()))
@@ -157,7 +157,7 @@ fn paper(one: &Reported<'_>, is_one_of_many: bool) -> Markup {
             (contents::of_one(one))
             (heading(&id, "network", "The network"))
             (networks(paper))
-            (heading(&id, "tables", "What the paper printed, and what we get"))
+            (heading(&id, "tables", "Published and measured values"))
             (tables(one.paper, &shown, Part::Published))
             @if report.figures.iter().any(|figure| figure.part == Part::Published) {
                 (heading(&id, "figures", "Figures, redrawn from our runs"))

@@ -265,7 +265,7 @@ fn checked(check: &Checked) -> Value {
     json!({
         "what": check.what,
         "window": check.window,
-        "wanted": check.wanted(),
+        "wanted": check.expectation(),
         "expected": check.expected,
         "tolerance": check.tolerance,
         "why": check.why,

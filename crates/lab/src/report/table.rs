@@ -248,11 +248,11 @@ fn cell(measured: &Measured, published: Option<f64>, has_differences: bool) -> M
         return html! { span class="none" { "no value" } };
     };
     let (mean, interval) = mean_and_interval(estimate, measured.unit.digits);
-    let asked = measured.asked;
+    let runs = measured.runs;
     html! {
         span { b { (mean) } " " i { (interval) } }
-        @if estimate.count < asked as u64 {
-            span class="some" { "in " (estimate.count) " of " (asked) " runs" }
+        @if estimate.count < runs as u64 {
+            span class="some" { "in " (estimate.count) " of " (runs) " runs" }
         }
         @if let Some(published) = published {
             (difference(estimate.mean, published, measured.unit))

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::reported::Tally;
 use crate::paper::{
     Block, CLOSE, Checked, Difference, Judged, Measured, Paper, Part, Report, Row, Table, Verdict,
-    said_once,
+    without_repeats,
 };
 
 /// The greatest length of a line of prose, in characters.
@@ -23,7 +23,7 @@ impl Paper {
                 "PARTIAL: the run was interrupted; what is missing shows as 'no value'.",
             );
         }
-        let tables = said_once(&report.tables);
+        let tables = without_repeats(&report.tables);
         for table in tables.iter().filter(|table| table.part == Part::Published) {
             self.table(&mut text, table);
         }
@@ -200,7 +200,7 @@ impl Paper {
             let mut last: Option<&Checked> = None;
             let evidence = judged.evidence.iter().chain(&judged.beyond);
             for check in evidence.chain(&judged.printed) {
-                if last.is_none_or(|last| !last.asks_the_same(check)) {
+                if last.is_none_or(|last| !last.is_same_check(check)) {
                     prose(text, "    ", &question(check));
                 }
                 prose(text, "      ", &self.answer(check));
@@ -281,7 +281,7 @@ fn question(check: &Checked) -> String {
     } else {
         format!(" ({})", check.why)
     };
-    format!("wanted{what}{}: {}{why}", check.what, check.wanted())
+    format!("expected{what}{}: {}{why}", check.what, check.expectation())
 }
 
 fn printed(row: &Row, digits: usize, notes: &mut Vec<String>) -> String {

@@ -20,7 +20,7 @@ use draw::Wired;
 use graph::Nodes;
 use parts::{FlowText, LinkText};
 use radio::Radio;
-use words::{and, capital};
+use words::{capital, join_words};
 
 pub(super) use words::spaced;
 
@@ -174,7 +174,9 @@ impl Network {
             Shape::Radio(radio) => format!("{which}{}", radio.moves()),
             Shape::Graph(_) => which,
             Shape::Wired(_) => {
-                format!("{which} Data goes the way of the arrows, acknowledgements come back.")
+                format!(
+                    "{which} Data flows in the direction of the arrows, acknowledgements in the other."
+                )
             }
         };
         if matches!(self.shape, Shape::Radio(_) | Shape::Graph(_)) {
@@ -191,7 +193,7 @@ impl Network {
             return String::new();
         }
         let drawn = self.runs - self.others.iter().map(|(_, runs)| runs).sum::<usize>();
-        let mut text = format!(" Drawn are the flows of {drawn} of them.");
+        let mut text = format!(" The drawing shows the flows of {drawn} of them.");
         for (flows, runs) in &self.others {
             let flows: Vec<String> = flows
                 .iter()
@@ -204,7 +206,7 @@ impl Network {
                     }
                 })
                 .collect();
-            let _ = write!(text, " {runs} have {}.", and(&flows));
+            let _ = write!(text, " {runs} have {}.", join_words(&flows));
         }
         text
     }

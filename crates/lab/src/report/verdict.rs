@@ -27,14 +27,14 @@ pub(super) fn meaning(verdict: &Verdict) -> &'static str {
     match verdict {
         Verdict::Reproduced => "The claim holds in our runs, wherever it is judged.",
         Verdict::Condition(_) => {
-            "It holds in part of what the paper leaves open, or under a condition that the paper does not mention. The condition is named."
+            "It holds for some of the values that the paper leaves open, or under a condition that the paper does not mention. The condition is stated."
         }
         Verdict::Fitted => "It holds, with a value that was chosen so that it would.",
         Verdict::NotReproduced => {
             "It does not hold in our runs. The reason is given, with the runs that isolate it."
         }
         Verdict::Contradiction => "The paper's own numbers cannot all be true.",
-        Verdict::NotTestable => "Nothing that can be run here would show it.",
+        Verdict::NotTestable => "It cannot be tested with this simulator.",
         Verdict::NotRun => "Its runs are missing, because the report was interrupted.",
     }
 }
@@ -116,12 +116,12 @@ fn claim(paper: &Paper, judged: &Judged) -> Markup {
             @if let Some(summary) = evidence(judged) {
                 details class="evidence" {
                     summary { (summary) }
-                    (checks(paper, "What was asked, and what came of it", &judged.evidence))
-                    (checks(paper, "How far it goes", &judged.beyond))
+                    (checks(paper, "Checks and their outcomes", &judged.evidence))
+                    (checks(paper, "Limits of the claim", &judged.beyond))
                     @for control in judged.controls.iter().filter(|control| !control.passes) {
                         p { "Control: " (control.sentence()) }
                     }
-                    (checks(paper, "What the paper's own numbers must fulfil", &judged.printed))
+                    (checks(paper, "Checks of the paper's own numbers", &judged.printed))
                     (isolating(&judged.isolated))
                 }
             }
@@ -155,7 +155,7 @@ fn checks(paper: &Paper, title: &str, checks: &[Checked]) -> Markup {
             h5 { (title) }
             ul class="checks" {
                 @for (check, before) in checks.iter().zip(before) {
-                    @if before.is_none_or(|before| !before.asks_the_same(check)) {
+                    @if before.is_none_or(|before| !before.is_same_check(check)) {
                         (asked(check))
                     }
                     (answer(paper, check))
@@ -169,8 +169,8 @@ fn asked(check: &Checked) -> Markup {
     html! {
         li class="asked" {
             (check.what)
-            @if !check.what.is_empty() { ": " }
-            "wanted " (minus(check.wanted()))
+            @if !check.what.is_empty() { ", " }
+            "expected: " (minus(check.expectation()))
             @if !check.why.is_empty() {
                 " " span class="reason" { "(" (check.why) ")" }
             }

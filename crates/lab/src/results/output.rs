@@ -1,7 +1,7 @@
 //! Results as files. They are written as cells finish, so that computed results are kept if the run ends early.
 
 mod directory;
-mod listed;
+mod file_list;
 mod lock;
 mod named;
 mod table;
@@ -19,10 +19,10 @@ use super::json::json_with;
 use super::{CellResult, Results, Row, RunResult, SeriesChoice, summary};
 use crate::scenario::{Cell, Scenario, TraceFile, literal};
 
-use named::unwritten;
+use named::write_error;
 use table::{GZ, Sink, Table};
 
-pub use directory::{OutputDirectory, Published, UNFINISHED};
+pub use directory::{OutputDirectory, Placement, UNFINISHED};
 
 /// The columns of `results.csv`. `docs/results.md` describes the columns of all files.
 const VALUES: [&str; 8] = [
@@ -187,7 +187,7 @@ impl Output {
             serde_json::to_writer(&mut sink, &json)?;
             sink.finish()
         };
-        write().map_err(|error| unwritten(&path, &error))
+        write().map_err(|error| write_error(&path, &error))
     }
 
     fn run(&mut self, cell: &CellResult, run: &RunResult) -> io::Result<()> {
@@ -314,5 +314,5 @@ pub(crate) fn write_file(directory: &Path, name: &str, content: &[u8]) -> io::Re
         sink.write_all(content)?;
         sink.finish()
     };
-    write().map_err(|error| unwritten(&path, &error))
+    write().map_err(|error| write_error(&path, &error))
 }

@@ -139,7 +139,7 @@ fn shown(metric: Metric) -> (&'static str, f64, usize) {
 
 /// Returns whether the metric is a count that the scenario often determines: packets of a steady source, or a queue at
 /// its limit. Such a count is the same in all runs, so "no spread" would tell nothing.
-const fn is_settled(metric: Metric) -> bool {
+const fn is_often_fixed(metric: Metric) -> bool {
     matches!(metric, Metric::Offered | Metric::Sent | Metric::QueueMax)
 }
 
@@ -155,7 +155,7 @@ fn without_value(cell: &CellResult, text: &mut String) {
         .map(|metric| metric.name())
         .collect();
     if !none.is_empty() {
-        let _ = writeln!(text, "  nothing here has a value of: {}", none.join(", "));
+        let _ = writeln!(text, "  no values of: {}", none.join(", "));
     }
 }
 
@@ -244,7 +244,7 @@ fn show(estimate: &Estimate, column: &Column) -> String {
         count: estimate.count,
     };
     let alone = estimate.count == 1;
-    if alone || (estimate.spread == Spread::None && is_settled(column.metric)) {
+    if alone || (estimate.spread == Spread::None && is_often_fixed(column.metric)) {
         return format!("{:.digits$}", scaled.mean);
     }
     format!("{scaled:.digits$}")

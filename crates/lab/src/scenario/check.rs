@@ -9,7 +9,7 @@ use fairwire_net::QueueLimit;
 use self::checker::{Checker, plain_name};
 use self::models::link;
 use super::graph::{flow_problem, link_problem};
-use super::place::{COMMAND_LINE, FOLLOWS, ScenarioError};
+use super::place::{COMMAND_LINE, IMPLIED, ScenarioError};
 use super::topology::{Graph, Topology};
 use super::tree::Node;
 use super::wiring::Wiring;
@@ -166,7 +166,7 @@ fn traffic(checker: &Checker<'_>, path: &str, flow: &Flow) -> Result<(), Scenari
         short_flows(checker, (path, &at_fault), flow)?;
     }
     let controlled = flow.transport().is_connected();
-    let message = "nothing holds back a source over UDP that sends whatever it may: use traffic of a rate, \
+    let message = "a greedy source needs congestion control, which UDP lacks: use traffic with a rate, \
                    as { kind = \"cbr\", rate = \"2 Mbit/s\" }";
     let held = controlled || flow.packets_per_second().is_some();
     checker.require(held, &at_fault, message)
@@ -249,7 +249,7 @@ fn sources(tree: &Node) -> Result<(), ScenarioError> {
         let needs = ["topology.", "flows.", "run.duration"]
             .iter()
             .any(|part| path.starts_with(part));
-        let from_elsewhere = [COMMAND_LINE, FOLLOWS].contains(&&*node.place.source.name);
+        let from_elsewhere = [COMMAND_LINE, IMPLIED].contains(&&*node.place.source.name);
         if needs && !from_elsewhere && node.provenance.is_none() && missing.is_none() {
             missing = Some((path.to_owned(), node.place.clone()));
         }

@@ -3,7 +3,7 @@
 use super::link::BETWEEN;
 use super::place::{Place, ScenarioError};
 use super::preset;
-use super::tree::{Entry, Level, Node, Over, Value};
+use super::tree::{Entry, Level, Node, Overlay, Value};
 
 /// Completes `tree`.
 pub(super) fn complete(tree: &mut Node) {
@@ -51,7 +51,7 @@ fn lay_under(table: &mut Node, key: &str, value: Value) {
             value,
             place,
             provenance: None,
-            over: Over::Merge,
+            overlay: Overlay::Merge,
         },
     });
 }

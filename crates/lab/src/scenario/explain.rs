@@ -40,7 +40,7 @@ impl fmt::Display for Explained {
         let said = format!("{} = {}", self.path, self.value);
         write!(f, "{said:<52} {:<8} {}", self.source, self.meaning)?;
         if !self.has_effect {
-            f.write_str(" (of no effect here)")?;
+            f.write_str(" (no effect here)")?;
         }
         if let Some(note) = &self.note {
             write!(f, " [{note}]")?;

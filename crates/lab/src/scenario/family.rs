@@ -11,16 +11,16 @@
 
 mod axis;
 mod draft;
+mod expand;
 mod families;
 mod fill;
 mod flows;
 mod groups;
-mod hole;
 mod name;
 mod pattern;
+mod placeholder;
 mod select;
 mod sheet;
-mod spread;
 mod template;
 #[cfg(test)]
 mod tests;
@@ -28,8 +28,8 @@ mod tests;
 pub(super) use draft::Draft;
 pub(crate) use families::Families;
 pub(super) use fill::Filling;
-pub(crate) use hole::literal;
 pub(super) use name::joined;
 pub(crate) use name::{plain, word};
+pub(crate) use placeholder::literal;
 pub(super) use sheet::{BASE, LONGEST_FILE, Sheet};
 pub(super) use template::MOST_CELLS;

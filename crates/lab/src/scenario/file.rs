@@ -8,15 +8,15 @@ use fairwire_units::Duration;
 use serde::Deserialize;
 
 use super::Scenario;
+use super::argument_axis::{ArgumentAxis, CommandLineAxes};
 use super::bdp;
-use super::beside::{Beside, read_bounded};
 use super::check;
 use super::check::checker::name_problem;
 use super::choices::{choices, count};
 use super::complete;
-use super::crossed::{Crossed, Told};
 use super::family::{BASE, Draft, Families, LONGEST_FILE, MOST_CELLS, Sheet, joined};
-use super::place::{FOLLOWS, Place, ScenarioError, SourceText};
+use super::files::{Files, read_bounded};
+use super::place::{IMPLIED, Place, ScenarioError, SourceText};
 use super::read::Reader;
 use super::schema;
 use super::setting::Setting;
@@ -57,7 +57,7 @@ pub struct Cell {
     /// The values of its axes, by the names of the axes: its own, then those of the cells that it extends.
     pub axes: Vec<(String, String)>,
     /// The files, cells and parts that it extends, in the order in which they are laid.
-    pub over: Vec<String>,
+    pub extends: Vec<String>,
     /// The complete scenario.
     pub scenario: Scenario,
     /// The stated sources of values, by dotted path.
@@ -77,7 +77,7 @@ pub struct Cell {
 pub struct ScenarioFile {
     source: Arc<SourceText>,
     sheet: Sheet,
-    beside: Beside,
+    beside: Files,
     /// Whether cells are named after the axes of the command line alone.
     is_short: bool,
 }
@@ -85,7 +85,7 @@ pub struct ScenarioFile {
 /// A cell in the making, and the values of the dotted paths that are axes of the command line.
 struct Made<'a> {
     draft: Draft<'a>,
-    point: Vec<(&'a Crossed, usize)>,
+    point: Vec<(&'a ArgumentAxis, usize)>,
 }
 
 impl Cell {
@@ -113,7 +113,7 @@ impl Cell {
             return format!("{seeds} seeds from {} on: {random}", run.seed);
         }
         format!(
-            "{seeds} to {most} seeds from {} on, as the spread asks: {random}",
+            "{seeds} to {most} seeds from {} on, depending on the spread: {random}",
             run.seed
         )
     }
@@ -129,7 +129,7 @@ impl ScenarioFile {
         let text = read_bounded(path, "scenario", LONGEST_FILE)
             .map_err(|error| ScenarioError::new(format!("cannot read {name}: {error}")))?;
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-        Self::read(&name, &text, Beside::Folder(folder))
+        Self::read(&name, &text, Files::Folder(folder))
     }
 
     /// Reads `text`, which messages call `name`. It is in no folder, so it can extend no file and use no trace.
@@ -137,7 +137,7 @@ impl ScenarioFile {
     /// # Errors
     /// If it is not TOML, or if its cells, parts and axes are malformed.
     pub fn parse(name: &str, text: &str) -> Result<Self, ScenarioError> {
-        Self::read(name, text, Beside::Nowhere)
+        Self::read(name, text, Files::Nowhere)
     }
 
     /// Reads `text` with the files beside it: those that it extends and its traces, by the paths that it writes.
@@ -149,7 +149,7 @@ impl ScenarioFile {
         text: &str,
         files: BTreeMap<String, String>,
     ) -> Result<Self, ScenarioError> {
-        Self::read(name, text, Beside::Texts(Arc::new(files)))
+        Self::read(name, text, Files::Texts(Arc::new(files)))
     }
 
     /// Returns the built-in dumbbell, which is run if no file is given: a DCCP flow beside TCP flows. Its axes are the
@@ -161,16 +161,16 @@ impl ScenarioFile {
         let text = include_str!("dumbbell.toml");
         Ok(Self {
             is_short: true,
-            ..Self::read(DUMBBELL, text, Beside::Nowhere)?
+            ..Self::read(DUMBBELL, text, Files::Nowhere)?
         })
     }
 
-    fn read(name: &str, text: &str, beside: Beside) -> Result<Self, ScenarioError> {
+    fn read(name: &str, text: &str, beside: Files) -> Result<Self, ScenarioError> {
         let source = Arc::new(SourceText {
             name: name.to_owned(),
             text: text.to_owned(),
         });
-        let sheet = Sheet::read(&source, &beside, Told::default())?;
+        let sheet = Sheet::read(&source, &beside, CommandLineAxes::default())?;
         Ok(Self {
             source,
             sheet,
@@ -183,7 +183,7 @@ impl ScenarioFile {
     ///
     /// # Errors
     /// If a group is malformed.
-    pub(crate) fn tell(&self, families: &mut Families) -> Result<(), ScenarioError> {
+    pub(crate) fn add_to(&self, families: &mut Families) -> Result<(), ScenarioError> {
         families.add(&self.sheet)
     }
 
@@ -201,20 +201,20 @@ impl ScenarioFile {
         let settings = settings
             .chain(adjust.duration.map(|time| Ok(Setting::duration(time))))
             .collect::<Result<Vec<_>, _>>()?;
-        let crossed = crossed(&adjust.axes)?;
-        let told = Told {
-            axes: &crossed,
+        let argument_axes = argument_axes(&adjust.axes)?;
+        let command_line = CommandLineAxes {
+            axes: &argument_axes,
             is_short: self.is_short,
         };
         let read;
-        let sheet = if crossed.is_empty() && !self.is_short {
+        let sheet = if argument_axes.is_empty() && !self.is_short {
             &self.sheet
         } else {
-            read = Sheet::read(&self.source, &self.beside, told)?;
+            read = Sheet::read(&self.source, &self.beside, command_line)?;
             &read
         };
         let instances = sheet.select(&adjust.only)?;
-        let paths: Vec<&Crossed> = crossed
+        let paths: Vec<&ArgumentAxis> = argument_axes
             .iter()
             .filter(|axis| !sheet.has_axis(&axis.name))
             .collect();
@@ -236,7 +236,7 @@ impl ScenarioFile {
                 };
                 for (setting, applied) in settings.iter().zip(&mut applied) {
                     let set = setting.apply(made.draft.parts());
-                    *applied |= set.map_err(|error| made.told(error))?;
+                    *applied |= set.map_err(|error| made.in_cell(error))?;
                 }
                 made.cross()?;
                 drafts.push(made);
@@ -248,28 +248,28 @@ impl ScenarioFile {
         {
             return Err(error);
         }
-        let is_without = |axis: &&Crossed| {
+        let is_without = |axis: &&ArgumentAxis| {
             let has = |made: &Made<'_>| made.axes().iter().any(|(name, _)| *name == axis.name);
             !drafts.iter().any(has)
         };
-        if let Some(axis) = crossed.iter().find(is_without) {
+        if let Some(axis) = argument_axes.iter().find(is_without) {
             let message = "no cell that is to run has this axis";
             return Err(ScenarioError::at(message, &axis.place));
         }
         let mut traces = Traces::of(&self.beside);
         let cells = drafts.into_iter().map(|mut made| {
             let cell = cell(&mut made, adjust, &mut traces);
-            cell.map_err(|error| made.told(error))
+            cell.map_err(|error| made.in_cell(error))
         });
         cells.collect()
     }
 }
 
 /// Parses the axes of the command line, each of which may be given once.
-fn crossed(axes: &[String]) -> Result<Vec<Crossed>, ScenarioError> {
-    let mut all: Vec<Crossed> = Vec::with_capacity(axes.len());
+fn argument_axes(axes: &[String]) -> Result<Vec<ArgumentAxis>, ScenarioError> {
+    let mut all: Vec<ArgumentAxis> = Vec::with_capacity(axes.len());
     for axis in axes {
-        let axis = Crossed::parse(axis)?;
+        let axis = ArgumentAxis::parse(axis)?;
         if all.iter().any(|known| known.name == axis.name) {
             let message = "this axis was given before: write all its values in one --axes";
             return Err(ScenarioError::at(message, &axis.place));
@@ -285,7 +285,7 @@ impl Made<'_> {
         for (axis, value) in &self.point {
             let setting = Setting::of_axis(axis, *value);
             let set = setting.apply(self.draft.parts());
-            set.map_err(|error| self.draft.told(error))?;
+            set.map_err(|error| self.draft.in_cell(error))?;
         }
         Ok(())
     }
@@ -328,8 +328,8 @@ impl Made<'_> {
     }
 
     /// Adds the cell to `error`, if the cell has axes.
-    fn told(&self, error: ScenarioError) -> ScenarioError {
-        self.draft.told(error)
+    fn in_cell(&self, error: ScenarioError) -> ScenarioError {
+        self.draft.in_cell(error)
     }
 }
 
@@ -375,7 +375,7 @@ fn cell(
     let mut provenance = BTreeMap::new();
     let mut stated = Vec::new();
     tree.leaves("", &mut |path, node| {
-        if node.place.source.name == FOLLOWS {
+        if node.place.source.name == IMPLIED {
             return;
         }
         stated.push(path.to_owned());
@@ -387,7 +387,7 @@ fn cell(
         name,
         family,
         axes,
-        over: draft.over().to_vec(),
+        extends: draft.extends().to_vec(),
         scenario,
         provenance,
         stated,
@@ -400,5 +400,5 @@ fn cell(
 /// Checks `tree` against the format and returns its scenario.
 fn typed(tree: &Node) -> Result<Scenario, ScenarioError> {
     schema::check(tree, &schema::form())?;
-    Scenario::deserialize(Reader(tree)).map_err(ScenarioError::unforeseen)
+    Scenario::deserialize(Reader(tree)).map_err(ScenarioError::into_bug)
 }

@@ -28,12 +28,12 @@ use crate::transport::udp::Udp;
     {
         "keys": ["wire", "payload"],
         "most": 1,
-        "advice": "say how large packets are, once: wire = \"500 B\" (as IP packet) or payload = \"80 B\""
+        "advice": "state the packet size exactly once: wire = \"500 B\" (as IP packet) or payload = \"80 B\""
     },
     {
         "keys": ["wire", "payload", "codec"],
         "least": 1,
-        "advice": "say how large packets are, once: wire = \"500 B\" (as IP packet) or payload = \"80 B\""
+        "advice": "state the packet size exactly once: wire = \"500 B\" (as IP packet) or payload = \"80 B\""
     }
 ]))]
 pub struct Flow {
@@ -55,7 +55,7 @@ pub struct Flow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend(
         "maximum_quantity" = "1 h",
-        "advice" = "a delay of more than an hour is surely not meant"
+        "advice" = "a delay is at most 1 h"
     ))]
     pub extra_delay: Option<Duration>,
     /// The largest random delay of each packet in the sender's host. Delays are drawn uniformly from zero up, and
@@ -64,7 +64,7 @@ pub struct Flow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend(
         "maximum_quantity" = "1 s",
-        "advice" = "a jitter of more than a second is surely not meant: some times what the bottleneck takes to send a packet is enough"
+        "advice" = "a jitter is at most 1 s: a few times the time that the bottleneck takes to send a packet is enough"
     ))]
     pub jitter: Option<Duration>,
     /// The time at which the flow starts: TCP and UDP send the first packet, and DCCP sends its Request. The DCCP

@@ -39,7 +39,7 @@ pub struct Link {
     /// The propagation delay, one way.
     #[schemars(extend(
         "maximum_quantity" = "1 h",
-        "advice" = "a delay of more than an hour is surely not meant"
+        "advice" = "a delay is at most 1 h"
     ))]
     pub delay: Duration,
     /// The queue before the link. A size alone means a DropTail queue of that size.
@@ -55,14 +55,14 @@ pub struct Link {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend(
         "maximum_quantity" = "65535 B",
-        "advice" = "framing of more than 65535 bytes is surely not meant"
+        "advice" = "framing is at most 65535 bytes"
     ))]
     pub framing: Option<Size>,
     /// The largest IP packet that the link carries. Larger packets are dropped without a message to the sender.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend(
         "minimum_quantity" = "576 B",
-        "advice" = "an mtu of less than 576 bytes is no link of today: IPv4 hosts take that much"
+        "advice" = "an mtu is at least 576 bytes: every IPv4 host accepts packets of that size"
     ))]
     pub mtu: Option<Size>,
     /// The settings that differ from right to left: a table of the same keys, laid over the link's.

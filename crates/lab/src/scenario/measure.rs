@@ -26,12 +26,12 @@ pub struct Measure {
     /// (`peak_throughput`, `cwnd_mean`) use 1 s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<Duration>,
-    /// The play-out limit. A packet that arrives later than this after its offer is overdue (`overdue`,
+    /// The playout limit. A packet that arrives later than this after its offer is overdue (`overdue`,
     /// `loss_playout`). `timely` counts the packets that arrive within this time after they left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend(
         "exclusive_minimum_quantity" = "0 s",
-        "advice" = "a play-out limit of no time loses everything: write it as \"400 ms\""
+        "advice" = "a playout limit is above 0 s: write it as \"400 ms\""
     ))]
     pub playout: Option<Duration>,
     /// The window with which `throughput_ratio` compares.

@@ -19,8 +19,8 @@ pub fn notes(cells: &[Cell]) -> Vec<String> {
             }
         }
     }
-    all.extend(in_step(cells));
-    let told = all.into_iter().map(|(note, names)| {
+    all.extend(phase_note(cells));
+    let lines = all.into_iter().map(|(note, names)| {
         if names.len() == cells.len() {
             return note;
         }
@@ -31,15 +31,15 @@ pub fn notes(cells: &[Cell]) -> Vec<String> {
         let first: Vec<&str> = names.into_iter().take(NAMED).collect();
         format!("{note} (in {}{more})", first.join(", "))
     });
-    told.collect()
+    lines.collect()
 }
 
 /// Returns the note on phase effects and the cells that it concerns. It names the first of their queues, and a jitter
 /// that is enough for all of them.
-fn in_step(cells: &[Cell]) -> Option<(String, Vec<&str>)> {
+fn phase_note(cells: &[Cell]) -> Option<(String, Vec<&str>)> {
     let concerned = cells.iter().filter_map(|cell| {
         let link = phases(&cell.scenario)?;
-        Some((&*cell.name, link, enough(&cell.scenario, link)))
+        Some((&*cell.name, link, sufficient_jitter(&cell.scenario, link)))
     });
     let concerned: Vec<(&str, &str, Duration)> = concerned.collect();
     let (_, link, _) = concerned.first()?;
@@ -62,7 +62,7 @@ fn phases(scenario: &Scenario) -> Option<&str> {
     let shared = topology.measured_links();
     let mut counts = vec![[0_u32; 2]; shared.len()];
     for (_, flow) in scenario.enabled_flows() {
-        if is_blurred(topology, flow) {
+        if has_random_timing(topology, flow) {
             continue;
         }
         for hop in topology.data_route(flow) {
@@ -78,7 +78,7 @@ fn phases(scenario: &Scenario) -> Option<&str> {
 }
 
 /// Returns whether the times at which packets of `flow` arrive at a queue are random.
-fn is_blurred(topology: &Topology, flow: &Flow) -> bool {
+fn has_random_timing(topology: &Topology, flow: &Flow) -> bool {
     let hops = topology
         .data_route(flow)
         .into_iter()
@@ -91,7 +91,7 @@ fn is_blurred(topology: &Topology, flow: &Flow) -> bool {
 }
 
 /// Returns the time that the link takes to send the largest packet of any flow, rounded up to 0.1 ms.
-fn enough(scenario: &Scenario, link: &str) -> Duration {
+fn sufficient_jitter(scenario: &Scenario, link: &str) -> Duration {
     let rate = scenario.topology.link(link).map(super::Link::mean_rate);
     let largest = scenario
         .enabled_flows()

@@ -5,10 +5,12 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+use fairwire_units::registry::nearest;
+
 use super::shorten::{QUOTED, shorten};
 
 /// The name of the source of values that follow from others.
-pub(crate) const FOLLOWS: &str = "what follows from the scenario";
+pub(crate) const IMPLIED: &str = "what follows from the scenario";
 
 /// A text that was read: a scenario file or an argument of the command line.
 #[derive(Debug, Eq, PartialEq)]
@@ -61,7 +63,7 @@ impl Place {
     /// Returns the place of a value that follows from the scenario and is in no text.
     pub(crate) fn nowhere() -> Self {
         let source = Arc::new(SourceText {
-            name: FOLLOWS.into(),
+            name: IMPLIED.into(),
             text: String::new(),
         });
         Self::new(&source, 0..0)
@@ -133,7 +135,7 @@ impl ScenarioError {
             // `--set flows.typo.start=5s` makes a new flow that lacks all other keys.
             let is_set = place.source.name == COMMAND_LINE && place.source.text.starts_with(SET);
             if is_set && self.message.contains(MISSING) {
-                self.message += ": --set makes this table new, is its name right?";
+                self.message += " (--set creates this table: check its name)";
             }
             self.place = Some(place.clone());
         }
@@ -147,9 +149,9 @@ impl ScenarioError {
     }
 
     /// Returns this error as a bug of Fairwire: the scenario has passed all checks of the format.
-    pub(super) fn unforeseen(mut self) -> Self {
+    pub(super) fn into_bug(mut self) -> Self {
         self.message = format!(
-            "this keeps to the scenario format and cannot be read all the same, which is a mistake in Fairwire: {}",
+            "this follows the scenario format but cannot be read, which is a bug in Fairwire: {}",
             self.message
         );
         self
@@ -261,6 +263,28 @@ impl serde::de::Error for ScenarioError {
     fn missing_field(field: &'static str) -> Self {
         Self::new(format!("'{field}' {MISSING}"))
     }
+
+    fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
+        let (field, hint) = unknown(field, expected);
+        let keys = expected.join(", ");
+        Self::new(format!("unknown key '{field}': {hint}allowed keys: {keys}"))
+    }
+
+    fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
+        let (variant, hint) = unknown(variant, expected);
+        let words = expected.join(", ");
+        Self::new(format!(
+            "unknown value '{variant}': {hint}write one of {words}"
+        ))
+    }
+}
+
+/// Returns an unknown word, shortened, and a hint at the nearest of the `expected` ones.
+fn unknown(word: &str, expected: &[&str]) -> (String, String) {
+    let hint = nearest(word, expected.iter().copied())
+        .map(|one| format!("did you mean '{one}'? "))
+        .unwrap_or_default();
+    (shorten(word, QUOTED), hint)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use super::place::{FOLLOWS, SourceText};
+use super::place::{IMPLIED, SourceText};
 use super::tree::{Entry, Node, Value};
 use crate::transport::dccp::Dccp;
 use crate::transport::tcp::Tcp;
@@ -12,7 +12,7 @@ use crate::transport::tcp::Tcp;
 fn presets() -> &'static Node {
     static PRESETS: LazyLock<Node> = LazyLock::new(|| {
         let source = Arc::new(SourceText {
-            name: FOLLOWS.into(),
+            name: IMPLIED.into(),
             text: include_str!("presets.toml").into(),
         });
         Node::parse(&source).expect("a file of ours, which the tests read")

@@ -62,7 +62,11 @@ flows.one = { traffic = "greedy", wire = "1000 B", tcp = {} }
                 "rate=1Mbit/s",
                 "did you mean \"red\"?",
             ),
-            ("\"20 pac\"", "rate=1Mbit/s", "'20 pac' is not a queue size"),
+            (
+                "\"20 pac\"",
+                "rate=1Mbit/s",
+                "'20 pac' is not a queue's size",
+            ),
             (
                 red,
                 "codel.ecn=true",
@@ -72,13 +76,9 @@ flows.one = { traffic = "greedy", wire = "1000 B", tcp = {} }
             (
                 "\"20 packets\"",
                 "queue.mark_threshold=20 packets",
-                "mark_threshold 20 packets is never reached, because at most 20 packets wait",
+                "a queue in which 20 packets wait at most never marks from 20 packets on",
             ),
-            (
-                "\"0 packets\"",
-                "rate=1Mbit/s",
-                "a queue must hold 1 to 10000000 packets",
-            ),
+            ("\"0 packets\"", "rate=1Mbit/s", "one packet at least"),
         ] {
             let error = with(queue, set).expect_err(says).to_string();
             assert!(error.contains(says), "{queue}, {set}: {error}");

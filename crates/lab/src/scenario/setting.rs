@@ -3,10 +3,10 @@
 use fairwire_units::Duration;
 
 use super::argument::{command_line, parse_word, plain_path};
-use super::crossed::Crossed;
+use super::argument_axis::ArgumentAxis;
 use super::family::Filling;
 use super::place::{Place, SET, ScenarioError};
-use super::tree::{Entry, Node, Over, Value};
+use super::tree::{Entry, Node, Overlay, Value};
 
 /// One change.
 #[derive(Clone, Debug)]
@@ -47,7 +47,7 @@ impl Setting {
     }
 
     /// Returns the change that value number `value` of `axis` makes. The axis is a dotted path.
-    pub(super) fn of_axis(axis: &Crossed, value: usize) -> Self {
+    pub(super) fn of_axis(axis: &ArgumentAxis, value: usize) -> Self {
         let node = &axis.values[value].node;
         let value = (node.value.clone(), node.place.clone());
         Self::at(&axis.name, value, &[axis.place.clone(), node.place.clone()])
@@ -59,7 +59,7 @@ impl Setting {
             value,
             place,
             provenance: None,
-            over: Over::Merge,
+            overlay: Overlay::Merge,
         };
         for name in path.rsplit('.') {
             let entry = Entry {
@@ -71,7 +71,7 @@ impl Setting {
                 value: Value::Table(vec![entry]),
                 place: table.clone(),
                 provenance: None,
-                over: Over::Merge,
+                overlay: Overlay::Merge,
             };
         }
         Self::Value(node)

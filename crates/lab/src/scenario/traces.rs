@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fairwire_net::Trace;
 
-use super::beside::{Beside, plain};
+use super::files::{Files, plain};
 use super::place::{Place, ScenarioError, SourceText};
 use super::shorten::{QUOTED, shorten};
 use super::topology::Topology;
@@ -17,14 +17,14 @@ const LONGEST_FILE: u64 = 32 << 20;
 
 /// The traces that were read so far, each once for all cells.
 pub(super) struct Traces<'a> {
-    beside: &'a Beside,
+    beside: &'a Files,
     /// The traces by plain path.
     known: BTreeMap<String, Arc<Trace>>,
 }
 
 impl<'a> Traces<'a> {
     /// Returns an empty set of traces, which are found by `beside`.
-    pub(super) fn of(beside: &'a Beside) -> Self {
+    pub(super) fn of(beside: &'a Files) -> Self {
         Self {
             beside,
             known: BTreeMap::new(),
@@ -60,7 +60,7 @@ impl<'a> Traces<'a> {
 }
 
 /// Reads the trace at `path`, which is written at `place` and found by `beside`.
-fn read(beside: &Beside, path: &str, place: &Place) -> Result<Arc<Trace>, ScenarioError> {
+fn read(beside: &Files, path: &str, place: &Place) -> Result<Arc<Trace>, ScenarioError> {
     let (name, text) = beside.read(path, "trace", LONGEST_FILE).map_err(|error| {
         let folder = beside.folder(path);
         let path = shorten(path, QUOTED);

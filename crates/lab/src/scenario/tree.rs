@@ -22,12 +22,12 @@ pub(crate) struct Node {
     pub(crate) place: Place,
     pub(crate) provenance: Option<Provenance>,
     /// How it is laid over another value.
-    pub(crate) over: Over,
+    pub(crate) overlay: Overlay,
 }
 
 /// The effect of an override on the value below it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Over {
+pub(crate) enum Overlay {
     /// A table is merged key by key; any other value replaces the one below.
     Merge,
     /// It replaces the value below.
@@ -62,7 +62,7 @@ impl Node {
             value: Value::Table(Vec::new()),
             place: place.clone(),
             provenance: None,
-            over: Over::Merge,
+            overlay: Overlay::Merge,
         }
     }
 

@@ -28,7 +28,7 @@ pub(crate) struct Wire<'a> {
     /// Its nodes. In the network of a run, the direction from the first to the second is numbered first.
     pub(crate) ends: (NodeId, NodeId),
     /// Whether the direction from the first node to the second is its way back.
-    pub(crate) is_turned: bool,
+    pub(crate) is_reversed: bool,
     /// Whether results include it.
     pub(crate) is_measured: bool,
 }
@@ -96,7 +96,7 @@ impl<'a> Wiring<'a> {
             table: name,
             link,
             ends,
-            is_turned: false,
+            is_reversed: false,
             is_measured: true,
         });
     }
@@ -110,7 +110,7 @@ impl<'a> Wiring<'a> {
             table: "access",
             link,
             ends,
-            is_turned: side == RIGHT,
+            is_reversed: side == RIGHT,
             is_measured: false,
         });
     }
@@ -145,7 +145,7 @@ impl<'a> Wiring<'a> {
         let ends: Vec<_> = self.wires.iter().flat_map(both).collect();
         let wire = |LinkId(number): LinkId| {
             let wire = self.wires.get(number as usize / 2)?;
-            Some((wire, (number % 2 == 1) != wire.is_turned))
+            Some((wire, (number % 2 == 1) != wire.is_reversed))
         };
         route(nodes, &ends, from, to)?
             .into_iter()

@@ -8,7 +8,7 @@ pub(super) mod check;
 use std::fmt;
 use std::str::FromStr;
 
-use fairwire_net::{DropTailConfig, HostSpec, QueueLimit, QueueModel, RateControl, WaitingPackets};
+use fairwire_net::{DropTailConfig, HostSpec, QueueLimit, QueueModel, RateControl, Stranded};
 use fairwire_units::registry::Chosen;
 use fairwire_units::{Duration, text_setting};
 use schemars::JsonSchema;
@@ -40,15 +40,15 @@ pub struct Wlan {
     #[serde(default = "outage")]
     #[schemars(extend(
         "maximum_quantity" = "1 h",
-        "advice" = "an outage of more than an hour is surely not meant"
+        "advice" = "an outage is at most 1 h"
     ))]
     pub outage: Duration,
     /// What happens to packets that wait at a station that hands off.
     #[serde(default)]
-    pub at_station: WaitingPackets,
+    pub at_station: Stranded,
     /// What happens to packets that wait for the station at the access point that it leaves.
     #[serde(default = "lost")]
-    pub at_ap: WaitingPackets,
+    pub at_ap: Stranded,
     /// The access points. Those on one channel share a medium.
     pub aps: Named<AccessPoint>,
     /// The stations.
@@ -106,7 +106,7 @@ pub struct HandOff {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend(
         "maximum_quantity" = "1 h",
-        "advice" = "an outage of more than an hour is surely not meant"
+        "advice" = "an outage is at most 1 h"
     ))]
     pub outage: Option<Duration>,
 }
@@ -123,7 +123,7 @@ impl FromStr for Decibels {
         match level {
             Some(level) if (-100.0..=100.0).contains(&level) => Ok(Self(level)),
             _ => Err(QuantityError::new(format!(
-                "'{text}' is no level: write one from \"-100 dB\" to \"100 dB\""
+                "'{text}' is not a level: write one from \"-100 dB\" to \"100 dB\""
             ))),
         }
     }
@@ -148,8 +148,8 @@ fn outage() -> Duration {
     Duration::from_millis(200)
 }
 
-fn lost() -> WaitingPackets {
-    WaitingPackets::Lost
+fn lost() -> Stranded {
+    Stranded::Lost
 }
 
 impl Wlan {

@@ -6,12 +6,12 @@ use fairwire_units::{Duration, Instant, Size};
 use super::built::{Built, FlowPlace};
 use super::call::NamedFlow;
 use super::capture::{Capture, Tap, forward};
-use super::crowd::crowd;
 use super::error::RunError;
-use super::ground::Ground;
 use super::host::Host;
 use super::jitter::Jittered;
 use super::link_meter::LinkMeters;
+use super::run_network::RunNetwork;
+use super::short_flows::short_flow_peers;
 use super::windows::windows;
 use crate::scenario::shorten::{QUOTED, shorten};
 use crate::scenario::{Flow, Scenario, Side, Topology, Wiring};
@@ -100,11 +100,11 @@ fn ground(
     scenario: &Scenario,
     flows: &[(&str, &Flow)],
     streams: Streams,
-) -> Result<Ground, RunError> {
+) -> Result<RunNetwork, RunError> {
     let mut ground = match &scenario.topology {
         Topology::Wlan(wireless) => super::wlan::wlan(wireless, flows, streams)?,
         wired => Wiring::of(wired, flows)
-            .and_then(|wiring| Ground::of_wires(&wiring, flows, streams))
+            .and_then(|wiring| RunNetwork::of_wires(&wiring, flows, streams))
             .ok_or(RunError::Scenario("a flow's end is no node of the network"))?,
     };
     ground.add_extra_delays(flows);
@@ -156,7 +156,7 @@ fn peers(
 ) -> Result<Peers, RunError> {
     let context = FlowContext::new(flow.name, flow.flow.packet_shape(), flow.streams);
     let made = match flow.flow.traffic.arrivals(&context) {
-        Some(arrivals) => Ok(crowd(flow, ends, (start, stride), arrivals)),
+        Some(arrivals) => Ok(short_flow_peers(flow, ends, (start, stride), arrivals)),
         None => flow.connect(ends, start),
     };
     let (sender, receiver) = made.map_err(RunError::Transport)?;

@@ -33,7 +33,7 @@ impl fmt::Display for RunError {
                 write!(f, "there is no link '{name}' to capture: there are {known}")
             }
             Self::Scenario(what) => f.write_str(what),
-            Self::Transport(what) => write!(f, "a flow cannot be made so: {what}"),
+            Self::Transport(what) => write!(f, "a flow cannot be created: {what}"),
         }
     }
 }

@@ -103,8 +103,8 @@ pub(crate) fn gather(
             };
             flow_values(&mut collector, &direction);
             flow_series(&mut collector, &direction);
-            let told = silence(&direction, way == 1);
-            notes.extend(told.map(|told| format!("{}: {told}", direction.subject)));
+            let note = no_delivery_note(&direction, way == 1);
+            notes.extend(note.map(|note| format!("{}: {note}", direction.subject)));
         }
     }
     for link in links.links.iter().flatten() {
@@ -462,7 +462,7 @@ fn link_values(out: &mut Collector<'_>, link: &LinkMeter) {
 }
 
 /// The notes on a flow that delivered nothing.
-pub(crate) const SILENT: [&str; 3] = [
+pub(crate) const NO_DELIVERY_NOTES: [&str; 3] = [
     "no data packet arrived in the run",
     "sent no data packet in the run",
     "never connected: nothing answered in the run",
@@ -470,17 +470,17 @@ pub(crate) const SILENT: [&str; 3] = [
 
 /// Returns the note on a direction that delivered nothing in the whole run. Zero or missing numbers alone do not show
 /// the reason.
-fn silence(flow: &Direction<'_>, is_way_back: bool) -> Option<&'static str> {
+fn no_delivery_note(flow: &Direction<'_>, is_way_back: bool) -> Option<&'static str> {
     let connects = |flow: &Flow| flow.transport().is_connected();
     let needs_answer = flow.flow.is_some_and(connects);
     // Any packet of the other direction answers the handshake.
     let is_answered = !needs_answer || flow.back.counts[0].all_delays.1 > 0;
     match flow.meter.counts[0].delivered {
-        0 if flow.meter.has_data => Some(SILENT[0]),
+        0 if flow.meter.has_data => Some(NO_DELIVERY_NOTES[0]),
         // Most directions back carry no data by design.
         0 if is_way_back => None,
-        0 if is_answered => Some(SILENT[1]),
-        0 => Some(SILENT[2]),
+        0 if is_answered => Some(NO_DELIVERY_NOTES[1]),
+        0 => Some(NO_DELIVERY_NOTES[2]),
         _ => None,
     }
 }

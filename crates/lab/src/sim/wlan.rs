@@ -9,7 +9,7 @@ use fairwire_net::{
 use fairwire_units::{Duration, Instant};
 
 use super::error::RunError;
-use super::ground::{Ground, both_ways};
+use super::run_network::{RunNetwork, both_ways};
 use crate::scenario::{Flow, Link, Side, Wireless, Wlan};
 
 /// A wireless network under construction.
@@ -29,7 +29,7 @@ pub(super) fn wlan(
     wireless: &Wireless,
     flows: &[(&str, &Flow)],
     streams: Streams,
-) -> Result<Ground, RunError> {
+) -> Result<RunNetwork, RunError> {
     let mut site = Site {
         wireless,
         wlan: &wireless.wlan,
@@ -47,7 +47,7 @@ pub(super) fn wlan(
         Ok((end(&flow.sender)?, end(&flow.receiver)?))
     });
     let hosts = hosts.collect::<Result<_, RunError>>()?;
-    Ok(Ground {
+    Ok(RunNetwork {
         topology: site.topology,
         hosts,
         watched: site.watched,

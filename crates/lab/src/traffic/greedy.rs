@@ -26,7 +26,7 @@ impl TrafficModel for Greedy {
 
 /// Returns the kind for the registry.
 pub(super) fn kind() -> Kind<dyn TrafficModel> {
-    let kind: Kind<dyn TrafficModel> = Kind::new("greedy", "Always has data.");
+    let kind: Kind<dyn TrafficModel> = Kind::new("greedy", "The application always has data.");
     kind.standard(|| Arc::new(Greedy))
 }
 

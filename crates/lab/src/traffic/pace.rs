@@ -27,11 +27,11 @@ pub(super) fn problem(
 ) -> Option<(&'static str, String)> {
     let twice = rate.is_some() && every.is_some();
     if twice || (rate.is_none() && every.is_none() && packet.codec_frame.is_none()) {
-        let message = "say how fast this source is, once: rate = \"2 Mbit/s\" or every = \"20 ms\" beside its kind";
+        let message = "state the pace of this source exactly once: rate = \"2 Mbit/s\" or every = \"20 ms\" beside its kind";
         return Some(("kind", message.to_owned()));
     }
     if rate.is_some() && packet.counted.is_none() {
-        let message = "a rate counts packets of a size: write 'wire' or 'payload' in the flow";
+        let message = "a rate needs a packet size: write 'wire' or 'payload' in the flow";
         return Some(("rate", message.to_owned()));
     }
     let key = if rate.is_some() { "rate" } else { "every" };

@@ -19,7 +19,7 @@ pub struct ShortFlows {
     /// The mean time between arrivals; the times are exponentially distributed.
     #[schemars(extend(
         "minimum_quantity" = "100 us",
-        "advice" = "flows arrive 100 us apart on average at least: each is a connection, which takes memory"
+        "advice" = "the mean time between arrivals of flows is at least 100 us: each flow is a connection, which takes memory"
     ))]
     pub every: Duration,
     /// The sizes of the flows, as payload. A size alone applies to all flows.
@@ -36,7 +36,7 @@ pub enum Sizes {
         /// The size of each flow.
         #[schemars(extend(
             "minimum_quantity" = "1 B",
-            "advice" = "a flow has a byte at least"
+            "advice" = "a flow has at least one byte"
         ))]
         size: Size,
     },
@@ -45,7 +45,7 @@ pub enum Sizes {
         /// The mean size.
         #[schemars(extend(
             "minimum_quantity" = "1 B",
-            "advice" = "a flow has a byte at least"
+            "advice" = "a flow has at least one byte"
         ))]
         mean: Size,
     },
@@ -54,13 +54,13 @@ pub enum Sizes {
         /// The exponent: the share of flows above a size falls with this power of the size.
         #[schemars(
             range(max = 100.0),
-            extend("exclusiveMinimum" = 0.0, "advice" = "a shape is above zero and at most 100")
+            extend("exclusiveMinimum" = 0.0, "advice" = "the shape is above 0 and at most 100")
         )]
         shape: f64,
         /// The smallest size.
         #[schemars(extend(
             "minimum_quantity" = "1 B",
-            "advice" = "a flow has a byte at least"
+            "advice" = "a flow has at least one byte"
         ))]
         least: Size,
         /// The largest size.

@@ -26,7 +26,7 @@ pub struct TalkSpurts {
     #[serde(default = "talk")]
     #[schemars(extend(
         "exclusive_minimum_quantity" = "0 s",
-        "advice" = "a talk spurt lasts: write a mean as \"1 s\""
+        "advice" = "the mean of a talk spurt is above 0 s: write it as \"1 s\""
     ))]
     pub talk: Duration,
     /// The mean length of a pause (ITU-T P.59).
@@ -84,8 +84,7 @@ impl TrafficModel for TalkSpurts {
 
 /// Returns the kind for the registry.
 pub(super) fn kind() -> Kind<dyn TrafficModel> {
-    let meaning =
-        "One packet at a constant interval while somebody talks, nothing in the pauses between.";
+    let meaning = "One packet at a constant interval during talk spurts, and none in the pauses.";
     let kind: Kind<dyn TrafficModel> = Kind::new("talk-spurts", meaning);
     kind.settings(|settings: TalkSpurts| Arc::new(settings))
 }

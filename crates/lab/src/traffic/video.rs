@@ -27,21 +27,21 @@ pub struct Video {
     #[serde(default = "twenty_five")]
     #[schemars(
         range(min = 0.1, max = 1000.0),
-        extend("advice" = "frames come once in ten seconds at least, and 1000 times a second at most")
+        extend("advice" = "the frame rate is 0.1 to 1000 frames per second")
     )]
     pub frames_per_second: f64,
     /// The number of frames in a group of pictures: an I frame and the frames up to the next one.
     #[serde(default = "twelve")]
     #[schemars(
         range(min = 1, max = 10_000),
-        extend("advice" = "a group of pictures has one frame at least, its I frame, and 10000 at most")
+        extend("advice" = "a group of pictures has 1 to 10000 frames; the first is its I frame")
     )]
     pub group: u32,
     /// The mean size of an I frame, relative to that of the other frames of its group.
     #[serde(default = "four")]
     #[schemars(
         range(min = 1.0, max = 1000.0),
-        extend("advice" = "an I frame is as large as the others at least, and 1000 times at most")
+        extend("advice" = "an I frame is 1 to 1000 times as large as the other frames")
     )]
     pub i_ratio: f64,
     /// The standard deviation of a frame's size, relative to the mean of its kind.

@@ -12,11 +12,11 @@ pub(crate) struct FlowWindow {
     /// Packets that the application offered.
     pub(crate) offered: u64,
     /// Of the packets offered in this window: those that the receiving application got. The next field counts those of
-    /// them that came after the play-out limit.
+    /// them that came after the playout limit.
     pub(crate) got: u64,
     pub(crate) overdue: u64,
     /// Frames that the application offered. The next two fields count those that came whole, and whole within the
-    /// play-out limit.
+    /// playout limit.
     pub(crate) frames: u64,
     pub(crate) frames_whole: u64,
     pub(crate) frames_timely: u64,
@@ -27,7 +27,7 @@ pub(crate) struct FlowWindow {
     pub(crate) on_time: (Duration, u64),
     /// Data packets that left the sender.
     pub(crate) sent: u64,
-    /// Of the packets that left in this window: those that arrived within the play-out limit.
+    /// Of the packets that left in this window: those that arrived within the playout limit.
     pub(crate) timely: u64,
     /// Packets that the application offered and the send queue refused.
     pub(crate) refused: u64,
@@ -62,7 +62,7 @@ pub(crate) struct FlowMeter {
     pub(crate) periods: Vec<FlowPeriod>,
     /// Whether it has carried any data.
     pub(crate) has_data: bool,
-    /// The play-out limit: a packet that arrives later than this after its offer is overdue.
+    /// The playout limit: a packet that arrives later than this after its offer is overdue.
     pub(crate) playout: Option<Duration>,
     /// The frames with missing packets, if the application offers frames.
     frames: Option<Frames>,
@@ -201,7 +201,7 @@ impl FlowMeter {
             Some(_) => {}
             None => {
                 frames.read(bytes);
-                while let Some(offered_at) = frames.whole_by_now() {
+                while let Some(offered_at) = frames.next_whole() {
                     self.whole_frame(now, offered_at);
                 }
             }

@@ -78,7 +78,7 @@ impl Frames {
     }
 
     /// Returns the offer time of the next frame whose last byte has arrived. Each frame is returned once.
-    pub(crate) fn whole_by_now(&mut self) -> Option<Instant> {
+    pub(crate) fn next_whole(&mut self) -> Option<Instant> {
         let frame = self.open.front().filter(|frame| frame.end <= self.read)?;
         let offered_at = frame.offered_at;
         self.open.pop_front();
@@ -123,10 +123,10 @@ mod tests {
         assert!(frames.written(ms(40), 30));
         assert!(frames.written(ms(80), 30));
         frames.read(149);
-        assert_eq!(frames.whole_by_now(), None);
+        assert_eq!(frames.next_whole(), None);
         frames.read(31);
-        assert_eq!(frames.whole_by_now(), Some(ms(0)));
-        assert_eq!(frames.whole_by_now(), Some(ms(40)));
-        assert_eq!(frames.whole_by_now(), None);
+        assert_eq!(frames.next_whole(), Some(ms(0)));
+        assert_eq!(frames.next_whole(), Some(ms(40)));
+        assert_eq!(frames.next_whole(), None);
     }
 }

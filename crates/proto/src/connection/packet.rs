@@ -170,7 +170,7 @@ impl Connection {
             _ => true,
         };
         if fits {
-            self.dropped.on_report_sent(seq, ack);
+            self.dropped.gave(seq, ack);
         } else {
             encoder.truncate(mark);
         }
@@ -238,8 +238,8 @@ impl Connection {
             if let Some(id) = id
                 && !tx.acknowledges_packets()
             {
-                ctx.outcome.fates.push((Some(id), Fate::Sent));
-                self.settle_outcome(ctx);
+                ctx.told.fates.push((Some(id), Fate::Sent));
+                self.settle_told(ctx);
             }
         }
         if matches!(packet_type, PacketType::Ack | PacketType::DataAck) {

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 #[expect(
     clippy::disallowed_types,
-    reason = "it is only looked up, never iterated, so its order is not observable"
+    reason = "it is only looked up, never walked, so its order cannot show"
 )]
 type Map<K, V, S> = std::collections::HashMap<K, V, S>;
 
@@ -18,14 +18,14 @@ use crate::flow::Flow;
 pub(super) struct Table {
     slots: Map<Flow, usize, KeyedHash>,
     /// Number of flows begun on a socket that is bound to the unspecified address.
-    wildcard_flows: usize,
+    open_ended: usize,
 }
 
 impl Table {
     pub(super) fn new(hash: KeyedHash) -> Self {
         Self {
             slots: Map::with_hasher(hash),
-            wildcard_flows: 0,
+            open_ended: 0,
         }
     }
 
@@ -43,26 +43,26 @@ impl Table {
     pub(super) fn insert(&mut self, flow: Flow, slot: usize) {
         let before = self.slots.insert(flow, slot);
         debug_assert!(before.is_none(), "a flow has one connection");
-        self.wildcard_flows += usize::from(is_wildcard(&flow));
+        self.open_ended += usize::from(is_open_ended(&flow));
     }
 
     pub(super) fn remove(&mut self, flow: &Flow) {
         if self.slots.remove(flow).is_some() {
-            self.wildcard_flows -= usize::from(is_wildcard(flow));
+            self.open_ended -= usize::from(is_open_ended(flow));
         }
     }
 
     /// Returns the slot of the connection for a packet that arrived on `flow`.
     pub(super) fn find(&self, flow: &Flow) -> Option<usize> {
         let exact = self.slots.get(flow).copied();
-        if exact.is_some() || self.wildcard_flows == 0 {
+        if exact.is_some() || self.open_ended == 0 {
             return exact;
         }
         self.slots.get(&flow.with_any_local()).copied()
     }
 }
 
-fn is_wildcard(flow: &Flow) -> bool {
+fn is_open_ended(flow: &Flow) -> bool {
     match flow.path.local.ip() {
         IpAddr::V4(ip) => ip.is_unspecified(),
         IpAddr::V6(ip) => ip.is_unspecified(),

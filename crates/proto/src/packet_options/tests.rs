@@ -1,5 +1,5 @@
 use fairwire_units::Duration;
-use fairwire_wire::{DropBlock, DropCode, EntryState, Options};
+use fairwire_wire::{CellState, DropBlock, DropCode, Options};
 
 use super::PacketOptions;
 
@@ -41,18 +41,14 @@ fn lists_go_on_in_later_options() {
         2,
     ];
     let said = read(&area);
-    let entries: Vec<_> = said
-        .vectors
-        .entries()
-        .map(|c| (c.state(), c.run()))
-        .collect();
+    let cells: Vec<_> = said.vectors.cells().map(|c| (c.state(), c.run())).collect();
     let expected = [
-        (EntryState::Received, 2),
-        (EntryState::NotReceived, 1),
-        (EntryState::Marked, 2),
-        (EntryState::Received, 3),
+        (CellState::Received, 2),
+        (CellState::NotReceived, 1),
+        (CellState::Marked, 2),
+        (CellState::Received, 3),
     ];
-    assert_eq!(entries, expected);
+    assert_eq!(cells, expected);
     let nonces: Vec<_> = said.vectors.iter().map(|vector| vector.nonce).collect();
     assert_eq!(nonces, [false, true, false]);
     assert!(said.vectors.is_sound());

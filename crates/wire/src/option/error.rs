@@ -29,10 +29,7 @@ impl fmt::Display for OptionError {
                 write!(f, "option {option_type} with {data} bytes of data")
             }
             Self::SkipLength { skip } => {
-                write!(
-                    f,
-                    "Loss Intervals with Skip Length {skip}, expected at most 3"
-                )
+                write!(f, "loss intervals after {skip} skipped packets, 3 at most")
             }
         }
     }

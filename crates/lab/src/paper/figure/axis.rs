@@ -28,7 +28,7 @@ pub enum Scale {
 /// The horizontal axis.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Across {
+pub struct XAxis {
     /// Its title, with the unit.
     pub title: String,
     /// The positions of the points, if they are numbers.
@@ -41,7 +41,7 @@ pub struct Across {
 
 /// The vertical axis.
 #[derive(Clone, Debug)]
-pub struct Upwards {
+pub struct YAxis {
     /// Its title, without the unit.
     pub title: String,
     /// The unit of all values.

@@ -6,7 +6,7 @@ use fairwire_units::Duration;
 use serde::Deserialize;
 use serde::de::{Deserializer, SeqAccess, Visitor};
 
-use super::axis::{Across, Form, Mark, Scale, Upwards};
+use super::axis::{Form, Mark, Scale, XAxis, YAxis};
 use crate::paper::quantity::{Quantity, Written};
 use crate::paper::{Names, Part, Unit};
 use crate::results::{SeriesMetric, Subject, WHOLE};
@@ -35,8 +35,8 @@ pub(in crate::paper) struct WrittenFigure {
     published: Vec<String>,
     published_metric: Option<String>,
     #[serde(default)]
-    x: Across,
-    y: WrittenUpwards,
+    x: XAxis,
+    y: WrittenYAxis,
     lines: Vec<WrittenLine>,
     #[serde(default)]
     marks: Vec<Mark>,
@@ -44,7 +44,7 @@ pub(in crate::paper) struct WrittenFigure {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WrittenUpwards {
+struct WrittenYAxis {
     title: Option<String>,
     unit: String,
     #[serde(default)]
@@ -83,8 +83,8 @@ pub(in crate::paper) struct FigurePlan {
     pub(in crate::paper) about: String,
     pub(super) part: Part,
     pub(super) form: Form,
-    pub(super) x: Across,
-    pub(super) y: Upwards,
+    pub(super) x: XAxis,
+    pub(super) y: YAxis,
     pub(super) lines: Vec<LinePlan>,
     pub(super) marks: Vec<Mark>,
     pub(super) mean_over: Option<Duration>,
@@ -141,7 +141,7 @@ impl LinePlan {
 
 impl WrittenFigure {
     /// Returns the figure with its marks at their places in a quick run, if `is_quick`.
-    pub(in crate::paper) fn hurried(mut self, is_quick: bool) -> Self {
+    pub(in crate::paper) fn quick_form(mut self, is_quick: bool) -> Self {
         for mark in self.marks.iter_mut().filter(|_| is_quick) {
             mark.at = mark.quick.unwrap_or(mark.at);
         }
@@ -156,7 +156,7 @@ impl WrittenFigure {
 
     fn resolve_parts(mut self, names: &Names<'_>) -> Result<FigurePlan, String> {
         let unit = Unit::named(&self.y.unit)?;
-        self.shape()?;
+        self.validate()?;
         for table in &self.published {
             if !names.published.contains_key(table) {
                 return Err(format!("there is no file '{table}' among 'published'"));
@@ -177,7 +177,7 @@ impl WrittenFigure {
         let what = self.series.as_ref().or(self.metric.as_ref());
         let title = what.map(|name| name.replace('_', " "));
         Ok(FigurePlan {
-            y: Upwards {
+            y: YAxis {
                 title: self.y.title.or(title).unwrap_or_default(),
                 unit,
                 scale: self.y.scale,
@@ -197,7 +197,7 @@ impl WrittenFigure {
     }
 
     /// Checks what names cannot tell: how many things there are, and whether the axes can be drawn.
-    fn shape(&self) -> Result<(), String> {
+    fn validate(&self) -> Result<(), String> {
         if self.lines.is_empty() {
             return Err("it has no 'lines'".into());
         }
@@ -211,22 +211,22 @@ impl WrittenFigure {
         let (at, labels) = (self.x.at.len(), self.x.labels.len());
         if at.max(labels) == 0 || (at > 0 && labels > 0 && at != labels) {
             return Err(
-                "'x' needs 'at' (numbers) or 'labels', and as many of the one as of the other"
+                "'x' needs 'at' (numbers) or 'labels'; if both are given, they need the same length"
                     .into(),
             );
         }
         if self.kind == Form::Bar && at > 0 {
-            return Err("bars stand over 'labels', not over numbers".into());
+            return Err("bars need 'labels' in 'x', not 'at'".into());
         }
         if self.x.at.windows(2).any(|pair| pair[0] >= pair[1]) {
-            return Err("the numbers of x.at go up".into());
+            return Err("the numbers of x.at must increase".into());
         }
         let log = self.x.scale == Scale::Log;
         if log && (at == 0 || self.x.at.iter().any(|at| *at <= 0.0)) {
             return Err("a logarithmic axis needs numbers above zero in x.at".into());
         }
         if self.y.scale == Scale::Log && self.y.from.is_some_and(|from| from <= 0.0) {
-            return Err("a logarithmic axis begins above zero".into());
+            return Err("y.from must be above zero on a logarithmic axis".into());
         }
         Ok(())
     }
@@ -396,7 +396,7 @@ fn time(text: &str) -> Result<Duration, String> {
         .parse()
         .map_err(|_| format!("'{text}' is not a time as \"5 s\""))?;
     if span.is_zero() {
-        return Err("a mean over no time is none".into());
+        return Err("'mean_over' must be longer than 0 s".into());
     }
     Ok(span)
 }

@@ -133,7 +133,7 @@ fn what_cannot_be_drawn_is_refused() {
             PLAIN.replace("[10, 20]", "[10]"),
             "2 points where 'x' has 1",
         ),
-        (PLAIN.replace("[10, 20]", "[20, 10]"), "go up"),
+        (PLAIN.replace("[10, 20]", "[20, 10]"), "must increase"),
         (
             PLAIN.replace("[10, 20] }", "[0, 20], scale = \"log\" }"),
             "above zero",

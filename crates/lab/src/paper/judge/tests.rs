@@ -75,19 +75,22 @@ controls = [{ says = "b in the place of a", cells = ["a"], by = ["b"] }]
         )
     );
     let (passes, words) = control("250");
-    assert!(passes && words.contains("could not have failed"), "{words}");
+    assert!(
+        passes && words.contains("they do not support the claim"),
+        "{words}"
+    );
     for (from, to, told) in [
-        ("by = [\"b\"]", "by = []", "as many cells in 'by'"),
+        ("by = [\"b\"]", "by = []", "lists of equal length"),
         ("by = [\"b\"]", "by = [\"c\"]", "there is no cell 'c'"),
         (
             "cells = [\"a\"], by",
             "cells = [\"b\"], by",
-            "'cells' are those of the claim's checks",
+            "must be cells of the claim's checks",
         ),
         (
             "why = \"w\"",
             "why = \"w\", condition = \"x\"",
-            "no 'condition' unless",
+            "only a check in 'beyond'",
         ),
     ] {
         let error = paper(&near.replace("LIMIT", "150").replace(from, to)).expect_err(told);
@@ -313,22 +316,26 @@ fn mistakes_are_refused_at_load() {
         (
             "expected = [100, 200]",
             "expected = [100]",
-            "1 numbers where 2 belong",
+            "1 numbers, but a check of this kind needs 2",
         ),
         (
             "expected = [100, 200]",
             "expected = [nan, 200]",
             "not a finite number",
         ),
-        ("tolerance = 0.05", "tolerance = -5", "is 0 or more"),
+        ("tolerance = 0.05", "tolerance = -5", "must be at least 0"),
         ("tolerance = 0.05", "tolerance = nan", "not a finite number"),
-        ("kind = \"relative\"", "kind = \"factor\"", "is 1 or more"),
-        ("id = \"C1\"", "id = \" \"", "a letter at least"),
-        ("why = \"five per cent\"", "", "says 'why'"),
+        (
+            "kind = \"relative\"",
+            "kind = \"factor\"",
+            "must be at least 1",
+        ),
+        ("id = \"C1\"", "id = \" \"", "must not be blank"),
+        ("why = \"five per cent\"", "", "needs its reason in 'why'"),
         ("windows = [\"whole\", \"late\"]", "", "'windows'"),
         ("kind = \"relative\"", "kind = \"roughly\"", "roughly"),
         ("place =", "palce =", "palce"),
-        ("window = \"late\"", "", "which 'window'"),
+        ("window = \"late\"", "", "needs a 'window'"),
     ] {
         assert!(CLAIM.contains(from), "{from}");
         let error = paper(&CLAIM.replacen(from, to, 1))

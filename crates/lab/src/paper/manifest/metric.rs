@@ -51,7 +51,7 @@ fn once() -> f64 {
 }
 
 /// Replaces each metric of `table` that is a plain name by a table with that name.
-pub(super) fn write_names_out(table: &mut Node) {
+pub(super) fn expand_names(table: &mut Node) {
     let metrics = table.below_mut(&["metrics"]).map(|list| &mut list.value);
     let Some(Value::Array(metrics)) = metrics else {
         return;
@@ -71,7 +71,7 @@ pub(super) fn write_names_out(table: &mut Node) {
 
 impl WrittenMetric {
     /// Returns its name in the table.
-    pub(super) fn called(&self) -> &str {
+    pub(super) fn label(&self) -> &str {
         self.name.as_ref().unwrap_or(&self.metric)
     }
 

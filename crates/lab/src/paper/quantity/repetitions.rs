@@ -2,7 +2,7 @@
 
 use fairwire_measure::{Confidence, Moments, Repetitions};
 
-use super::{Lens, Measured, Quantity};
+use super::{EvalContext, Measured, Quantity};
 use crate::paper::Unit;
 
 /// The number of runs that the rule starts from, as in the paper.
@@ -18,18 +18,18 @@ impl Quantity {
     /// several groups.
     pub(in crate::paper) fn repetitions(
         &self,
-        lens: &Lens<'_>,
+        context: &EvalContext<'_>,
         window: &str,
         unit: Unit,
     ) -> Measured {
-        let seeds = self.by_seed(lens, window).unwrap_or_default();
+        let seeds = self.by_seed(context, window).unwrap_or_default();
         let values: Vec<f64> = seeds.values().copied().flatten().collect();
         let asked: Moments = values.chunks_exact(BASE).map(asked_by).collect();
         Measured {
             label: self.label(),
             unit,
             estimate: asked.estimate(Confidence::STUDENT_95),
-            asked: seeds.len() / BASE,
+            runs: seeds.len() / BASE,
             unperturbed: None,
         }
     }

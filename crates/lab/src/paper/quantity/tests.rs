@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fairwire_measure::Spread;
 
-use super::{Lens, Measured, Written};
+use super::{EvalContext, Measured, Written};
 use crate::paper::synthetic::{PUBLISHED, paper, results};
 use crate::paper::{Names, Unit, published};
 
@@ -20,11 +20,11 @@ fn measure(quantity: &str, window: &str, unit: &str, cells: &[(&str, &[(f64, f64
     let written: Written = toml::from_str(quantity).expect("parses");
     let quantity = written.resolve(&names).expect("resolves");
     let results = results(&paper, cells);
-    let lens = Lens {
+    let context = EvalContext {
         results: &results,
         moments: &paper.moments,
     };
-    quantity.measure(&lens, window, Unit::find(unit).expect("a unit"))
+    quantity.measure(&context, window, Unit::find(unit).expect("a unit"))
 }
 
 const RATIO: &str = r#"ratio = [

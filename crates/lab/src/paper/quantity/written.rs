@@ -4,8 +4,8 @@ use fairwire_cc::tfrc::Equation;
 use serde::Deserialize;
 
 use super::equation::Tfrc;
-use super::{Made, Quantity};
-use crate::paper::what::What;
+use super::{Operation, Quantity};
+use crate::paper::metric_or_moment::MetricOrMoment;
 use crate::paper::{Names, Unit};
 use crate::results::{Subject, WHOLE};
 
@@ -45,11 +45,11 @@ impl Written {
     /// Resolves names; the error says which name does not exist.
     pub(in crate::paper) fn resolve(&self, names: &Names<'_>) -> Result<Quantity, String> {
         let made = [
-            (Made::Ratio, &self.ratio),
-            (Made::Difference, &self.difference),
-            (Made::Sum, &self.sum),
-            (Made::Jain, &self.jain),
-            (Made::Least, &self.least),
+            (Operation::Ratio, &self.ratio),
+            (Operation::Difference, &self.difference),
+            (Operation::Sum, &self.sum),
+            (Operation::Jain, &self.jain),
+            (Operation::Least, &self.least),
         ];
         let mut made = made
             .into_iter()
@@ -68,9 +68,9 @@ impl Written {
         };
         let alone = made.next().is_none() && self.cell.is_none() && self.metric.is_none();
         if !alone {
-            return Err("a quantity is one thing: a cell's metric, published, ratio, difference, sum, least or jain".into());
+            return Err("a quantity must be exactly one of a cell's metric, published, ratio, difference, sum, least or jain".into());
         }
-        let pair = matches!(how, Made::Ratio | Made::Difference);
+        let pair = matches!(how, Operation::Ratio | Operation::Difference);
         if parts.is_empty() || (pair && parts.len() != 2) {
             return Err(
                 "a ratio and a difference have two parts, a sum, least and jain at least one"
@@ -82,9 +82,9 @@ impl Written {
             .map(|part| part.resolve(names))
             .collect::<Result<Vec<_>, _>>()?;
         if parts.iter().any(|part| part.base() != parts[0].base()) {
-            return Err("the parts of a quantity have one unit".into());
+            return Err("all parts of a quantity must have the same unit".into());
         }
-        Ok(Quantity::Made { how, parts })
+        Ok(Quantity::Computed { how, parts })
     }
 
     fn resolve_value(&self, names: &Names<'_>) -> Result<Quantity, String> {
@@ -93,17 +93,19 @@ impl Written {
             .metric
             .as_deref()
             .ok_or("a quantity names a 'metric'")?;
-        let what = names.what(metric)?;
+        let what = names.metric_or_moment(metric)?;
         names.keeps(cell, &what)?;
         let subject = match (&self.flow, &self.link) {
             (Some(flow), None) => Subject::flow(names.flow(cell, flow)?),
             (None, Some(link)) => Subject::link(names.link(cell, link)?),
             (None, None) => Subject::All,
-            (Some(_), Some(_)) => return Err("a quantity is about a flow or a link".into()),
+            (Some(_), Some(_)) => {
+                return Err("a quantity has either a 'flow' or a 'link', not both".into());
+            }
         };
         let window = match &self.window {
             Some(window) => Some(names.window(cell, window)?.to_owned()),
-            None if matches!(what, What::Moment(_)) => Some(WHOLE.to_owned()),
+            None if matches!(what, MetricOrMoment::Moment(_)) => Some(WHOLE.to_owned()),
             None => None,
         };
         Ok(Quantity::Value {
@@ -165,7 +167,7 @@ impl WrittenTfrc {
         if parts[0].base() != "s" {
             return Err("the 'rtt' of tfrc is a time".into());
         }
-        let how = Made::Tfrc(Tfrc {
+        let how = Operation::Tfrc(Tfrc {
             equation: Equation {
                 b: self.b,
                 t_rto_rtts: self.t_rto_rtts,
@@ -174,7 +176,7 @@ impl WrittenTfrc {
             bytes: self.bytes,
             p_unit,
         });
-        Ok(Quantity::Made { how, parts })
+        Ok(Quantity::Computed { how, parts })
     }
 }
 
@@ -238,8 +240,8 @@ impl WrittenDistance {
                 parts.push(difference.resolve(names)?);
             }
         }
-        Ok(Quantity::Made {
-            how: Made::Rms,
+        Ok(Quantity::Computed {
+            how: Operation::Rms,
             parts,
         })
     }
@@ -272,10 +274,10 @@ impl Quantities {
         let mut quantities = Vec::with_capacity(written.len());
         for written in written {
             let quantity = written.resolve(names)?;
-            let told = unit.get_or_insert_with(|| Unit::of(quantity.base()));
-            if quantity.base() != told.base {
+            let stated = unit.get_or_insert_with(|| Unit::of(quantity.base()));
+            if quantity.base() != stated.base {
                 let (label, base) = (quantity.label(), quantity.base());
-                return Err(format!("'{label}' is in {base}, not in '{}'", told.name));
+                return Err(format!("'{label}' is in {base}, not in '{}'", stated.name));
             }
             quantities.push(quantity);
         }

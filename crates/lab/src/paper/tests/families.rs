@@ -180,7 +180,7 @@ fn faults_are_told() {
         (
             "for.window = [\"whole\", \"late\"]",
             "for.window = []",
-            "an axis has one value at least",
+            "an axis has 1 to 10000 values",
         ),
         ("{cell.kbit}", "{cell.bit}", "the cell a has no 'bit'"),
         (
@@ -207,7 +207,7 @@ fn faults_are_told() {
         (
             "items = [",
             "says = \"x\", items = [",
-            "'says' stands beside 'items'",
+            "'says' is beside 'items'",
         ),
         (
             "for.window = [\"whole\", \"late\"], items",
@@ -228,7 +228,7 @@ fn faults_are_told() {
         (
             "[defaults]\n",
             "[defaults]\nflwo = \"dccp\"\n",
-            "claims have no default of 'flwo'",
+            "claims cannot have a default 'flwo'",
         ),
         ("[[claims]]", "[[claim]]", "'claims' is missing"),
         (

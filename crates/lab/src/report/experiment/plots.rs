@@ -6,7 +6,7 @@
 use fairwire_measure::{Confidence, Estimate, Moments, Spread};
 
 use super::super::chart::COLOURS;
-use crate::paper::{Across, Figure, Form, Line, Part, Point, Scale, Unit, Upwards};
+use crate::paper::{Figure, Form, Line, Part, Point, Scale, Unit, XAxis, YAxis};
 use crate::results::{CellResult, Metric, SeriesMetric, Subject, WHOLE};
 
 /// The metrics that are plotted if the scenario does not select any.
@@ -102,11 +102,11 @@ fn over_time(cell: &CellResult, number: usize) -> Option<Figure> {
         about: String::new(),
         part: Part::Published,
         form: Form::Line,
-        x: Across {
+        x: XAxis {
             title: "time, s".to_owned(),
-            ..Across::default()
+            ..XAxis::default()
         },
-        y: Upwards {
+        y: YAxis {
             title: "throughput".to_owned(),
             unit,
             scale: Scale::Linear,
@@ -176,7 +176,7 @@ fn wanted(cells: &[CellResult]) -> Vec<(Subject, Metric)> {
 
 /// The arrangement of cells in a plot.
 struct Layout<'a> {
-    across: Across,
+    across: XAxis,
     form: Form,
     /// Whether the cells stand side by side, without an axis.
     is_plain: bool,
@@ -199,10 +199,10 @@ impl<'a> Layout<'a> {
     fn side_by_side(cells: &'a [CellResult]) -> Self {
         let places = (0..cells.len()).map(|place| place as f64);
         Self {
-            across: Across {
+            across: XAxis {
                 title: "cell".to_owned(),
                 labels: cells.iter().map(|cell| cell.name.clone()).collect(),
-                ..Across::default()
+                ..XAxis::default()
             },
             form: Form::Bar,
             is_plain: true,
@@ -242,7 +242,7 @@ impl<'a> Layout<'a> {
         let is_wide = sorted.first().zip(sorted.last());
         let is_wide = is_wide.is_some_and(|(least, most)| *least > 0.0 && most / least >= WIDE);
         Self {
-            across: Across {
+            across: XAxis {
                 title,
                 labels: if is_line { Vec::new() } else { values.to_vec() },
                 at: if is_line { sorted } else { Vec::new() },
@@ -313,7 +313,7 @@ impl<'a> Layout<'a> {
             part: Part::Published,
             form: self.form,
             x: self.across.clone(),
-            y: Upwards {
+            y: YAxis {
                 title: metric.name().replace('_', " "),
                 unit,
                 scale: Scale::Linear,
@@ -369,14 +369,14 @@ fn label(cells: &[CellResult], cell: &CellResult, across: &str) -> String {
     });
     let words: Vec<String> = words.collect();
     if words.is_empty() {
-        across_less(cell, across)
+        name_without_axis(cell, across)
     } else {
         words.join(", ")
     }
 }
 
 /// Returns the name of `cell` without the value of the horizontal axis. The rest distinguishes cells with equal values.
-fn across_less(cell: &CellResult, across: &str) -> String {
+fn name_without_axis(cell: &CellResult, across: &str) -> String {
     let value = value(cell, across).map(|value| crate::scenario::plain(value));
     let name = value.map_or(cell.name.clone(), |value| cell.name.replacen(&value, "", 1));
     let axis = across.rsplit('.').next().unwrap_or(across);

@@ -165,7 +165,7 @@ impl<'a> Drawing<'a> {
         self.wires(out, routers);
         let bottleneck = self.links.iter().find(|link| link.name == "bottleneck");
         if let Some(link) = bottleneck {
-            self.says(out, f64::midpoint(routers.0, routers.1), link);
+            self.draw_link_text(out, f64::midpoint(routers.0, routers.1), link);
         }
         if let Some(access) = self.links.iter().find(|link| link.name == "access") {
             let text = format!("access links: {}, {}", access.rate, access.delay);
@@ -188,7 +188,7 @@ impl<'a> Drawing<'a> {
         for (number, link) in links.iter().enumerate() {
             let middle = f64::midpoint(node(number), node(number + 1));
             if fits {
-                self.says(out, middle, link);
+                self.draw_link_text(out, middle, link);
             } else {
                 let number = (number + 1).to_string();
                 svg_text(
@@ -209,8 +209,8 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    fn says(&self, out: &mut String, x: f64, link: &LinkText) {
-        says(out, (x, self.middle), link);
+    fn draw_link_text(&self, out: &mut String, x: f64, link: &LinkText) {
+        draw_link_text(out, (x, self.middle), link);
     }
 
     fn router(&self, out: &mut String, x: f64) {
@@ -253,7 +253,7 @@ fn legend(links: &[LinkText], wired: Wired, room: f64, width: f64) -> Vec<String
 }
 
 /// Writes the description of a link above and below its middle.
-pub(super) fn says(out: &mut String, (x, y): (f64, f64), link: &LinkText) {
+pub(super) fn draw_link_text(out: &mut String, (x, y): (f64, f64), link: &LinkText) {
     let lines = link.lines();
     let (above, below) = lines.split_at(3.min(lines.len()));
     for (number, line) in above.iter().rev().enumerate() {

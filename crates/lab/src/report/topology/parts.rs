@@ -1,6 +1,6 @@
 //! Descriptions of the links and flows of a network.
 
-use super::words::{and, one_or_many};
+use super::words::{join_words, summarize};
 use crate::paper::Paper;
 use crate::scenario::{Flow, Link, Side};
 
@@ -57,7 +57,7 @@ impl FlowText {
 
     /// Returns their names, for use in a sentence.
     pub(super) fn names(&self) -> String {
-        and(&self.names)
+        join_words(&self.names)
     }
 
     /// Returns the name of the host that sends or receives them: `first and 2 alike`.
@@ -81,16 +81,16 @@ impl FlowText {
 impl LinkText {
     pub(super) fn of(name: &str, links: &[&Link]) -> Self {
         let backs: Vec<&Link> = links.iter().map(|link| link.reversed()).collect();
-        let rate = one_or_many(links.iter().map(|link| link.rate_words()), "rates");
-        let delay = one_or_many(links.iter().map(|link| link.delay.to_string()), "delays");
-        let queue = one_or_many(links.iter().map(|link| link.queue_words()), "sizes");
+        let rate = summarize(links.iter().map(|link| link.rate_words()), "rates");
+        let delay = summarize(links.iter().map(|link| link.delay.to_string()), "delays");
+        let queue = summarize(links.iter().map(|link| link.queue_words()), "sizes");
         let differs = links
             .iter()
             .zip(&backs)
             .any(|(link, back)| !link.is_as_fast_as(back) || link.delay != back.delay);
         let back = if differs {
-            let rate = one_or_many(backs.iter().map(|link| link.rate_words()), "rates");
-            let delay = one_or_many(backs.iter().map(|link| link.delay.to_string()), "delays");
+            let rate = summarize(backs.iter().map(|link| link.rate_words()), "rates");
+            let delay = summarize(backs.iter().map(|link| link.delay.to_string()), "delays");
             format!("back {rate}, {delay}")
         } else {
             String::new()

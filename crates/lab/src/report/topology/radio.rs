@@ -3,9 +3,9 @@
 
 use std::fmt::Write as _;
 
-use super::draw::{cut, says};
+use super::draw::{cut, draw_link_text};
 use super::parts::LinkText;
-use super::words::{capital, one_or_many, spaced};
+use super::words::{capital, spaced, summarize};
 use crate::report::chart::COLOURS;
 use crate::report::markup::{Frame, esc, svg, svg_text};
 use crate::scenario::{Scenario, Side, Wireless, Wlan};
@@ -24,7 +24,7 @@ const WIDEST_ALONE: f64 = 1.3;
 /// The radio part of a network.
 pub(super) struct Radio {
     /// Access points and wired hosts at the switches, from left to right.
-    hung: Vec<Hung>,
+    attached: Vec<Attached>,
     /// Whether there is a link between two switches.
     is_split: bool,
     /// Settings common to all radios, in words.
@@ -32,7 +32,7 @@ pub(super) struct Radio {
 }
 
 /// An access point with its stations, or a wired host.
-struct Hung {
+struct Attached {
     /// Its name in scenarios.
     name: String,
     /// Its name in the drawing.
@@ -68,7 +68,7 @@ impl Radio {
             parts.map(|(_, part)| part).collect::<Vec<_>>().join(", ")
         };
         let wired = |side: Side, name: &'static str| {
-            is_end(name).then(|| Hung {
+            is_end(name).then(|| Attached {
                 name: name.to_owned(),
                 title: format!("host {name}"),
                 what: part(name),
@@ -78,7 +78,7 @@ impl Radio {
         };
         let aps = |side: Side| {
             let here = wlan.aps.iter().filter(move |(_, ap)| ap.side == side);
-            here.map(move |(name, ap)| Hung {
+            here.map(move |(name, ap)| Attached {
                 name: name.to_owned(),
                 title: format!("AP {name}"),
                 what: format!("channel {}", ap.channel),
@@ -89,14 +89,14 @@ impl Radio {
         let left = wired(Side::Left, "left").into_iter().chain(aps(Side::Left));
         let right = aps(Side::Right).chain(wired(Side::Right, "right"));
         Self {
-            hung: left.chain(right).collect(),
+            attached: left.chain(right).collect(),
             is_split: wireless.bottleneck.is_some(),
             air: air(wireless),
         }
     }
 
     fn stations(&self) -> impl Iterator<Item = &Station> {
-        self.hung.iter().flat_map(|hung| &hung.stations)
+        self.attached.iter().flat_map(|attached| &attached.stations)
     }
 
     /// Returns the hand-offs in sentences.
@@ -112,7 +112,7 @@ impl Radio {
             let _ = write!(text, " {name} hands off {}.", moves.join(", "));
         }
         if !text.is_empty() {
-            text.push_str(" (Dashed: where it is then.)");
+            text.push_str(" (Dashed: its later access points.)");
         }
         text
     }
@@ -120,13 +120,17 @@ impl Radio {
     /// Returns the text alternative of the drawing.
     pub(super) fn alt(&self) -> String {
         let mut text = String::from("A network with radios:");
-        for hung in &self.hung {
-            let (name, what) = (&hung.title, &hung.what);
-            let side = match hung.side {
+        for attached in &self.attached {
+            let (name, what) = (&attached.title, &attached.what);
+            let side = match attached.side {
                 Side::Left => "left",
                 Side::Right => "right",
             };
-            let names: Vec<&str> = hung.stations.iter().map(|it| it.name.as_str()).collect();
+            let names: Vec<&str> = attached
+                .stations
+                .iter()
+                .map(|it| it.name.as_str())
+                .collect();
             let with = if names.is_empty() { "" } else { ", with " };
             let _ = write!(text, " {name} ({what}, {side}{with}{});", names.join(", "));
         }
@@ -158,16 +162,13 @@ fn air(wireless: &Wireless) -> Vec<String> {
         .stations
         .iter()
         .map(|(_, it)| it.rate.unwrap_or(wlan.rate).to_string());
-    let mut air = vec![format!(
-        "frames in the air: {}",
-        one_or_many(rates, "rates")
-    )];
+    let mut air = vec![format!("frames in the air: {}", summarize(rates, "rates"))];
     if !wlan.handoffs.is_empty() {
         let outages = wlan
             .handoffs
             .iter()
             .map(|it| it.outage.unwrap_or(wlan.outage).to_string());
-        let outages = one_or_many(outages, "durations");
+        let outages = summarize(outages, "durations");
         air.push(format!("a hand-off takes {outages}"));
     }
     let (rate, delay) = (access.rate_words(), access.delay.to_string());
@@ -184,7 +185,7 @@ pub(super) fn draw(out: &mut String, links: &[LinkText], alt: &str, radio: &Radi
     drawing.wires(out);
     if let Some(link) = link {
         let middle = f64::midpoint(drawing.switches[0], drawing.switches[1]);
-        says(out, (middle, drawing.switch), link);
+        draw_link_text(out, (middle, drawing.switch), link);
     }
     drawing.boxes(out);
     for (number, line) in drawing.below.iter().enumerate() {
@@ -210,21 +211,21 @@ struct Drawing<'a> {
 
 impl<'a> Drawing<'a> {
     fn new(radio: &'a Radio, frame: Frame) -> Self {
-        let wide = |hung: &Hung| (hung.stations.len() as f64).max(WIDEST_ALONE);
-        let unit = frame.width / radio.hung.iter().map(wide).sum::<f64>().max(1.0);
+        let wide = |attached: &Attached| (attached.stations.len() as f64).max(WIDEST_ALONE);
+        let unit = frame.width / radio.attached.iter().map(wide).sum::<f64>().max(1.0);
         let mut from = 0.0;
         let mut places = Vec::new();
-        for hung in &radio.hung {
-            let width = wide(hung) * unit;
+        for attached in &radio.attached {
+            let width = wide(attached) * unit;
             places.push((from, width));
             from += width;
         }
         let middle = |side: Side| {
             let here = radio
-                .hung
+                .attached
                 .iter()
                 .zip(&places)
-                .filter(|(hung, _)| hung.side == side);
+                .filter(|(attached, _)| attached.side == side);
             let middles: Vec<f64> = here.map(|(_, (from, width))| from + width / 2.0).collect();
             let count = middles.len() as f64;
             (count > 0.0).then(|| middles.iter().sum::<f64>() / count)
@@ -262,15 +263,15 @@ impl<'a> Drawing<'a> {
     }
 
     /// Returns the horizontal middle of an access point or wired host.
-    fn middle(&self, hung: usize) -> f64 {
-        let (from, width) = self.places[hung];
+    fn middle(&self, attached: usize) -> f64 {
+        let (from, width) = self.places[attached];
         from + width / 2.0
     }
 
     /// Returns the horizontal middle of a station and the width of its place.
-    fn station(&self, hung: usize, number: usize) -> (f64, f64) {
-        let (from, width) = self.places[hung];
-        let room = width / self.radio.hung[hung].stations.len().max(1) as f64;
+    fn station(&self, attached: usize, number: usize) -> (f64, f64) {
+        let (from, width) = self.places[attached];
+        let room = width / self.radio.attached[attached].stations.len().max(1) as f64;
         (from + room * (number as f64 + 0.5), room)
     }
 
@@ -279,18 +280,18 @@ impl<'a> Drawing<'a> {
         if self.radio.is_split {
             line(out, "wire thick", (left, self.switch), (right, self.switch));
         }
-        for (number, hung) in self.radio.hung.iter().enumerate() {
-            let switch = match hung.side {
+        for (number, attached) in self.radio.attached.iter().enumerate() {
+            let switch = match attached.side {
                 Side::Left => left,
                 Side::Right => right,
             };
             let to = (self.middle(number), self.aps);
             line(out, "wire", (switch, self.switch), to);
-            for (place, station) in hung.stations.iter().enumerate() {
+            for (place, station) in attached.stations.iter().enumerate() {
                 let from = (self.station(number, place).0, self.stations);
                 let mut drawn = vec![number];
                 for (to, _) in &station.moves {
-                    let to = self.radio.hung.iter().position(|ap| ap.name == *to);
+                    let to = self.radio.attached.iter().position(|ap| ap.name == *to);
                     let Some(to) = to.filter(|to| !drawn.contains(to)) else {
                         continue;
                     };
@@ -312,11 +313,11 @@ impl<'a> Drawing<'a> {
             );
         }
         let mut sender = 0;
-        for (number, hung) in self.radio.hung.iter().enumerate() {
+        for (number, attached) in self.radio.attached.iter().enumerate() {
             let room = self.places[number].1.min(170.0);
             let at = (self.middle(number), self.aps);
-            labelled(out, at, room, None, (&hung.title, &hung.what));
-            for (place, station) in hung.stations.iter().enumerate() {
+            labelled(out, at, room, None, (&attached.title, &attached.what));
+            for (place, station) in attached.stations.iter().enumerate() {
                 let (x, room) = self.station(number, place);
                 let colour = station.part.contains("sends").then(|| {
                     sender += 1;
@@ -392,7 +393,7 @@ mod tests {
             "A network with radios: AP hall (channel 1, left, with walker, sitter); AP garden (channel 6, left); \
              host right (receives, right); frames in the air: adaptive; a hand-off takes 200 ms; \
              cables to access points: 100 Mbit/s, 100 \u{b5}s. \
-             Walker hands off to garden at 20 s, to hall at 40 s. (Dashed: where it is then.)"
+             Walker hands off to garden at 20 s, to hall at 40 s. (Dashed: its later access points.)"
         );
     }
 }

@@ -5,7 +5,7 @@
 /// If at least four fifths have the same value, that is the result. If more than half have it, or if there are two or
 /// three different values, one value is named with the number of others. Otherwise only the number of different values
 /// is given.
-pub(super) fn one_or_many(values: impl Iterator<Item = String>, plural: &str) -> String {
+pub(super) fn summarize(values: impl Iterator<Item = String>, plural: &str) -> String {
     let mut known: Vec<(String, usize)> = Vec::new();
     for value in values {
         match known.iter_mut().find(|(one, _)| *one == value) {
@@ -48,7 +48,7 @@ pub(in crate::report) fn spaced(value: &str) -> String {
 }
 
 /// Joins `words` as `a, b and c`.
-pub(super) fn and(words: &[String]) -> String {
+pub(super) fn join_words(words: &[String]) -> String {
     match words {
         [] => "no flow".to_owned(),
         [one] => one.clone(),

@@ -8,9 +8,9 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::listed::Listed;
+use super::file_list::FileList;
 use super::lock::lock;
-use super::named::{named, unwritten};
+use super::named::{named_error, write_error};
 
 /// The prefix of the name of the folder into which a run writes until its end.
 pub const UNFINISHED: &str = "unfinished-";
@@ -28,14 +28,14 @@ pub struct OutputDirectory {
 
 /// The place of published results.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Published {
+pub enum Placement {
     /// In the directory itself.
     Here(PathBuf),
     /// In a folder of the directory, because they are partial and its results are complete.
     Beside(PathBuf),
 }
 
-impl Published {
+impl Placement {
     /// Returns the directory that holds the new results.
     pub fn directory(&self) -> &Path {
         match self {
@@ -53,31 +53,31 @@ impl OutputDirectory {
     /// If another process writes into the directory, or if something cannot be created. It also fails if the run would
     /// overwrite a file that no run wrote, or the `scenario` that is about to run. The error names the file and says
     /// what to do.
-    pub fn claim(
+    pub fn open(
         directory: &Path,
         files: BTreeSet<String>,
         scenario: Option<&Path>,
         who: &str,
     ) -> io::Result<Self> {
-        let old = Listed::read(directory)?;
+        let old = FileList::read(directory)?;
         let whole = |path: &Path| path.canonicalize().ok();
         if let Some(scenario) = scenario.and_then(whole)
             && let mut ours = files.union(&old.files).map(|name| directory.join(name))
             && let Some(path) = ours.find(|path| whole(path).as_ref() == Some(&scenario))
         {
-            return Err(in_the_way(&path, "is the scenario that is to run"));
+            return Err(would_overwrite(&path, "is the scenario that is to run"));
         }
         check(directory, &files, &old)?;
-        fs::create_dir_all(directory).map_err(|error| unwritten(directory, &error))?;
+        fs::create_dir_all(directory).map_err(|error| write_error(directory, &error))?;
         let lock = lock(directory, who)?;
         remove_unfinished(directory)?;
         let unfinished = tempfile::Builder::new()
             .prefix(UNFINISHED)
             .tempdir_in(directory)
-            .map_err(|error| unwritten(directory, &error))?
+            .map_err(|error| write_error(directory, &error))?
             // Finished cells are kept even if the process is killed.
             .keep();
-        Listed::new(false, files.clone()).write(&unfinished)?;
+        FileList::new(false, files.clone()).write(&unfinished)?;
         for name in &files {
             make_folder_of(&unfinished.join(name))?;
         }
@@ -100,14 +100,14 @@ impl OutputDirectory {
     /// # Errors
     /// If a file that no run wrote would be overwritten, or if one cannot be removed or moved. The error names the file
     /// and says where the results are.
-    pub fn publish(self, partial: bool) -> io::Result<Published> {
-        let old = Listed::read(&self.directory)?;
+    pub fn publish(self, partial: bool) -> io::Result<Placement> {
+        let old = FileList::read(&self.directory)?;
         if partial && old.is_complete_in(&self.directory) {
-            return Ok(Published::Beside(self.unfinished));
+            return Ok(Placement::Beside(self.unfinished));
         }
         let mut files = self.files.clone();
         files.retain(|name| self.unfinished.join(name).exists());
-        let new = Listed::new(!partial, files);
+        let new = FileList::new(!partial, files);
         // With a list of complete files in it, no later run removes the folder.
         let listed = new.write(&self.unfinished);
         let replaced = listed
@@ -115,23 +115,23 @@ impl OutputDirectory {
             .and_then(|()| self.replace(&old, &new));
         replaced.map_err(|error| {
             let place = self.unfinished.display();
-            let message = format!("{error}; what was not moved of the new results is in {place}");
+            let message = format!("{error}; the new results that were not moved are in {place}");
             io::Error::new(error.kind(), message)
         })?;
-        Ok(Published::Here(self.directory))
+        Ok(Placement::Here(self.directory))
     }
 
     /// Removes the files of `old` and moves those of `new` into their place.
-    fn replace(&self, old: &Listed, new: &Listed) -> io::Result<()> {
+    fn replace(&self, old: &FileList, new: &FileList) -> io::Result<()> {
         let directory = &self.directory;
         // If the process is killed, the list still names all files that runs wrote.
         let both = old.files.union(&new.files).cloned().collect();
-        Listed::new(false, both).write(directory)?;
+        FileList::new(false, both).write(directory)?;
         for name in &old.files {
             let path = directory.join(name);
             match fs::remove_file(&path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(named("remove", &path, &error));
+                    return Err(named_error("remove", &path, &error));
                 }
                 _ => {}
             }
@@ -144,28 +144,28 @@ impl OutputDirectory {
             let path = directory.join(name);
             make_folder_of(&path)?;
             let moved = fs::rename(self.unfinished.join(name), &path);
-            moved.map_err(|error| unwritten(&path, &error))?;
+            moved.map_err(|error| write_error(&path, &error))?;
         }
         new.write(directory)?;
         let removed = fs::remove_dir_all(&self.unfinished);
-        removed.map_err(|error| named("remove", &self.unfinished, &error))
+        removed.map_err(|error| named_error("remove", &self.unfinished, &error))
     }
 }
 
 /// Checks that no file in `directory` would be overwritten unless `old` lists it.
-fn check(directory: &Path, files: &BTreeSet<String>, old: &Listed) -> io::Result<()> {
+fn check(directory: &Path, files: &BTreeSet<String>, old: &FileList) -> io::Result<()> {
     for name in files {
         if let Some(folder) = folder_of(name).map(|folder| directory.join(folder))
             && folder.symlink_metadata().is_ok()
             && !folder.is_dir()
         {
-            return Err(in_the_way(&folder, "is no directory"));
+            return Err(would_overwrite(&folder, "is not a directory"));
         }
         let path = directory.join(name);
         let is_ours = |file: fs::Metadata| !file.is_dir() && old.files.contains(name);
         if path.symlink_metadata().is_ok_and(|file| !is_ours(file)) {
             let what = "was not written by an earlier run of fairwire";
-            return Err(in_the_way(&path, what));
+            return Err(would_overwrite(&path, what));
         }
     }
     Ok(())
@@ -173,14 +173,15 @@ fn check(directory: &Path, files: &BTreeSet<String>, old: &Listed) -> io::Result
 
 /// Removes the folders in `directory` of runs that did not end.
 fn remove_unfinished(directory: &Path) -> io::Result<()> {
-    let entries = fs::read_dir(directory).map_err(|error| named("read", directory, &error))?;
+    let entries =
+        fs::read_dir(directory).map_err(|error| named_error("read", directory, &error))?;
     for entry in entries {
-        let entry = entry.map_err(|error| named("read", directory, &error))?;
+        let entry = entry.map_err(|error| named_error("read", directory, &error))?;
         let path = entry.path();
         let is_named_so = entry.file_name().to_string_lossy().starts_with(UNFINISHED);
-        let is_left = |listed: Listed| !listed.complete && !listed.files.is_empty();
-        if is_named_so && Listed::read(&path).is_ok_and(is_left) {
-            fs::remove_dir_all(&path).map_err(|error| named("remove", &path, &error))?;
+        let is_left = |listed: FileList| !listed.complete && !listed.files.is_empty();
+        if is_named_so && FileList::read(&path).is_ok_and(is_left) {
+            fs::remove_dir_all(&path).map_err(|error| named_error("remove", &path, &error))?;
         }
     }
     Ok(())
@@ -188,7 +189,7 @@ fn remove_unfinished(directory: &Path) -> io::Result<()> {
 
 fn make_folder_of(path: &Path) -> io::Result<()> {
     let folder = path.parent().unwrap_or(path);
-    fs::create_dir_all(folder).map_err(|error| unwritten(folder, &error))
+    fs::create_dir_all(folder).map_err(|error| write_error(folder, &error))
 }
 
 /// Returns the folder of a path in the directory, unless that is the directory itself.
@@ -198,9 +199,9 @@ fn folder_of(name: &str) -> Option<&Path> {
 }
 
 /// Returns the error that a file must not be overwritten.
-fn in_the_way(path: &Path, what: &str) -> io::Error {
+fn would_overwrite(path: &Path, what: &str) -> io::Error {
     let message = format!(
-        "{} {what}, and this run would write over it: move it away, or choose another directory",
+        "{} {what}, and this run would overwrite it: move it away, or choose another directory",
         path.display()
     );
     io::Error::new(io::ErrorKind::AlreadyExists, message)

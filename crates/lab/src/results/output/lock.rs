@@ -6,7 +6,7 @@ use std::fs::{File, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-use super::named::{named, unwritten};
+use super::named::{named_error, write_error};
 
 /// The name of the locked file.
 const LOCK: &str = ".fairwire.lock";
@@ -19,15 +19,17 @@ pub(super) fn lock(directory: &Path, who: &str) -> io::Result<File> {
     let path = directory.join(LOCK);
     let mut options = File::options();
     let open = options.read(true).write(true).create(true).truncate(false);
-    let mut file = open.open(&path).map_err(|error| unwritten(&path, &error))?;
+    let mut file = open
+        .open(&path)
+        .map_err(|error| write_error(&path, &error))?;
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => return Err(in_use(directory, &mut file)),
-        Err(TryLockError::Error(error)) => return Err(named("lock", &path, &error)),
+        Err(TryLockError::Error(error)) => return Err(named_error("lock", &path, &error)),
     }
     let signed = file.set_len(0);
     let signed = signed.and_then(|()| writeln!(file, "process {}: {who}", std::process::id()));
-    signed.map_err(|error| unwritten(&path, &error))?;
+    signed.map_err(|error| write_error(&path, &error))?;
     Ok(file)
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use super::named::unwritten;
+use super::named::write_error;
 
 /// The extension of a compressed file.
 pub(super) const GZ: &str = ".gz";
@@ -71,7 +71,7 @@ impl Table {
         columns: &[T],
     ) -> io::Result<Self> {
         let path = directory.join(name);
-        let sink = Sink::create(&path).map_err(|error| unwritten(&path, &error))?;
+        let sink = Sink::create(&path).map_err(|error| write_error(&path, &error))?;
         let rows = csv::Writer::from_writer(sink);
         let mut table = Self { path, rows };
         table.row(columns.iter().map(AsRef::as_ref))?;
@@ -85,21 +85,21 @@ impl Table {
         fields: impl IntoIterator<Item = T>,
     ) -> io::Result<()> {
         let written = self.rows.write_record(fields);
-        written.map_err(|error| unwritten(&self.path, &error.into()))
+        written.map_err(|error| write_error(&self.path, &error.into()))
     }
 
     /// Writes everything that is still buffered, so that all rows can be read.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         self.rows
             .flush()
-            .map_err(|error| unwritten(&self.path, &error))
+            .map_err(|error| write_error(&self.path, &error))
     }
 
     /// Completes the file.
     pub(super) fn finish(self) -> io::Result<()> {
         let sink = self.rows.into_inner();
-        sink.map_err(|error| unwritten(&self.path, error.error()))?
+        sink.map_err(|error| write_error(&self.path, error.error()))?
             .finish()
-            .map_err(|error| unwritten(&self.path, &error))
+            .map_err(|error| write_error(&self.path, &error))
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use super::{OutputDirectory, Published, UNFINISHED};
+use super::{OutputDirectory, Placement, UNFINISHED};
 
 fn scratch() -> TempDir {
     tempfile::tempdir().expect("a directory")
@@ -42,21 +42,21 @@ fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-fn claim(place: &Path, files: &[&str]) -> Result<OutputDirectory, String> {
-    let claimed = OutputDirectory::claim(place, names(files), None, "a test");
+fn open(place: &Path, files: &[&str]) -> Result<OutputDirectory, String> {
+    let claimed = OutputDirectory::open(place, names(files), None, "a test");
     claimed.map_err(|error| error.to_string())
 }
 
 /// Returns the directory of a run that wrote `text` into each of `files` and has not published them.
 fn written(place: &Path, files: &[&str], text: &str) -> OutputDirectory {
-    let claimed = claim(place, files).expect("claimed");
+    let claimed = open(place, files).expect("claimed");
     for file in files {
         fs::write(claimed.place(None).join(file), text).expect("written");
     }
     claimed
 }
 
-fn run(place: &Path, files: &[&str], text: &str, partial: bool) -> Published {
+fn run(place: &Path, files: &[&str], text: &str, partial: bool) -> Placement {
     let written = written(place, files, text);
     written.publish(partial).expect("published")
 }
@@ -84,7 +84,7 @@ fn a_run_replaces_the_one_before() {
     write(&place.join("mine.txt"), "mine");
     write(&place.join("satellite/notes.txt"), "mine");
     let at = run(place, &["a.csv", "two.toml"], "second", false);
-    assert_eq!(at, Published::Here(place.to_owned()));
+    assert_eq!(at, Placement::Here(place.to_owned()));
     let left = ["a.csv", "mine.txt", "satellite/notes.txt", "two.toml"];
     assert_eq!(files(place), names(&left));
     assert_eq!(read(&place.join("a.csv")), "second");
@@ -98,7 +98,7 @@ fn a_killed_run_leaves_the_old_results() {
     let place = scratch();
     let place = place.path();
     run(place, &["a.csv"], "old", false);
-    let killed = claim(place, &["a.csv", "b.csv"]).expect("claimed");
+    let killed = open(place, &["a.csv", "b.csv"]).expect("claimed");
     fs::write(killed.place(None).join("b.csv"), "cut o").expect("written");
     drop(killed);
     assert_eq!(read(&place.join("a.csv")), "old");
@@ -115,13 +115,13 @@ fn a_killed_run_leaves_the_old_results() {
 fn partial_results_do_not_replace_whole_ones() {
     let place = scratch();
     let place = place.path();
-    let here = Published::Here(place.to_owned());
+    let here = Placement::Here(place.to_owned());
     assert_eq!(run(place, &["a.csv"], "part", true), here);
     assert_eq!(run(place, &["a.csv"], "another part", true), here);
     assert_eq!(read(&place.join("a.csv")), "another part");
     assert_eq!(run(place, &["a.csv"], "whole", false), here);
     let beside = run(place, &["a.csv"], "part", true);
-    assert_eq!(beside, Published::Beside(unfinished(place)[0].clone()));
+    assert_eq!(beside, Placement::Beside(unfinished(place)[0].clone()));
     assert_eq!(read(&place.join("a.csv")), "whole");
     assert_eq!(read(&beside.directory().join("a.csv")), "part");
     assert_eq!(run(place, &["a.csv"], "whole again", false), here);
@@ -134,24 +134,24 @@ fn foreign_files_are_refused() {
     let place = scratch();
     let place = place.path();
     write(&place.join("a.csv"), "mine");
-    let error = claim(place, &["a.csv", "b.csv"]).expect_err("not ours");
+    let error = open(place, &["a.csv", "b.csv"]).expect_err("not ours");
     assert!(error.contains("a.csv was not written by"), "{error}");
     assert!(error.contains("choose another directory"), "{error}");
     let left = fs::read_dir(place).expect("a directory").count();
     assert_eq!(left, 1, "the file alone");
     fs::remove_file(place.join("a.csv")).expect("removed");
     write(&place.join("voip/b.csv"), "mine");
-    let error = claim(place, &["voip/b.csv"]).expect_err("not ours");
+    let error = open(place, &["voip/b.csv"]).expect_err("not ours");
     assert!(error.contains("b.csv was not"), "{error}");
     write(&place.join("satellite"), "mine");
-    let error = claim(place, &["satellite/b.csv"]).expect_err("not ours");
-    assert!(error.contains("satellite is no directory"), "{error}");
+    let error = open(place, &["satellite/b.csv"]).expect_err("not ours");
+    assert!(error.contains("satellite is not a directory"), "{error}");
     assert_eq!(files(place), names(&["satellite", "voip/b.csv"]));
     // A directory in the place of a file is refused as well.
     run(place, &["a.csv"], "ours", false);
     fs::remove_file(place.join("a.csv")).expect("removed");
     write(&place.join("a.csv/mine"), "mine");
-    assert!(claim(place, &["a.csv"]).is_err());
+    assert!(open(place, &["a.csv"]).is_err());
 }
 
 /// A file that is created while a run writes is not overwritten at its end.
@@ -166,7 +166,10 @@ fn a_file_that_came_meanwhile_stays() {
     write(&place.join("b.csv"), "mine");
     let error = complete.publish(false).expect_err("not ours").to_string();
     assert!(error.contains("b.csv was not written by"), "{error}");
-    assert!(error.contains("new results is in"), "{error}");
+    assert!(
+        error.contains("results that were not moved are in"),
+        "{error}"
+    );
     assert_eq!(read(&place.join("a.csv")), "old");
     assert_eq!(read(&place.join("b.csv")), "mine");
     run(place, &["a.csv"], "newer", false);
@@ -178,13 +181,13 @@ fn a_file_that_came_meanwhile_stays() {
 fn one_run_at_a_time() {
     let place = scratch();
     let place = place.path();
-    let first = claim(place, &["a.csv"]).expect("claimed");
-    let error = claim(place, &["b.csv"]).expect_err("in use");
+    let first = open(place, &["a.csv"]).expect("claimed");
+    let error = open(place, &["b.csv"]).expect_err("in use");
     let pid = std::process::id();
     assert!(error.contains(&format!("process {pid}: a test")), "{error}");
     assert!(error.contains("wait until it ends"), "{error}");
     drop(first);
-    claim(place, &["b.csv"]).expect("claimed");
+    open(place, &["b.csv"]).expect("claimed");
 }
 
 /// A list of another program is refused, and so is one with a path outside the directory.
@@ -202,7 +205,7 @@ fn lists_are_not_trusted() {
     ] {
         let place = outside.path().join("in");
         write(&place.join("fairwire-out.json"), text);
-        let error = claim(&place, &["a.csv"]).expect_err(text);
+        let error = open(&place, &["a.csv"]).expect_err(text);
         assert!(error.contains("fairwire-out.json is not a list"), "{error}");
         assert_eq!(read(&precious), "mine");
     }
@@ -216,7 +219,7 @@ fn the_scenario_stays() {
     run(place, &["base.toml"], "resolved", false);
     let scenario = place.join("base.toml");
     for file in ["base.toml", "other.toml"] {
-        let claimed = OutputDirectory::claim(place, names(&[file]), Some(&scenario), "a test");
+        let claimed = OutputDirectory::open(place, names(&[file]), Some(&scenario), "a test");
         let error = claimed.expect_err("over itself").to_string();
         assert!(error.contains("is the scenario that is to run"), "{error}");
     }
@@ -229,7 +232,7 @@ fn a_full_disk_is_told() {
     let place = scratch();
     let place = place.path().join("taken");
     fs::write(&place, "a file where a directory should be").expect("written");
-    let error = claim(&place, &["a.csv"]).expect_err("no directory");
+    let error = open(&place, &["a.csv"]).expect_err("not a directory");
     assert!(
         error.contains("cannot write") && error.contains("taken"),
         "{error}"

@@ -20,9 +20,9 @@ pub(super) enum Layout {
     /// Rows as rows.
     Plain,
     /// Rows and columns exchanged.
-    Turned,
+    Transposed,
     /// Several parts below each other, each with as many columns as fit into a line.
-    Parted,
+    Split,
 }
 
 impl Layout {
@@ -31,10 +31,10 @@ impl Layout {
         let fits = |grid: &Grid| grid.length() <= LINE;
         if grids.clone().all(fits) {
             Self::Plain
-        } else if grids.map(Grid::turned).all(|grid| fits(&grid)) {
-            Self::Turned
+        } else if grids.map(Grid::transposed).all(|grid| fits(&grid)) {
+            Self::Transposed
         } else {
-            Self::Parted
+            Self::Split
         }
     }
 }
@@ -44,8 +44,8 @@ impl Grid {
     pub(super) fn write(&self, layout: Layout, out: &mut String) {
         match layout {
             Layout::Plain => self.plain(out),
-            Layout::Turned => self.turned().plain(out),
-            Layout::Parted => self.parted().iter().for_each(|part| part.plain(out)),
+            Layout::Transposed => self.transposed().plain(out),
+            Layout::Split => self.split().iter().for_each(|part| part.plain(out)),
         }
     }
 
@@ -64,13 +64,13 @@ impl Grid {
         }
     }
 
-    fn turned(&self) -> Self {
+    fn transposed(&self) -> Self {
         let columns = self.0.first().map_or(0, Vec::len);
         let column = |at: usize| self.0.iter().map(|row| row[at].clone()).collect();
         Self((0..columns).map(column).collect())
     }
 
-    fn parted(&self) -> Vec<Self> {
+    fn split(&self) -> Vec<Self> {
         let widths = self.widths();
         let Some((first, others)) = widths.split_first() else {
             return Vec::new();
@@ -130,8 +130,8 @@ mod tests {
     fn the_layout_follows_the_shape() {
         for (rows, columns, layout) in [
             (3, 7, Layout::Plain),
-            (3, 20, Layout::Turned),
-            (20, 20, Layout::Parted),
+            (3, 20, Layout::Transposed),
+            (20, 20, Layout::Split),
         ] {
             let grid = grid(rows, columns, 12);
             assert_eq!(Layout::of([&grid].into_iter()), layout);

@@ -71,33 +71,37 @@ fn load(scenario: &Scenario, beside: u128) -> u128 {
         let source_limit = flow
             .packets_per_second()
             .map(|packets| u128::from(packets) + 1);
-        let is_unheld = !flow.transport().is_connected();
+        let is_uncontrolled = !flow.transport().is_connected();
         let packets = match source_limit {
             // The link drops what a source over UDP sends in excess; it limits all other sources.
-            Some(source) if is_unheld => source,
+            Some(source) if is_uncontrolled => source,
             Some(source) => source.min(at_most(narrowest)),
             None => at_most(narrowest),
         };
         let is_graph = matches!(topology, Topology::Graph(_));
         let sender = flow.sender.as_deref().filter(|_| is_graph);
         let way = (flow.from == Side::Left, sender, flow.receiver.as_deref());
-        let [offered, unheld, carried, hops] = ways.entry(way).or_default();
+        let [offered, uncontrolled, carried, hops] = ways.entry(way).or_default();
         let extra = usize::from(flow.extra_delay.is_some());
         *hops = (*hops).max((path.len().max(least) + extra) as u128 + beside);
         *offered += packets;
-        *unheld += if is_unheld { packets } else { 0 };
+        *uncontrolled += if is_uncontrolled { packets } else { 0 };
         *carried = (*carried).max(at_most(shared));
     }
-    let per_second = ways.into_values().map(|[offered, unheld, carried, hops]| {
-        // Controlled flows are acknowledged, for every packet or every second one. The excess of the others is dropped
-        // half way.
-        let through = offered.min(carried).saturating_mul(hops);
-        let acknowledgements = (offered - unheld).min(carried).saturating_mul(hops) / 2;
-        let dropped = unheld.saturating_sub(carried).saturating_mul(hops / 2);
-        through
-            .saturating_add(acknowledgements)
-            .saturating_add(dropped)
-    });
+    let per_second = ways
+        .into_values()
+        .map(|[offered, uncontrolled, carried, hops]| {
+            // Controlled flows are acknowledged, for every packet or every second one. The excess of the others is dropped
+            // half way.
+            let through = offered.min(carried).saturating_mul(hops);
+            let acknowledgements = (offered - uncontrolled).min(carried).saturating_mul(hops) / 2;
+            let dropped = uncontrolled
+                .saturating_sub(carried)
+                .saturating_mul(hops / 2);
+            through
+                .saturating_add(acknowledgements)
+                .saturating_add(dropped)
+        });
     let per_second = per_second.fold(0, u128::saturating_add);
     let mut flows = scenario.enabled_flows();
     let both = flows.any(|(_, flow)| flow.transport().is_two_way());

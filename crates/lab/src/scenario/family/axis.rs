@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fairwire_units::registry::nearest;
 
-use super::hole::is_name;
+use super::placeholder::is_name;
 use crate::scenario::place::{Place, ScenarioError};
 use crate::scenario::shorten::{QUOTED, shorten};
 use crate::scenario::tree::{Entry, Node, Value};
@@ -95,7 +95,7 @@ impl Axis {
             _ => (of_list(std::slice::from_ref(&entry.node), known)?, false),
         };
         if values.is_empty() || values.len() > MOST_VALUES {
-            let message = format!("an axis has one value at least, and {MOST_VALUES} at most");
+            let message = format!("an axis has 1 to {MOST_VALUES} values");
             return Err(ScenarioError::at(message, &place()).or_at(&entry.place));
         }
         let mut texts: Vec<(String, &Place)> = Vec::with_capacity(values.len());
@@ -160,7 +160,7 @@ fn of_list(items: &[Node], known: Option<&Axis>) -> Result<Vec<Arc<AxisValue>>, 
             "the axis '{}' has no value '{}': {}",
             known.name,
             shorten(&text, QUOTED),
-            instead(&text, names)
+            name_hint(&text, names)
         );
         Err(ScenarioError::at(message, &item.place))
     };
@@ -168,14 +168,14 @@ fn of_list(items: &[Node], known: Option<&Axis>) -> Result<Vec<Arc<AxisValue>>, 
 }
 
 /// Returns a hint for an unknown `word`: the nearest of `known`, and all of them.
-pub(super) fn instead<'a>(word: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
+pub(super) fn name_hint<'a>(word: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
     let hint = nearest(word, known.clone())
         .map(|one| format!("did you mean '{}'? ", shorten(one, QUOTED)))
         .unwrap_or_default();
     let known: Vec<&str> = known.take(100).collect();
     let known = match &known[..] {
         [] => "there are none".to_owned(),
-        known => format!("there is {}", shorten(&known.join(", "), 3 * QUOTED)),
+        known => format!("write one of {}", shorten(&known.join(", "), 3 * QUOTED)),
     };
     hint + &known
 }

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::axis::{Values, instead};
-use super::fill::{Filling, Room, Shared};
+use super::axis::{Values, name_hint};
+use super::fill::{Budget, Filling, Shared};
 use super::flows;
-use super::hole::holes;
+use super::placeholder::placeholders;
 use super::sheet::{FILE, Sheet};
 use super::template::{Instance, Reference, Template};
 use crate::scenario::place::{Place, ScenarioError};
@@ -25,16 +25,16 @@ pub(in crate::scenario) struct Draft<'a> {
     /// The values of its axes, and of those of the cells that it extends.
     values: Values,
     /// The names of what it extends, in the order in which they are laid.
-    over: Vec<String>,
+    extends: Vec<String>,
     shared: &'a Shared,
     bases: &'a [(String, Arc<Node>)],
-    room: Room,
+    budget: Budget,
 }
 
 /// The layers over the bases, with the values that fill them.
 struct Layers<'a> {
     all: Vec<(&'a Node, Values)>,
-    over: Vec<String>,
+    extends: Vec<String>,
     /// The chain of instances that extend each other, down to the current one.
     chain: Vec<&'a Instance>,
 }
@@ -45,42 +45,46 @@ impl Sheet {
         &'a self,
         instance: &'a Instance,
     ) -> Result<Draft<'a>, ScenarioError> {
-        let room = Room::new();
+        let budget = Budget::new();
         let made = self
-            .layers(instance, &room)
+            .layers(instance, &budget)
             .and_then(|(layers, common, values)| {
                 let mut tree = Node::empty(&instance.template.place);
                 let bases = self.bases.iter().map(|(_, base)| (&**base, &values));
                 let parts = common.all.iter().chain(&layers.all);
                 for (node, own) in bases.chain(parts.map(|(node, own)| (*node, own))) {
-                    let filling = self.filling((own, &values), &room);
+                    let filling = self.filling((own, &values), &budget);
                     tree.lay_over(&filling.layer(node)?)?;
                 }
                 let files = self.bases.split_last().map_or(&[][..], |(_, files)| files);
                 let files = files.iter().map(|(name, _)| name.clone());
-                let over = files.chain(common.over).chain(layers.over).collect();
-                Ok((tree, values, over))
+                let extends = files.chain(common.extends).chain(layers.extends).collect();
+                Ok((tree, values, extends))
             });
         match made {
-            Ok((tree, values, over)) => Ok(Draft {
+            Ok((tree, values, extends)) => Ok(Draft {
                 instance,
                 tree,
                 values,
-                over,
+                extends,
                 shared: &self.shared,
                 bases: &self.bases,
-                room,
+                budget,
             }),
-            Err(error) => Err(told(error, &instance.name, &instance.values)),
+            Err(error) => Err(in_cell(error, &instance.name, &instance.values)),
         }
     }
 
-    fn filling<'a>(&'a self, (own, all): (&'a Values, &'a Values), room: &'a Room) -> Filling<'a> {
+    fn filling<'a>(
+        &'a self,
+        (own, all): (&'a Values, &'a Values),
+        budget: &'a Budget,
+    ) -> Filling<'a> {
         Filling {
             own,
             all,
             shared: &self.shared,
-            room,
+            budget,
         }
     }
 
@@ -88,68 +92,68 @@ impl Sheet {
     fn layers<'a>(
         &'a self,
         instance: &'a Instance,
-        room: &Room,
+        budget: &Budget,
     ) -> Result<(Layers<'a>, Layers<'a>, Values), ScenarioError> {
         let mut layers = Layers::of(instance);
         let template = &instance.template;
-        let values = self.climb(template, &instance.values, room, &mut layers)?;
+        let values = self.collect_layers(template, &instance.values, budget, &mut layers)?;
         let mut common = Layers::of(instance);
-        let values = self.climb_all(&self.common, &values, room, &mut common)?;
+        let values = self.collect_all(&self.common, &values, budget, &mut common)?;
         Ok((layers, common, values))
     }
 
     /// Adds what `template` extends, and then `template` itself, to `layers`. Returns the values of its axes together
     /// with those that it inherits.
-    fn climb<'a>(
+    fn collect_layers<'a>(
         &'a self,
         template: &'a Template,
         values: &Values,
-        room: &Room,
+        budget: &Budget,
         layers: &mut Layers<'a>,
     ) -> Result<Values, ScenarioError> {
-        let values = self.climb_all(&template.extends, values, room, layers)?;
+        let values = self.collect_all(&template.extends, values, budget, layers)?;
         if layers.all.len() >= MOST_LAYERS {
-            let message =
-                format!("a cell extends {MOST_LAYERS} others at most, one over the other");
+            let message = format!("a cell extends at most {MOST_LAYERS} others in all");
             return Err(ScenarioError::at(message, &template.place));
         }
         layers.all.push((&template.node, values.clone()));
         Ok(values)
     }
 
-    fn climb_all<'a>(
+    fn collect_all<'a>(
         &'a self,
         extends: &[Reference],
         values: &Values,
-        room: &Room,
+        budget: &Budget,
         layers: &mut Layers<'a>,
     ) -> Result<Values, ScenarioError> {
         let mut inherited = values.clone();
         for Reference { text, place } in extends {
-            let filling = self.filling((values, values), room);
+            let filling = self.filling((values, values), budget);
             let name = filling.text(text, place, 0)?;
-            let found = self.found(&name, values, place)?;
+            let found = self.resolve(&name, values, place)?;
             let is_circle = layers.chain.iter().any(|above| std::ptr::eq(*above, found));
             if is_circle || layers.chain.len() >= DEEPEST {
                 let above = layers.chain.iter().map(|above| above.name.as_str());
                 let chain: Vec<&str> = above.chain([name.as_str()]).collect();
                 let chain = shorten(&chain.join(" extends "), 3 * QUOTED);
-                let message =
-                    format!("what extends what has no end, or is deeper than {DEEPEST}: {chain}");
+                let message = format!(
+                    "these extend each other in a circle, or more than {DEEPEST} deep: {chain}"
+                );
                 return Err(ScenarioError::at(message, place));
             }
             let below = with(found.values.clone(), values);
             layers.chain.push(found);
-            let below = self.climb(&found.template, &below, room, layers)?;
+            let below = self.collect_layers(&found.template, &below, budget, layers)?;
             layers.chain.pop();
-            layers.over.push(name);
+            layers.extends.push(name);
             inherited = with(inherited, &below);
         }
         Ok(inherited)
     }
 
     /// Returns the instance `name`. The name comes from the text at `place`, filled with `values`.
-    fn found<'a>(
+    fn resolve<'a>(
         &'a self,
         name: &str,
         values: &Values,
@@ -159,18 +163,18 @@ impl Sheet {
             return Ok(found);
         }
         let short = shorten(name, QUOTED);
-        let message = if let Some(hole) = holes(name).next() {
+        let message = if let Some(placeholder) = placeholders(name).next() {
             let axes = values.iter().map(|(axis, _)| &**axis);
             format!(
-                "nothing fills {}: {} as an axis of this cell",
-                hole.whole,
-                instead(hole.name, axes)
+                "nothing fills {}: this cell has no such axis: {}",
+                placeholder.whole,
+                name_hint(placeholder.name, axes)
             )
         } else {
             let known = self.known.keys().map(String::as_str);
             format!(
                 "no cell or part is called '{short}': {}; a file's name ends with {FILE}",
-                instead(name, known)
+                name_hint(name, known)
             )
         };
         Err(ScenarioError::at(message, place))
@@ -181,7 +185,7 @@ impl<'a> Layers<'a> {
     fn of(instance: &'a Instance) -> Self {
         Self {
             all: Vec::new(),
-            over: Vec::new(),
+            extends: Vec::new(),
             chain: vec![instance],
         }
     }
@@ -194,21 +198,21 @@ impl Draft<'_> {
             own: &self.values,
             all: &self.values,
             shared: self.shared,
-            room: &self.room,
+            budget: &self.budget,
         };
         (&mut self.tree, filling)
     }
 
     /// Finishes the tree: makes the members of families of flows, and refuses placeholders that are left.
     pub(in crate::scenario) fn finish(&mut self) -> Result<(), ScenarioError> {
-        flows::expand(&mut self.tree, &self.room)?;
+        flows::expand(&mut self.tree, &self.budget)?;
         let (tree, filling) = self.parts();
         filling.finish(tree)
     }
 
     /// Adds the cell to `error`, if the cell has axes.
-    pub(in crate::scenario) fn told(&self, error: ScenarioError) -> ScenarioError {
-        told(error, &self.instance.name, &self.values)
+    pub(in crate::scenario) fn in_cell(&self, error: ScenarioError) -> ScenarioError {
+        in_cell(error, &self.instance.name, &self.values)
     }
 
     /// Returns whether something overrides the value at `path` that the first file states outside its cells. `tree` was
@@ -234,13 +238,13 @@ impl Draft<'_> {
     }
 
     /// Returns the names of what it extends, in the order in which they are laid.
-    pub(in crate::scenario) fn over(&self) -> &[String] {
-        &self.over
+    pub(in crate::scenario) fn extends(&self) -> &[String] {
+        &self.extends
     }
 }
 
 /// Adds the cell `name` and these values of its axes to `error`, if there are any values.
-fn told(error: ScenarioError, name: &str, values: &Values) -> ScenarioError {
+fn in_cell(error: ScenarioError, name: &str, values: &Values) -> ScenarioError {
     if values.is_empty() {
         return error;
     }

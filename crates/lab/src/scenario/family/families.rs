@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::axis::{Axis, instead};
+use super::axis::{Axis, name_hint};
 use super::fill::{Shared, fill_shared};
 use super::sheet::Sheet;
 use super::template::entries;
@@ -15,7 +15,7 @@ use crate::scenario::tree::Node;
 pub(crate) struct Families {
     axes: Vec<Axis>,
     /// Axes that have other values in another scenario.
-    unclear: Vec<String>,
+    ambiguous: Vec<String>,
     pub(super) shared: Shared,
     pub(super) parts: BTreeMap<String, Node>,
     /// The names of cells, by the name of their group.
@@ -29,7 +29,7 @@ impl Families {
             match self.axes.iter().find(|known| known.name == axis.name) {
                 None => self.axes.push(axis.clone()),
                 Some(known) if known.texts().eq(axis.texts()) => {}
-                Some(_) => self.unclear.push(axis.name.to_string()),
+                Some(_) => self.ambiguous.push(axis.name.to_string()),
             }
         }
         for group in &sheet.groups {
@@ -50,9 +50,9 @@ impl Families {
             let table = file.take(name).map(|node| entries(node, message));
             table.transpose().map(Option::unwrap_or_default)
         };
-        let shared = table("shared", "what is shared stands in a table: write [shared]")?;
+        let shared = table("shared", "shared values must be a table: write [shared]")?;
         let parts = table("parts", "parts are tables: write [parts.NAME]")?;
-        let axes = table("axes", "axes stand in a table: write axes.NAME = [...]")?;
+        let axes = table("axes", "axes must be a table: write axes.NAME = [...]")?;
         self.shared
             .extend(shared.into_iter().map(|entry| (entry.name, entry.node)));
         self.parts
@@ -61,7 +61,7 @@ impl Families {
             entry.node = fill_shared(&entry.node, &self.shared)?;
             let known = self.axes.iter().position(|axis| *axis.name == *entry.name);
             let axis = Axis::read(&entry, known.map(|at| &self.axes[at]))?;
-            self.unclear.retain(|name| *name != entry.name);
+            self.ambiguous.retain(|name| *name != entry.name);
             match known {
                 Some(at) => self.axes[at] = axis,
                 None => self.axes.push(axis),
@@ -73,7 +73,7 @@ impl Families {
     /// Returns the axis `name`, which the text at `place` names.
     pub(super) fn axis(&self, name: &str, place: &Place) -> Result<&Axis, ScenarioError> {
         let short = shorten(name, QUOTED);
-        if self.unclear.iter().any(|unclear| unclear == name) {
+        if self.ambiguous.iter().any(|ambiguous| ambiguous == name) {
             let message = format!(
                 "the axis '{short}' has other values in one scenario than in another: write those that are meant, as \
                  in for.{short} = [...]"
@@ -82,7 +82,7 @@ impl Families {
         }
         self.known(name).ok_or_else(|| {
             let known = self.axes.iter().map(|axis| &*axis.name);
-            let message = format!("no axis is called '{short}': {}", instead(name, known));
+            let message = format!("no axis is called '{short}': {}", name_hint(name, known));
             ScenarioError::at(message, place)
         })
     }

@@ -3,8 +3,8 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use super::axis::{SHARED, Values, find, instead, text};
-use super::hole::{Hole, Part, holes, only, parts};
+use super::axis::{SHARED, Values, find, name_hint, text};
+use super::placeholder::{Part, Placeholder, only, parts, placeholders};
 use crate::scenario::place::{Place, ScenarioError};
 use crate::scenario::schema;
 use crate::scenario::shorten::{QUOTED, shorten};
@@ -22,12 +22,12 @@ pub(super) type Shared = BTreeMap<String, Node>;
 
 /// The values and bytes by which a cell may still grow.
 #[derive(Debug)]
-pub(super) struct Room {
+pub(super) struct Budget {
     items: Cell<usize>,
     bytes: Cell<usize>,
 }
 
-impl Room {
+impl Budget {
     pub(super) fn new() -> Self {
         Self {
             items: Cell::new(MOST_ITEMS),
@@ -35,7 +35,7 @@ impl Room {
         }
     }
 
-    /// Takes the room of a copy of `node`.
+    /// Takes a copy of `node` from the budget.
     pub(super) fn take(&self, node: &Node) -> Result<(), ScenarioError> {
         let (items, bytes) = size(node);
         self.take_all(items, bytes, &node.place)
@@ -88,7 +88,7 @@ pub(in crate::scenario) struct Filling<'a> {
     /// The values of the cell that is made.
     pub(super) all: &'a Values,
     pub(super) shared: &'a Shared,
-    pub(super) room: &'a Room,
+    pub(super) budget: &'a Budget,
 }
 
 impl Filling<'_> {
@@ -118,8 +118,8 @@ impl Filling<'_> {
         }
         match &mut node.value {
             Value::Text(text) => match only(text) {
-                Some(hole) => {
-                    if let Some(found) = self.lookup(hole, &node.place)? {
+                Some(placeholder) => {
+                    if let Some(found) = self.lookup(placeholder, &node.place)? {
                         *node = self.inserted(found, node, depth)?;
                     }
                 }
@@ -143,7 +143,7 @@ impl Filling<'_> {
                     self.replace(&mut entry.name, &entry.place, depth)?;
                     self.fill(&mut entry.node, depth)?;
                 }
-                distinct(entries)?;
+                check_distinct(entries)?;
             }
             Value::Bool(_) | Value::Integer(_) | Value::Float(_) => {}
         }
@@ -152,11 +152,11 @@ impl Filling<'_> {
 
     /// Returns `found` in place of the placeholder `at`. It has the source of that place, unless it has its own.
     fn inserted(&self, found: &Node, at: &Node, depth: usize) -> Result<Node, ScenarioError> {
-        self.room.take(found)?;
+        self.budget.take(found)?;
         let mut node = found.clone();
-        adopt(&mut node, at);
-        node.over = at.over;
-        deeper(depth, &at.place)?;
+        inherit_source(&mut node, at);
+        node.overlay = at.overlay;
+        check_depth(depth, &at.place)?;
         self.fill(&mut node, depth + 1)?;
         Ok(node)
     }
@@ -181,28 +181,28 @@ impl Filling<'_> {
             match part {
                 Part::Text(text) => all += text,
                 // Literals keep double braces until the end, when no placeholder is left.
-                Part::Literal(hole) => {
+                Part::Literal(placeholder) => {
                     all.push('{');
-                    all += hole;
+                    all += placeholder;
                     all.push('}');
                 }
-                Part::Hole(hole) => {
-                    let Some(found) = self.lookup(hole, place)? else {
-                        all += hole.whole;
+                Part::Placeholder(placeholder) => {
+                    let Some(found) = self.lookup(placeholder, place)? else {
+                        all += placeholder.whole;
                         continue;
                     };
                     let Some(mut word) = as_text(found) else {
-                        let whole = hole.whole;
+                        let whole = placeholder.whole;
                         let message = format!(
-                            "{whole} is a list or a table here, and so no part of a text: write it alone"
+                            "{whole} is a list or a table here, so it cannot be part of a text: write it alone"
                         );
                         return Err(ScenarioError::at(message, place));
                     };
                     if word.contains('{') {
-                        deeper(depth, place)?;
+                        check_depth(depth, place)?;
                         word = self.text(&word, place, depth + 1)?;
                     }
-                    self.room.take_all(0, word.len(), place)?;
+                    self.budget.take_all(0, word.len(), place)?;
                     all += &word;
                 }
             }
@@ -210,22 +210,28 @@ impl Filling<'_> {
         Ok(all)
     }
 
-    /// Returns the value that fills `hole`, if there is one.
-    fn lookup(&self, hole: Hole<'_>, place: &Place) -> Result<Option<&Node>, ScenarioError> {
-        if let (SHARED, Some(name)) = (hole.name, hole.attribute) {
+    /// Returns the value that fills `placeholder`, if there is one.
+    fn lookup(
+        &self,
+        placeholder: Placeholder<'_>,
+        place: &Place,
+    ) -> Result<Option<&Node>, ScenarioError> {
+        if let (SHARED, Some(name)) = (placeholder.name, placeholder.attribute) {
             let known = self.shared.keys().map(String::as_str);
             return self.shared.get(name).map(Some).ok_or_else(|| {
                 let message = format!(
                     "nothing shared is called '{name}': {}",
-                    instead(name, known)
+                    name_hint(name, known)
                 );
                 ScenarioError::at(message, place)
             });
         }
-        let Some(value) = find(self.own, hole.name).or_else(|| find(self.all, hole.name)) else {
+        let Some(value) =
+            find(self.own, placeholder.name).or_else(|| find(self.all, placeholder.name))
+        else {
             return Ok(None);
         };
-        let Some(name) = hole.attribute else {
+        let Some(name) = placeholder.attribute else {
             return Ok(Some(&value.node));
         };
         let attributes = &value.attributes;
@@ -234,9 +240,9 @@ impl Filling<'_> {
             let known = attributes.iter().map(|entry| entry.name.as_str());
             let message = format!(
                 "the {} {} has no '{name}': {}",
-                hole.name,
+                placeholder.name,
                 shorten(&value.text(), QUOTED),
-                instead(name, known)
+                name_hint(name, known)
             );
             ScenarioError::at(message, place)
         })
@@ -266,19 +272,19 @@ impl Filling<'_> {
         if !text.contains('{') {
             return Ok(());
         }
-        if let Some(hole) = holes(text).next() {
+        if let Some(placeholder) = placeholders(text).next() {
             let known = self.all.iter().map(|(name, _)| &**name);
             let message = format!(
-                "nothing fills {}: {} as an axis here; the text itself is written {{{}}}",
-                hole.whole,
-                instead(hole.name, known),
-                hole.whole
+                "nothing fills {}: there is no such axis here: {}; if the braces belong to the text, write {{{}}}",
+                placeholder.whole,
+                name_hint(placeholder.name, known),
+                placeholder.whole
             );
             return Err(ScenarioError::at(message, place));
         }
         let plain = parts(text).into_iter().map(|part| match part {
             Part::Text(text) | Part::Literal(text) => text,
-            Part::Hole(hole) => hole.whole,
+            Part::Placeholder(placeholder) => placeholder.whole,
         });
         *text = plain.collect();
         Ok(())
@@ -287,24 +293,23 @@ impl Filling<'_> {
 
 /// Returns `node` with shared values filled in, and nothing else.
 pub(super) fn fill_shared(node: &Node, shared: &Shared) -> Result<Node, ScenarioError> {
-    let (none, room) = (Values::new(), Room::new());
+    let (none, budget) = (Values::new(), Budget::new());
     let filling = Filling {
         own: &none,
         all: &none,
         shared,
-        room: &room,
+        budget: &budget,
     };
     filling.filled(node)
 }
 
 /// Refuses placeholders that are nested too deeply.
-pub(super) fn deeper(depth: usize, place: &Place) -> Result<(), ScenarioError> {
+pub(super) fn check_depth(depth: usize, place: &Place) -> Result<(), ScenarioError> {
     if depth < DEEPEST {
         return Ok(());
     }
-    let message = format!(
-        "placeholders stand in what fills placeholders, more than {DEEPEST} deep: does one stand in its own value?"
-    );
+    let message =
+        format!("placeholders are nested more than {DEEPEST} deep: does one contain itself?");
     Err(ScenarioError::at(message, place))
 }
 
@@ -314,17 +319,17 @@ fn as_text(node: &Node) -> Option<String> {
 }
 
 /// Gives `node`, which fills the placeholder `at`, the source of that placeholder where it has none of its own.
-pub(super) fn adopt(node: &mut Node, at: &Node) {
+pub(super) fn inherit_source(node: &mut Node, at: &Node) {
     node.place = node.place.used_at(&at.place);
     if node.provenance.is_none() {
         node.provenance.clone_from(&at.provenance);
     }
     match &mut node.value {
-        Value::Array(items) => items.iter_mut().for_each(|item| adopt(item, at)),
+        Value::Array(items) => items.iter_mut().for_each(|item| inherit_source(item, at)),
         Value::Table(entries) => {
             for entry in entries {
                 entry.place = entry.place.used_at(&at.place);
-                adopt(&mut entry.node, at);
+                inherit_source(&mut entry.node, at);
             }
         }
         _ => {}
@@ -332,7 +337,7 @@ pub(super) fn adopt(node: &mut Node, at: &Node) {
 }
 
 /// Checks that no two keys of a table are the same after they were filled in.
-fn distinct(entries: &[Entry]) -> Result<(), ScenarioError> {
+fn check_distinct(entries: &[Entry]) -> Result<(), ScenarioError> {
     let mut names: Vec<(&str, &Place)> = Vec::with_capacity(entries.len());
     names.extend(
         entries

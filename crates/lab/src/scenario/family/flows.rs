@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::axis::{Axis, AxisValue, NUMBER, Values};
-use super::fill::{Filling, Room, Shared};
-use super::hole::{Hole, holes};
+use super::fill::{Budget, Filling, Shared};
+use super::placeholder::{Placeholder, placeholders};
 use super::template::filled;
 use crate::scenario::place::{Place, ScenarioError};
 use crate::scenario::shorten::{QUOTED, shorten};
@@ -21,19 +21,19 @@ const FOR: &str = "for";
 const MOST: i64 = 1_000;
 
 /// Replaces each family in `tree` by its members. A flow with the name of a member is laid over that member.
-pub(super) fn expand(tree: &mut Node, room: &Room) -> Result<(), ScenarioError> {
+pub(super) fn expand(tree: &mut Node, budget: &Budget) -> Result<(), ScenarioError> {
     let Some(Value::Table(flows)) = tree.below_mut(&["flows"]).map(|flows| &mut flows.value) else {
         return Ok(());
     };
-    let is_family = |flow: &Entry| holes(&flow.name).next().is_some();
+    let is_family = |flow: &Entry| placeholders(&flow.name).next().is_some();
     let mut others = flows.iter().filter(|flow| !is_family(flow));
-    others.try_for_each(alone_is_one)?;
+    others.try_for_each(refuse_family_keys)?;
     if !flows.iter().any(is_family) {
         return Ok(());
     }
     let mut families = Vec::with_capacity(flows.len());
     for flow in flows.drain(..) {
-        let members = members(&flow, room)?;
+        let members = members(&flow, budget)?;
         families.push((flow, members));
     }
     let made = families.iter().filter_map(|(_, members)| members.as_ref());
@@ -69,7 +69,7 @@ pub(super) fn expand(tree: &mut Node, room: &Room) -> Result<(), ScenarioError> 
 }
 
 /// Refuses the keys of a family in a flow whose name has no placeholder.
-fn alone_is_one(flow: &Entry) -> Result<(), ScenarioError> {
+fn refuse_family_keys(flow: &Entry) -> Result<(), ScenarioError> {
     let Value::Table(entries) = &flow.node.value else {
         return Ok(());
     };
@@ -88,8 +88,8 @@ fn alone_is_one(flow: &Entry) -> Result<(), ScenarioError> {
 }
 
 /// Returns the members if `flow` is a family.
-fn members(flow: &Entry, room: &Room) -> Result<Option<Vec<Entry>>, ScenarioError> {
-    let Some(hole) = holes(&flow.name).next() else {
+fn members(flow: &Entry, budget: &Budget) -> Result<Option<Vec<Entry>>, ScenarioError> {
+    let Some(placeholder) = placeholders(&flow.name).next() else {
         return Ok(None);
     };
     let mut family = flow.node.clone();
@@ -99,29 +99,29 @@ fn members(flow: &Entry, room: &Room) -> Result<Option<Vec<Entry>>, ScenarioErro
         (None, Some(list)) => of_list(&list)?,
         _ => {
             let message = format!(
-                "say once of which flows '{}' stands for: {COUNT} = 5 for {{{NUMBER}}} = 1 to 5, or \
+                "state the members of '{}' exactly once: {COUNT} = 5 for {{{NUMBER}}} = 1 to 5, or \
                  {FOR}.{} = [...] for values of your own",
                 shorten(&flow.name, QUOTED),
-                if hole.name == NUMBER {
+                if placeholder.name == NUMBER {
                     "name"
                 } else {
-                    hole.name
+                    placeholder.name
                 }
             );
             return Err(ScenarioError::at(message, &flow.place));
         }
     };
-    same(hole, &axis, flow)?;
+    check_placeholder(placeholder, &axis, flow)?;
     let shared = Shared::new();
     let mut all = Vec::with_capacity(axis.values.len());
     for value in &axis.values {
         let values: Values = vec![(Arc::clone(&axis.name), Arc::clone(value))];
-        room.take(&family)?;
+        budget.take(&family)?;
         let filling = Filling {
             own: &values,
             all: &values,
             shared: &shared,
-            room,
+            budget,
         };
         all.push(Entry {
             name: filled(&flow.name, &flow.place, &values)?,
@@ -133,13 +133,17 @@ fn members(flow: &Entry, room: &Room) -> Result<Option<Vec<Entry>>, ScenarioErro
 }
 
 /// Checks that the placeholder in the flow's name is that of the family's axis.
-fn same(hole: Hole<'_>, axis: &Axis, flow: &Entry) -> Result<(), ScenarioError> {
-    if *axis.name == *hole.name {
+fn check_placeholder(
+    placeholder: Placeholder<'_>,
+    axis: &Axis,
+    flow: &Entry,
+) -> Result<(), ScenarioError> {
+    if *axis.name == *placeholder.name {
         return Ok(());
     }
     let message = format!(
-        "nothing fills {}: the members of this family have {{{}}}",
-        hole.whole, axis.name
+        "nothing fills {}: the members of this family are named by {{{}}}",
+        placeholder.whole, axis.name
     );
     Err(ScenarioError::at(message, &flow.place))
 }

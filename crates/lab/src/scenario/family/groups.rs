@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::axis::{Axis, instead};
-use super::hole::holes;
+use super::axis::{Axis, name_hint};
 use super::pattern::matches;
+use super::placeholder::placeholders;
 use super::template::{MOST_CELLS, Reference, count, filled, product, references};
 use crate::scenario::place::{Place, ScenarioError};
 use crate::scenario::shorten::{QUOTED, shorten};
@@ -41,10 +41,10 @@ impl Group {
     ) -> impl Iterator<Item = Result<(String, &'a Place), ScenarioError>> {
         self.items.iter().flat_map(|Reference { text, place }| {
             let mut wanted: Vec<Axis> = Vec::new();
-            for hole in holes(text) {
-                let axis = axes.iter().find(|axis| *axis.name == *hole.name);
+            for placeholder in placeholders(text) {
+                let axis = axes.iter().find(|axis| *axis.name == *placeholder.name);
                 wanted.extend(
-                    axis.filter(|_| wanted.iter().all(|it| *it.name != *hole.name))
+                    axis.filter(|_| wanted.iter().all(|it| *it.name != *placeholder.name))
                         .cloned(),
                 );
             }
@@ -71,7 +71,7 @@ impl Group {
                 let message = format!(
                     "no cell is called '{}': {}",
                     shorten(&pattern, QUOTED),
-                    instead(&pattern, names.iter().copied())
+                    name_hint(&pattern, names.iter().copied())
                 );
                 return Err(ScenarioError::at(message, place));
             }

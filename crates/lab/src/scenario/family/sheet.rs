@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::axis::{Axis, Values, instead};
+use super::axis::{Axis, Values, name_hint};
 use super::fill::{Shared, fill_shared};
 use super::groups::Group;
-use super::hole::holes;
+use super::placeholder::placeholders;
 use super::template::{Instance, MOST_CELLS, Reference, Template, entries, references};
-use crate::scenario::beside::Beside;
-use crate::scenario::crossed::Told;
+use crate::scenario::argument_axis::CommandLineAxes;
+use crate::scenario::files::Files;
 use crate::scenario::place::{Place, ScenarioError, SourceText};
 use crate::scenario::shorten::{QUOTED, shorten};
 use crate::scenario::tree::{Entry, Node};
@@ -44,15 +44,15 @@ pub(in crate::scenario) struct Sheet {
 }
 
 impl Sheet {
-    /// Reads `source` and the files that it extends, which are found by `beside`. Axes that are `told` get those
+    /// Reads `source` and the files that it extends, which are found by `beside`. Axes of the command line get their
     /// values.
     pub(in crate::scenario) fn read(
         source: &Arc<SourceText>,
-        beside: &Beside,
-        told: Told<'_>,
+        beside: &Files,
+        command_line: CommandLineAxes<'_>,
     ) -> Result<Self, ScenarioError> {
         let mut chain = vec![file_name(&source.name)];
-        Self::file((source, told), beside, &mut chain, &mut 1)
+        Self::file((source, command_line), beside, &mut chain, &mut 1)
     }
 
     /// Returns whether it has an axis called `name`.
@@ -61,8 +61,8 @@ impl Sheet {
     }
 
     fn file(
-        (source, told): (&Arc<SourceText>, Told<'_>),
-        beside: &Beside,
+        (source, command_line): (&Arc<SourceText>, CommandLineAxes<'_>),
+        beside: &Files,
         chain: &mut Vec<String>,
         count: &mut usize,
     ) -> Result<Self, ScenarioError> {
@@ -77,7 +77,7 @@ impl Sheet {
             }
         }
         sheet.common.extend(common);
-        sheet.take_tables(&mut base, told)?;
+        sheet.take_tables(&mut base, command_line)?;
         let name = chain.last().cloned().unwrap_or_default();
         sheet.bases.push((name, Arc::new(base)));
         Ok(sheet)
@@ -107,18 +107,22 @@ impl Sheet {
     }
 
     /// Takes everything out of `base` that is not part of a scenario.
-    fn take_tables(&mut self, base: &mut Node, told: Told<'_>) -> Result<(), ScenarioError> {
+    fn take_tables(
+        &mut self,
+        base: &mut Node,
+        command_line: CommandLineAxes<'_>,
+    ) -> Result<(), ScenarioError> {
         let mut table = |name: &str, message: &str| {
             let table = base.take(name).map(|node| entries(node, message));
             table.transpose()
         };
-        let axes = table("axes", "axes stand in a table: write axes.NAME = [...]")?;
-        let shared = table("shared", "what is shared stands in a table: write [shared]")?;
+        let axes = table("axes", "axes must be a table: write axes.NAME = [...]")?;
+        let shared = table("shared", "shared values must be a table: write [shared]")?;
         let parts = table("parts", "parts are tables: write [parts.NAME]")?;
         let cells = table("cells", "cells are tables: write [cells.NAME]")?;
         let groups = table(
             "groups",
-            "groups stand in a table: write groups.NAME = [...]",
+            "groups must be a table: write groups.NAME = [...]",
         )?;
         let shared = shared.unwrap_or_default().into_iter();
         self.shared
@@ -128,11 +132,11 @@ impl Sheet {
             let known = self.axes.iter().find(|axis| *axis.name == *entry.name);
             self.put_axis(Axis::read(&entry, known)?);
         }
-        self.put_told(told)?;
+        self.override_axes(command_line)?;
         self.take_cells(
             parts.unwrap_or_default(),
             cells.unwrap_or_default(),
-            (&base.place, told),
+            (&base.place, command_line),
         )?;
         let names: BTreeSet<&str> = self.own.iter().map(|it| it.name.as_str()).collect();
         for entry in groups.unwrap_or_default() {
@@ -143,9 +147,9 @@ impl Sheet {
         Ok(())
     }
 
-    /// Gives its axes the values that are `told`. A name with dots that is no axis is the path of a key.
-    fn put_told(&mut self, told: Told<'_>) -> Result<(), ScenarioError> {
-        for axis in told.axes {
+    /// Gives its axes the values of the command line. A name with dots that is no axis is the path of a key.
+    fn override_axes(&mut self, command_line: CommandLineAxes<'_>) -> Result<(), ScenarioError> {
+        for axis in command_line.axes {
             let known = self.axes.iter().find(|known| *known.name == *axis.name);
             if known.is_some() {
                 self.put_axis(Axis::read(&axis.entry(), known)?);
@@ -154,7 +158,7 @@ impl Sheet {
                 let message = format!(
                     "no axis is called '{}': {}; a key is given by its path, as in --axes flows.dccp.start=0s,5s",
                     shorten(&axis.name, QUOTED),
-                    instead(&axis.name, known)
+                    name_hint(&axis.name, known)
                 );
                 return Err(ScenarioError::at(message, &axis.place));
             }
@@ -163,11 +167,16 @@ impl Sheet {
     }
 
     /// Returns the axes that go into a cell's name, and the values of the others.
-    fn named_axes(&self, told: Told<'_>) -> (Vec<Axis>, Values) {
-        let is_told = |axis: &Axis| told.axes.iter().any(|told| *told.name == *axis.name);
+    fn named_axes(&self, command_line: CommandLineAxes<'_>) -> (Vec<Axis>, Values) {
+        let is_told = |axis: &Axis| {
+            command_line
+                .axes
+                .iter()
+                .any(|told| *told.name == *axis.name)
+        };
         let axes = self.axes.iter().cloned();
         let (named, others): (Vec<Axis>, Vec<Axis>) =
-            axes.partition(|axis| !told.is_short || is_told(axis));
+            axes.partition(|axis| !command_line.is_short || is_told(axis));
         let others = others.into_iter().filter_map(|axis| {
             let value = axis.values.first()?;
             Some((axis.name, Arc::clone(value)))
@@ -180,13 +189,13 @@ impl Sheet {
         &mut self,
         parts: Vec<Entry>,
         cells: Vec<Entry>,
-        (place, told): (&Place, Told<'_>),
+        (place, command_line): (&Place, CommandLineAxes<'_>),
     ) -> Result<(), ScenarioError> {
         // The names in this file. They may hide names of the files that it extends.
         let mut names = BTreeSet::new();
         for entry in parts {
             let part = Template::part(entry)?.only();
-            self.know(Arc::new(part), &mut names)?;
+            self.register(Arc::new(part), &mut names)?;
         }
         let mut templates = Vec::with_capacity(cells.len());
         for entry in cells {
@@ -194,7 +203,11 @@ impl Sheet {
         }
         let is_written = !templates.is_empty();
         if templates.is_empty() {
-            templates.push(Template::of_file(self.named_axes(told), BASE, place));
+            templates.push(Template::of_file(
+                self.named_axes(command_line),
+                BASE,
+                place,
+            ));
         }
         for template in templates {
             let room = MOST_CELLS.saturating_sub(self.own.len());
@@ -204,7 +217,7 @@ impl Sheet {
                 // A generated name yields to a part of that name, and the only cell `base` cannot be extended.
                 let is_taken = names.contains(&instance.name) || self.axes.is_empty();
                 if is_written || !is_taken {
-                    self.know(instance, &mut names)?;
+                    self.register(instance, &mut names)?;
                 }
             }
         }
@@ -212,7 +225,7 @@ impl Sheet {
     }
 
     /// Registers `instance`, so that it can be extended. Refuses a second one of the same name in the file.
-    fn know(
+    fn register(
         &mut self,
         instance: Arc<Instance>,
         names: &mut BTreeSet<String>,
@@ -248,22 +261,22 @@ impl Sheet {
 fn parent(
     reference: &Reference,
     source: &SourceText,
-    beside: &Beside,
+    beside: &Files,
     chain: &mut Vec<String>,
     count: &mut usize,
 ) -> Result<Sheet, ScenarioError> {
     let Reference { text: name, place } = reference;
     let refuse = |message: String| Err(ScenarioError::at(message, place));
     let short = shorten(name, QUOTED);
-    if let Some(hole) = holes(name).next() {
+    if let Some(placeholder) = placeholders(name).next() {
         return refuse(format!(
             "the name of a file has no placeholder as {}",
-            hole.whole
+            placeholder.whole
         ));
     }
     if file_name(name) != *name {
         return refuse(format!(
-            "'{short}' is in another folder: a scenario extends files of its own"
+            "'{short}' is in another folder: a scenario can only extend files in its own folder"
         ));
     }
     if chain.contains(name) {
@@ -274,7 +287,9 @@ fn parent(
     }
     *count += 1;
     if *count > MOST_FILES {
-        return refuse(format!("a scenario extends {MOST_FILES} files at most"));
+        return refuse(format!(
+            "a scenario and the files that it extends are {MOST_FILES} files at most"
+        ));
     }
     let read = beside.read(name, "scenario", LONGEST_FILE);
     let (_, text) = read.map_err(|error| {
@@ -287,7 +302,7 @@ fn parent(
         text,
     });
     chain.push(name.clone());
-    let sheet = Sheet::file((&source, Told::default()), beside, chain, count);
+    let sheet = Sheet::file((&source, CommandLineAxes::default()), beside, chain, count);
     chain.pop();
     sheet
 }

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::axis::{Axis, Values, find, instead, text};
+use super::axis::{Axis, Values, find, name_hint, text};
 use super::fill::{Shared, fill_shared};
-use super::hole::{Part, holes, parts};
 use super::name;
+use super::placeholder::{Part, parts, placeholders};
 use crate::scenario::check::checker::name_problem;
 use crate::scenario::choices;
 use crate::scenario::place::{Place, ScenarioError};
@@ -54,10 +54,10 @@ impl Template {
     pub(super) fn part(entry: Entry) -> Result<Self, ScenarioError> {
         let message = "a part is a table of overrides: write [parts.NAME]";
         let mut one = Self::of(entry, message)?;
-        if let Some(hole) = holes(&one.name).next() {
+        if let Some(placeholder) = placeholders(&one.name).next() {
             let message = format!(
                 "a part's name has no {}: a part is filled with the values of the cell that extends it",
-                hole.whole
+                placeholder.whole
             );
             return Err(ScenarioError::at(message, &one.place));
         }
@@ -78,7 +78,7 @@ impl Template {
         let message = "a cell is a table of overrides: write [cells.NAME]";
         let mut one = Self::of(entry, message)?;
         let own = one.node.take("axes");
-        let own = own.map(|own| entries(own, "axes stand in a table: write axes.NAME = [...]"));
+        let own = own.map(|own| entries(own, "axes must be a table: write axes.NAME = [...]"));
         let mut known: Vec<(Axis, Option<Place>)> =
             axes.iter().map(|axis| (axis.clone(), None)).collect();
         for mut entry in own.transpose()?.unwrap_or_default() {
@@ -88,13 +88,16 @@ impl Template {
             known.retain(|(old, _)| old.name != axis.name);
             known.push((axis, Some(entry.place)));
         }
-        for hole in holes(&one.name) {
-            let Some((axis, _)) = known.iter().find(|(axis, _)| *axis.name == *hole.name) else {
+        for placeholder in placeholders(&one.name) {
+            let Some((axis, _)) = known
+                .iter()
+                .find(|(axis, _)| *axis.name == *placeholder.name)
+            else {
                 let names = known.iter().map(|(axis, _)| &*axis.name);
                 let message = format!(
                     "no axis is called '{}': {}",
-                    shorten(hole.name, QUOTED),
-                    instead(hole.name, names)
+                    shorten(placeholder.name, QUOTED),
+                    name_hint(placeholder.name, names)
                 );
                 return Err(ScenarioError::at(message, &one.place));
             };
@@ -244,18 +247,18 @@ pub(super) fn filled(
 ) -> Result<String, ScenarioError> {
     let mut all = String::new();
     for part in parts(template) {
-        let hole = match part {
+        let placeholder = match part {
             Part::Text(text) | Part::Literal(text) => {
                 all += text;
                 continue;
             }
-            Part::Hole(hole) => hole,
+            Part::Placeholder(placeholder) => placeholder,
         };
-        let Some(value) = find(values, hole.name) else {
-            all += hole.whole;
+        let Some(value) = find(values, placeholder.name) else {
+            all += placeholder.whole;
             continue;
         };
-        let Some(attribute) = hole.attribute else {
+        let Some(attribute) = placeholder.attribute else {
             all += &name::plain(&value.text());
             continue;
         };
@@ -265,9 +268,9 @@ pub(super) fn filled(
             let known = value.attributes.iter().map(|entry| entry.name.as_str());
             let message = format!(
                 "the {} {} has no text '{attribute}': {}",
-                hole.name,
+                placeholder.name,
                 shorten(&value.text(), QUOTED),
-                instead(attribute, known)
+                name_hint(attribute, known)
             );
             return Err(ScenarioError::at(message, place));
         };

@@ -150,7 +150,7 @@ fn layers_have_an_order() {
     assert_eq!(both.scenario.run.seed, 8);
     assert_eq!(both.scenario.about.as_deref(), Some("of 7"));
     assert_eq!(both.scenario.title, "7 waiting");
-    assert_eq!(both.over, ["half", "deep", "q7"]);
+    assert_eq!(both.extends, ["half", "deep", "q7"]);
     assert_eq!(both.axes, [("queue".to_owned(), "7".to_owned())]);
     assert_eq!(
         (cells[4].scenario.run.seed, cells[0].scenario.run.seed),
@@ -190,7 +190,7 @@ fn files_extend_files() {
     assert_eq!(rate(&cells[1]), Rate::from_bits_per_s(4_000_000));
     assert_eq!(cells[1].scenario.about.as_deref(), Some("for a test"));
     assert_eq!(
-        cells[1].over,
+        cells[1].extends,
         ["first.toml", "second.toml", "third.toml", "at-4", "more"]
     );
 }

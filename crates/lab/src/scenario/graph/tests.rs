@@ -108,12 +108,7 @@ fn impossible_graphs_are_refused() {
             6,
             "letters, digits",
         ),
-        (
-            "[\"host\", \"router\"]",
-            "\"host\"",
-            6,
-            "where a list belongs",
-        ),
+        ("[\"host\", \"router\"]", "\"host\"", 6, "expected a list"),
         (
             "back.delay = \"3 ms\"",
             "back.between = [\"server\", \"router\"]",

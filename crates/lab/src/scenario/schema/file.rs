@@ -60,7 +60,8 @@ pub fn schema() -> Value {
     cell["title"] = "Cell".into();
     cell["properties"]["extends"] =
         extends("Cells and parts that are laid over the base before it, in this order.");
-    cell["properties"]["axes"] = axes("Its values of axes, where they are not those of the file.");
+    cell["properties"]["axes"] =
+        axes("The values of axes in this cell, if they differ from the file's.");
     all.insert("Cell".into(), cell);
     for (name, schema) in tables() {
         file["properties"][name] = schema;
@@ -80,8 +81,8 @@ fn tables() -> [(&'static str, Value); 6] {
         (
             "cells",
             json!({
-                "description": "Cells: experiments of one table, each laid over the rest of the file key by key. A name \
-                                with placeholders is a cell for each combination of the values of these axes.",
+                "description": "The cells: experiments that are laid over the rest of the file key by key. A name with \
+                                placeholders stands for one cell for each combination of values of those axes.",
                 "type": "object",
                 "additionalProperties": cells,
             }),
@@ -89,7 +90,7 @@ fn tables() -> [(&'static str, Value); 6] {
         (
             "parts",
             json!({
-                "description": "Parts: what cells and files extend; a part is not run.",
+                "description": "The parts that cells and files extend. A part is not run.",
                 "type": "object",
                 "additionalProperties": cells,
             }),
@@ -109,7 +110,7 @@ fn tables() -> [(&'static str, Value); 6] {
         (
             "shared",
             json!({
-                "description": "Values and texts that placeholders as {shared.name} stand for.",
+                "description": "Shared values, which placeholders such as {shared.name} insert.",
                 "type": "object",
             }),
         ),
@@ -127,14 +128,14 @@ fn tables() -> [(&'static str, Value); 6] {
 /// Adds the keys of a family of flows to the schema of a flow.
 fn members(flow: &mut Value) {
     flow["count"] = json!({
-        "description": "How many flows this is, where its name has the placeholder {n}.",
+        "description": "The number of flows in this family, whose name has the placeholder {n}.",
         "anyOf": [
             { "type": "integer", "minimum": 0, "maximum": 1000 },
             { "type": "string", "pattern": "\\{[A-Za-z]" },
         ],
     });
     flow["for"] = axes(
-        "For which values this is a flow each, where its name has a placeholder of this name.",
+        "The axis of this family of flows: one flow for each value. The name has a placeholder with the axis's name.",
     );
 }
 
@@ -265,7 +266,7 @@ impl Rewriter<'_> {
             all.extend(remove(&mut plain, keyword).map(|value| (keyword.to_owned(), value)));
         }
         let filled = json!({
-            "description": "What a placeholder as {name} stands for.",
+            "description": "A text with a placeholder such as {name}.",
             "type": "string",
             "pattern": "\\{[A-Za-z]",
         });
@@ -282,7 +283,7 @@ impl Rewriter<'_> {
             let mut properties = about(Mode::Whole);
             properties["remove"] = json!({ "const": true });
             any.push(json!({
-                "description": "What is inherited goes.",
+                "description": "Removes the inherited value.",
                 "type": "object",
                 "properties": properties,
                 "required": ["remove"],
@@ -315,14 +316,14 @@ impl Rewriter<'_> {
 fn about(mode: Mode) -> Value {
     let mut all = json!({
         "source": {
-            "description": "Where the values come from.",
+            "description": "The source of the values.",
             "enum": ["paper", "derived", "assumed", "fitted"],
         },
         "note": { "description": "Why.", "type": "string" },
     });
     if mode == Mode::Override {
         all["replace"] = json!({
-            "description": "Nothing is inherited in this table.",
+            "description": "Replaces the inherited table instead of being merged with it.",
             "const": true,
         });
     }

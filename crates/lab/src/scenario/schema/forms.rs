@@ -118,7 +118,7 @@ impl Form {
     }
 
     /// Returns the first sentence of its meaning with a small first letter, to follow a colon.
-    pub(in super::super) fn what_it_is(&self) -> String {
+    pub(in super::super) fn meaning_after_colon(&self) -> String {
         let meaning = self.short_meaning();
         let mut letters = meaning.chars();
         let first = letters.next().map(|first| first.to_ascii_lowercase());

@@ -104,7 +104,7 @@ impl Rows<'_> {
         }
         let default = match &form.default {
             Some(default) => written(default, &form.shape),
-            None if key.is_required => "needed".to_owned(),
+            None if key.is_required => "required".to_owned(),
             None => "none".to_owned(),
         };
         let value = value(form);
@@ -176,7 +176,7 @@ fn written(default: &Value, shape: &Shape) -> String {
         return format!("`{}`", default[key]);
     }
     match default {
-        Value::Object(_) => "its keys'".to_owned(),
+        Value::Object(_) => "see its keys".to_owned(),
         other => format!("`{other}`"),
     }
 }

@@ -89,8 +89,9 @@ fn wrong_type(node: &Node, shape: &Shape, value: &Value) -> ScenarioError {
         Shape::Text(Some(_)) => "a text in quotes with its unit",
         Shape::Words(_) => "a word in quotes",
         Shape::List(_) => "a list",
-        Shape::Named(_) => "a table of tables, each with its name,",
-        Shape::Table(_) | Shape::Kinds(_) => "a table",
+        Shape::Named(_) => "a table of named tables",
+        Shape::Table(_) => "a table",
+        Shape::Kinds(_) => "a kind in quotes, or a table with its 'kind'",
     };
     let found = match value {
         Value::Bool(value) => format!("{value}"),
@@ -100,7 +101,7 @@ fn wrong_type(node: &Node, shape: &Shape, value: &Value) -> ScenarioError {
         Value::Array(_) => "a list".to_owned(),
         Value::Table(_) => "a table".to_owned(),
     };
-    let message = format!("this is {found}, where {expected} belongs");
+    let message = format!("expected {expected}, found {found}");
     ScenarioError::at(message, &node.place)
 }
 
@@ -108,7 +109,7 @@ fn wrong_type(node: &Node, shape: &Shape, value: &Value) -> ScenarioError {
 fn alternatives(node: &Node, entries: &[Entry], kinds: &Kinds) -> Result<(), ScenarioError> {
     let names = kinds.all.iter().map(|kind| kind.name.as_str());
     let Some(kind) = entries.iter().find(|entry| entry.name == KIND) else {
-        if let Some(error) = set_below_default(node, entries, kinds) {
+        if let Some(error) = unknown_kind(node, entries, kinds) {
             return Err(error);
         }
         let names: Vec<&str> = names.collect();
@@ -134,7 +135,7 @@ fn alternatives(node: &Node, entries: &[Entry], kinds: &Kinds) -> Result<(), Sce
             let name = shorten(&entry.name, QUOTED);
             let message = format!(
                 "'{name}' belongs to {kinds}, and this is kind \"{word}\": {}",
-                may_stand(keys, true)
+                allowed_keys(keys, true)
             );
             return Err(ScenarioError::at(message, &entry.place));
         }
@@ -153,7 +154,7 @@ fn words_of_kinds<'a>(kinds: impl Iterator<Item = &'a Kind>) -> Option<String> {
 }
 
 /// Returns the error for a `--set` below a table that no file states, so that its kind is unknown.
-fn set_below_default(node: &Node, entries: &[Entry], kinds: &Kinds) -> Option<ScenarioError> {
+fn unknown_kind(node: &Node, entries: &[Entry], kinds: &Kinds) -> Option<ScenarioError> {
     let [entry] = entries else {
         return None;
     };
@@ -216,7 +217,11 @@ fn table(
     }
     for key in keys.iter().filter(|key| key.is_required) {
         if !entries.iter().any(|entry| entry.name == key.name) {
-            let message = format!("'{}' {MISSING}: {}", key.name, key.form.what_it_is());
+            let message = format!(
+                "'{}' {MISSING}: {}",
+                key.name,
+                key.form.meaning_after_colon()
+            );
             let Some(path) = node.place.path_set().filter(|_| is_kind) else {
                 return Err(missing(node, message));
             };
@@ -248,11 +253,14 @@ fn unknown(entry: &Entry, keys: &[Key], is_kind: bool, table: &str) -> ScenarioE
     let hint = nearest(&entry.name, known)
         .map(|one| format!("did you mean '{one}'? "))
         .unwrap_or_default();
-    let message = format!("unknown key '{name}': {hint}{}", may_stand(keys, is_kind));
+    let message = format!(
+        "unknown key '{name}': {hint}{}",
+        allowed_keys(keys, is_kind)
+    );
     ScenarioError::at(message, &entry.place)
 }
 
-fn may_stand(keys: &[Key], is_kind: bool) -> String {
+fn allowed_keys(keys: &[Key], is_kind: bool) -> String {
     let kind = is_kind.then_some(KIND);
     let names = kind
         .into_iter()
@@ -266,7 +274,7 @@ fn may_stand(keys: &[Key], is_kind: bool) -> String {
         names.extend(["cells", "axes", "extends", "groups", "parts", "shared"]);
     }
     if names.is_empty() {
-        return "nothing may stand here".to_owned();
+        return "no key is allowed here".to_owned();
     }
-    format!("here may stand {}", names.join(", "))
+    format!("allowed keys: {}", names.join(", "))
 }

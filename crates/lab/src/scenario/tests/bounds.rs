@@ -46,5 +46,5 @@ fn a_run_takes_a_hundred_hours_at_most() {
         duration: Some(Duration::from_secs(361_000)),
         ..Adjust::default()
     };
-    assert!(refused(GOOD, &long).contains("at most 100 hours"));
+    assert!(refused(GOOD, &long).contains("at most 100 h"));
 }

@@ -71,19 +71,19 @@ fn removing_what_is_not_there_is_refused() {
             "[cells.plain]",
             "[cells.plain]\nflows.vidoe.remove = true",
             ":35:7",
-            "no 'vidoe' is inherited that could be removed: did you mean 'video'? inherited here is web, video",
+            "'vidoe' is not inherited, so it cannot be removed: did you mean 'video'? inherited keys: web, video",
         ),
         (
             "[cells.plain]",
             "[cells.plain]\nmeasure.series.remove = true",
             ":35:9",
-            "inherited here is nothing",
+            "inherited keys: none",
         ),
         (
             "back.loss = \"1 %\"",
             "back.remove = true",
             ":17:1",
-            "no 'back' is inherited",
+            "'back' is not inherited",
         ),
         (
             "[cells.plain]",
@@ -101,7 +101,7 @@ fn removing_what_is_not_there_is_refused() {
             "[cells.plain]",
             "[cells.plain]\nflows.web = { remove = true, wire = \"9 B\" }",
             ":35:30",
-            "beside 'remove' may stand",
+            "are allowed beside 'remove'",
         ),
         (
             "[cells.plain]",

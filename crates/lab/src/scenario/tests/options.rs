@@ -5,11 +5,7 @@ use super::GOOD;
 
 /// Each option, a part of the hint, and the text at which the error points.
 const MISTAKES: &[(&str, &str, &str)] = &[
-    (
-        "run.seeds=20000",
-        "at most 10000 seeds run",
-        "--set run.seeds=20000",
-    ),
+    ("run.seeds=20000", "1 to 10000", "--set run.seeds=20000"),
     (
         "flows.video.traffic.kind=short-flows",
         "write the whole table, as in --set 'flows.video.traffic={ kind = \"short-flows\", every = ... }'",
@@ -22,13 +18,13 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ),
     (
         "flows.vidoe.start=5s",
-        "--set makes this table new, is its name right?",
+        "--set creates this table: check its name",
         "--set flows.vidoe.start=5s",
     ),
     // A greedy flow over UDP: each key is valid alone, and the file was valid without the option.
     (
         "flows.web.udp={}",
-        "use traffic of a rate",
+        "use traffic with a rate",
         "--set flows.web.udp={}",
     ),
     (

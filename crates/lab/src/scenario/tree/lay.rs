@@ -2,8 +2,8 @@
 
 use fairwire_units::registry::nearest;
 
-use super::{Entry, Node, Over, Value};
-use crate::scenario::place::{FOLLOWS, ScenarioError};
+use super::{Entry, Node, Overlay, Value};
+use crate::scenario::place::{IMPLIED, ScenarioError};
 use crate::scenario::shorten::{QUOTED, shorten};
 use crate::transport::TRANSPORTS;
 
@@ -62,7 +62,7 @@ impl Node {
     /// # Errors
     /// If `over` removes something that does not exist.
     pub(crate) fn lay_over(&mut self, over: &Self) -> Result<(), ScenarioError> {
-        if over.over == Over::Remove {
+        if over.overlay == Overlay::Remove {
             let message =
                 "a whole scenario cannot be removed: 'remove' belongs into one of its tables";
             return Err(ScenarioError::at(message, &over.place));
@@ -83,13 +83,13 @@ impl Node {
                     .kind()
                     .zip(over.kind())
                     .is_some_and(|(old, new)| old != new);
-                over.over == Over::Merge && !is_other
+                over.overlay == Overlay::Merge && !is_other
             }
             _ => false,
         };
         if !merges {
             *self = over.clone();
-            return self.settle();
+            return self.make_plain();
         }
         let (Value::Table(entries), Value::Table(new)) = (&mut self.value, &over.value) else {
             return Ok(());
@@ -104,11 +104,11 @@ impl Node {
                 entries.retain(|old| !is_other(old));
             }
             let old = entries.iter().position(|old| old.name == entry.name);
-            match (old, entry.node.over) {
-                (Some(at), Over::Remove) => {
+            match (old, entry.node.overlay) {
+                (Some(at), Overlay::Remove) => {
                     entries.remove(at);
                 }
-                (None, Over::Remove) => return Err(not_inherited(entry, entries)),
+                (None, Overlay::Remove) => return Err(not_inherited(entry, entries)),
                 // A short form implies a kind. If that is the kind below, the source below is kept.
                 (Some(at), _)
                     if follows(&entry.node) && same_text(&entries[at].node, &entry.node) => {}
@@ -117,7 +117,7 @@ impl Node {
                     .lay(&entry.node, level.below(&entry.name))?,
                 (None, _) => {
                     let mut entry = entry.clone();
-                    entry.node.settle()?;
+                    entry.node.make_plain()?;
                     entries.push(entry);
                 }
             }
@@ -126,22 +126,22 @@ impl Node {
     }
 
     /// Turns an override into a plain value where nothing is inherited.
-    fn settle(&mut self) -> Result<(), ScenarioError> {
-        self.over = Over::Merge;
+    fn make_plain(&mut self) -> Result<(), ScenarioError> {
+        self.overlay = Overlay::Merge;
         match &mut self.value {
             Value::Table(entries) => entries.iter_mut().try_for_each(|entry| {
-                if entry.node.over == Over::Remove {
+                if entry.node.overlay == Overlay::Remove {
                     return Err(not_inherited(entry, &[]));
                 }
-                entry.node.settle()
+                entry.node.make_plain()
             }),
             Value::Array(items) => items.iter_mut().try_for_each(|item| {
-                if item.over == Over::Remove {
+                if item.overlay == Overlay::Remove {
                     let message =
                         "an item of a list cannot be removed: write the list that is to stay";
                     return Err(ScenarioError::at(message, &item.place));
                 }
-                item.settle()
+                item.make_plain()
             }),
             _ => Ok(()),
         }
@@ -149,7 +149,7 @@ impl Node {
 }
 
 fn follows(node: &Node) -> bool {
-    node.place.source.name == FOLLOWS
+    node.place.source.name == IMPLIED
 }
 
 fn same_text(one: &Node, other: &Node) -> bool {
@@ -164,10 +164,11 @@ fn not_inherited(entry: &Entry, inherited: &[Entry]) -> ScenarioError {
         .map(|one| format!("did you mean '{}'? ", shorten(one, QUOTED)))
         .unwrap_or_default();
     let there = match names().collect::<Vec<_>>().join(", ") {
-        none if none.is_empty() => "nothing".to_owned(),
+        none if none.is_empty() => "none".to_owned(),
         some => shorten(&some, 3 * QUOTED),
     };
-    let message =
-        format!("no '{name}' is inherited that could be removed: {hint}inherited here is {there}");
+    let message = format!(
+        "'{name}' is not inherited, so it cannot be removed: {hint}inherited keys: {there}"
+    );
     ScenarioError::at(message, &entry.place)
 }

@@ -6,7 +6,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::provenance::{Provenance, provenance};
-use super::{Entry, Node, Over, Value};
+use super::{Entry, Node, Overlay, Value};
 use crate::scenario::place::{Place, ScenarioError, SourceText};
 
 /// The key that removes what is inherited under the name of its table.
@@ -89,7 +89,7 @@ impl Node {
             value,
             place,
             provenance: inherited.cloned(),
-            over: Over::Merge,
+            overlay: Overlay::Merge,
         })
     }
 
@@ -108,17 +108,17 @@ impl Node {
                 value: Value::Table(Vec::new()),
                 place,
                 provenance: None,
-                over: Over::Remove,
+                overlay: Overlay::Remove,
             });
         }
         if let Some(value) = table.get("value") {
             only(table, &["value", "source", "note"], source)?;
             return Self::convert(value, source, provenance);
         }
-        let over = if is_set(table, REPLACE, source)? {
-            Over::Replace
+        let overlay = if is_set(table, REPLACE, source)? {
+            Overlay::Replace
         } else {
-            Over::Merge
+            Overlay::Merge
         };
         let mut entries = Vec::with_capacity(table.len());
         for (key, value) in table {
@@ -137,7 +137,7 @@ impl Node {
             value: Value::Table(entries),
             place,
             provenance: provenance.cloned(),
-            over,
+            overlay,
         })
     }
 }
@@ -194,7 +194,7 @@ fn only(table: &DeTable<'_>, keys: &[&str], source: &Arc<SourceText>) -> Result<
     let Some(first) = others.min_by_key(|key| key.span().start) else {
         return Ok(());
     };
-    let message = format!("beside '{}' may stand 'source' and 'note' only", keys[0]);
+    let message = format!("only 'source' and 'note' are allowed beside '{}'", keys[0]);
     Err(ScenarioError::at(
         message,
         &Place::new(source, first.span()),

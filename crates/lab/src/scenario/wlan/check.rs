@@ -67,7 +67,7 @@ fn hand_offs(checker: &Checker<'_>, wlan: &Wlan, duration: Duration) -> Result<(
             Some(last) => (&last.to, last.at + last.outage.unwrap_or(wlan.outage)),
             None => (&station.ap, Duration::ZERO),
         };
-        let message = "a station's hand-offs stand in the order of their times, the next one after the outage of the one before";
+        let message = "a station's hand-offs must be in the order of their times, each after the end of the previous outage";
         checker.require(one.at > free || earlier.is_none(), path, message)?;
         if *from == one.to {
             let message = format!("'{}' is at '{from}' already at {}", one.station, one.at);

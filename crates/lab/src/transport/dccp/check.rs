@@ -19,7 +19,7 @@ pub(super) fn problem(dccp: &Dccp) -> Option<(&'static str, String)> {
     let ccids = ccids(dccp);
     let has = |ccid| ccids.iter().any(|&(_, had)| had == ccid);
     if !dccp.ccid_changes.is_sorted_by_key(|change| change.at) {
-        let message = "the changes of CCID stand in the order of their times";
+        let message = "the changes of CCID must be in the order of their times";
         return Some(("ccid_changes", message.to_owned()));
     }
     if let Some(stack) = dccp.preset

@@ -19,7 +19,7 @@ const DATA_HEAD: u32 = 16;
 const SHORT_DATA_HEAD: u32 = 12;
 
 /// The time for which a closing connection may send what is in its queue: in practice no limit.
-const PATIENCE: Duration = Duration::from_secs(86_400);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(86_400);
 
 impl Transport for Dccp {
     fn label(&self) -> &'static str {
@@ -85,7 +85,7 @@ impl Transport for Dccp {
         let service = self.service.unwrap_or(SERVICE);
         let mut client_config = config(self, bytes, self.ccid, back_ccid);
         if conversation.closes {
-            client_config.drain_timeout = PATIENCE.into();
+            client_config.drain_timeout = DRAIN_TIMEOUT.into();
         }
         let mut server_config = config(self, bytes, back_ccid, self.ccid);
         let changes = self.ccid_changes.iter();

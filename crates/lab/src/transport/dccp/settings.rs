@@ -22,7 +22,7 @@ pub struct Dccp {
     #[schemars(
         range(min = 2, max = 4),
         extend(
-            "advice" = "there are CCID 2 (TCP-like), CCID 3 (TFRC) and CCID 4 (TFRC for small packets)"
+            "advice" = "the CCID is 2 (TCP-like), 3 (TFRC) or 4 (TFRC for small packets)"
         )
     )]
     pub ccid: u8,
@@ -31,7 +31,7 @@ pub struct Dccp {
     #[schemars(
         range(min = 2, max = 4),
         extend(
-            "advice" = "there are CCID 2 (TCP-like), CCID 3 (TFRC) and CCID 4 (TFRC for small packets)"
+            "advice" = "the CCID is 2 (TCP-like), 3 (TFRC) or 4 (TFRC for small packets)"
         )
     )]
     pub back_ccid: Option<u8>,
@@ -153,7 +153,7 @@ pub struct CcidChange {
     #[schemars(
         range(min = 2, max = 4),
         extend(
-            "advice" = "there are CCID 2 (TCP-like), CCID 3 (TFRC) and CCID 4 (TFRC for small packets)"
+            "advice" = "the CCID is 2 (TCP-like), 3 (TFRC) or 4 (TFRC for small packets)"
         )
     )]
     pub ccid: u8,

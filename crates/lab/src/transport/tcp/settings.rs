@@ -43,7 +43,7 @@ pub struct Tcp {
     #[serde(default = "ack_wait")]
     #[schemars(extend(
         "maximum_quantity" = "10 s",
-        "advice" = "an acknowledgement waits for 10 s at most"
+        "advice" = "an acknowledgement waits at most 10 s"
     ))]
     pub ack_wait: Duration,
     /// The number of segments at the beginning that are acknowledged one by one despite `delayed_acks`.
@@ -54,7 +54,7 @@ pub struct Tcp {
     #[schemars(extend(
         "minimum_quantity" = "1 ms",
         "maximum_quantity" = "60 s",
-        "advice" = "the least retransmission timeout is 1 ms at least and 60 s at most"
+        "advice" = "the least retransmission timeout is 1 ms to 60 s"
     ))]
     pub min_rto: MinRto,
     /// The retransmission timeout before the first round-trip sample.
@@ -62,7 +62,7 @@ pub struct Tcp {
     #[schemars(extend(
         "minimum_quantity" = "1 ms",
         "maximum_quantity" = "60 s",
-        "advice" = "the first retransmission timeout is 1 ms at least and 60 s at most"
+        "advice" = "the first retransmission timeout is 1 ms to 60 s"
     ))]
     pub initial_rto: Duration,
     /// Whether a fast retransmission restarts the retransmission timer. In RFC 6298 only acknowledgements restart it;

@@ -21,16 +21,16 @@ const SYNC_ACK_BURST: u32 = SYNC_ACKS_PER_S;
 
 /// How long a packet whose sender knew our numbers waits for a Sync. After this time another one has arrived, or the
 /// answer is no longer needed.
-const WAITING_LIFETIME: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What an invalid packet shows about its sender.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Sender {
     /// The sender knows our numbers: the packet acknowledges one of our packets, or its own number is valid. Nobody off
     /// the path can guess these (RFC 4340, 7.5.5).
-    OnPath,
+    Knows,
     /// The sender may be anybody.
-    Unknown,
+    Anybody,
 }
 
 /// Syncs and `SyncAck`s to send.
@@ -66,24 +66,24 @@ impl Syncs {
         let allowed = self.asks.allow(now);
         let waiting = self
             .waiting
-            .filter(|&(_, since)| now.saturating_since(since) <= WAITING_LIFETIME);
+            .filter(|&(_, since)| now.saturating_since(since) <= PATIENCE);
         match (sender, allowed) {
-            (Sender::OnPath, true) => {
+            (Sender::Knows, true) => {
                 self.waiting = None;
                 self.ask = Some(ackno);
             }
-            (Sender::OnPath, false) => self.waiting = Some((ackno, now)),
-            (Sender::Unknown, true) => {
+            (Sender::Knows, false) => self.waiting = Some((ackno, now)),
+            (Sender::Anybody, true) => {
                 self.waiting = None;
                 self.ask = Some(waiting.map_or(ackno, |(known, _)| known));
             }
-            (Sender::Unknown, false) => {}
+            (Sender::Anybody, false) => {}
         }
     }
 
     /// Asks the peer to answer, about its packet `ackno`. There is no limit here, because our own application causes
     /// it.
-    pub(crate) fn request_answer(&mut self, ackno: Seq) {
+    pub(crate) fn call(&mut self, ackno: Seq) {
         self.ask = Some(ackno);
     }
 

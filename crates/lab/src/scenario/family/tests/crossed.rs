@@ -133,10 +133,10 @@ fn wrong_axes_are_refused() {
     for (axes, says) in [
         (
             &["quue=codel"][..],
-            "did you mean 'queue'? there is ccid, law, queue, rate, delay, loss, tcps",
+            "did you mean 'queue'? write one of ccid, law, queue, rate, delay, loss, tcps",
         ),
         (&["ccid="], "this axis has no value"),
-        (&["ccid=9"], "there are CCID 2"),
+        (&["ccid=9"], "the CCID is 2"),
         (&["ccid=2,3", "ccid=4"], "given before"),
         (
             &["topology.botleneck.delay=1ms"],

@@ -5,14 +5,14 @@
 //! 3. A table with `extends` is laid over the parts that it names, key by key.
 //! 4. All other placeholders are filled in as in scenarios. `{groups.NAME}` is the list of a group's cells.
 
-use super::axis::{Axis, Values, find, instead};
+use super::axis::{Axis, Values, find, name_hint};
 use super::families::Families;
-use super::fill::{Filling, Room, adopt, deeper};
-use super::hole::{Hole, holes, only};
+use super::fill::{Budget, Filling, check_depth, inherit_source};
+use super::placeholder::{Placeholder, only, placeholders};
 use super::template::{product, references};
 use crate::scenario::place::{Place, ScenarioError};
 use crate::scenario::shorten::{QUOTED, shorten};
-use crate::scenario::tree::{Entry, Node, Over, Value};
+use crate::scenario::tree::{Entry, Node, Overlay, Value};
 
 /// The key of the axes by which a table is repeated.
 const FOR: &str = "for";
@@ -32,20 +32,20 @@ impl Families {
     /// # Errors
     /// If a name is not known, if parts extend each other in a circle, or if the result is too large.
     pub(crate) fn written_out(&self, file: &Node) -> Result<Node, ScenarioError> {
-        let spread = Spread {
+        let spread = Expander {
             families: self,
-            room: Room::new(),
+            budget: Budget::new(),
         };
         spread.value(file, &Values::new(), 0)
     }
 }
 
-struct Spread<'a> {
+struct Expander<'a> {
     families: &'a Families,
-    room: Room,
+    budget: Budget,
 }
 
-impl Spread<'_> {
+impl Expander<'_> {
     fn value(&self, node: &Node, values: &Values, depth: usize) -> Result<Node, ScenarioError> {
         let value = match &node.value {
             Value::Text(text) => return self.text(text, node, values, depth),
@@ -66,15 +66,15 @@ impl Spread<'_> {
         values: &Values,
         depth: usize,
     ) -> Result<Node, ScenarioError> {
-        if let Some(found) = self.given(text, node)? {
-            deeper(depth, &node.place)?;
+        if let Some(found) = self.resolve(text, node)? {
+            check_depth(depth, &node.place)?;
             return self.value(&found, values, depth + 1);
         }
         let filling = Filling {
             own: values,
             all: values,
             shared: &self.families.shared,
-            room: &self.room,
+            budget: &self.budget,
         };
         let mut node = filling.filled(node)?;
         filling.finish(&mut node)?;
@@ -82,8 +82,8 @@ impl Spread<'_> {
     }
 
     /// Returns the shared value or group if `text`, the text of `node`, is a placeholder for one.
-    fn given(&self, text: &str, node: &Node) -> Result<Option<Node>, ScenarioError> {
-        let Some(Hole {
+    fn resolve(&self, text: &str, node: &Node) -> Result<Option<Node>, ScenarioError> {
+        let Some(Placeholder {
             name,
             attribute: Some(attribute),
             ..
@@ -97,7 +97,7 @@ impl Spread<'_> {
                 let message = format!(
                     "no group is called '{}': {}",
                     shorten(attribute, QUOTED),
-                    instead(attribute, known)
+                    name_hint(attribute, known)
                 );
                 ScenarioError::at(message, &node.place)
             })?;
@@ -116,8 +116,8 @@ impl Spread<'_> {
         } else {
             return Ok(None);
         };
-        self.room.take(&found)?;
-        adopt(&mut found, node);
+        self.budget.take(&found)?;
+        inherit_source(&mut found, node);
         Ok(Some(found))
     }
 
@@ -150,16 +150,16 @@ impl Spread<'_> {
         all: &mut Vec<Node>,
     ) -> Result<(), ScenarioError> {
         let mut free: Vec<Axis> = Vec::new();
-        for hole in holes(text) {
-            let is_fixed = [super::axis::SHARED, GROUPS].contains(&hole.name)
-                || find(values, hole.name).is_some()
-                || free.iter().any(|axis| *axis.name == *hole.name);
+        for placeholder in placeholders(text) {
+            let is_fixed = [super::axis::SHARED, GROUPS].contains(&placeholder.name)
+                || find(values, placeholder.name).is_some()
+                || free.iter().any(|axis| *axis.name == *placeholder.name);
             if !is_fixed {
-                free.push(self.families.axis(hole.name, &item.place)?.clone());
+                free.push(self.families.axis(placeholder.name, &item.place)?.clone());
             }
         }
         for more in product(&free) {
-            self.room.take(item)?;
+            self.budget.take(item)?;
             let node = self.value(item, &with(values, more), depth)?;
             match node.value {
                 // A list in place of an item adds all its items.
@@ -188,7 +188,7 @@ impl Spread<'_> {
             && let Some(other) = entries.first()
         {
             let message = format!(
-                "'{}' stands beside '{ITEMS}', where '{FOR}' alone belongs: write it into each of them",
+                "'{}' is beside '{ITEMS}', where only '{FOR}' is allowed: write it into each of the '{ITEMS}'",
                 shorten(&other.name, QUOTED)
             );
             return Err(ScenarioError::at(message, &other.place));
@@ -197,14 +197,14 @@ impl Spread<'_> {
             let values = with(values, more);
             match &items {
                 None => {
-                    self.room.take(&table)?;
+                    self.budget.take(&table)?;
                     all.push(self.table(&table, &values, depth)?);
                 }
                 Some(Node {
                     value: Value::Array(items),
                     ..
                 }) => {
-                    items.iter().try_for_each(|item| self.room.take(item))?;
+                    items.iter().try_for_each(|item| self.budget.take(item))?;
                     all.extend(self.items(items, &values, depth)?);
                 }
                 Some(other) => {
@@ -291,14 +291,17 @@ impl Spread<'_> {
                 ..Node::empty(place)
             };
             let Value::Text(name) = self.value(&named, values, 0)?.value else {
-                return Err(ScenarioError::at("this is no name of a part", place));
+                return Err(ScenarioError::at(
+                    "the name of a part must be a text",
+                    place,
+                ));
             };
             let part = self.families.parts.get(&name).ok_or_else(|| {
                 let known = self.families.parts.keys().map(String::as_str);
                 let message = format!(
                     "no part is called '{}': {}",
                     shorten(&name, QUOTED),
-                    instead(&name, known)
+                    name_hint(&name, known)
                 );
                 ScenarioError::at(message, place)
             })?;
@@ -309,9 +312,9 @@ impl Spread<'_> {
                 );
                 return Err(ScenarioError::at(message, place));
             }
-            self.room.take(part)?;
+            self.budget.take(part)?;
             let mut part = self.extended(part.clone(), values, depth + 1)?;
-            adopt(&mut part, &node);
+            inherit_source(&mut part, &node);
             below.merge(part);
         }
         below.merge(node);
@@ -337,7 +340,7 @@ impl Node {
                     value,
                     place: over.place,
                     provenance: over.provenance,
-                    over: Over::Merge,
+                    overlay: Overlay::Merge,
                 }
             }
         }

@@ -32,7 +32,7 @@ pub(super) fn check(defaults: &Node) -> Result<(), ScenarioError> {
     };
     let known: Vec<&str> = keys().collect();
     let message = format!(
-        "claims have no default of '{}': write one of {}",
+        "claims cannot have a default '{}': write one of {}",
         shorten(&entry.name, QUOTED),
         known.join(", ")
     );
@@ -45,18 +45,18 @@ fn keys() -> impl Iterator<Item = &'static str> {
 }
 
 /// Applies the defaults of the file and of `claim` to all of its checks and isolating runs.
-pub(super) fn hand_down(claim: &mut Node, defaults: &Node) {
+pub(super) fn apply_defaults(claim: &mut Node, defaults: &Node) {
     let mut own = Node::empty(&claim.place);
     for key in keys() {
         if let Some(node) = claim.take(key) {
             put(&mut own, key, node);
         }
     }
-    let mut all = under(defaults, &own);
+    let mut all = inherited(defaults, &own);
     copy(&own, &mut all, UNIT);
     copy(defaults, &mut all, UNIT);
-    judge_as(&mut all, &own);
-    judge_as(&mut all, defaults);
+    copy_kind(&mut all, &own);
+    copy_kind(&mut all, defaults);
     let lists: [(&[&str], bool); 4] = [
         (&["checks"], true),
         (&["beyond"], true),
@@ -77,12 +77,12 @@ fn to_check(check: &mut Node, all: &Node, is_judged: bool) {
     if !matches!(check.value, Value::Table(_)) {
         return;
     }
-    let here = under(all, check);
+    let here = inherited(all, check);
     for key in ABOUT {
         check.take(key);
     }
     if is_judged {
-        judge_as(check, all);
+        copy_kind(check, all);
     }
     copy(all, check, UNIT);
     match check.below_mut(&["of"]).map(|list| &mut list.value) {
@@ -96,7 +96,7 @@ fn to_check(check: &mut Node, all: &Node, is_judged: bool) {
 }
 
 /// Gives `node` the kind of `above` unless it has its own. Tolerance and reason come with the kind.
-fn judge_as(node: &mut Node, above: &Node) {
+fn copy_kind(node: &mut Node, above: &Node) {
     if node.below(&["kind"]).is_none() {
         for key in JUDGES {
             copy(above, node, key);
@@ -112,7 +112,7 @@ fn to_quantity(quantity: &mut Node, above: &Node) {
         .into_iter()
         .find(|key| quantity.below(&[key]).is_some());
     if let Some(made) = made {
-        let here = under(above, quantity);
+        let here = inherited(above, quantity);
         for key in ABOUT {
             quantity.take(key);
         }
@@ -137,7 +137,7 @@ fn to_quantity(quantity: &mut Node, above: &Node) {
         }
         return;
     }
-    let here = under(above, quantity);
+    let here = inherited(above, quantity);
     let own: Vec<String> = quantity.names().into_iter().map(str::to_owned).collect();
     let is_printed = own.iter().any(|name| name == "published");
     for key in ABOUT {
@@ -151,7 +151,7 @@ fn to_quantity(quantity: &mut Node, above: &Node) {
 /// Returns the values that hold for `node`: its own, then those of `above`.
 ///
 /// Its own flow replaces a link of `above`, and its own link replaces a flow.
-fn under(above: &Node, node: &Node) -> Node {
+fn inherited(above: &Node, node: &Node) -> Node {
     let says = |key: &str| node.below(&[key]).is_some();
     let mut here = Node::empty(&node.place);
     for key in ABOUT {

@@ -4,7 +4,7 @@ use crate::results::Metric;
 
 /// A metric or a moment of a series.
 #[derive(Clone, Debug)]
-pub(super) enum What {
+pub(super) enum MetricOrMoment {
     Metric(Metric),
     /// A moment, by its name in the paper's file.
     Moment(String),

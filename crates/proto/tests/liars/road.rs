@@ -20,7 +20,7 @@ const DELAY: Duration = Duration::from_millis(30);
 
 /// The impairments of the path besides queueing.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Impairments {
+pub(crate) struct Weather {
     /// Lost packets per thousand, in each direction.
     pub lost: u64,
     /// Packets per thousand that arrive twice.
@@ -32,7 +32,7 @@ pub(crate) struct Impairments {
 }
 
 /// A path with a bottleneck.
-pub(crate) struct Bottleneck {
+pub(crate) struct Road {
     now: Instant,
     senders: Vec<Endpoint>,
     receivers: Vec<Endpoint>,
@@ -45,7 +45,7 @@ pub(crate) struct Bottleneck {
     queue: u64,
     free_at: Instant,
     dice: u64,
-    pub(crate) impairments: Impairments,
+    pub(crate) weather: Weather,
 }
 
 struct Flow {
@@ -74,7 +74,7 @@ fn path(flow: usize, back: bool) -> Path {
     }
 }
 
-impl Bottleneck {
+impl Road {
     /// Creates `flows` flows with `config` over a link that takes `each` per packet and queues up to `queue` packets.
     pub(crate) fn new(
         flows: usize,
@@ -87,7 +87,7 @@ impl Bottleneck {
             Endpoint::new(EndpointConfig::default(), secret)
         };
         let now = Instant::START + Duration::from_secs(1);
-        let mut bottleneck = Self {
+        let mut road = Self {
             now,
             senders: (0..flows).map(|flow| end(0, flow)).collect(),
             receivers: (0..flows).map(|flow| end(1, flow)).collect(),
@@ -99,14 +99,14 @@ impl Bottleneck {
             queue,
             free_at: now,
             dice: 0x9E37_79B9_7F4A_7C15,
-            impairments: Impairments::default(),
+            weather: Weather::default(),
         };
         for flow in 0..flows {
-            let listening = bottleneck.receivers[flow].listen(PORT, &[SERVICE], config.clone());
+            let listening = road.receivers[flow].listen(PORT, &[SERVICE], config.clone());
             assert_eq!(listening, Ok(()));
-            let from = &mut bottleneck.senders[flow];
+            let from = &mut road.senders[flow];
             let id = from.connect(now, path(flow, false), None, PORT, SERVICE, config.clone());
-            bottleneck.flows.push(Flow {
+            road.flows.push(Flow {
                 sender: id.expect("there is room"),
                 receiver: None,
                 received: 0,
@@ -114,7 +114,7 @@ impl Bottleneck {
                 closed: None,
             });
         }
-        bottleneck
+        road
     }
 
     fn draw(&mut self) -> u64 {
@@ -184,17 +184,17 @@ impl Bottleneck {
             self.free_at = starts + self.each;
             arrival = self.free_at + DELAY;
         }
-        let impairments = self.impairments;
-        if self.draw() % 1_000 < impairments.lost {
+        let weather = self.weather;
+        if self.draw() % 1_000 < weather.lost {
             return;
         }
-        if impairments.jitter {
+        if weather.jitter {
             arrival += Duration::from_micros(self.draw() % 4_000);
         }
-        if self.draw() % 1_000 < impairments.delayed {
+        if self.draw() % 1_000 < weather.delayed {
             arrival += Duration::from_millis(5 + self.draw() % 20);
         }
-        let copied = self.draw() % 1_000 < impairments.copied;
+        let copied = self.draw() % 1_000 < weather.copied;
         for copy in 0..=u64::from(copied) {
             self.count += 1;
             let flying = Flying {
@@ -255,7 +255,7 @@ impl Bottleneck {
     }
 
     /// Returns the number of lost datagrams of which the first flow's application was told.
-    pub(crate) fn reported_lost(&self) -> u64 {
+    pub(crate) fn told_lost(&self) -> u64 {
         self.flows[0].lost_before
     }
 

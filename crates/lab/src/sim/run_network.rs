@@ -10,7 +10,7 @@ use super::link_spec::spec;
 use crate::scenario::{Flow, Link, Side, Wiring};
 
 /// The nodes and links of a scenario.
-pub(super) struct Ground {
+pub(super) struct RunNetwork {
     pub(super) topology: Topology,
     /// The left and right node of each flow.
     pub(super) hosts: Vec<(NodeId, NodeId)>,
@@ -20,7 +20,7 @@ pub(super) struct Ground {
     pub(super) links: Vec<(LinkId, String)>,
 }
 
-impl Ground {
+impl RunNetwork {
     /// Builds a wired network; `None` if an end of a flow is not one of its nodes.
     pub(super) fn of_wires(
         wiring: &Wiring<'_>,
@@ -39,7 +39,7 @@ impl Ground {
         for wire in &wiring.wires {
             let (a, b) = wire.ends;
             let (there, back) = both_ways(&wire.name, wire.link, streams);
-            let (there, back) = if wire.is_turned {
+            let (there, back) = if wire.is_reversed {
                 let (back, there) = topology.duplex(a, b, (back, there));
                 (there, back)
             } else {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// Where the files beside a scenario are found.
 #[derive(Clone, Debug, Default)]
-pub(super) enum Beside {
+pub(super) enum Files {
     /// Nowhere: the scenario is in no folder.
     #[default]
     Nowhere,
@@ -18,7 +18,7 @@ pub(super) enum Beside {
     Texts(Arc<BTreeMap<String, String>>),
 }
 
-impl Beside {
+impl Files {
     /// Reads the text at `path`, at most `most` bytes long, and returns the name for messages and the text. `what` is
     /// the word for the expected file in messages.
     pub(super) fn read(&self, path: &str, what: &str, most: u64) -> io::Result<(String, String)> {
@@ -31,7 +31,7 @@ impl Beside {
             Self::Folder(folder) => {
                 let path = folder.join(path);
                 if !fs::metadata(&path)?.is_file() {
-                    return Err(io::Error::other("it is no file"));
+                    return Err(io::Error::other("it is not a file"));
                 }
                 let text = read_bounded(&path, what, most)?;
                 Ok((path.display().to_string(), text))
@@ -78,7 +78,7 @@ pub(super) fn read_bounded(path: &Path, what: &str, most: u64) -> io::Result<Str
     let mut file = File::open(path)?.take(most.saturating_add(1));
     file.read_to_string(&mut text)?;
     if text.len() as u64 > most {
-        let message = format!("it is longer than {most} bytes, so it is no {what}");
+        let message = format!("it is longer than {most} bytes, the most for a {what}");
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
     }
     Ok(text)

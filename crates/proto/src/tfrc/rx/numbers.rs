@@ -7,37 +7,33 @@ const BASE: u64 = 1 << 60;
 
 /// The greatest sequence number received, and its position.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Positions {
+pub(super) struct Numbers {
     newest: Seq,
-    newest_position: u64,
+    line: u64,
 }
 
-impl Positions {
+impl Numbers {
     pub(super) const fn new(newest: Seq) -> Self {
-        Self {
-            newest,
-            newest_position: BASE,
-        }
+        Self { newest, line: BASE }
     }
 
     /// Returns the position of the greatest number received.
     pub(super) const fn newest(&self) -> u64 {
-        self.newest_position
+        self.line
     }
 
     /// Returns the position of `seq`, by the shorter way around the circle.
-    pub(super) const fn position(&self, seq: Seq) -> u64 {
-        self.newest_position
-            .saturating_add_signed(seq.delta(self.newest))
+    pub(super) const fn line(&self, seq: Seq) -> u64 {
+        self.line.saturating_add_signed(seq.delta(self.newest))
     }
 
     /// Records an arrival. Returns the packet's position, and whether its number is the greatest so far.
     pub(super) fn arrived(&mut self, seq: Seq) -> (u64, bool) {
-        let line = self.position(seq);
-        let is_newest = line > self.newest_position;
+        let line = self.line(seq);
+        let is_newest = line > self.line;
         if is_newest {
             self.newest = seq;
-            self.newest_position = line;
+            self.line = line;
         }
         (line, is_newest)
     }
@@ -45,13 +41,13 @@ impl Positions {
 
 #[cfg(test)]
 mod tests {
-    use super::{BASE, Positions, Seq};
+    use super::{BASE, Numbers, Seq};
 
     /// However often sequence numbers jump, positions end at the largest 64-bit number, and older numbers still get
     /// lower positions.
     #[test]
-    fn finding_9_positions_end() {
-        let mut numbers = Positions::new(Seq::ZERO);
+    fn finding_9_the_line_ends() {
+        let mut numbers = Numbers::new(Seq::ZERO);
         let mut seq = Seq::ZERO;
         for _ in 0..1 << 18 {
             seq = seq.add((1 << 47) - 1);
@@ -59,6 +55,6 @@ mod tests {
         }
         assert_eq!(numbers.newest(), u64::MAX);
         assert_eq!(numbers.arrived(seq.next()).0, u64::MAX);
-        assert!(numbers.position(seq.sub(9)) > BASE);
+        assert!(numbers.line(seq.sub(9)) > BASE);
     }
 }

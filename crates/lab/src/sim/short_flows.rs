@@ -20,7 +20,7 @@ use crate::transport::model::Peers;
 use crate::transport::store::Store;
 
 /// Returns the two sides of `flow`, whose conversations arrive from `start` on.
-pub(super) fn crowd(
+pub(super) fn short_flow_peers(
     flow: &NamedFlow<'_>,
     ends: (Ends, Ends),
     (start, stride): (Instant, u32),
@@ -65,7 +65,7 @@ fn locked(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
 
 /// One side of one conversation.
 #[derive(Debug)]
-struct Call {
+struct CallSide {
     peer: Box<dyn Peer>,
     began: Instant,
     timer: Option<Instant>,
@@ -77,7 +77,7 @@ struct Call {
 struct Calls {
     ends: Ends,
     stride: u32,
-    all: BTreeMap<u32, Call>,
+    all: BTreeMap<u32, CallSide>,
     timers: BTreeSet<(Instant, u32)>,
     /// Conversations that may have something to send.
     ready: BTreeSet<u32>,
@@ -107,7 +107,7 @@ impl Calls {
     }
 
     fn add(&mut self, number: u32, peer: Box<dyn Peer>, began: Instant) {
-        let call = Call {
+        let call = CallSide {
             peer,
             began,
             timer: None,
@@ -118,7 +118,7 @@ impl Calls {
     }
 
     fn remove(&mut self, number: u32) {
-        if let Some(Call {
+        if let Some(CallSide {
             timer: Some(at), ..
         }) = self.all.remove(&number)
         {
@@ -306,7 +306,7 @@ struct Answerer {
 impl Answerer {
     /// Removes conversations that are over, and adds the peer of conversation `number` if its first packet has just
     /// arrived.
-    fn meet(&mut self, number: u32) {
+    fn update_calls(&mut self, number: u32) {
         let mut shared = locked(&self.shared);
         for over in std::mem::take(&mut shared.over) {
             shared.new.remove(&over);
@@ -329,7 +329,7 @@ impl Peer for Answerer {
 
     fn handle_packet(&mut self, now: Instant, packet: Packet, store: &mut Store) {
         let number = self.calls.number(packet.flow);
-        self.meet(number);
+        self.update_calls(number);
         self.calls.handle_packet(now, packet, store);
         if let Some(call) = self.calls.all.get_mut(&number)
             && !call.is_complete

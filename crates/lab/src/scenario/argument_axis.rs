@@ -7,7 +7,7 @@ use toml::de::DeValue;
 use super::argument::{command_line, parse_word, plain_path};
 use super::place::{Place, ScenarioError};
 use super::shorten::{QUOTED, shorten};
-use super::tree::{Entry, Node, Over, Value};
+use super::tree::{Entry, Node, Overlay, Value};
 
 /// The option that names an axis.
 const AXES: &str = "--axes ";
@@ -18,16 +18,16 @@ const USAGE: &str =
 
 /// An axis of the command line with its values.
 #[derive(Clone, Debug)]
-pub(super) struct Crossed {
+pub(super) struct ArgumentAxis {
     /// The name of an axis of the file, or the dotted path of a key.
     pub(super) name: String,
     pub(super) place: Place,
-    pub(super) values: Vec<CrossedValue>,
+    pub(super) values: Vec<ArgumentValue>,
 }
 
 /// One value of an axis of the command line.
 #[derive(Clone, Debug)]
-pub(super) struct CrossedValue {
+pub(super) struct ArgumentValue {
     /// The value in words.
     pub(super) text: String,
     pub(super) node: Node,
@@ -35,13 +35,13 @@ pub(super) struct CrossedValue {
 
 /// The axes that the command line states.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Told<'a> {
-    pub(super) axes: &'a [Crossed],
+pub(super) struct CommandLineAxes<'a> {
+    pub(super) axes: &'a [ArgumentAxis],
     /// Whether cells are named after these axes alone. The other axes then have one value each.
     pub(super) is_short: bool,
 }
 
-impl Crossed {
+impl ArgumentAxis {
     /// Parses `NAME=VALUE,VALUE`. The values may be a TOML list. A comma within quotes, brackets or braces does not
     /// separate values.
     pub(super) fn parse(argument: &str) -> Result<Self, ScenarioError> {
@@ -71,13 +71,13 @@ impl Crossed {
             let message = format!("this axis has no value: {USAGE}");
             return Err(ScenarioError::at(message, &whole));
         }
-        let mut all: Vec<CrossedValue> = Vec::with_capacity(values.len());
+        let mut all: Vec<ArgumentValue> = Vec::with_capacity(values.len());
         for (value, range) in values {
             let node = Node {
                 value,
                 place: place(range),
                 provenance: None,
-                over: Over::Merge,
+                overlay: Overlay::Merge,
             };
             let text = words_of(&node);
             let wrong = if text.is_empty() {
@@ -90,7 +90,7 @@ impl Crossed {
             if let Some(message) = wrong {
                 return Err(ScenarioError::at(message, &node.place));
             }
-            all.push(CrossedValue { text, node });
+            all.push(ArgumentValue { text, node });
         }
         Ok(Self {
             name: name.trim().to_owned(),
@@ -109,7 +109,7 @@ impl Crossed {
                 value: Value::Array(values.collect()),
                 place: self.place.clone(),
                 provenance: None,
-                over: Over::Merge,
+                overlay: Overlay::Merge,
             },
         }
     }
@@ -164,7 +164,7 @@ fn words_of(node: &Node) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::Crossed;
+    use super::ArgumentAxis;
 
     /// Commas separate values, unless they are within quotes, brackets or braces. A list is read as a list.
     #[test]
@@ -182,7 +182,7 @@ mod tests {
                 vec!["codel", r#"{ kind = "codel", ecn = true }"#],
             ),
         ] {
-            let axis = Crossed::parse(argument).unwrap_or_else(|error| panic!("{error}"));
+            let axis = ArgumentAxis::parse(argument).unwrap_or_else(|error| panic!("{error}"));
             let texts: Vec<&str> = axis
                 .values
                 .iter()
@@ -203,7 +203,7 @@ mod tests {
             ("ccid=2,3,2", "this axis has '2' twice"),
             ("flows..start=1s", "a part of the key's path is empty"),
         ] {
-            let error = Crossed::parse(argument).expect_err(says).to_string();
+            let error = ArgumentAxis::parse(argument).expect_err(says).to_string();
             assert!(error.contains(says), "{argument}: {error}");
         }
     }

@@ -2,7 +2,7 @@
 
 /// A placeholder.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) struct Hole<'a> {
+pub(super) struct Placeholder<'a> {
     /// The placeholder with its braces.
     pub(super) whole: &'a str,
     pub(super) name: &'a str,
@@ -13,7 +13,7 @@ pub(super) struct Hole<'a> {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Part<'a> {
     Text(&'a str),
-    Hole(Hole<'a>),
+    Placeholder(Placeholder<'a>),
     /// The inside of a pair of double braces, with one pair of braces.
     Literal(&'a str),
 }
@@ -25,11 +25,11 @@ pub(super) fn parts(text: &str) -> Vec<Part<'_>> {
     while let Some(next) = text[at..].find('{') {
         at += next;
         let rest = &text[at..];
-        let double = rest.strip_prefix('{').and_then(hole);
+        let double = rest.strip_prefix('{').and_then(placeholder);
         let double = double.filter(|inner| rest[1 + inner.whole.len()..].starts_with('}'));
-        let (part, length) = match (double, hole(rest)) {
+        let (part, length) = match (double, placeholder(rest)) {
             (Some(inner), _) => (Part::Literal(inner.whole), inner.whole.len() + 2),
-            (None, Some(hole)) => (Part::Hole(hole), hole.whole.len()),
+            (None, Some(placeholder)) => (Part::Placeholder(placeholder), placeholder.whole.len()),
             (None, None) => {
                 at += 1;
                 continue;
@@ -49,16 +49,16 @@ pub(super) fn parts(text: &str) -> Vec<Part<'_>> {
 }
 
 /// Returns the placeholders of `text`.
-pub(super) fn holes(text: &str) -> impl Iterator<Item = Hole<'_>> {
+pub(super) fn placeholders(text: &str) -> impl Iterator<Item = Placeholder<'_>> {
     parts(text).into_iter().filter_map(|part| match part {
-        Part::Hole(hole) => Some(hole),
+        Part::Placeholder(placeholder) => Some(placeholder),
         Part::Text(_) | Part::Literal(_) => None,
     })
 }
 
 /// Returns the placeholder if `text` is one and nothing else.
-pub(super) fn only(text: &str) -> Option<Hole<'_>> {
-    hole(text).filter(|hole| hole.whole.len() == text.len())
+pub(super) fn only(text: &str) -> Option<Placeholder<'_>> {
+    placeholder(text).filter(|placeholder| placeholder.whole.len() == text.len())
 }
 
 /// Returns `text` with its placeholders made literal, so that a later reader of the text sees them unchanged.
@@ -67,7 +67,7 @@ pub(crate) fn literal(text: &str) -> String {
     for part in parts(text) {
         match part {
             Part::Text(text) => all += text,
-            Part::Hole(Hole { whole, .. }) | Part::Literal(whole) => {
+            Part::Placeholder(Placeholder { whole, .. }) | Part::Literal(whole) => {
                 for part in ["{", whole, "}"] {
                     all += part;
                 }
@@ -92,14 +92,14 @@ fn is_word(text: &str) -> bool {
 }
 
 /// Returns the placeholder at the beginning of `text`.
-fn hole(text: &str) -> Option<Hole<'_>> {
+fn placeholder(text: &str) -> Option<Placeholder<'_>> {
     let end = text.strip_prefix('{')?.find('}')? + 1;
     let inner = &text[1..end];
     let (name, attribute) = match inner.split_once('.') {
         Some((name, attribute)) => (name, Some(attribute)),
         None => (inner, None),
     };
-    (is_name(name) && attribute.is_none_or(is_word)).then_some(Hole {
+    (is_name(name) && attribute.is_none_or(is_word)).then_some(Placeholder {
         whole: &text[..=end],
         name,
         attribute,
@@ -108,10 +108,14 @@ fn hole(text: &str) -> Option<Hole<'_>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Hole, Part, only, parts};
+    use super::{Part, Placeholder, only, parts};
 
-    const fn hole<'a>(whole: &'a str, name: &'a str, attribute: Option<&'a str>) -> Part<'a> {
-        Part::Hole(Hole {
+    const fn placeholder<'a>(
+        whole: &'a str,
+        name: &'a str,
+        attribute: Option<&'a str>,
+    ) -> Part<'a> {
+        Part::Placeholder(Placeholder {
             whole,
             name,
             attribute,
@@ -125,9 +129,9 @@ mod tests {
             parts("a {n}0 s, {rate.text}; {{n}}, {2}, { n }, [{x=1}] µ{"),
             [
                 Part::Text("a "),
-                hole("{n}", "n", None),
+                placeholder("{n}", "n", None),
                 Part::Text("0 s, "),
-                hole("{rate.text}", "rate", Some("text")),
+                placeholder("{rate.text}", "rate", Some("text")),
                 Part::Text("; "),
                 Part::Literal("{n}"),
                 Part::Text(", {2}, { n }, [{x=1}] µ{"),
@@ -136,11 +140,11 @@ mod tests {
         assert_eq!(parts(""), []);
         assert!(only("{n}").is_some() && only("{n} ").is_none() && only("{{n}}").is_none());
         for text in ["{", "{}", "{a.}", "{a.b.c}", "{{a}", "{.a}"] {
-            let holes = parts(text)
+            let placeholders = parts(text)
                 .iter()
-                .filter(|part| matches!(part, Part::Hole(_)))
+                .filter(|part| matches!(part, Part::Placeholder(_)))
                 .count();
-            assert_eq!(holes, usize::from(text == "{{a}"), "{text}");
+            assert_eq!(placeholders, usize::from(text == "{{a}"), "{text}");
         }
     }
 }

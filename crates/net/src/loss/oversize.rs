@@ -9,18 +9,18 @@ use crate::Packet;
 ///
 /// Such a black hole results from routers that send no ICMP errors or firewalls that drop them (RFC 2923, section 2.1).
 #[derive(Clone, Copy, Debug)]
-pub struct BlackHole {
+pub struct Oversize {
     mtu: u32,
 }
 
-impl BlackHole {
+impl Oversize {
     /// Creates a link with an MTU of `mtu` bytes.
     pub fn new(mtu: u32) -> Self {
         Self { mtu }
     }
 }
 
-impl Loss for BlackHole {
+impl Loss for Oversize {
     fn verdict(&mut self, _now: Instant, packet: &Packet) -> Verdict {
         if packet.wire_len > self.mtu {
             Verdict::Drop

@@ -7,7 +7,7 @@ use std::path::{Component, Path};
 
 use serde::{Deserialize, Serialize};
 
-use super::named::{named, unwritten};
+use super::named::{named_error, write_error};
 
 /// The name of the list.
 const LIST: &str = "fairwire-out.json";
@@ -16,7 +16,7 @@ const NEW_LIST: &str = ".fairwire-out.json.new";
 
 /// The list of the files that a run wrote.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
-pub(super) struct Listed {
+pub(super) struct FileList {
     /// The version of the program that wrote it.
     fairwire: String,
     /// Whether these are all files of a run that ended.
@@ -25,7 +25,7 @@ pub(super) struct Listed {
     pub(super) files: BTreeSet<String>,
 }
 
-impl Listed {
+impl FileList {
     pub(super) fn new(complete: bool, files: BTreeSet<String>) -> Self {
         Self {
             fairwire: env!("CARGO_PKG_VERSION").to_owned(),
@@ -43,7 +43,7 @@ impl Listed {
             Err(error) if matches!(error.kind(), NotFound | NotADirectory) => {
                 return Ok(Self::default());
             }
-            read => read.map_err(|error| named("read", &path, &error))?,
+            read => read.map_err(|error| named_error("read", &path, &error))?,
         };
         let listed = serde_json::from_slice::<Self>(&text).ok();
         let stays = |listed: &Self| listed.files.iter().all(|name| is_within(name));
@@ -62,7 +62,7 @@ impl Listed {
         let new = directory.join(NEW_LIST);
         let path = directory.join(LIST);
         let written = fs::write(&new, text).and_then(|()| fs::rename(&new, &path));
-        written.map_err(|error| unwritten(&path, &error))
+        written.map_err(|error| write_error(&path, &error))
     }
 
     /// Returns whether `directory` holds files of a run that ended.

@@ -1,0 +1,31 @@
+//! Parsers of whole numbers on the command line, whose errors say what is allowed.
+
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+/// Parses a number of seeds.
+pub(crate) fn seeds(text: &str) -> Result<u32, String> {
+    whole(text, 1..=10_000)
+}
+
+/// Parses a number of runs at the same time.
+pub(crate) fn jobs(text: &str) -> Result<u32, String> {
+    whole(text, 1..=1_024)
+}
+
+/// Parses a seed.
+pub(crate) fn seed(text: &str) -> Result<u64, String> {
+    whole(text, 0..=u64::MAX)
+}
+
+fn whole<T>(text: &str, range: RangeInclusive<T>) -> Result<T, String>
+where
+    T: FromStr + PartialOrd + Display,
+{
+    let number = text.parse().ok().filter(|number| range.contains(number));
+    number.ok_or_else(|| {
+        let (from, to) = (range.start(), range.end());
+        format!("write a whole number from {from} to {to}")
+    })
+}
