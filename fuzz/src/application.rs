@@ -135,7 +135,7 @@ fn change_ccid(end: &mut Watched, now: Instant, id: ConnectionId, how: u8) {
 /// Changes the accept queue, or removes the listener.
 fn room(end: &mut Watched, now: Instant, how: u8) {
     end.call(now, |end| match how & 3 {
-        0 => end.set_room(PORT, usize::from(how >> 2)),
+        0 => end.set_accept_places(PORT, usize::from(how >> 2)),
         1 | 2 => end.free_place(now, PORT),
         _ => end.unlisten(PORT),
     });

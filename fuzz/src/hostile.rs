@@ -35,7 +35,7 @@ pub fn run(data: &[u8]) {
     };
     let mut world = World::new(setup);
     for _ in 0..STEPS {
-        if u.is_empty() || world.is_tired() {
+        if u.is_empty() || world.is_exhausted() {
             break;
         }
         world.step(&mut u);
@@ -59,7 +59,7 @@ impl World {
             11 | 12 => self.apply(u),
             13 => self.acknowledge(usize::from(which)),
             14 => self.begin(usize::from(which), u),
-            _ => self.oversleep(which),
+            _ => self.skip_timers(which),
         }
         self.settle();
     }
@@ -183,7 +183,7 @@ impl World {
     }
 
     /// Lets time pass without calling the endpoint.
-    fn oversleep(&mut self, which: u8) {
+    fn skip_timers(&mut self, which: u8) {
         let times = [
             Duration::from_nanos(1),
             Duration::from_millis(1),

@@ -36,7 +36,7 @@ const STEPS: usize = 256;
 const PACKETS: u64 = 4_000;
 
 /// The most wake-ups and arrivals in one period of time.
-const MOMENTS: u64 = 10_000;
+const MAX_EVENTS: u64 = 10_000;
 
 /// What the network has done that endpoints cannot detect.
 #[derive(Clone, Copy, Debug, Default)]
@@ -70,7 +70,7 @@ pub fn run(data: &[u8]) {
     };
     let mut world = World::new([one, other]);
     for _ in 0..STEPS {
-        if u.is_empty() || world.is_tired() {
+        if u.is_empty() || world.is_exhausted() {
             break;
         }
         world.step(&mut u);
@@ -102,7 +102,7 @@ fn paths(setup: &Setup) -> [Path; 2] {
 impl World {
     fn new(setups: [Setup; 2]) -> Self {
         let now = Instant::START + Duration::from_secs(1);
-        let ends = [0, 1].map(|side: u8| live(&setups[usize::from(side)], side, now));
+        let ends = [0, 1].map(|side: u8| new_end(&setups[usize::from(side)], side, now));
         let mut world = Self {
             now,
             paths: paths(&setups[0]),
@@ -118,7 +118,7 @@ impl World {
         world
     }
 
-    fn is_tired(&self) -> bool {
+    fn is_exhausted(&self) -> bool {
         self.ends.iter().map(|end| end.packets).sum::<u64>() > PACKETS
     }
 
@@ -147,7 +147,7 @@ impl World {
             14 if which == 15 => self.restart(0),
             14 if which == 14 => self.restart(1),
             14 => self.network.drop_all(),
-            _ => self.oversleep(which),
+            _ => self.skip_timers(which),
         }
         self.settle();
     }
@@ -173,8 +173,8 @@ impl World {
     fn restart(&mut self, side: usize) {
         self.lives = self.lives.wrapping_add(1);
         self.harm.restarted = true;
-        self.accounts[side].begin_anew();
-        let end = live(&self.setups[side], self.lives, self.now);
+        self.accounts[side].restart();
+        let end = new_end(&self.setups[side], self.lives, self.now);
         drop(std::mem::replace(&mut self.ends[side], end));
     }
 
@@ -208,7 +208,7 @@ impl World {
     }
 
     /// Lets time pass without handling timers until its end.
-    fn oversleep(&mut self, which: u8) {
+    fn skip_timers(&mut self, which: u8) {
         let times = [
             Duration::from_millis(1),
             Duration::from_millis(100),
@@ -241,7 +241,7 @@ impl World {
             }
             self.settle();
             moments += 1;
-            assert!(moments <= MOMENTS, "{moments} moments until {until}");
+            assert!(moments <= MAX_EVENTS, "{moments} moments until {until}");
         }
         self.now = self.now.max(until);
     }
@@ -254,7 +254,7 @@ impl World {
 }
 
 /// Creates an endpoint that listens.
-fn live(setup: &Setup, secret: u8, now: Instant) -> Watched {
+fn new_end(setup: &Setup, secret: u8, now: Instant) -> Watched {
     let app = (setup.config.keep_alive.is_some(), setup.config.report_fates);
     let mut end = Watched::new(setup.endpoint.clone(), secret, now, app);
     end.call(now, |end| {

@@ -48,7 +48,7 @@ const HISTORIES: usize = 200_000;
 
 /// Bytes that an endpoint holds besides its connections: the shares of strangers (32 kB), and queues and tables in
 /// their smallest size.
-const BESIDE: usize = 128 << 10;
+const FIXED_MEMORY: usize = 128 << 10;
 
 /// Bytes for each connection of the largest number at one time. Queues and tables keep up to twice the room that they
 /// once needed: a place by address and slot (120), timers (48), waiting events (72 each).
@@ -120,10 +120,10 @@ impl Watched {
     pub(crate) fn new(config: EndpointConfig, secret: u8, now: Instant, app: (bool, bool)) -> Self {
         let max_memory = config.max_memory;
         let answers_per_s = config.max_resets_per_s + 4 * config.max_answers_per_source_per_s;
-        let before = thread::held();
+        let before = thread::bytes();
         let endpoint = Endpoint::new(config, [secret; 32]);
         Self {
-            held: thread::held() - before,
+            held: thread::bytes() - before,
             endpoint,
             max_memory,
             peak: 0,
@@ -161,9 +161,9 @@ impl Watched {
 
     /// Calls the endpoint, bounds its steps and counts what it keeps.
     fn measured<T>(&mut self, call: impl FnOnce(&mut Endpoint) -> T) -> T {
-        let before = thread::held();
+        let before = thread::bytes();
         let (value, _) = within_steps(STEPS, || call(&mut self.endpoint));
-        self.held += thread::held() - before;
+        self.held += thread::bytes() - before;
         value
     }
 
@@ -211,9 +211,9 @@ impl Watched {
         while let Some((id, event)) = self.endpoint.poll_event() {
             self.on_event(id, &event);
             // The application frees what an event owns, the text of a Reset.
-            let before = thread::held();
+            let before = thread::bytes();
             drop(event);
-            self.held += thread::held() - before;
+            self.held += thread::bytes() - before;
         }
         if self.releases {
             self.release();

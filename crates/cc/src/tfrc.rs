@@ -18,6 +18,6 @@ mod sender;
 
 pub use average::{FirstIntervalLife, INTERVALS, LossAverage, LossMean};
 pub use equation::{Equation, EquationForm};
-pub use history::{ByTime, Grouping, LossHistory, Seen, SeenInterval};
+pub use history::{ByTime, Grouping, LossHistory, ReceivedPacket, ReportedInterval};
 pub use receive_rate::ReceiveRate;
 pub use sender::{FirstRate, ReceiveLimit, SegmentSize, Sender, TfrcConfig};

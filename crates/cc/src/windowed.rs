@@ -21,7 +21,7 @@ use crate::{
 };
 
 use hystart::HyStart;
-use idle::Use;
+use idle::WindowUse;
 
 pub use growth::{Growth, SlowStart};
 pub use idle::IdleRule;
@@ -82,7 +82,7 @@ pub struct Windowed<L> {
     /// The end of the time in which the peer asked us not to grow the window.
     held_until: Option<Instant>,
     /// How much of the window was used.
-    used: Use,
+    used: WindowUse,
     /// Whether nothing has been acknowledged since the last timeout.
     silent: bool,
     cuts: u64,
@@ -123,7 +123,7 @@ impl<L: WindowLaw> Windowed<L> {
             last_sent: None,
             last_full: None,
             held_until: None,
-            used: Use::default(),
+            used: WindowUse::default(),
             silent: false,
             cuts: 0,
             timeouts: 0,
@@ -231,7 +231,7 @@ impl<L: WindowLaw> Windowed<L> {
     }
 
     /// Counts what has arrived: in this round and for the delivery rate.
-    fn count(&mut self, now: Instant, feedback: &Feedback) {
+    fn count_arrivals(&mut self, now: Instant, feedback: &Feedback) {
         let news = feedback.delivery;
         if news.packets == 0 {
             self.round.ends = false;
@@ -343,7 +343,7 @@ impl<L: WindowLaw> Windowed<L> {
 
     /// Starts again from one packet: nothing came back for a whole timeout.
     fn time_out(&mut self, now: Instant, flight: Flight) {
-        if !self.silent || self.growth.every_timeout_counts() {
+        if !self.silent || self.growth.each_timeout_lowers_threshold() {
             let window = self.window_to_cut(now, flight, 0);
             let left = self.law.after_timeout(&window);
             let left = self.rounded(left);
@@ -393,7 +393,7 @@ impl<L: WindowLaw> Windowed<L> {
             self.law.increase(&window, acked)
         };
         debug_assert!(step.is_finite(), "{:?} grew by {step}", self.law);
-        let step = self.payable(step);
+        let step = self.take_whole_packets(step);
         self.cwnd = at_least(1.0, self.cwnd + step).min(self.max_cwnd);
     }
 
@@ -410,7 +410,7 @@ impl<L: WindowLaw> Windowed<L> {
     }
 
     /// Returns how much of `step` changes the window now. If windows are whole packets, the rest is kept as credit.
-    fn payable(&mut self, step: f64) -> f64 {
+    fn take_whole_packets(&mut self, step: f64) -> f64 {
         if !self.growth.is_whole() {
             return step;
         }
@@ -471,7 +471,7 @@ impl<L: WindowLaw> Controller for Windowed<L> {
             let idle = now.saturating_since(last);
             let timeout = self.timeout();
             if idle > timeout {
-                self.used = Use::default();
+                self.used = WindowUse::default();
             }
             (self.cwnd, self.ssthresh) = self.idle.apply(
                 (self.cwnd, self.ssthresh),
@@ -496,7 +496,7 @@ impl<L: WindowLaw> Controller for Windowed<L> {
         if feedback.path.timeout.is_some() {
             self.path = feedback.path;
         }
-        self.count(now, feedback);
+        self.count_arrivals(now, feedback);
         if let Some(ratio) = feedback.ack_ratio {
             self.growth = self.growth.with_ack_ratio(ratio);
         }
@@ -509,7 +509,7 @@ impl<L: WindowLaw> Controller for Windowed<L> {
         }
         let before = self.cwnd;
         self.end_slow_start_by_delay(feedback);
-        self.hold_for(now, feedback.host);
+        self.start_hold(now, feedback.host);
         let adjustment = self.observe(now, flight, feedback);
         let was_cut = feedback
             .congestion
@@ -520,7 +520,7 @@ impl<L: WindowLaw> Controller for Windowed<L> {
             }
             self.grow(now, flight, feedback);
         }
-        self.obey_host(before, feedback.host);
+        self.apply_host_limits(before, feedback.host);
     }
 
     fn reset(&mut self, _now: Instant) {
@@ -537,7 +537,7 @@ impl<L: WindowLaw> Controller for Windowed<L> {
         self.last_sent = None;
         self.last_full = None;
         self.held_until = None;
-        self.used = Use::default();
+        self.used = WindowUse::default();
         self.silent = false;
     }
 

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 /// The heap use of a piece of work.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct Taken {
+pub struct HeapUse {
     /// The number of calls that asked for memory, calls that resized a block included.
     pub calls: u64,
     /// The sum of all bytes asked for.
@@ -31,7 +31,7 @@ thread_local! {
 }
 
 /// Returns the bytes that this thread has allocated, less those that it has freed.
-pub fn held() -> i64 {
+pub fn bytes() -> i64 {
     COUNTERS.get().held
 }
 
@@ -41,7 +41,7 @@ pub fn calls() -> u64 {
 }
 
 /// Runs `work` and returns its result and the heap use of this thread meanwhile.
-pub fn measure<R>(work: impl FnOnce() -> R) -> (R, Taken) {
+pub fn measure<R>(work: impl FnOnce() -> R) -> (R, HeapUse) {
     let before = COUNTERS.get();
     COUNTERS.set(Counters {
         most: before.held,
@@ -53,13 +53,13 @@ pub fn measure<R>(work: impl FnOnce() -> R) -> (R, Taken) {
         most: after.most.max(before.most),
         ..after
     });
-    let taken = Taken {
+    let heap_use = HeapUse {
         calls: after.calls - before.calls,
         bytes: after.bytes - before.bytes,
         peak: u64::try_from(after.most - before.held).unwrap_or(0),
         kept: u64::try_from(after.held - before.held).unwrap_or(0),
     };
-    (result, taken)
+    (result, heap_use)
 }
 
 /// Runs `work`, which must not use the heap, and returns its result.
@@ -67,8 +67,8 @@ pub fn measure<R>(work: impl FnOnce() -> R) -> (R, Taken) {
 /// # Panics
 /// If `work` asks for memory.
 pub fn without_allocation<R>(what: &str, work: impl FnOnce() -> R) -> R {
-    let (result, taken) = measure(work);
-    assert!(taken.calls == 0, "{what} allocates: {taken:?}");
+    let (result, heap_use) = measure(work);
+    assert!(heap_use.calls == 0, "{what} allocates: {heap_use:?}");
     result
 }
 

@@ -46,7 +46,7 @@ impl DccpAddr {
     }
 
     /// Returns the IP address with the port that users know: the UDP port, or natively the DCCP port.
-    pub fn named(&self) -> SocketAddr {
+    pub fn user_addr(&self) -> SocketAddr {
         let mut addr = self.addr;
         if addr.port() == 0 {
             addr.set_port(self.dccp_port);
@@ -69,7 +69,7 @@ impl From<SocketAddr> for DccpAddr {
 
 impl fmt::Display for DccpAddr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let named = self.named();
+        let named = self.user_addr();
         named.fmt(f)?;
         if named.port() != self.dccp_port {
             write!(f, " (DCCP port {})", self.dccp_port)?;
@@ -88,8 +88,8 @@ mod tests {
         let addr = "[fe80::1%2]:7001".parse().expect("an address");
         let native = DccpAddr::native(addr);
         assert_eq!((native.addr.port(), native.dccp_port), (0, 7_001));
-        assert_eq!(native.named(), addr);
+        assert_eq!(native.user_addr(), addr);
         assert_eq!(native.to_string(), addr.to_string());
-        assert_eq!(DccpAddr::from(addr).named(), addr);
+        assert_eq!(DccpAddr::from(addr).user_addr(), addr);
     }
 }

@@ -16,7 +16,7 @@ use crate::address::DccpAddr;
 use crate::error::ConnectionClosed;
 use crate::received::ReceivedId;
 use crate::socket::Route;
-use crate::state::{Handle, Link, State};
+use crate::state::{ConnectionState, Handle, State};
 use crate::waiting::Place;
 
 /// A DCCP connection. Clones refer to the same connection; every method may be called from several tasks at once.
@@ -45,7 +45,7 @@ impl Connection {
     /// Limits the path MTU to the MTU of the route to the peer, where the system tells it.
     ///
     /// A client learns the MTU before it connects; a server learns it here, when it accepts.
-    pub(crate) fn fit_route(&self) {
+    pub(crate) fn limit_mtu_to_route(&self) {
         let Inner { handle, id } = &*self.inner;
         let Some((_, _, path)) = handle.lock().proto.addresses(*id) else {
             return;
@@ -60,9 +60,9 @@ impl Connection {
 
     /// Waits until the handshake succeeds or fails.
     pub(crate) async fn established(&self) -> Result<(), CloseReason> {
-        self.wait(|link| match &link.closed {
+        self.wait(|connection| match &connection.closed {
             Some(reason) => Some(Err(reason.clone())),
-            None => link.open.then_some(Ok(())),
+            None => connection.open.then_some(Ok(())),
         })
         .await
     }
@@ -72,7 +72,7 @@ impl Connection {
     /// Datagrams in the receive queue are discarded. The peer is told that nobody reads, so that it stops sending (RFC
     /// 4340, section 11.7.2). [`recv`](Self::recv) then waits for the end of the connection.
     pub fn stop_reading(&self) {
-        self.tell(fairwire_proto::Endpoint::stop_reading);
+        self.with_proto(fairwire_proto::Endpoint::stop_reading);
     }
 
     /// Sets whether this application tells the peer that it can hardly keep up (Slow Receiver, RFC 4340, section 11.6).
@@ -80,7 +80,7 @@ impl Connection {
     /// While it is set, every acknowledgement carries the option, and the peer does not increase its rate. A receive
     /// queue that is nearly full sends it without this call.
     pub fn set_slow(&self, slow: bool) {
-        self.tell(|proto, now, id| proto.set_slow(now, id, slow));
+        self.with_proto(|proto, now, id| proto.set_slow(now, id, slow));
     }
 
     /// Tells the peer that this application dropped a datagram after reading it, and why.
@@ -90,7 +90,7 @@ impl Connection {
     /// [`DropCode::ProtocolConstraints`], as if it had been marked. Returns false if too many datagrams have arrived
     /// since, or if the datagram already has a Drop Code.
     pub fn report_dropped(&self, datagram: ReceivedId, code: DropCode) -> bool {
-        self.tell(|proto, now, id| proto.report_dropped(now, id, datagram.0, code))
+        self.with_proto(|proto, now, id| proto.report_dropped(now, id, datagram.0, code))
     }
 
     /// Returns whether the peer said within the last round trip that it can hardly keep up.
@@ -103,14 +103,14 @@ impl Connection {
     }
 
     /// Calls a method of the protocol endpoint and wakes the driver.
-    fn tell<T>(
+    fn with_proto<T>(
         &self,
         what: impl FnOnce(&mut fairwire_proto::Endpoint, Instant, ConnectionId) -> T,
     ) -> T {
         let Inner { handle, id } = &*self.inner;
         let mut state = handle.lock();
         let answer = what(&mut state.proto, handle.clock.now(), *id);
-        handle.poke(&mut state);
+        handle.wake_driver(&mut state);
         answer
     }
 
@@ -122,9 +122,9 @@ impl Connection {
     /// # Errors
     /// [`ConnectionClosed`] once the connection is over and all fates have been read.
     pub async fn fate(&self) -> Result<(DatagramId, Fate), ConnectionClosed> {
-        self.wait(|link| match link.fates.pop_front() {
+        self.wait(|connection| match connection.fates.pop_front() {
             Some(fate) => Some(Ok(fate)),
-            None => link.end().map(Err),
+            None => connection.end().map(Err),
         })
         .await
     }
@@ -154,17 +154,17 @@ impl Connection {
     }
 
     fn begin_close(&self) {
-        self.tell(fairwire_proto::Endpoint::close);
+        self.with_proto(fairwire_proto::Endpoint::close);
     }
 
     /// Waits until the connection is over, whichever side ends it, and returns why.
     pub async fn closed(&self) -> CloseReason {
-        self.wait(|link| link.closed.clone()).await
+        self.wait(|connection| connection.closed.clone()).await
     }
 
     /// Resets the connection at once; queued datagrams are discarded.
     pub fn abort(&self) {
-        self.tell(fairwire_proto::Endpoint::abort);
+        self.with_proto(fairwire_proto::Endpoint::abort);
     }
 
     /// Resets the connection at once and sends a reason: the peer finds `text` in [`CloseReason::Reset`].
@@ -173,7 +173,7 @@ impl Connection {
     /// of the text, for a person to read (RFC 4340, section 5.6). DCCP has no field for an application's error number:
     /// put a number that programs need into the text. Other implementations may ignore the text.
     pub fn abort_with(&self, text: &str) {
-        self.tell(|proto, now, id| proto.abort_with(now, id, text));
+        self.with_proto(|proto, now, id| proto.abort_with(now, id, text));
     }
 
     /// Negotiates another CCID for the data of one direction. `ccids` lists the acceptable ones, best first.
@@ -184,13 +184,13 @@ impl Connection {
     /// # Errors
     /// See [`ChangeCcidError`].
     pub fn change_ccid(&self, direction: Direction, ccids: &[Ccid]) -> Result<(), ChangeCcidError> {
-        self.tell(|proto, now, id| proto.change_ccid(now, id, direction, ccids))
+        self.with_proto(|proto, now, id| proto.change_ccid(now, id, direction, ccids))
     }
 
     /// Restarts congestion control in both directions, because the path changed while the addresses did not, as in a
     /// handover (RFC 4340, section 10.5).
     pub fn path_changed(&self) {
-        self.tell(fairwire_proto::Endpoint::path_changed);
+        self.with_proto(fairwire_proto::Endpoint::path_changed);
     }
 
     /// Estimates the rate at which the application may send now, in bits per second of its data, without headers.
@@ -219,7 +219,7 @@ impl Connection {
     ///
     /// Returns false and does nothing within two seconds of the last call, or if `Config::path_mtu_discovery` is off.
     pub fn rediscover_path_mtu(&self) -> bool {
-        self.tell(fairwire_proto::Endpoint::rediscover_path_mtu)
+        self.with_proto(fairwire_proto::Endpoint::rediscover_path_mtu)
     }
 
     /// Returns the service of this connection.
@@ -254,17 +254,17 @@ impl Connection {
         })
     }
 
-    /// Waits until `look` returns a value.
-    async fn wait<T>(&self, mut look: impl FnMut(&mut Link) -> Option<T>) -> T
+    /// Waits until `ready_value` returns a value.
+    async fn wait<T>(&self, mut ready_value: impl FnMut(&mut ConnectionState) -> Option<T>) -> T
     where
         T: Ended,
     {
         let Inner { handle, id } = &*self.inner;
-        let look = |state: &mut State| match state.links.get_mut(id) {
-            Some(link) => look(link),
+        let ready_value = |state: &mut State| match state.connections.get_mut(id) {
+            Some(connection) => ready_value(connection),
             None => Some(T::ended(CloseReason::Aborted)),
         };
-        handle.wait(Place::Changed(*id), look).await
+        handle.wait(Place::Changed(*id), ready_value).await
     }
 
     #[cfg(test)]
@@ -306,6 +306,6 @@ impl Drop for Inner {
         let now = self.handle.clock.now();
         let mut state = self.handle.lock();
         state.abandon(now, self.id);
-        self.handle.poke(&mut state);
+        self.handle.wake_driver(&mut state);
     }
 }

@@ -25,10 +25,10 @@ const YIELD_AFTER: usize = 128;
 
 /// Datagrams handled under one lock. The application's calls then need not wait for the entire inbox, which may hold
 /// 2,048.
-const AT_ONCE: usize = 128;
+const MAX_PER_LOCK: usize = 128;
 
 /// Batches sent in one turn, each of at most 64 packets. Many connections may have more to send.
-const BATCHES: usize = 64;
+const MAX_BATCHES: usize = 64;
 
 /// The wait until the next attempt when the socket has no room. It is far less than the time that its buffer takes to
 /// drain.
@@ -52,7 +52,7 @@ pub(crate) struct Driver {
     /// Datagrams received since the application had its turn.
     received: usize,
     /// Whether the application gets its turn now, however few datagrams were received.
-    is_its_turn: bool,
+    must_yield: bool,
 }
 
 impl Driver {
@@ -66,7 +66,7 @@ impl Driver {
             wakes: Vec::new(),
             blocked: None,
             received: 0,
-            is_its_turn: false,
+            must_yield: false,
             socket,
         }
     }
@@ -74,7 +74,7 @@ impl Driver {
     /// Runs until no handle and no connection is left.
     pub(crate) async fn run(mut self) {
         while let Some((now, deadline)) = self.flush() {
-            let more = std::mem::take(&mut self.is_its_turn);
+            let more = std::mem::take(&mut self.must_yield);
             if more || self.received >= YIELD_AFTER {
                 self.received = 0;
                 yield_now().await;
@@ -109,7 +109,7 @@ impl Driver {
             let mut guard = self.shared.lock();
             let state = &mut *guard;
             let now = self.shared.clock.now();
-            state.dirty = false;
+            state.changed = false;
             if state.proto.next_timeout().is_some_and(|at| at <= now) {
                 state.proto.handle_timeout(now);
             }
@@ -128,15 +128,15 @@ impl Driver {
             state.wake_idlers(&mut self.wakes);
             let deadline = state.proto.next_timeout();
             let finished = state.is_finished();
-            self.is_its_turn |= std::mem::take(&mut state.is_crowded);
+            self.must_yield |= std::mem::take(&mut state.is_backlog_full);
             drop(guard);
             for waker in self.wakes.drain(..) {
                 waker.wake();
             }
             batches += 1;
-            self.is_its_turn |= batches == BATCHES;
+            self.must_yield |= batches == MAX_BATCHES;
             let done = self.blocked.is_some() || (self.batch.is_empty() && !again);
-            if done || batches == BATCHES {
+            if done || batches == MAX_BATCHES {
                 return (!finished).then_some((now, deadline));
             }
         }
@@ -224,7 +224,7 @@ impl Driver {
         let mut state = self.shared.lock();
         let now = self.shared.clock.now();
         let encapsulation = self.socket.encapsulation();
-        self.received += self.inbox.drain(bound, AT_ONCE, |arrived| {
+        self.received += self.inbox.drain(bound, MAX_PER_LOCK, |arrived| {
             let Some(arrived) = self.socket.unwrap(arrived) else {
                 return;
             };
@@ -246,11 +246,11 @@ impl Driver {
     /// Resets the remaining connections and sends what can be sent at once.
     ///
     /// The peers then know that this program ended, even if it did not close its connections or panicked.
-    fn take_leave(&mut self) {
+    fn abort_all(&mut self) {
         let mut state = self.shared.lock();
-        state.gone = true;
+        state.driver_ended = true;
         let now = self.shared.clock.now();
-        let open: Vec<_> = state.links.keys().copied().collect();
+        let open: Vec<_> = state.connections.keys().copied().collect();
         for id in open {
             state.proto.abort(now, id);
         }
@@ -283,7 +283,7 @@ impl Drop for Driver {
     /// Runs when the runtime shuts down or when the endpoint is finished.
     fn drop(&mut self) {
         if self.shared.is_sound() {
-            self.take_leave();
+            self.abort_all();
         }
         self.shared.lock().shut_down(&mut self.wakes);
         for waker in self.wakes.drain(..) {

@@ -18,12 +18,12 @@ use crate::listener::Listener;
 use crate::options::{ConnectOptions, ListenOptions};
 use crate::race::race;
 use crate::socket::{Claim, Route, Sockets, canonical};
-use crate::state::{Backlog, Handle, Link, Shared, State};
+use crate::state::{Backlog, ConnectionState, Handle, Shared, State};
 use crate::waiting::Place;
 
 /// Checks that an endpoint at `local` can connect to this address. What only the system knows is not checked here.
 fn check(local: IpAddr, to: DccpAddr) -> Result<(), ConnectError> {
-    let remote = to.named();
+    let remote = to.user_addr();
     let kind = match remote.ip() {
         ip if ip.is_unspecified() => Some(AddressKind::Unspecified),
         ip if ip.is_multicast() => Some(AddressKind::Multicast),
@@ -211,7 +211,7 @@ impl Endpoint {
         options: ListenOptions,
     ) -> Result<Listener, ListenError> {
         let mut state = self.handle.lock();
-        if state.gone || state.closing {
+        if state.driver_ended || state.closing {
             return Err(ListenError::EndpointClosed);
         }
         let (dccp_port, claim) = match dccp_port {
@@ -221,7 +221,7 @@ impl Endpoint {
         state.proto.listen(dccp_port, services, options.config)?;
         state.proto.reserve();
         let limit = options.backlog.max(1);
-        state.proto.set_room(dccp_port, limit);
+        state.proto.set_accept_places(dccp_port, limit);
         state.proto.set_admit(dccp_port, options.admit);
         let backlog = Backlog {
             waiting: std::collections::VecDeque::new(),
@@ -354,7 +354,7 @@ impl Endpoint {
             return Ok(connection);
         };
         let native = self.is_native();
-        let remote = to.named();
+        let remote = to.user_addr();
         Err(match reason {
             CloseReason::Reset { code, text, .. } => ConnectError::Refused { remote, code, text },
             CloseReason::Unreachable { why } => ConnectError::Unreachable {
@@ -363,14 +363,14 @@ impl Endpoint {
                 why,
                 after,
             },
-            CloseReason::Echoed => ConnectError::Echoed { remote, native },
+            CloseReason::Reflected => ConnectError::Reflected { remote, native },
             CloseReason::ConnectTimeout => ConnectError::Timeout {
                 remote,
                 native,
                 after,
                 not_dccp: self.stats().malformed.saturating_sub(malformed),
             },
-            CloseReason::Aborted if self.handle.lock().gone => ConnectError::EndpointClosed,
+            CloseReason::Aborted if self.handle.lock().driver_ended => ConnectError::EndpointClosed,
             reason => ConnectError::Ended { reason },
         })
     }
@@ -382,7 +382,7 @@ impl Endpoint {
         match self.handle.encapsulation {
             Encapsulation::Native => Ok(remote.without_udp()),
             Encapsulation::Udp if remote.addr.port() == 0 => Err(ConnectError::NoUdpPort {
-                remote: remote.named(),
+                remote: remote.user_addr(),
             }),
             Encapsulation::Udp => Ok(remote),
         }
@@ -403,7 +403,7 @@ impl Endpoint {
             remote: to.addr,
         };
         let mut state = self.handle.lock();
-        if state.gone || state.closing {
+        if state.driver_ended || state.closing {
             return Err(ConnectError::EndpointClosed);
         }
         let now = self.handle.clock.now();
@@ -418,8 +418,8 @@ impl Endpoint {
             let mtu = u16::try_from(mtu).unwrap_or(u16::MAX);
             state.proto.limit_path_mtu(now, id, mtu);
         }
-        state.links.insert(id, Link::default());
-        self.handle.poke(&mut state);
+        state.connections.insert(id, ConnectionState::default());
+        self.handle.wake_driver(&mut state);
         Ok(id)
     }
 
@@ -430,7 +430,7 @@ impl Endpoint {
     /// stops only the wait.
     pub async fn close(&self) {
         self.begin_close();
-        let over = |state: &mut State| (state.is_over() || state.gone).then_some(());
+        let over = |state: &mut State| (state.is_over() || state.driver_ended).then_some(());
         self.handle.wait(Place::Idle, over).await;
     }
 
@@ -438,7 +438,7 @@ impl Endpoint {
         let mut wakes = Vec::new();
         let mut state = self.handle.lock();
         state.close(self.handle.clock.now(), &mut wakes);
-        self.handle.poke(&mut state);
+        self.handle.wake_driver(&mut state);
         drop(state);
         for waker in wakes {
             waker.wake();
@@ -449,7 +449,7 @@ impl Endpoint {
     ///
     /// It also waits for connections that still have a handle. Cancelling changes nothing.
     pub async fn wait_idle(&self) {
-        let idle = |state: &mut State| (state.is_idle() || state.gone).then_some(());
+        let idle = |state: &mut State| (state.is_idle() || state.driver_ended).then_some(());
         self.handle.wait(Place::Idle, idle).await;
     }
 
@@ -461,7 +461,7 @@ impl Endpoint {
     fn no_route(&self, to: DccpAddr, source: io::Error) -> ConnectError {
         ConnectError::NoRoute {
             local: self.handle.local.ip(),
-            remote: to.named(),
+            remote: to.user_addr(),
             source,
         }
     }

@@ -69,11 +69,13 @@ impl fmt::Display for BindError {
             Self::Socket { addr, source } if source.kind() == io::ErrorKind::PermissionDenied => {
                 write!(
                     f,
-                    "this program may not take UDP port {} ({source}): choose one from 1024 on",
+                    "this program may not bind UDP port {} ({source}): choose a port from 1024 up",
                     addr.port()
                 )
             }
-            Self::Socket { addr, source } => write!(f, "no UDP socket on {addr}: {source}"),
+            Self::Socket { addr, source } => {
+                write!(f, "cannot open a UDP socket on {addr}: {source}")
+            }
             Self::NotPrivileged { source } => write!(
                 f,
                 "native DCCP needs a raw socket, which this program may not open ({source}): \
@@ -81,7 +83,7 @@ impl fmt::Display for BindError {
                  'setcap cap_net_raw+ep PROGRAM' (CAP_NET_RAW); DCCP in UDP needs neither"
             ),
             Self::NativeSocket { ip, source } => {
-                write!(f, "no raw socket for DCCP on {ip}: {source}")
+                write!(f, "cannot open a raw socket for DCCP on {ip}: {source}")
             }
             Self::NativeUnsupported => f.write_str(
                 "native DCCP is supported on Linux only: use DCCP in UDP, which works everywhere",
@@ -140,7 +142,10 @@ impl fmt::Display for SendError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooLarge { size, max } => {
-                write!(f, "a datagram of {size} bytes does not fit: at most {max}")
+                write!(
+                    f,
+                    "a datagram of {size} bytes is too large: at most {max} bytes fit"
+                )
             }
             Self::Closing => f.write_str("the connection is closing"),
             Self::Closed(closed) => closed.fmt(f),
@@ -235,7 +240,7 @@ impl fmt::Display for Reason<'_> {
             CloseReason::Reset {
                 code: ResetCode::NoConnection,
                 ..
-            } => f.write_str("the peer no longer knows the connection: it was restarted"),
+            } => f.write_str("the peer does not know the connection: it was probably restarted"),
             CloseReason::Reset {
                 code: ResetCode::Aborted,
                 text: Some(text),
@@ -245,8 +250,7 @@ impl fmt::Display for Reason<'_> {
                 code: ResetCode::Aborted,
                 ..
             } => f.write_str(
-                "the peer's program dropped or aborted the connection without closing it, or gave \
-                 up on us",
+                "the peer's program dropped or aborted the connection without closing it, or timed out",
             ),
             CloseReason::Reset { code, text, .. } => {
                 write!(f, "the peer reset the connection ({code})")?;
@@ -258,17 +262,17 @@ impl fmt::Display for Reason<'_> {
             CloseReason::PeerError { code, .. } => {
                 write!(
                     f,
-                    "the peer broke the protocol; we reset the connection ({code})"
+                    "the peer violated the protocol, so this side reset the connection ({code})"
                 )
             }
             CloseReason::ConnectTimeout => f.write_str("nobody answered"),
             CloseReason::Unreachable { why } => {
                 write!(f, "the peer is gone: its host says that {why} (ICMP)")
             }
-            CloseReason::Echoed => {
-                f.write_str("our own packets came back: an echo service is there")
+            CloseReason::Reflected => {
+                f.write_str("our own packets were returned: the peer is an echo service")
             }
-            CloseReason::IdleTimeout => f.write_str("the peer fell silent"),
+            CloseReason::IdleTimeout => f.write_str("the peer sent nothing until the idle timeout"),
             CloseReason::CloseTimeout => f.write_str("the peer did not answer our Close"),
             CloseReason::Aborted => {
                 f.write_str("this side aborted the connection, or its runtime ended")
@@ -310,7 +314,10 @@ mod tests {
         for (host, advice) in [
             ("localhost", "write host:port"),
             ("::1", "[::1]:port"),
-            ("nowhere.invalid:7001", "no reachable host:port"),
+            (
+                "nowhere.invalid:7001",
+                "cannot resolve 'nowhere.invalid:7001'",
+            ),
         ] {
             let source = std::io::ErrorKind::InvalidInput.into();
             let host = host.to_owned();

@@ -101,7 +101,7 @@ impl Listener {
 
     fn connection(&self, id: ConnectionId) -> Incoming {
         let connection = Connection::new(self.handle.clone(), id);
-        connection.fit_route();
+        connection.limit_mtu_to_route();
         Incoming(connection)
     }
 
@@ -110,7 +110,7 @@ impl Listener {
         if state.closing {
             return Some(Err(AcceptError));
         }
-        let gone = state.gone;
+        let gone = state.driver_ended;
         let Some(backlog) = state.backlogs.get_mut(&self.port) else {
             return Some(Err(AcceptError));
         };
@@ -119,7 +119,7 @@ impl Listener {
         };
         let now = self.handle.clock.now();
         state.proto.free_place(now, self.port);
-        self.handle.poke(state);
+        self.handle.wake_driver(state);
         Some(Ok(id))
     }
 
@@ -131,7 +131,7 @@ impl Listener {
             addr: self.handle.local,
             dccp_port: self.port,
         };
-        local.named()
+        local.user_addr()
     }
 
     /// Returns the DCCP port: the one that was asked for, or the free one that was taken.
@@ -150,6 +150,6 @@ impl Drop for Listener {
                 state.abandon(now, id);
             }
         }
-        self.handle.poke(&mut state);
+        self.handle.wake_driver(&mut state);
     }
 }

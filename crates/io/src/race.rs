@@ -19,7 +19,7 @@ const HEAD_START: Duration = Duration::from_millis(250);
 
 /// The largest number of addresses tried. A name may have thousands, and each attempt costs a socket and sends packets
 /// to a host.
-pub(crate) const MOST: usize = 16;
+pub(crate) const MAX_ADDRESSES: usize = 16;
 
 /// Connects to each of `remotes` with `attempt` until one succeeds; the others are dropped, which ends them.
 ///
@@ -37,7 +37,7 @@ where
     let mut tried = Vec::new();
     loop {
         if let Some(remote) = waiting.next() {
-            running.push((remote.named(), Box::pin(attempt(remote))));
+            running.push((remote.user_addr(), Box::pin(attempt(remote))));
         } else if running.is_empty() {
             return Err(failure(tried));
         }
@@ -57,7 +57,7 @@ where
         });
         match ended.await {
             Some((_, Ok(connection))) => return Ok(connection),
-            Some((_, Err(error))) if error.is_ours() => return Err(error),
+            Some((_, Err(error))) if error.is_local() => return Err(error),
             Some((i, Err(error))) => tried.push((running.remove(i).0, error)),
             None => {}
         }
@@ -76,7 +76,7 @@ fn failure(mut tried: Vec<(SocketAddr, ConnectError)>) -> ConnectError {
     }
 }
 
-/// Returns each remote once, at most [`MOST`], with the families in turn (RFC 8305, 4).
+/// Returns each remote once, at most [`MAX_ADDRESSES`], with the families in turn (RFC 8305, 4).
 ///
 /// The family of the first remote goes first. A family that does not work then costs only one head start.
 fn interleaved(remotes: &[DccpAddr]) -> Vec<DccpAddr> {
@@ -84,7 +84,7 @@ fn interleaved(remotes: &[DccpAddr]) -> Vec<DccpAddr> {
     let of = |is_ipv4| {
         let mut chosen: Vec<DccpAddr> = Vec::new();
         for remote in remotes {
-            if chosen.len() == MOST {
+            if chosen.len() == MAX_ADDRESSES {
                 break;
             }
             if remote.addr.is_ipv4() == is_ipv4 && !chosen.contains(remote) {
@@ -102,7 +102,7 @@ fn interleaved(remotes: &[DccpAddr]) -> Vec<DccpAddr> {
         }
         mixed.extend(turn.into_iter().flatten());
     }
-    mixed.truncate(MOST);
+    mixed.truncate(MAX_ADDRESSES);
     mixed
 }
 
@@ -112,7 +112,7 @@ mod tests {
     use std::future::{pending, ready};
     use std::net::Ipv4Addr;
 
-    use super::{ConnectError, DccpAddr, MOST, interleaved, race};
+    use super::{ConnectError, DccpAddr, MAX_ADDRESSES, interleaved, race};
 
     fn remotes(addrs: &[&str]) -> Vec<DccpAddr> {
         let parse = |addr: &&str| DccpAddr::same_ports(addr.parse().expect("an address"));
@@ -153,7 +153,10 @@ mod tests {
         let ConnectError::All { tried, .. } = error else {
             panic!("{error}");
         };
-        assert_eq!((tried.len(), count.into_inner()), (MOST, MOST));
+        assert_eq!(
+            (tried.len(), count.into_inner()),
+            (MAX_ADDRESSES, MAX_ADDRESSES)
+        );
     }
 
     /// A failure starts the next attempt at once; an error whose cause is on this side ends the race.

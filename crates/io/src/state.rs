@@ -51,15 +51,15 @@ impl Shared {
         Self {
             state: Mutex::new(State {
                 proto,
-                links: BTreeMap::new(),
+                connections: BTreeMap::new(),
                 backlogs: BTreeMap::new(),
                 idlers: Wakers::default(),
                 handles: 0,
-                dirty: false,
+                changed: false,
                 sending: false,
-                is_crowded: false,
+                is_backlog_full: false,
                 closing: false,
-                gone: false,
+                driver_ended: false,
             }),
             notify: Notify::new(),
             clock: Clock::start(),
@@ -79,9 +79,9 @@ impl Shared {
     }
 
     /// Wakes the driver, because the application changed something.
-    pub(crate) fn poke(&self, state: &mut State) {
-        if !state.dirty {
-            state.dirty = true;
+    pub(crate) fn wake_driver(&self, state: &mut State) {
+        if !state.changed {
+            state.changed = true;
             self.notify.notify_one();
         }
     }
@@ -94,27 +94,27 @@ impl Shared {
 )]
 pub(crate) struct State {
     pub proto: Endpoint,
-    pub links: BTreeMap<ConnectionId, Link>,
+    pub connections: BTreeMap<ConnectionId, ConnectionState>,
     pub backlogs: BTreeMap<u16, Backlog>,
     /// Tasks that wait until no connection is left.
     pub idlers: Wakers,
     /// The number of live handles of all kinds.
     handles: usize,
     /// Whether the application has changed something since the driver last looked.
-    pub dirty: bool,
+    pub changed: bool,
     /// Whether packets that may leave have not yet been given to the system.
     pub sending: bool,
     /// Whether an accept queue has become full since the driver last looked.
-    pub is_crowded: bool,
+    pub is_backlog_full: bool,
     /// Whether the application has closed the endpoint.
     pub closing: bool,
     /// Whether the driver has ended.
-    pub gone: bool,
+    pub driver_ended: bool,
 }
 
 /// The state of a connection for its handles.
 #[derive(Default)]
-pub(crate) struct Link {
+pub(crate) struct ConnectionState {
     pub open: bool,
     pub closed: Option<CloseReason>,
     /// Whether the last handle has been dropped.
@@ -127,7 +127,7 @@ pub(crate) struct Link {
     pub watchers: Wakers,
 }
 
-impl Link {
+impl ConnectionState {
     /// Returns the end of the connection, if it is over.
     pub(crate) fn end(&self) -> Option<ConnectionClosed> {
         let reason = self.closed.clone()?;
@@ -144,7 +144,7 @@ pub(crate) struct Backlog {
     pub _claim: Option<Claim>,
 }
 
-impl Link {
+impl ConnectionState {
     fn wake_all(&mut self, wakes: &mut Vec<Waker>) {
         self.readers.take(wakes);
         self.writers.take(wakes);
@@ -167,37 +167,37 @@ impl State {
                 acted |= self.accepted(now, id, port, wakes);
                 continue;
             }
-            let Some(link) = self.links.get_mut(&id) else {
+            let Some(connection) = self.connections.get_mut(&id) else {
                 continue;
             };
             match event {
                 Event::Connected => {
-                    link.open = true;
-                    link.watchers.take(wakes);
+                    connection.open = true;
+                    connection.watchers.take(wakes);
                 }
-                Event::Readable => link.readers.take(wakes),
-                Event::Writable => link.writers.take(wakes),
+                Event::Readable => connection.readers.take(wakes),
+                Event::Writable => connection.writers.take(wakes),
                 Event::Fate { id, fate } => {
-                    if link.fates.len() == MAX_FATES {
-                        link.fates.pop_front();
+                    if connection.fates.len() == MAX_FATES {
+                        connection.fates.pop_front();
                     }
-                    link.fates.push_back((id, fate));
-                    link.watchers.take(wakes);
+                    connection.fates.push_back((id, fate));
+                    connection.watchers.take(wakes);
                 }
                 Event::Closed { reason } => {
-                    link.closed = Some(reason);
-                    link.wake_all(wakes);
-                    if link.orphan {
+                    connection.closed = Some(reason);
+                    connection.wake_all(wakes);
+                    if connection.orphan {
                         self.remove(id);
                     }
                 }
                 event => {
                     if let Some(event) = ConnectionEvent::of(&event) {
-                        if link.events.len() == MAX_EVENTS {
-                            link.events.pop_front();
+                        if connection.events.len() == MAX_EVENTS {
+                            connection.events.pop_front();
                         }
-                        link.events.push_back(event);
-                        link.watchers.take(wakes);
+                        connection.events.push_back(event);
+                        connection.watchers.take(wakes);
                     }
                 }
             }
@@ -213,55 +213,59 @@ impl State {
         port: u16,
         wakes: &mut Vec<Waker>,
     ) -> bool {
-        let mut link = Link {
+        let mut connection = ConnectionState {
             open: true,
-            ..Link::default()
+            ..ConnectionState::default()
         };
         let backlog = self.backlogs.get_mut(&port);
-        link.orphan = backlog.is_none();
+        connection.orphan = backlog.is_none();
         match backlog {
             // The protocol completes no more handshakes than the backlog has places.
             Some(backlog) => {
                 backlog.waiting.push_back(id);
                 backlog.acceptors.take(wakes);
-                self.is_crowded |= backlog.waiting.len() >= backlog.limit;
+                self.is_backlog_full |= backlog.waiting.len() >= backlog.limit;
             }
             None => self.proto.abort(now, id),
         }
-        let orphan = link.orphan;
-        self.links.insert(id, link);
+        let orphan = connection.orphan;
+        self.connections.insert(id, connection);
         orphan
     }
 
     /// Handles the drop of a connection's last handle: resets the connection unless it is closing, or forgets it if it
     /// is over.
     pub(crate) fn abandon(&mut self, now: Instant, id: ConnectionId) {
-        let Some(link) = self.links.get_mut(&id) else {
+        let Some(connection) = self.connections.get_mut(&id) else {
             return;
         };
-        if link.closed.is_some() {
+        if connection.closed.is_some() {
             self.remove(id);
         } else {
-            link.orphan = true;
+            connection.orphan = true;
             self.proto.abandon(now, id);
         }
     }
 
     fn remove(&mut self, id: ConnectionId) {
         self.proto.release(id);
-        self.links.remove(&id);
+        self.connections.remove(&id);
         // The driver wakes the tasks that wait until nothing is left: the last packets have not left yet.
     }
 
     /// Returns whether no connection is left and all last packets have been given to the system.
     pub(crate) fn is_idle(&self) -> bool {
-        self.links.is_empty() && !self.sending
+        self.connections.is_empty() && !self.sending
     }
 
     /// Returns whether every connection is over, including those that the application still holds, and all last packets
     /// have been given to the system.
     pub(crate) fn is_over(&self) -> bool {
-        !self.sending && self.links.values().all(|link| link.closed.is_some())
+        !self.sending
+            && self
+                .connections
+                .values()
+                .all(|connection| connection.closed.is_some())
     }
 
     /// Closes every connection and stops every listener, for good.
@@ -271,8 +275,8 @@ impl State {
             self.proto.unlisten(port);
             backlog.acceptors.take(wakes);
         }
-        for (&id, link) in &self.links {
-            if link.closed.is_none() {
+        for (&id, connection) in &self.connections {
+            if connection.closed.is_none() {
                 self.proto.close(now, id);
             }
         }
@@ -287,10 +291,10 @@ impl State {
 
     /// Ends every wait, because the driver ends.
     pub(crate) fn shut_down(&mut self, wakes: &mut Vec<Waker>) {
-        self.gone = true;
-        for link in self.links.values_mut() {
-            link.closed.get_or_insert(CloseReason::Aborted);
-            link.wake_all(wakes);
+        self.driver_ended = true;
+        for connection in self.connections.values_mut() {
+            connection.closed.get_or_insert(CloseReason::Aborted);
+            connection.wake_all(wakes);
         }
         for backlog in self.backlogs.values_mut() {
             backlog.acceptors.take(wakes);
@@ -321,7 +325,7 @@ impl Drop for Handle {
         let mut state = self.0.lock();
         state.handles = state.handles.saturating_sub(1);
         if state.handles == 0 {
-            self.0.poke(&mut state);
+            self.0.wake_driver(&mut state);
         }
     }
 }

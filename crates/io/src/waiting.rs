@@ -29,11 +29,14 @@ pub(crate) enum Place {
 }
 
 impl Place {
-    fn among(self, state: &mut State) -> Option<&mut Wakers> {
+    fn wakers(self, state: &mut State) -> Option<&mut Wakers> {
         match self {
-            Self::Readable(id) => state.links.get_mut(&id).map(|link| &mut link.readers),
-            Self::Writable(id) => state.links.get_mut(&id).map(|link| &mut link.writers),
-            Self::Changed(id) => state.links.get_mut(&id).map(|link| &mut link.watchers),
+            Self::Readable(id) => state.connections.get_mut(&id).map(|link| &mut link.readers),
+            Self::Writable(id) => state.connections.get_mut(&id).map(|link| &mut link.writers),
+            Self::Changed(id) => state
+                .connections
+                .get_mut(&id)
+                .map(|link| &mut link.watchers),
             Self::Acceptable(port) => {
                 let backlog = state.backlogs.get_mut(&port);
                 backlog.map(|backlog| &mut backlog.acceptors)
@@ -45,33 +48,33 @@ impl Place {
 
 /// The registration of a waiting task. Wakers are dropped without the lock: the last waker of a task may drop the task,
 /// and everything that the task owns.
-struct Stay<'a> {
+struct Registration<'a> {
     shared: &'a Shared,
     place: Place,
     ticket: Option<Ticket>,
 }
 
-impl Stay<'_> {
-    fn enter(&mut self, state: &mut State, context: &Context<'_>) -> Option<Waker> {
-        let wakers = self.place.among(state);
+impl Registration<'_> {
+    fn register(&mut self, state: &mut State, context: &Context<'_>) -> Option<Waker> {
+        let wakers = self.place.wakers(state);
         debug_assert!(
             wakers.is_some(),
             "who waits looked first whether it is there"
         );
-        wakers.and_then(|wakers| wakers.enter(&mut self.ticket, context))
+        wakers.and_then(|wakers| wakers.register(&mut self.ticket, context))
     }
 
-    fn leave(&mut self, state: &mut State) -> Option<Waker> {
+    fn unregister(&mut self, state: &mut State) -> Option<Waker> {
         let ticket = self.ticket.take()?;
-        self.place.among(state)?.leave(ticket)
+        self.place.wakers(state)?.unregister(ticket)
     }
 }
 
-impl Drop for Stay<'_> {
+impl Drop for Registration<'_> {
     fn drop(&mut self) {
         if self.ticket.is_some() {
             let mut state = self.shared.lock();
-            let waker = self.leave(&mut state);
+            let waker = self.unregister(&mut state);
             drop(state);
             drop(waker);
         }
@@ -79,23 +82,23 @@ impl Drop for Stay<'_> {
 }
 
 impl Shared {
-    /// Calls `look` once, and registers the task of `context` to be woken if it returns nothing.
+    /// Calls `ready_value` once, and registers the task of `context` to be woken if it returns nothing.
     ///
     /// Only the last task that was registered this way at `place` is woken.
     pub(crate) fn poll<T>(
         &self,
         place: Place,
         context: &mut Context<'_>,
-        look: impl FnOnce(&mut State) -> Option<T>,
+        ready_value: impl FnOnce(&mut State) -> Option<T>,
     ) -> Poll<T> {
         let budget = ready!(coop::poll_proceed(context));
         let mut state = self.lock();
-        let seen = look(&mut state);
+        let seen = ready_value(&mut state);
         let mut replaced = None;
         if seen.is_none()
-            && let Some(wakers) = place.among(&mut state)
+            && let Some(wakers) = place.wakers(&mut state)
         {
-            replaced = wakers.enter_polled(context);
+            replaced = wakers.register_polled(context);
         }
         // Wakers are dropped without the lock.
         drop(state);
@@ -109,16 +112,17 @@ impl Shared {
         }
     }
 
-    /// Waits at `place` until `look` returns a value.
+    /// Waits at `place` until `ready_value` returns a value.
     ///
-    /// If the place does not exist, `look` must return a value. Cancelling leaves nothing behind. The wait takes part
-    /// in tokio's cooperative budget: a task that never has to wait still lets other tasks run, the driver included.
+    /// If the place does not exist, `ready_value` must return a value. Cancelling leaves nothing behind. The wait takes
+    /// part in tokio's cooperative budget: a task that never has to wait still lets other tasks run, the driver
+    /// included.
     pub(crate) async fn wait<T>(
         &self,
         place: Place,
-        mut look: impl FnMut(&mut State) -> Option<T>,
+        mut ready_value: impl FnMut(&mut State) -> Option<T>,
     ) -> T {
-        let mut stay = Stay {
+        let mut stay = Registration {
             shared: self,
             place,
             ticket: None,
@@ -126,10 +130,10 @@ impl Shared {
         poll_fn(|context| {
             let budget = ready!(coop::poll_proceed(context));
             let mut state = self.lock();
-            let seen = look(&mut state);
+            let seen = ready_value(&mut state);
             let waker = match &seen {
-                Some(_) => stay.leave(&mut state),
-                None => stay.enter(&mut state, context),
+                Some(_) => stay.unregister(&mut state),
+                None => stay.register(&mut state, context),
             };
             drop(state);
             drop(waker);

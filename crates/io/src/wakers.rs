@@ -39,7 +39,7 @@ impl Wakers {
     }
 
     /// Registers this task for the next event. Returns the waker that it replaces.
-    pub(crate) fn enter(
+    pub(crate) fn register(
         &mut self,
         ticket: &mut Option<Ticket>,
         context: &Context<'_>,
@@ -59,12 +59,12 @@ impl Wakers {
 
     /// Registers this task for the next event, in place of the one that polled before. Returns the waker that it
     /// replaces.
-    pub(crate) fn enter_polled(&mut self, context: &Context<'_>) -> Option<Waker> {
+    pub(crate) fn register_polled(&mut self, context: &Context<'_>) -> Option<Waker> {
         self.polled.replace(context.waker().clone())
     }
 
     /// Removes the registration of this task. Returns its waker, unless it was already taken.
-    pub(crate) fn leave(&mut self, ticket: Ticket) -> Option<Waker> {
+    pub(crate) fn unregister(&mut self, ticket: Ticket) -> Option<Waker> {
         if ticket.turn != self.turn {
             return None;
         }

@@ -74,7 +74,7 @@ fn has_ipv6() -> bool {
 async fn finding_22_remotes_that_cannot_be() {
     let (v4, any4, v6) = ("127.0.0.1:0", "0.0.0.0:0", "[::1]:0");
     let mut rows = vec![
-        (v4, "[::1]:7001", "bind another to [::]"),
+        (v4, "[::1]:7001", "bind another endpoint to [::]"),
         (v4, "0.0.0.0:7001", "write 127.0.0.1"),
         (any4, "224.0.0.1:7001", "multicast group"),
         (any4, "255.255.255.255:7001", "broadcast address"),
@@ -83,7 +83,7 @@ async fn finding_22_remotes_that_cannot_be() {
     ];
     if has_ipv6() {
         rows.extend([
-            (v6, "127.0.0.1:7001", "bind another to 0.0.0.0"),
+            (v6, "127.0.0.1:7001", "bind another endpoint to 0.0.0.0"),
             ("[::]:0", "[::]:7001", "[::1]"),
             ("[::]:0", "[ff02::1]:7001", "multicast group"),
             ("[::]:0", "[::ffff:224.0.0.1]:7001", "multicast group"),
@@ -129,7 +129,7 @@ async fn finding_22_an_echo_service_is_named() {
     });
     let error = soon(connect_any(&[at], SERVICE, ConnectOptions::new())).await;
     let error = error.expect_err("no DCCP there");
-    assert!(matches!(error, ConnectError::Echoed { .. }), "{error}");
+    assert!(matches!(error, ConnectError::Reflected { .. }), "{error}");
     assert!(error.to_string().contains("echo service"), "{error}");
     assert_eq!(soon(echoing).await.expect("it ends"), 2);
 }

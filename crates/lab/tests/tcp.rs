@@ -191,11 +191,11 @@ fn what_does_not_belong_together_is_refused() {
         ),
         (
             "{ law = { kind = \"vegas\", alpha = \"4 packets\", beta = \"2 packets\" } }",
-            "beta is at least alpha",
+            "beta of Vegas must be at least alpha",
         ),
         (
             "{ law = { kind = \"threshold-window\", cut = \"5 %\", slow_start_cut = \"100 %\" } }",
-            "leaves more than nothing",
+            "less than 100 %",
         ),
         (
             "{ law = \"vegas\", recovery = \"tahoe\" }",

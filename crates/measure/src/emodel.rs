@@ -111,12 +111,12 @@ impl Call {
         let talker = (hyperbola(roe - re, 100.0) - 1.0) * (1.0 - exp(-t));
         let rle = 10.5 * (line.listener_echo_loss + 7.0) * pow(2.0 * t + 1.0, -0.25);
         let listener = hyperbola(ro - rle, 169.0);
-        talker + listener + too_long(t)
+        talker + listener + absolute_delay_impairment(t)
     }
 }
 
 /// Returns the impairment by absolute delay (`Idd`, clause 7.4): zero up to 100 ms.
-fn too_long(delay_ms: f64) -> f64 {
+fn absolute_delay_impairment(delay_ms: f64) -> f64 {
     if delay_ms <= 100.0 {
         return 0.0;
     }
@@ -202,7 +202,7 @@ fn hyperbola(x: f64, room: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Call, SpeechCodec, mos, too_long};
+    use super::{Call, SpeechCodec, absolute_delay_impairment, mos};
 
     fn rating(codec: SpeechCodec, delay_ms: f64, loss: f64) -> f64 {
         Call::new(codec, delay_ms, loss).rating()
@@ -239,16 +239,16 @@ mod tests {
     /// 24.07 at 400 ms.
     #[test]
     fn pure_delay() {
-        assert_eq!(too_long(100.0), 0.0);
+        assert_eq!(absolute_delay_impairment(100.0), 0.0);
         assert!(
-            (too_long(200.0) - 3.044).abs() < 0.001,
+            (absolute_delay_impairment(200.0) - 3.044).abs() < 0.001,
             "{}",
-            too_long(200.0)
+            absolute_delay_impairment(200.0)
         );
         assert!(
-            (too_long(400.0) - 24.070).abs() < 0.001,
+            (absolute_delay_impairment(400.0) - 24.070).abs() < 0.001,
             "{}",
-            too_long(400.0)
+            absolute_delay_impairment(400.0)
         );
     }
 

@@ -36,7 +36,7 @@ pub struct LossAccount {
     late: u64,
     too_late: u64,
     gaps: u64,
-    latest_by: u64,
+    max_late_by: u64,
     late_by_sum: u64,
     /// Bit `n % MEMORY` says whether number `n` has arrived, for the `MEMORY` numbers before `next`.
     seen: [u64; WORDS],
@@ -56,7 +56,7 @@ impl LossAccount {
             late: 0,
             too_late: 0,
             gaps: 0,
-            latest_by: 0,
+            max_late_by: 0,
             late_by_sum: 0,
             seen: [0; WORDS],
         }
@@ -85,7 +85,7 @@ impl LossAccount {
         self.seen[word] |= bit;
         self.unique += 1;
         self.late += 1;
-        self.latest_by = self.latest_by.max(by);
+        self.max_late_by = self.max_late_by.max(by);
         self.late_by_sum = self.late_by_sum.saturating_add(by);
         Arrival::Late { by }
     }
@@ -131,8 +131,8 @@ impl LossAccount {
     }
 
     /// Returns the greatest distance, in packet numbers, of a reordered packet from the largest number seen.
-    pub fn latest_by(&self) -> u64 {
-        self.latest_by
+    pub fn max_late_by(&self) -> u64 {
+        self.max_late_by
     }
 
     /// Returns the mean distance of reordered packets from the largest number seen; `None` if there was none.
@@ -199,7 +199,7 @@ mod tests {
         assert_eq!(account.reordered_ratio(), 0.3);
         assert_eq!(account.gaps(), 1);
         // 4, 5 and 6 are 6, 5 and 4 behind the 10.
-        assert_eq!(account.latest_by(), 6);
+        assert_eq!(account.max_late_by(), 6);
         assert_eq!(account.mean_late_by(), Some(5.0));
     }
 

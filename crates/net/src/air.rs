@@ -23,7 +23,7 @@ use std::collections::VecDeque;
 use fairwire_units::Instant;
 
 use crate::link::World;
-use crate::observer::{DropReason, Observer, Place, Sighting};
+use crate::observer::{DropReason, Observation, Observer, Place};
 use crate::queue::{Admission, Backlog, Next, Queued};
 use crate::schedule::Key;
 use crate::{LinkId, LinkStats, NodeId, Packet, Release, Stream};
@@ -35,7 +35,7 @@ use signal::Signal;
 
 pub use adapt::{ParseRateControlError, RateControl};
 pub use dcf::Dcf;
-pub use mover::{HandOff, Stranded};
+pub use mover::{HandOff, WaitingPackets};
 pub use phy::{MAC_FRAMING, PhyRate};
 pub use radio::{RadioSpec, RadioStats};
 pub use spec::{MediumId, StationSpec};
@@ -170,7 +170,7 @@ impl Air {
         }
         if O::WATCHES {
             let place = Place::Link(self.hops[hop].id);
-            world.observer.entered(&Sighting {
+            world.observer.entered(&Observation {
                 at: now,
                 place,
                 packet: &arriving.packet,
@@ -209,7 +209,7 @@ impl Air {
     ) {
         let hop = &mut self.hops[hop];
         hop.stats.wire_drops += 1;
-        self.radios[hop.from].stats.stranded += 1;
+        self.radios[hop.from].stats.lost_at_hand_off += 1;
         world.drop_packet(now, Place::Link(hop.id), packet, DropReason::Away);
     }
 
@@ -328,7 +328,7 @@ impl Air {
         }
         radio.serving = None;
         radio.restart(dcf.cw_min);
-        let seen = Sighting {
+        let seen = Observation {
             at: now,
             place: Place::Link(hop.id),
             packet: &packet,

@@ -14,7 +14,7 @@ use std::fmt;
 use fairwire_units::Instant;
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::observer::{DropReason, Observer, Place, Sighting};
+use crate::observer::{DropReason, Observation, Observer, Place};
 
 /// The fate byte of a drop is this plus the number of the reason.
 const DROPPED: u8 = 16;
@@ -94,7 +94,7 @@ impl Digest {
         self.records
     }
 
-    fn link<S>(&mut self, seen: &Sighting<'_, S>) -> Option<&mut LinkDigest> {
+    fn link<S>(&mut self, seen: &Observation<'_, S>) -> Option<&mut LinkDigest> {
         self.records += 1;
         let Place::Link(id) = seen.place else {
             return None;
@@ -108,19 +108,19 @@ impl Digest {
 }
 
 impl<S> Observer<S> for Digest {
-    fn departed(&mut self, seen: &Sighting<'_, S>) {
+    fn departed(&mut self, seen: &Observation<'_, S>) {
         if let Some(link) = self.link(seen) {
             link.departures.push(record(seen, DEPARTED));
         }
     }
 
-    fn delivered(&mut self, seen: &Sighting<'_, S>) {
+    fn delivered(&mut self, seen: &Observation<'_, S>) {
         if let Some(link) = self.link(seen) {
             link.deliveries.push(record(seen, DELIVERED));
         }
     }
 
-    fn dropped(&mut self, seen: &Sighting<'_, S>, reason: DropReason) {
+    fn dropped(&mut self, seen: &Observation<'_, S>, reason: DropReason) {
         let record = record(seen, DROPPED + reason as u8);
         match self.link(seen) {
             Some(link) => link.drops.push(record),
@@ -130,7 +130,7 @@ impl<S> Observer<S> for Digest {
 }
 
 #[inline]
-fn record<S>(seen: &Sighting<'_, S>, fate: u8) -> Record {
+fn record<S>(seen: &Observation<'_, S>, fate: u8) -> Record {
     let place = match seen.place {
         Place::Link(link) => link.0,
         Place::Node(node) => node.0,

@@ -23,7 +23,7 @@ pub struct HostSpec {
         feature = "settings",
         schemars(extend(
             "maximum_quantity" = "10 s",
-            "advice" = "a host that takes more than ten seconds for a packet is surely not meant"
+            "advice" = "the time per packet or per kilobyte must be at most 10 s"
         ))
     )]
     pub per_packet: Duration,
@@ -33,7 +33,7 @@ pub struct HostSpec {
         serde(default),
         schemars(extend(
             "maximum_quantity" = "10 s",
-            "advice" = "a host that takes more than ten seconds for a packet is surely not meant"
+            "advice" = "the time per packet or per kilobyte must be at most 10 s"
         ))
     )]
     pub per_kilobyte: Duration,

@@ -35,7 +35,7 @@ mod variation;
 pub use agent::{Agent, FlowId, Handle, LinkId, NodeId, Packet, Release};
 pub use air::{
     Dcf, HandOff, MAC_FRAMING, MediumId, ParseRateControlError, PhyRate, RadioSpec, RadioStats,
-    RateControl, StationSpec, Stranded,
+    RateControl, StationSpec, WaitingPackets,
 };
 pub use context::LinkContext;
 pub use digest::{Digest, DigestValue};
@@ -43,7 +43,7 @@ pub use host::HostSpec;
 pub use link::{LinkSpec, LinkStats};
 pub use loss::*;
 pub use network::Network;
-pub use observer::{DropReason, Observer, Place, Sighting};
+pub use observer::{DropReason, Observation, Observer, Place};
 pub use queue::*;
 pub use routing::route;
 pub use streams::{Stream, Streams};

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use fairwire_units::{Duration, Ecn, Instant, Rate};
 
-use crate::observer::{DropReason, Observer, Place, Sighting};
+use crate::observer::{DropReason, Observation, Observer, Place};
 use crate::queue::{Admission, Backlog, DropTail, Next, Queue, Queued};
 use crate::schedule::Key;
 use crate::trace::Trace;
@@ -125,7 +125,7 @@ impl<S: Release, O: Observer<S>> World<S, O> {
         packet: &Packet,
         why: DropReason,
     ) {
-        let seen = Sighting {
+        let seen = Observation {
             at,
             place,
             packet,
@@ -166,9 +166,9 @@ pub(crate) struct Link {
     transmitting: u32,
     flight: VecDeque<InFlight>,
     /// The number of packets in `flight` whose departure the observer knows.
-    told: usize,
+    reported: usize,
     /// On a link that reorders: the departures that the observer does not know yet.
-    untold: VecDeque<(Instant, Packet)>,
+    unreported: VecDeque<(Instant, Packet)>,
     pub(crate) stats: LinkStats,
 }
 
@@ -188,14 +188,14 @@ impl Link {
                 .is_some_and(DelayVariation::reorders),
             variation: spec.variation,
             framing: spec.framing,
-            bypasses: spec.queue.ignores_idle(),
+            bypasses: spec.queue.may_bypass(),
             queue: spec.queue,
             losses: spec.losses,
             waiting: 0,
             transmitting: 0,
             flight: VecDeque::new(),
-            told: 0,
-            untold: VecDeque::new(),
+            reported: 0,
+            unreported: VecDeque::new(),
             stats: LinkStats::default(),
         }
     }
@@ -248,7 +248,7 @@ impl Link {
             return false;
         }
         if O::WATCHES {
-            let seen = Sighting {
+            let seen = Observation {
                 at: now,
                 place: self.place,
                 packet: &packet,
@@ -295,7 +295,7 @@ impl Link {
         self.settle(now, world);
         self.flight.front().filter(|next| next.arrives.at <= now)?;
         let arrived = self.flight.pop_front()?;
-        self.told = self.told.saturating_sub(1);
+        self.reported = self.reported.saturating_sub(1);
         if let Some(why) = arrived.lost {
             self.stats.wire_drops += 1;
             world.drop_packet(now, self.place, &arrived.packet, why);
@@ -304,7 +304,7 @@ impl Link {
         self.stats.delivered_packets += 1;
         self.stats.delivered_bytes += u64::from(arrived.packet.wire_len);
         if O::WATCHES {
-            let seen = Sighting {
+            let seen = Observation {
                 at: now,
                 place: self.place,
                 packet: &arrived.packet,
@@ -338,9 +338,9 @@ impl Link {
             }
         }
         if O::WATCHES {
-            self.tell(now, world);
+            self.report_departures(now, world);
         } else {
-            self.untold.clear();
+            self.unreported.clear();
         }
     }
 
@@ -386,7 +386,7 @@ impl Link {
     /// It is sorted by arrival if packets may overtake. Otherwise it arrives no earlier than the packet before it.
     fn fly(&mut self, mut next: InFlight) {
         if self.reorders {
-            self.untold.push_back((next.departs, next.packet));
+            self.unreported.push_back((next.departs, next.packet));
             let place = self
                 .flight
                 .partition_point(|other| other.arrives < next.arrives);
@@ -413,15 +413,15 @@ impl Link {
         world.drop_packet(at, self.place, packet, why);
     }
 
-    fn tell<S, O: Observer<S>>(&mut self, now: Instant, world: &mut World<S, O>) {
+    fn report_departures<S, O: Observer<S>>(&mut self, now: Instant, world: &mut World<S, O>) {
         if self.reorders {
             return self.tell_reordered(now, world);
         }
-        while let Some(next) = self.flight.get(self.told)
+        while let Some(next) = self.flight.get(self.reported)
             && next.departs <= now
         {
-            self.told += 1;
-            world.observer.departed(&Sighting {
+            self.reported += 1;
+            world.observer.departed(&Observation {
                 at: next.departs,
                 place: self.place,
                 packet: &next.packet,
@@ -431,9 +431,14 @@ impl Link {
     }
 
     fn tell_reordered<S, O: Observer<S>>(&mut self, now: Instant, world: &mut World<S, O>) {
-        while let Some((at, packet)) = self.untold.front().copied().filter(|(at, _)| *at <= now) {
-            self.untold.pop_front();
-            world.observer.departed(&Sighting {
+        while let Some((at, packet)) = self
+            .unreported
+            .front()
+            .copied()
+            .filter(|(at, _)| *at <= now)
+        {
+            self.unreported.pop_front();
+            world.observer.departed(&Observation {
                 at,
                 place: self.place,
                 packet: &packet,

@@ -9,9 +9,9 @@
 
 mod bernoulli;
 mod bit_errors;
+mod black_hole;
 mod gilbert;
 mod model;
-mod oversize;
 mod process;
 mod rule;
 
@@ -19,11 +19,11 @@ use std::sync::LazyLock;
 
 use fairwire_units::registry::{Registered, Registry};
 
-pub use bernoulli::{Bernoulli, RandomLoss};
+pub use bernoulli::{Bernoulli, BernoulliConfig};
 pub use bit_errors::{BitErrors, BitErrorsConfig};
-pub use gilbert::{Bursts, GilbertElliott};
+pub use black_hole::BlackHole;
+pub use gilbert::{GilbertElliott, GilbertElliottConfig};
 pub use model::LossModel;
-pub use oversize::Oversize;
 pub use process::{Loss, Verdict};
 pub use rule::{EveryConfig, Nth, Periodic, every, nth};
 
@@ -36,7 +36,7 @@ impl Registered for dyn LossModel {
                 gilbert::kind(),
                 bit_errors::kind(),
             ];
-            Registry::new("loss model", kinds).short_for("rate")
+            Registry::new("loss model", kinds).with_bare_key("rate")
         });
         &ALL
     }

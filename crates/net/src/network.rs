@@ -154,7 +154,7 @@ where
     }
 
     /// Calls `act` with the agent at `node` at the current time, then lets the agent send and set its timer.
-    pub fn touch<R>(
+    pub fn with_agent<R>(
         &mut self,
         node: NodeId,
         act: impl FnOnce(&mut A, Instant, &mut A::Store) -> R,
@@ -169,7 +169,7 @@ where
     ///
     /// # Panics
     /// If there is no such link, or if it is not a wire.
-    pub fn rule(&mut self, link: LinkId, loss: impl Loss + 'static) {
+    pub fn add_loss(&mut self, link: LinkId, loss: impl Loss + 'static) {
         self.fabric.links[link.0 as usize].add_loss(Box::new(loss));
     }
 

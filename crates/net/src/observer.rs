@@ -42,7 +42,7 @@ pub enum DropReason {
 
 /// An observation of a packet.
 #[derive(Debug)]
-pub struct Sighting<'a, S> {
+pub struct Observation<'a, S> {
     /// The time of the event.
     pub at: Instant,
     /// The place of the event.
@@ -65,23 +65,23 @@ pub trait Observer<S> {
 
     /// Reports that a link's queue accepted the packet, which may start to leave at once.
     #[inline]
-    fn entered(&mut self, _seen: &Sighting<'_, S>) {}
+    fn entered(&mut self, _seen: &Observation<'_, S>) {}
 
     /// Reports that the last bit of the packet left on the wire.
     #[inline]
-    fn departed(&mut self, _seen: &Sighting<'_, S>) {}
+    fn departed(&mut self, _seen: &Observation<'_, S>) {}
 
     /// Reports that the packet left a queue unsent. It is dropped next, or takes another path.
     #[inline]
-    fn withdrawn(&mut self, _seen: &Sighting<'_, S>) {}
+    fn withdrawn(&mut self, _seen: &Observation<'_, S>) {}
 
     /// Reports that the last bit of the packet arrived at the far end of its link.
     #[inline]
-    fn delivered(&mut self, _seen: &Sighting<'_, S>) {}
+    fn delivered(&mut self, _seen: &Observation<'_, S>) {}
 
     /// Reports that the packet was dropped. Its handle is released afterwards.
     #[inline]
-    fn dropped(&mut self, _seen: &Sighting<'_, S>, _reason: DropReason) {}
+    fn dropped(&mut self, _seen: &Observation<'_, S>, _reason: DropReason) {}
 }
 
 impl<S> Observer<S> for () {
@@ -92,31 +92,31 @@ impl<S, A: Observer<S>, B: Observer<S>> Observer<S> for (A, B) {
     const WATCHES: bool = A::WATCHES || B::WATCHES;
 
     #[inline]
-    fn entered(&mut self, seen: &Sighting<'_, S>) {
+    fn entered(&mut self, seen: &Observation<'_, S>) {
         self.0.entered(seen);
         self.1.entered(seen);
     }
 
     #[inline]
-    fn departed(&mut self, seen: &Sighting<'_, S>) {
+    fn departed(&mut self, seen: &Observation<'_, S>) {
         self.0.departed(seen);
         self.1.departed(seen);
     }
 
     #[inline]
-    fn withdrawn(&mut self, seen: &Sighting<'_, S>) {
+    fn withdrawn(&mut self, seen: &Observation<'_, S>) {
         self.0.withdrawn(seen);
         self.1.withdrawn(seen);
     }
 
     #[inline]
-    fn delivered(&mut self, seen: &Sighting<'_, S>) {
+    fn delivered(&mut self, seen: &Observation<'_, S>) {
         self.0.delivered(seen);
         self.1.delivered(seen);
     }
 
     #[inline]
-    fn dropped(&mut self, seen: &Sighting<'_, S>, reason: DropReason) {
+    fn dropped(&mut self, seen: &Observation<'_, S>, reason: DropReason) {
         self.0.dropped(seen, reason);
         self.1.dropped(seen, reason);
     }
@@ -127,35 +127,35 @@ impl<S, O: Observer<S>> Observer<S> for Option<O> {
     const WATCHES: bool = O::WATCHES;
 
     #[inline]
-    fn entered(&mut self, seen: &Sighting<'_, S>) {
+    fn entered(&mut self, seen: &Observation<'_, S>) {
         if let Some(observer) = self {
             observer.entered(seen);
         }
     }
 
     #[inline]
-    fn departed(&mut self, seen: &Sighting<'_, S>) {
+    fn departed(&mut self, seen: &Observation<'_, S>) {
         if let Some(observer) = self {
             observer.departed(seen);
         }
     }
 
     #[inline]
-    fn withdrawn(&mut self, seen: &Sighting<'_, S>) {
+    fn withdrawn(&mut self, seen: &Observation<'_, S>) {
         if let Some(observer) = self {
             observer.withdrawn(seen);
         }
     }
 
     #[inline]
-    fn delivered(&mut self, seen: &Sighting<'_, S>) {
+    fn delivered(&mut self, seen: &Observation<'_, S>) {
         if let Some(observer) = self {
             observer.delivered(seen);
         }
     }
 
     #[inline]
-    fn dropped(&mut self, seen: &Sighting<'_, S>, reason: DropReason) {
+    fn dropped(&mut self, seen: &Observation<'_, S>, reason: DropReason) {
         if let Some(observer) = self {
             observer.dropped(seen, reason);
         }

@@ -35,7 +35,7 @@ impl Registered for dyn QueueModel {
                 codel::kind(),
                 fq_codel::kind(),
             ];
-            Registry::new("queue discipline", kinds).short_for("limit")
+            Registry::new("queue discipline", kinds).with_bare_key("limit")
         });
         &ALL
     }

@@ -32,19 +32,19 @@ impl fmt::Debug for Trace {
 
 impl Trace {
     /// The most times in a trace.
-    pub const MOST_TIMES: usize = 4_000_000;
+    pub const MAX_TIMES: usize = 4_000_000;
 
     /// Creates the trace of `times`, in milliseconds since its start.
     ///
     /// # Errors
     /// If there are no times or too many, if one is less than the one before, or if all are zero.
     pub fn new(times: Vec<u32>) -> Result<Self, TraceError> {
-        if times.len() > Self::MOST_TIMES {
+        if times.len() > Self::MAX_TIMES {
             return Err(TraceError::TooLong);
         }
         let back = times.windows(2).position(|pair| pair[1] < pair[0]);
         if let Some(at) = back {
-            return Err(TraceError::GoesBack {
+            return Err(TraceError::Decreasing {
                 line: at + 2,
                 before: times[at],
                 time: times[at + 1],
@@ -52,7 +52,7 @@ impl Trace {
         }
         match times.last() {
             None => Err(TraceError::Empty),
-            Some(0) => Err(TraceError::NoTime),
+            Some(0) => Err(TraceError::ZeroDuration),
             Some(_) => Ok(Self {
                 times: times.into(),
             }),
@@ -102,11 +102,11 @@ impl FromStr for Trace {
     fn from_str(text: &str) -> Result<Self, TraceError> {
         let mut times = Vec::new();
         for (line, word) in (1..).zip(text.trim_end().lines()) {
-            if line > Self::MOST_TIMES {
+            if line > Self::MAX_TIMES {
                 return Err(TraceError::TooLong);
             }
             let time = word.trim().parse();
-            times.push(time.map_err(|_| TraceError::NoNumber {
+            times.push(time.map_err(|_| TraceError::NotANumber {
                 line,
                 text: word.chars().take(QUOTED).collect(),
             })?);
@@ -130,14 +130,14 @@ const QUOTED: usize = 40;
 #[non_exhaustive]
 pub enum TraceError {
     /// A line is not a whole number of milliseconds below 2^32.
-    NoNumber {
+    NotANumber {
         /// The number of the line, from 1.
         line: usize,
         /// The beginning of the line.
         text: String,
     },
     /// A time is less than the one before.
-    GoesBack {
+    Decreasing {
         /// The number of the line, from 1.
         line: usize,
         /// The time before.
@@ -148,8 +148,8 @@ pub enum TraceError {
     /// There are no times.
     Empty,
     /// The last time is zero, so the trace has no duration.
-    NoTime,
-    /// There are more than [`Trace::MOST_TIMES`] times.
+    ZeroDuration,
+    /// There are more than [`Trace::MAX_TIMES`] times.
     TooLong,
 }
 
@@ -157,8 +157,8 @@ impl TraceError {
     /// Returns the number of the wrong line, from 1, if the error is about one line.
     pub fn line(&self) -> Option<usize> {
         match self {
-            Self::NoNumber { line, .. } | Self::GoesBack { line, .. } => Some(*line),
-            Self::Empty | Self::NoTime | Self::TooLong => None,
+            Self::NotANumber { line, .. } | Self::Decreasing { line, .. } => Some(*line),
+            Self::Empty | Self::ZeroDuration | Self::TooLong => None,
         }
     }
 }
@@ -166,22 +166,22 @@ impl TraceError {
 impl fmt::Display for TraceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoNumber { text, .. } => write!(
+            Self::NotANumber { text, .. } => write!(
                 f,
-                "'{}' is no time: each line of a trace is a whole number of milliseconds, as 250",
+                "'{}' is not a time: each line of a trace must be a whole number of milliseconds, for example 250",
                 text.escape_debug()
             ),
-            Self::GoesBack { before, time, .. } => write!(
+            Self::Decreasing { before, time, .. } => write!(
                 f,
                 "{time} follows {before}: the times of a trace must not go back"
             ),
             Self::Empty => f.write_str(
                 "the trace is empty: write a line for each packet that can leave, with its time in milliseconds",
             ),
-            Self::NoTime => f.write_str(
-                "the last time is 0, so the trace takes no time: it begins again at its last time",
+            Self::ZeroDuration => f.write_str(
+                "the last time of a trace must be above 0: the trace starts again there",
             ),
-            Self::TooLong => write!(f, "a trace has at most {} lines", Trace::MOST_TIMES),
+            Self::TooLong => write!(f, "a trace has at most {} lines", Trace::MAX_TIMES),
         }
     }
 }

@@ -21,7 +21,7 @@ pub struct VariationConfig {
         feature = "settings",
         schemars(extend(
             "maximum_quantity" = "1 h",
-            "advice" = "a deviation or hold of more than an hour is surely not meant"
+            "advice" = "deviation and hold must be at most 1 h"
         ))
     )]
     pub deviation: Duration,
@@ -34,7 +34,7 @@ pub struct VariationConfig {
         serde(default),
         schemars(extend(
             "maximum_quantity" = "1 h",
-            "advice" = "a deviation or hold of more than an hour is surely not meant"
+            "advice" = "deviation and hold must be at most 1 h"
         ))
     )]
     pub hold: Duration,

@@ -8,8 +8,8 @@ use fairwire_proto::{
 };
 use fairwire_units::{Duration, Ecn, Instant};
 use fairwire_wire::{
-    AckCell, AckCells, CellState, DccpOption, DropBlocks, Encoder, HeadBuf, Kind, Packet, Ports,
-    Seq, SeqNo, ServiceCode,
+    AckEntries, AckEntry, DccpOption, DropBlocks, Encoder, EntryState, HeadBuf, Kind, Packet,
+    Ports, Seq, SeqNo, ServiceCode,
 };
 
 const SERVICE: ServiceCode = ServiceCode(42);
@@ -216,11 +216,11 @@ fn jumps(name: &str, far: u64, sync: bool) {
 }
 
 fn main() {
-    let runs = |state| [AckCell::new(state, AckCell::MAX_RUN).byte(); 250];
-    let (all, none) = (runs(CellState::Received), runs(CellState::NotReceived));
-    let vector = |cells| DccpOption::AckVector {
+    let runs = |state| [AckEntry::new(state, AckEntry::MAX_RUN).byte(); 250];
+    let (all, none) = (runs(EntryState::Received), runs(EntryState::NotReceived));
+    let vector = |entries| DccpOption::AckVector {
         nonce: false,
-        cells: AckCells(cells),
+        entries: AckEntries(entries),
     };
     let wish = |feature, value| DccpOption::ChangeR { feature, value };
     println!(

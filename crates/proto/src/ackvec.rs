@@ -10,14 +10,14 @@
 //! - [`history`] holds the packets that arrived, as runs of equal state; [`records`] which of our packets reported
 //!   them.
 //! - [`Sender`] is the other end; [`pipe`] holds its packets in flight, [`vector`] reads the options.
-//! - [`ack_watch`] detects lost and marked acknowledgements; [`ack_ratio`] then asks for fewer of them.
+//! - [`ack_loss`] detects lost and marked acknowledgements; [`ack_ratio`] then asks for fewer of them.
 //! - [`nonce`] remembers the ECN nonces sent; [`nonce_check`] compares the peer's vectors with them.
 //!
 //! The ECN nonce is off by default (RFC 8311, section 6): data is then ECT(0), which is a nonce of zero. A peer's
 //! nonces are always echoed.
 
+mod ack_loss;
 mod ack_ratio;
-mod ack_watch;
 mod history;
 mod host;
 mod nonce;

@@ -262,7 +262,7 @@ impl Config {
         if !ccids.all(|ccid| CCIDS.contains(ccid)) {
             return Err(ConfigError::new(
                 "send_ccids or receive_ccids",
-                "there is no such CCID: use TCP_LIKE, TFRC or TFRC_SP (2, 3, 4)",
+                "a CCID is not implemented: use TCP_LIKE, TFRC or TFRC_SP (2, 3, 4)",
             ));
         }
         if self.path_mtu < MIN_PATH_MTU {
@@ -281,7 +281,7 @@ impl Config {
         if self.short_seqnos && self.sequence_window > MAX_SHORT_WINDOW {
             return Err(ConfigError::new(
                 "sequence_window",
-                "short sequence numbers (short_seqnos) need one of at most 1024 packets",
+                "too wide for short sequence numbers (short_seqnos): use at most 1024 packets",
             ));
         }
         if self.send_queue.packets == 0 {
@@ -293,13 +293,13 @@ impl Config {
         if self.receive_queue_packets == 0 || self.receive_queue_bytes <= DATAGRAM_OVERHEAD {
             return Err(ConfigError::new(
                 "receive_queue_packets or receive_queue_bytes",
-                "the queue needs room for at least one datagram, and 160 bytes more",
+                "the queue needs room for at least one datagram: use at least 1 packet and more than 160 bytes",
             ));
         }
         if self.idle_timeout.is_zero() {
             return Err(ConfigError::new(
                 "idle_timeout",
-                "no time gives up before any answer: use some seconds",
+                "must be more than zero: use some seconds",
             ));
         }
         if self.checksum_coverage > 15 || self.minimum_checksum_coverage > 15 {

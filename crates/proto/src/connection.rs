@@ -62,15 +62,16 @@ use crate::config::Config;
 use crate::event::{ConnectionEvent, Event};
 use crate::feature::{Negotiation, Role};
 use crate::flow::Flow;
-use crate::half::{Rx, Told, Tx};
+use crate::half::{FeedbackOutcome, Rx, Tx};
 use crate::id::ConnectionId;
 use crate::reply::Replies;
 use crate::stats::Stats;
 use parts::agreed::Agreed;
 use parts::backoff::{Backoff, FIRST_RETRY};
-use parts::ccids::{CcidChanges, Since};
+use parts::ccids::{CcidChanges, ValidFrom};
 use parts::counted::Counted;
 use parts::dropped::Dropped;
+use parts::icmp_errors::IcmpErrors;
 use parts::liveness::Liveness;
 use parts::nonces::NonceSource;
 use parts::path_mtu::PathMtu;
@@ -83,7 +84,6 @@ use parts::size::Sizes;
 use parts::syncs::Syncs;
 use parts::timestamp::Timestamps;
 use parts::unconfirmed::Unconfirmed;
-use parts::unreached::Unreached;
 use parts::window::WindowWatch;
 
 pub(crate) use footprint::NEW as NEW_FOOTPRINT;
@@ -115,7 +115,7 @@ pub(crate) struct Context<'a> {
     /// Bytes of the endpoint's memory that are left.
     pub(crate) room: usize,
     /// Buffer for fates on their way from a half to the events; empty between calls.
-    pub(crate) told: &'a mut Told,
+    pub(crate) outcome: &'a mut FeedbackOutcome,
 }
 
 /// Which side began a connection.
@@ -124,16 +124,16 @@ enum BegunBy {
     /// Our application, by connecting or by inviting its client.
     Application,
     /// The peer that sent the Request.
-    Stranger,
+    Peer,
 }
 
 /// Whether the application knows the connection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Known {
+enum Visibility {
     /// It does not.
     Unknown,
     /// It does not; the client waits for a place in the accept queue.
-    InLine,
+    AwaitingAccept,
     /// It knows the connection's id, so it will release the connection.
     Announced,
 }
@@ -189,7 +189,7 @@ pub(crate) struct Connection {
     /// The ECN nonces to send.
     nonces: NonceSource,
     liveness: Liveness,
-    unreached: Unreached,
+    icmp_errors: IcmpErrors,
     due: Due,
     /// Retransmission timer of the packet that the state repeats.
     retry: Backoff,
@@ -202,9 +202,9 @@ pub(crate) struct Connection {
     /// When the controller permits the next datagram.
     pace_at: Option<Instant>,
     /// An Ack has just left; the next one waits until this time.
-    ack_floor: Option<Instant>,
+    next_ack_at: Option<Instant>,
     /// The last Ack had no room for all of its options: until when the rest waits.
-    unsaid_until: Option<Instant>,
+    rest_deferred_until: Option<Instant>,
     /// Number of packets without data sent since the last data packet (RFC 4340, section 7.7).
     ndp_run: u64,
     /// The last Request or Response sent, for a round-trip sample.
@@ -218,10 +218,10 @@ pub(crate) struct Connection {
     /// On a server: set while its client may still be in PARTOPEN.
     unconfirmed: Option<Unconfirmed>,
     /// The peer's first number after the handshake, where our feedback starts.
-    peer_from: Seq,
+    peer_first: Seq,
     /// From which of our packets on we accept feedback, and from which of the peer's on we give it.
-    own_since: Since,
-    peer_since: Since,
+    own_valid_from: ValidFrom,
+    peer_valid_from: ValidFrom,
     ccids: CcidChanges,
     /// The connection's own round-trip estimate.
     rtt: Option<Duration>,
@@ -235,11 +235,11 @@ pub(crate) struct Connection {
     /// Whether the data of a Request or Response was delivered.
     took_handshake_data: bool,
     /// Whether the peer gave false feedback so often that the connection has to end.
-    is_deceived: bool,
+    is_peer_aggressive: bool,
     begun_by: BegunBy,
     /// Bytes of memory in use, as last counted.
     counted: Counted,
-    known: Known,
+    known: Visibility,
     /// Set when the connection is over, and taken by the endpoint: whether the flow must stay in TIMEWAIT.
     ended: Option<bool>,
     stats: Stats,
@@ -273,39 +273,39 @@ impl Connection {
             syncs: Syncs::new(),
             nonces: NonceSource::new(origin.nonce_key),
             liveness: Liveness::new(now, &config),
-            unreached: Unreached::default(),
+            icmp_errors: IcmpErrors::default(),
             due: Due::default(),
             retry: Backoff::new(FIRST_RETRY),
             fired_at: None,
             deadline: None,
             drain_until: None,
             pace_at: None,
-            ack_floor: None,
-            unsaid_until: None,
+            next_ack_at: None,
+            rest_deferred_until: None,
             ndp_run: 0,
             handshake_sent: None,
             response_limit: usize::MAX,
             older_peer: None,
             echoed: None,
             unconfirmed: None,
-            peer_from: Seq::ZERO,
-            own_since: Since::default(),
-            peer_since: Since::default(),
+            peer_first: Seq::ZERO,
+            own_valid_from: ValidFrom::default(),
+            peer_valid_from: ValidFrom::default(),
             ccids: CcidChanges::default(),
             rtt: None,
             cookies: Vec::new(),
             cookie_until: None,
             listens: 0,
             took_handshake_data: false,
-            is_deceived: false,
+            is_peer_aggressive: false,
             begun_by: match state {
-                State::Respond => BegunBy::Stranger,
+                State::Respond => BegunBy::Peer,
                 _ => BegunBy::Application,
             },
             counted: Counted::default(),
             known: match origin.role {
-                Role::Client => Known::Announced,
-                Role::Server => Known::Unknown,
+                Role::Client => Visibility::Announced,
+                Role::Server => Visibility::Unknown,
             },
             ended: None,
             stats: Stats::default(),
@@ -349,24 +349,24 @@ impl Connection {
     }
 
     /// Returns whether it began with a Request from the peer, without an invitation.
-    pub(crate) fn has_come(&self) -> bool {
-        self.begun_by == BegunBy::Stranger
+    pub(crate) fn is_incoming(&self) -> bool {
+        self.begun_by == BegunBy::Peer
     }
 
     /// Returns whether the application knows it and will release it.
     pub(crate) fn is_announced(&self) -> bool {
-        self.known == Known::Announced
+        self.known == Visibility::Announced
     }
 
     /// Returns the port whose listener began it, during the handshake.
-    pub(crate) fn awaited_at(&self) -> Option<u16> {
+    pub(crate) fn pending_port(&self) -> Option<u16> {
         let awaited = self.state == State::Respond && !self.is_announced();
         awaited.then_some(self.flow.local_port)
     }
 
     /// Returns whether it waits for a place in the accept queue.
-    pub(crate) fn is_in_line(&self) -> bool {
-        self.known == Known::InLine
+    pub(crate) fn awaits_accept(&self) -> bool {
+        self.known == Visibility::AwaitingAccept
     }
 
     /// Returns, once after the connection has ended, whether its flow must stay in TIMEWAIT.

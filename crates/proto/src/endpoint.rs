@@ -10,20 +10,20 @@
 
 mod admission;
 mod admit;
-mod allowance;
 mod backlog;
 mod cookie;
 #[cfg(feature = "inspect")]
-mod first_number;
+mod initial_sequence;
 mod input;
-mod listener;
 #[cfg(feature = "inspect")]
-mod look;
+mod inspect;
+mod listener;
 mod memory;
 mod output;
 mod ports;
 mod secret;
 mod source;
+mod source_limits;
 mod table;
 mod time_wait;
 mod timers;
@@ -43,17 +43,17 @@ use crate::error_text::ErrorText;
 use crate::event::{ConnectionEvent, Direction, Event, Received};
 use crate::feature::Role;
 use crate::flow::Flow;
-use crate::half::Told;
+use crate::half::FeedbackOutcome;
 use crate::id::{ConnectionId, DatagramId};
 use crate::payload::Payload;
 use crate::reply::Replies;
 use crate::stats::{EndpointStats, Stats};
 use crate::transmit::Path;
-use allowance::Allowances;
 use backlog::Backlog;
 use listener::Listeners;
 use secret::Secret;
-use source::{Census, Source};
+use source::{Source, SourceCounts};
+use source_limits::SourceLimits;
 use table::Table;
 use time_wait::TimeWait;
 use timers::Timers;
@@ -90,15 +90,15 @@ pub struct Endpoint {
     /// Number of connections that are not closed.
     live: usize,
     /// Number of live incoming connections of each source.
-    incoming: Census,
+    incoming: SourceCounts,
     /// Number of random draws so far.
     draws: u64,
     /// The time until which a client may hold a valid Init Cookie.
     cookies_until: Instant,
     replies: Replies,
-    allowances: Allowances,
+    source_limits: SourceLimits,
     events: VecDeque<ConnectionEvent>,
-    told: Told,
+    outcome: FeedbackOutcome,
     stats: EndpointStats,
 }
 
@@ -125,13 +125,13 @@ impl Endpoint {
             backlog: Backlog::default(),
             spare: Backlog::default(),
             live: 0,
-            incoming: Census::default(),
+            incoming: SourceCounts::default(),
             draws: 0,
             cookies_until: Instant::START,
             replies: Replies::new(config.max_resets_per_s),
-            allowances: Allowances::new(config.max_answers_per_source_per_s),
+            source_limits: SourceLimits::new(config.max_answers_per_source_per_s),
             events: VecDeque::new(),
-            told: Told::default(),
+            outcome: FeedbackOutcome::default(),
             stats: EndpointStats::default(),
             config,
             secret,
@@ -184,8 +184,8 @@ impl Endpoint {
     /// dropped and counted in [`EndpointStats::deferred`]. Its client repeats it (RFC 4340, section 8.1.5), or is asked
     /// to, and is served when a place is free. So a connection that its client considers open does not end for lack of
     /// a place, as long as the client keeps trying.
-    pub fn set_room(&mut self, port: u16, places: usize) {
-        self.listeners.set_room(port, places);
+    pub fn set_accept_places(&mut self, port: u16, places: usize) {
+        self.listeners.set_accept_places(port, places);
     }
 
     /// Gives back one place of `port`, because the application has taken over a connection.
@@ -194,7 +194,7 @@ impl Endpoint {
     /// own retransmission timer, which doubles each time.
     pub fn free_place(&mut self, now: Instant, port: u16) {
         self.listeners.free_place(port);
-        self.call_waiting(now, port);
+        self.resume_waiting(now, port);
     }
 
     /// Waits on DCCP port `local_port` for one client and invites it with a Listen.
@@ -221,7 +221,7 @@ impl Endpoint {
         let origin = self.origin(now, flow, Role::Server, service, Arc::new(config));
         let id = origin.id;
         let slot = self.add(Connection::invite(now, origin));
-        self.with(now, slot, |_, _| {});
+        self.with_connection(now, slot, |_, _| {});
         Ok(id)
     }
 
@@ -245,7 +245,7 @@ impl Endpoint {
         let id = origin.id;
         let slot = self.add(Connection::connect(now, origin));
         self.connecting.insert((flow.path, slot));
-        self.with(now, slot, |_, _| {});
+        self.with_connection(now, slot, |_, _| {});
         Ok(id)
     }
 
@@ -306,7 +306,7 @@ impl Endpoint {
     /// Adds a connection and returns its slot.
     fn add(&mut self, connection: Connection) -> usize {
         let flow = connection.flow;
-        if connection.has_come() {
+        if connection.is_incoming() {
             self.incoming.add(Source::of(flow.path.remote.ip()));
         }
         let slot = self.connections.insert(Box::new(connection));
@@ -322,7 +322,7 @@ impl Endpoint {
             return;
         };
         let flow = connection.flow;
-        if connection.has_come() {
+        if connection.is_incoming() {
             self.incoming.remove(Source::of(flow.path.remote.ip()));
         }
         self.live -= 1;
@@ -352,7 +352,7 @@ impl Endpoint {
     ) -> Result<DatagramId, SendError> {
         let mut sent = Err(SendError::Closed);
         if self.get(id).is_some() {
-            self.with(now, id.slot(), |connection, ctx| {
+            self.with_connection(now, id.slot(), |connection, ctx| {
                 sent = connection.send(ctx, payload);
             });
         }
@@ -376,7 +376,7 @@ impl Endpoint {
     /// section 11.7.2). Our own data is still sent.
     pub fn stop_reading(&mut self, now: Instant, id: ConnectionId) {
         if self.get(id).is_some() {
-            self.with(now, id.slot(), |connection, _| connection.stop_reading());
+            self.with_connection(now, id.slot(), |connection, _| connection.stop_reading());
         }
     }
 
@@ -458,7 +458,7 @@ impl Endpoint {
             .get(id)
             .is_some_and(|connection| !connection.is_closed())
         {
-            self.with(now, id.slot(), act);
+            self.with_connection(now, id.slot(), act);
         }
     }
 

@@ -142,7 +142,10 @@ impl fmt::Display for SendError {
         match self {
             Self::Full => f.write_str("the send queue is full"),
             Self::TooLarge { size, max } => {
-                write!(f, "a datagram of {size} bytes does not fit: at most {max}")
+                write!(
+                    f,
+                    "a datagram of {size} bytes is too large: send at most {max} bytes"
+                )
             }
             Self::Closed => f.write_str("the connection is closed"),
             Self::NotListening => f.write_str("the peer's application no longer reads"),
@@ -153,9 +156,13 @@ impl fmt::Display for SendError {
 impl fmt::Display for ChangeCcidError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotOpen => f.write_str("the CCID of an open connection can be changed, no other"),
+            Self::NotOpen => {
+                f.write_str("the CCID can be changed only while the connection is open")
+            }
             Self::NoCcid => f.write_str("name at least one CCID"),
-            Self::UnknownCcid { ccid } => write!(f, "there is no {ccid} here: use CCID 2, 3 or 4"),
+            Self::UnknownCcid { ccid } => {
+                write!(f, "{ccid} is not implemented: use CCID 2, 3 or 4")
+            }
             Self::InProgress => f.write_str("the CCID is being negotiated: wait for the answer"),
             Self::TooSoon { wait } => {
                 write!(

@@ -24,7 +24,7 @@ pub enum Fate {
     /// It arrived at the peer's endpoint; the peer does not report whether its application read it.
     ///
     /// If a full receive queue drops it later, for example under [`DropOldest`](crate::ReceiveQueuePolicy::DropOldest),
-    /// it keeps this fate, and [`Stats::dropped_there`](crate::Stats::dropped_there) counts it.
+    /// it keeps this fate, and [`Stats::dropped_by_peer`](crate::Stats::dropped_by_peer) counts it.
     Acknowledged,
     /// It arrived with a congestion mark.
     Marked,
@@ -33,7 +33,7 @@ pub enum Fate {
     /// It arrived, but the peer reported that its application did not get it as usual (RFC 4340, section 11.7).
     ///
     /// A report that comes after the acknowledgement does not change the fate;
-    /// [`Stats::dropped_there`](crate::Stats::dropped_there) counts it anyway.
+    /// [`Stats::dropped_by_peer`](crate::Stats::dropped_by_peer) counts it anyway.
     Dropped {
         /// The reason that the peer gave.
         code: DropCode,
@@ -73,7 +73,7 @@ pub enum CloseReason {
         why: Unreachable,
     },
     /// Our own packets are sent back from the peer's address: there is no peer.
-    Echoed,
+    Reflected,
     /// The peer was silent for longer than the idle timeout.
     IdleTimeout,
     /// The peer did not answer our Close within `Config::close_timeout`.

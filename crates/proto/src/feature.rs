@@ -96,7 +96,7 @@ pub(crate) struct Fatal {
 
 /// The packet whose options are being handled.
 #[derive(Clone, Copy, Debug)]
-struct Arriving {
+struct CurrentPacket {
     packet_type: PacketType,
     seq: Seq,
     ackno: Option<Seq>,
@@ -116,7 +116,7 @@ pub(crate) struct Negotiation {
     slots: [[Slot; KNOWN.len()]; 2],
     /// Unknown features whose Change is to be answered with an empty Confirm, by [`Location`].
     unknown: [UnknownFeatures; 2],
-    arriving: Option<Arriving>,
+    arriving: Option<CurrentPacket>,
     /// Greatest sequence number received with a Change or Confirm (RFC 4340, 6.6.4).
     fgsr: Option<Seq>,
     /// Greatest sequence number sent with a new Change (RFC 4340, 6.6.4).
@@ -212,11 +212,11 @@ impl Negotiation {
     pub(crate) fn may_send_data(&self) -> bool {
         // RFC 4340, 6.6.1: a value is in force once its Confirm is sent; in mid-connection, data of a new CCID follows
         // its Confirm.
-        let untold = |slot: &Slot| slot.owed.is_some_and(|owed| !owed.told);
+        let unsent = |slot: &Slot| slot.owed.is_some_and(|owed| !owed.told);
         if self.open
             && self
                 .slot(Feature::Ccid, Location::Local)
-                .is_some_and(untold)
+                .is_some_and(unsent)
         {
             return false;
         }
@@ -279,14 +279,14 @@ impl Negotiation {
             let asks = matches!(slot.state, State::Changing | State::Unstable);
             // RFC 4340, 6.6.4: a peer that has answered this value accepts no older Change any more.
             let unanswered = self.earlier[index].filter(|_| asks);
-            let all = unanswered.map_or(EarlierValues::new(named), |these| these.and(named));
+            let all = unanswered.map_or(EarlierValues::new(named), |these| these.with(named));
             self.earlier[index] = Some(all);
         }
     }
 
     /// Asks, once, for only this value of a server-priority feature. A peer that knows the feature then has no choice,
     /// whichever end's preferences take precedence. Returns false if it was already asked for.
-    pub(crate) fn insist(&mut self, feature: Feature, location: Location, value: u8) -> bool {
+    pub(crate) fn request_only(&mut self, feature: Feature, location: Location, value: u8) -> bool {
         let only = Offer::List(slot::List::new(&[value], value));
         let Some(slot) = self.slot_mut(feature, location) else {
             return false;
@@ -323,7 +323,7 @@ impl Negotiation {
     /// the client's first packet after the Request does. Confirms are no longer repeated.
     pub(crate) fn on_open(&mut self) {
         self.open = true;
-        self.forget_told();
+        self.stop_repeating_answers();
         self.refresh();
     }
 
@@ -331,7 +331,7 @@ impl Negotiation {
     ///
     /// A packet that leaves for another reason and carries what is due postpones it.
     pub(crate) fn next_timeout(&self, rtt: Duration) -> Option<Instant> {
-        let owes = self.slots().any(Slot::owes_news)
+        let owes = self.slots().any(Slot::has_unsent)
             || self.unknown.iter().any(|unknown| !unknown.is_empty());
         // RFC 4340, 6.6.3: a Change is repeated until there is an answer.
         let waits = self.slots().any(|slot| slot.state == State::Changing);

@@ -42,7 +42,7 @@ pub(crate) struct Incoming<'a> {
     /// Its acknowledgement. A sending half does not see acknowledgements of packets that another half sent.
     pub ack: Option<Ack<'a>>,
     /// New information about the peer's host. Only a sending half gets it.
-    pub host: Option<&'a HostNews>,
+    pub host: Option<&'a HostReport>,
 }
 
 /// A packet that arrived: on the path of the peer's data, and of the acknowledgements of ours.
@@ -108,7 +108,7 @@ pub(crate) enum AckDue {
 
 /// The results of feedback about our datagrams; the connection turns them into events and counters.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct FeedbackOutcome {
     /// Fates, in order of sequence number.
     pub fates: Vec<(Option<DatagramId>, Fate)>,
     /// Whether the feedback acknowledged anything new, which shows that the peer is alive and gets our data.
@@ -150,7 +150,7 @@ pub(crate) fn counts_as_marked(code: DropCode) -> bool {
 
 /// New information about the peer's host from one of its packets.
 #[derive(Debug, Default)]
-pub(crate) struct HostNews {
+pub(crate) struct HostReport {
     /// Packets whose data was dropped, newest first.
     pub drops: Vec<DropRun>,
     /// Whether the peer asks us not to send faster (RFC 4340, section 11.6).
@@ -190,7 +190,13 @@ pub(crate) trait Tx: fmt::Debug + Send {
 
     /// Processes a valid packet of the peer, of any type; `waiting` datagrams are in the queue. Round trips that the
     /// connection measures come through [`Tx::on_rtt_sample`].
-    fn on_packet(&mut self, now: Instant, packet: Incoming<'_>, waiting: u32, told: &mut Told);
+    fn on_packet(
+        &mut self,
+        now: Instant,
+        packet: Incoming<'_>,
+        waiting: u32,
+        outcome: &mut FeedbackOutcome,
+    );
 
     /// Takes a round trip that the connection measured (from the handshake or a Timestamp Echo).
     fn on_rtt_sample(&mut self, now: Instant, rtt: Duration);
@@ -199,7 +205,7 @@ pub(crate) trait Tx: fmt::Debug + Send {
     fn next_timeout(&self) -> Option<Instant>;
 
     /// Handles the timer, which is the one of retransmission or of no feedback.
-    fn handle_timeout(&mut self, now: Instant, waiting: u32, told: &mut Told);
+    fn handle_timeout(&mut self, now: Instant, waiting: u32, outcome: &mut FeedbackOutcome);
 
     /// Returns whether the peer's feedback needs an acknowledgement from us (RFC 4341, section 6.2). The next packet of
     /// ours that carries one ends this, through [`Tx::on_feedback_acknowledged`].
@@ -255,7 +261,7 @@ pub(crate) trait Tx: fmt::Debug + Send {
     fn footprint(&self) -> usize;
 
     /// Ends the connection: every datagram in flight gets [`Fate::Sent`].
-    fn finish(&mut self, told: &mut Told);
+    fn finish(&mut self, outcome: &mut FeedbackOutcome);
 }
 
 /// The receiving half: the feedback that we give about the peer's data.
@@ -325,21 +331,21 @@ pub(crate) fn acknowledge(
     now: Instant,
     packet: &fairwire_wire::Packet<'_>,
     waiting: u32,
-) -> Told {
+) -> FeedbackOutcome {
     let number = |number: Option<fairwire_wire::SeqNo>| number.and_then(fairwire_wire::SeqNo::long);
     let ack = Ack {
         seq: number(Some(packet.seq)).expect("a long number"),
         ackno: number(packet.ack()).expect("an acknowledgement with a long number"),
         options: &PacketOptions::read(packet.options),
     };
-    let mut told = Told::default();
+    let mut outcome = FeedbackOutcome::default();
     let packet = Incoming {
         arrival: None,
         ack: Some(ack),
         host: None,
     };
-    tx.on_packet(now, packet, waiting, &mut told);
-    told
+    tx.on_packet(now, packet, waiting, &mut outcome);
+    outcome
 }
 
 #[cfg(test)]

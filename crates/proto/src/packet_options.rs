@@ -6,7 +6,7 @@
 
 use fairwire_units::Duration;
 use fairwire_wire::{
-    AckCell, AckCells, CellState, DccpOption, DropBlock, DropBlocks, DropCounts, LossIntervals,
+    AckEntries, AckEntry, DccpOption, DropBlock, DropBlocks, DropCounts, EntryState, LossIntervals,
     Options,
 };
 
@@ -52,8 +52,8 @@ impl<'a> PacketOptions<'a> {
             }
             DccpOption::SlowReceiver => self.is_slow = true,
             DccpOption::DataChecksum(checksum) => self.data_checksum = Some(checksum),
-            DccpOption::AckVector { nonce, cells } => {
-                self.vectors.push(Vector { nonce, cells }, behind);
+            DccpOption::AckVector { nonce, entries } => {
+                self.vectors.push(Vector { nonce, entries }, behind);
             }
             DccpOption::DataDropped(blocks) => self.drops.push(blocks, behind),
             DccpOption::ReceiveRate(rate) => self.receive_rate = Some(rate),
@@ -93,7 +93,7 @@ pub(crate) struct Vector<'a> {
     /// Its nonce echo.
     pub nonce: bool,
     /// Its entries, newest first.
-    pub cells: AckCells<'a>,
+    pub entries: AckEntries<'a>,
 }
 
 /// The Ack Vectors of a packet.
@@ -106,8 +106,8 @@ pub(crate) struct Vectors<'a> {
 impl<'a> Vectors<'a> {
     fn push(&mut self, vector: Vector<'a>, behind: &'a [u8]) {
         self.all.push(vector, behind);
-        let mut cells = vector.cells.iter();
-        self.has_reserved |= cells.any(|cell| cell.state() == CellState::Reserved);
+        let mut entries = vector.entries.iter();
+        self.has_reserved |= entries.any(|entry| entry.state() == EntryState::Reserved);
     }
 
     /// Returns whether they can be trusted: there is at least one, and none has a reserved state (RFC 4340, section
@@ -122,8 +122,8 @@ impl<'a> Vectors<'a> {
     }
 
     /// Returns the entries of all vectors; a later vector continues the one before it (RFC 4340, section 11.4).
-    pub(crate) fn cells(&self) -> impl Iterator<Item = AckCell> + use<'a> {
-        self.iter().flat_map(|vector| vector.cells.iter())
+    pub(crate) fn entries(&self) -> impl Iterator<Item = AckEntry> + use<'a> {
+        self.iter().flat_map(|vector| vector.entries.iter())
     }
 }
 
@@ -191,7 +191,7 @@ pub(crate) trait OfOption<'a>: Copy {
 impl<'a> OfOption<'a> for Vector<'a> {
     fn of(option: DccpOption<'a>) -> Option<Self> {
         match option {
-            DccpOption::AckVector { nonce, cells } => Some(Self { nonce, cells }),
+            DccpOption::AckVector { nonce, entries } => Some(Self { nonce, entries }),
             _ => None,
         }
     }

@@ -30,9 +30,9 @@ pub struct Stats {
     pub receive_drops: u64,
     /// Received packets whose data did not reach the application as usual, by Drop Code (RFC 4340, section 11.7): 0
     /// protocol constraints, 1 not listening, 2 receive queue, 3 corrupt, 7 delivered corrupt.
-    pub dropped_here: [u64; 8],
+    pub dropped_locally: [u64; 8],
     /// Our packets that the peer reported in this way, by Drop Code; also those whose fate was reported before.
-    pub dropped_there: [u64; 8],
+    pub dropped_by_peer: [u64; 8],
     /// Packets in which the peer asked us not to send faster (Slow Receiver).
     pub slow_receivers: u64,
     /// Our data packets that the peer acknowledged. Zero under CCID 3 and 4, whose receivers do not acknowledge single
@@ -111,7 +111,7 @@ pub struct EndpointStats {
     /// Resets sent without a connection.
     pub resets_sent: u64,
     /// Packets not answered because their source network had used up its rate of answers.
-    pub rationed: u64,
+    pub rate_limited: u64,
     /// Requests refused because of a limit.
     pub refused: u64,
     /// Packets dropped because they would have completed a handshake while the accept queue was full. The clients

@@ -4,11 +4,11 @@
 ///
 /// RFC 4340, 12.3: the last resort. A single forged Data packet spoils the nonce echo for as long as Ack Vectors cover
 /// it, a few round trips.
-pub(crate) const PATIENCE: u32 = 8;
+pub(crate) const MAX_STRIKES: u32 = 8;
 
 /// Number of packets sent before the first number is skipped. A lying receiver gains little in a shorter connection,
 /// and an honest one need not count a loss that did not happen.
-const UNTRIED: u32 = 256;
+const GRACE_PACKETS: u32 = 256;
 
 /// Numbers skipped of 65,536 until the peer has passed [`TRIALS`] checks.
 const ON_TRIAL: u32 = 256;
@@ -57,9 +57,9 @@ impl Suspicion {
     /// Returns how many of 65,536 numbers to skip, to see whether the peer claims to have received them. There are more
     /// if there is a `doubt` that the next check would settle.
     pub(crate) const fn skips_of_65536(self, doubt: bool) -> u32 {
-        if self.exists() {
+        if self.is_suspected() {
             SUSPECTED
-        } else if self.packets < UNTRIED {
+        } else if self.packets < GRACE_PACKETS {
             0
         } else if doubt {
             IN_DOUBT
@@ -71,26 +71,26 @@ impl Suspicion {
     }
 
     /// Returns whether there is any suspicion.
-    pub(crate) const fn exists(self) -> bool {
+    pub(crate) const fn is_suspected(self) -> bool {
         self.strikes > 0
     }
 
     /// Returns whether the peer lied so often that the connection should end.
     pub(crate) const fn is_aggression(self) -> bool {
-        self.strikes >= PATIENCE
+        self.strikes >= MAX_STRIKES
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{IN_DOUBT, ON_TRIAL, SUSPECTED, Suspicion, TRIALS, TRUSTED, UNTRIED};
+    use super::{GRACE_PACKETS, IN_DOUBT, ON_TRIAL, SUSPECTED, Suspicion, TRIALS, TRUSTED};
 
     /// A short connection is not checked, a longer one until it has passed some checks, and then rarely. A receiver
     /// that lied once is checked more often for good.
     #[test]
     fn trust_is_earned_once() {
         let mut suspicion = Suspicion::default();
-        for _ in 0..UNTRIED {
+        for _ in 0..GRACE_PACKETS {
             assert_eq!(suspicion.skips_of_65536(true), 0);
             suspicion.on_sent();
         }

@@ -41,7 +41,7 @@ impl Path {
         if self.local.is_ipv4() != self.remote.is_ipv4() {
             return Err(ConfigError::new(
                 "path",
-                "local and remote address must be of one family",
+                "local and remote address must both be IPv4 or both be IPv6",
             ));
         }
         let native = self.encapsulation == Encapsulation::Native;
@@ -49,7 +49,7 @@ impl Path {
         if native && self.local.ip().is_unspecified() {
             return Err(ConfigError::new(
                 "path",
-                "native DCCP needs to know its local address",
+                "native DCCP needs a specific local address, not an unspecified one",
             ));
         }
         Ok(())
@@ -136,13 +136,13 @@ impl Unreachable {
 impl fmt::Display for Unreachable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Network => "no route leads to its network",
+            Self::Network => "there is no route to its network",
             Self::Host => "its host is not found on its network",
-            Self::HopLimit => "packets are lost on a route that is too long or a loop",
+            Self::HopLimit => "packets exceed the hop limit: the route is too long or a loop",
             Self::NotPermitted => "this host does not let the packets out",
-            Self::Prohibited => "a firewall or router on the way forbids it",
+            Self::Prohibited => "a firewall or router on the path forbids it",
             Self::Protocol => "its host does not speak the protocol",
-            Self::Port => "no program there has the port",
+            Self::Port => "no program there uses the port",
         })
     }
 }

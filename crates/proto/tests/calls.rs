@@ -140,7 +140,7 @@ impl Round<'_> {
             2 => self.ends[side].unlisten(port),
             3 => {
                 let places = usize::try_from(self.dice.below(4)).expect("small");
-                self.ends[side].set_room(port, places);
+                self.ends[side].set_accept_places(port, places);
                 self.ends[side].free_place(now, port);
             }
             4..=7 => self.begin(side, port),
@@ -499,7 +499,7 @@ fn item_32_accepted_connections_are_on_their_own() {
     let changed = ends[1].change_ccid(net.now, servers[0], Direction::Send, &[Ccid::TFRC]);
     changed.expect("open");
     ends[1].abort(net.now, servers[1]);
-    ends[1].set_room(5_000, 0);
+    ends[1].set_accept_places(5_000, 0);
     ends[1].unlisten(5_000);
     net.run(&mut ends, 1_000);
     ends[1]

@@ -13,7 +13,7 @@ use fairwire_proto::{
 };
 use fairwire_units::{Duration, Ecn, Instant};
 use fairwire_wire::{
-    AckCell, Ccid, CellState, DccpOption, Encoder, HeadBuf, Kind, Packet, PacketType, Ports,
+    AckEntry, Ccid, DccpOption, Encoder, EntryState, HeadBuf, Kind, Packet, PacketType, Ports,
     ResetCode, Seq, ServiceCode,
 };
 
@@ -161,16 +161,16 @@ fn dropped_packets_are_told_as_missing() {
         .options
         .iter()
         .find_map(|raw| match raw.decode() {
-            Ok(DccpOption::AckVector { cells, .. }) => Some(cells),
+            Ok(DccpOption::AckVector { entries, .. }) => Some(entries),
             _ => None,
         })
         .expect("a vector");
-    let cells: Vec<_> = vector
+    let entries: Vec<_> = vector
         .iter()
-        .map(|cell| (cell.state(), cell.run()))
+        .map(|entry| (entry.state(), entry.run()))
         .collect();
-    let missing = (CellState::NotReceived, 2);
-    assert_eq!(cells[..2], [(CellState::Received, 1), missing]);
+    let missing = (EntryState::NotReceived, 2);
+    assert_eq!(entries[..2], [(EntryState::Received, 1), missing]);
 }
 
 /// RFC 4340, 5.7: a Sync may name a packet that was never processed, so it acknowledges nothing, whatever else it
@@ -190,7 +190,7 @@ fn a_sync_acknowledges_nothing() {
             Kind::Sync { ack }
         };
         pair.inject(SERVER, seq, &kind, |encoder| {
-            let arrived = AckCell::new(CellState::Received, 1);
+            let arrived = AckEntry::new(EntryState::Received, 1);
             encoder.ack_vector([arrived]).expect("there is room");
         });
         let stats = pair.ends[CLIENT].stats(pair.client).expect("open");

@@ -16,7 +16,7 @@ pub enum Event {
         /// The length of its payload, bytes.
         len: u32,
         /// Whether it is a retransmission.
-        again: bool,
+        retransmission: bool,
     },
     /// An acknowledgement of new data arrived.
     Acked {

@@ -29,7 +29,7 @@ pub struct Receiver {
     /// The number of the newest acknowledgement (`Last.ACK.sent`).
     last_ack: u64,
     /// Acknowledgements of an earlier state, which leave before those that are due.
-    earlier: VecDeque<TcpSegment>,
+    earlier_acks: VecDeque<TcpSegment>,
     /// The number of acknowledgements that have to leave now.
     due: u32,
     /// The in-order segments that share a delayed acknowledgement so far.
@@ -51,7 +51,7 @@ impl Receiver {
             echo: Echo::new(config.ecn, config.handshake),
             recent: 0,
             last_ack: Reassembly::FIRST,
-            earlier: VecDeque::new(),
+            earlier_acks: VecDeque::new(),
             due: 0,
             unacknowledged: 0,
             delayed_until: None,
@@ -62,7 +62,7 @@ impl Receiver {
 
     /// Processes a segment from the peer.
     pub fn handle_segment(&mut self, now: Instant, segment: &TcpSegment) {
-        self.hear_stamp(segment);
+        self.record_timestamp(segment);
         if segment.flags.syn {
             // A repeated SYN means that our answer was lost.
             self.open = true;
@@ -75,7 +75,7 @@ impl Receiver {
         }
         self.stats.segments += 1;
         self.stats.marked += u64::from(segment.ecn == Ecn::Ce);
-        let turned = self.hear_mark(segment);
+        let turned = self.record_mark(segment);
         match self.reassembly.insert(segment.seq, segment.end()) {
             Arrival::InOrder { filled_gap } => self.acknowledge_in_order(now, filled_gap || turned),
             // RFC 5681, 4.2: an out-of-order segment is acknowledged at once.
@@ -110,7 +110,7 @@ impl Receiver {
             self.syn_ack_due = false;
             return Some(self.acknowledgement(true));
         }
-        if let Some(earlier) = self.earlier.pop_front() {
+        if let Some(earlier) = self.earlier_acks.pop_front() {
             self.stats.acks_sent += 1;
             return Some(earlier);
         }
@@ -123,7 +123,7 @@ impl Receiver {
     ///
     /// It is that of the first segment that the next acknowledgement covers. So the sender's sample includes the delay
     /// of an acknowledgement and the time until a gap is filled.
-    fn hear_stamp(&mut self, segment: &TcpSegment) {
+    fn record_timestamp(&mut self, segment: &TcpSegment) {
         let Some(timestamps) = segment.timestamps else {
             return;
         };
@@ -151,17 +151,17 @@ impl Receiver {
     }
 
     /// Records the ECN field and CWR of a data segment; returns whether the segment must be acknowledged at once.
-    fn hear_mark(&mut self, segment: &TcpSegment) -> bool {
+    fn record_mark(&mut self, segment: &TcpSegment) -> bool {
         // RFC 3168, 6.1.5: a segment outside the window does not count.
         if !self.reassembly.window_holds(segment.seq, segment.end()) {
             return false;
         }
         let marked = segment.ecn == Ecn::Ce;
-        let turns = self.echo.is_about_to_turn(marked);
+        let turns = self.echo.changes_echo(marked);
         if turns && self.unacknowledged > 0 {
             // RFC 8257, 3.2, permits two acknowledgements here; this is the one for the earlier segments.
             let earlier = self.acknowledgement(false);
-            self.earlier.push_back(earlier);
+            self.earlier_acks.push_back(earlier);
             self.unacknowledged = 0;
             self.delayed_until = None;
         }

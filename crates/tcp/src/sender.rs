@@ -53,7 +53,7 @@ pub struct Sender {
     marks: Marks,
     duplicates: u32,
     /// Whether the first outstanding segment has to leave again, regardless of the window.
-    again: bool,
+    retransmit_first: bool,
     /// The segments sent on the first duplicate acknowledgements (RFC 3042).
     limited_sent: u32,
     /// The segments that may still leave on the acknowledgement that ended a recovery.
@@ -109,7 +109,7 @@ impl Sender {
             recovery: Recovery::new(config.recovery),
             marks: Marks::new(config.ecn, config.handshake),
             duplicates: 0,
-            again: false,
+            retransmit_first: false,
             limited_sent: 0,
             burst_left: None,
             flight_limit: None,
@@ -215,7 +215,7 @@ impl Sender {
     /// Returns what counts against the window: outstanding segments, less those known from acknowledgements to have
     /// left the network.
     fn flight(&self) -> Flight {
-        let careful = !self.config.limited_transmit && self.outstanding.nothing_to_repeat();
+        let careful = !self.config.limited_transmit && self.outstanding.all_in_flight();
         let in_network = if self.config.recovery.uses_sack() {
             // Without RFC 3042 selected segments make no room before a recovery begins.
             if careful && !self.recovery.is_active() {
@@ -231,7 +231,7 @@ impl Sender {
         } else if self.config.recovery.uses_sack() {
             // RFC 6675, 5, step 3: the pipe controls limited transmit.
             0
-        } else if self.config.limited_transmit && self.outstanding.nothing_to_repeat() {
+        } else if self.config.limited_transmit && self.outstanding.all_in_flight() {
             // RFC 3042: each of the first two duplicates lets a new segment leave.
             i64::from(self.duplicates.min(2))
         } else {
@@ -271,8 +271,8 @@ impl Sender {
     }
 
     fn sequence(&self, now: Instant) -> Sequence {
-        let oldest = self.outstanding.first().map(|first| first.left_at);
-        let expired = |left_at| self.rtt.has_expired(now.saturating_since(left_at));
+        let oldest = self.outstanding.first().map(|first| first.at);
+        let expired = |sent_at| self.rtt.has_expired(now.saturating_since(sent_at));
         Sequence {
             una: self.una,
             max: self.outstanding.max(),

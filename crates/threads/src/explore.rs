@@ -31,7 +31,7 @@ pub fn explore(time: bool, model: impl Fn() + Clone + Send + Sync + 'static) {
         clock::reset();
         timer::reset();
         if time {
-            // The second task of every run; `Patient` identifies it by its number.
+            // The second task of every run; `LazyTimeScheduler` identifies it by its number.
             thread::spawn(|| {
                 for _ in 0..FIRES {
                     if !timer::fire_next() {
@@ -64,24 +64,24 @@ pub fn explore(time: bool, model: impl Fn() + Clone + Send + Sync + 'static) {
         u64::from_ne_bytes(drawn)
     });
     let random = RandomScheduler::new_from_seed(seed, schedules);
-    Runner::new(Patient::new(random, time), config.clone()).run(start.clone());
+    Runner::new(LazyTimeScheduler::new(random, time), config.clone()).run(start.clone());
     let pct = PctScheduler::new_from_seed(seed, CHANGES, schedules);
-    Runner::new(Patient::new(pct, time), config).run(start);
+    Runner::new(LazyTimeScheduler::new(pct, time), config).run(start);
 }
 
 /// A scheduler that lets time pass only when nothing else can run.
-struct Patient<S> {
+struct LazyTimeScheduler<S> {
     inner: S,
     time: bool,
 }
 
-impl<S> Patient<S> {
+impl<S> LazyTimeScheduler<S> {
     fn new(inner: S, time: bool) -> Self {
         Self { inner, time }
     }
 }
 
-impl<S: Scheduler> Scheduler for Patient<S> {
+impl<S: Scheduler> Scheduler for LazyTimeScheduler<S> {
     fn new_execution(&mut self) -> Option<Schedule> {
         self.inner.new_execution()
     }

@@ -90,7 +90,7 @@ impl Watch {
     ///
     /// # Panics
     /// If something is left.
-    pub fn ends(self) {
+    pub fn assert_ended(self) {
         let Self { driver, shared } = self;
         let ended = block_on(driver);
         assert!(ended.is_ok(), "the driver was cancelled");
@@ -101,7 +101,7 @@ impl Watch {
     ///
     /// # Panics
     /// If something is left.
-    pub fn is_gone(self) {
+    pub fn assert_gone(self) {
         let Self { driver, shared } = self;
         // The driver may have ended by itself before.
         let _ended = block_on(driver);
@@ -154,10 +154,10 @@ impl Pair {
     ///
     /// # Panics
     /// If something is left.
-    pub fn ends(self) {
+    pub fn assert_ended(self) {
         let Self { client, server } = self;
         drop((client.endpoint, server.endpoint));
-        client.watch.ends();
-        server.watch.ends();
+        client.watch.assert_ended();
+        server.watch.assert_ended();
     }
 }

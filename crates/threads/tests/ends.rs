@@ -24,7 +24,7 @@ fn the_last_handle_ends_the_connection() {
         for thread in threads {
             thread.join().expect("no panic");
         }
-        pair.ends();
+        pair.assert_ended();
     });
 }
 
@@ -44,7 +44,7 @@ fn both_ends_close_at_once() {
         for task in closing {
             assert!(block_on(task).expect("not cancelled"), "orderly");
         }
-        pair.ends();
+        pair.assert_ended();
     });
 }
 
@@ -65,7 +65,7 @@ fn close_abort_and_drop_meet() {
         for thread in threads {
             thread.join().expect("no panic");
         }
-        pair.ends();
+        pair.assert_ended();
     });
 }
 
@@ -86,7 +86,7 @@ fn a_cancelled_handshake_leaves_nothing() {
         let _it_may_have_connected = block_on(connecting);
         accepting.abort();
         let _cancelled = block_on(accepting);
-        pair.ends();
+        pair.assert_ended();
     });
 }
 
@@ -113,7 +113,7 @@ fn a_dropped_listener_leaves_nobody_waiting() {
             (Err(ConnectError::Refused { .. } | ConnectError::Ended { .. }), None) => {}
             (connected, accepted) => panic!("{connected:?}, {accepted:?}"),
         }
-        pair.ends();
+        pair.assert_ended();
     });
 }
 
@@ -131,7 +131,7 @@ fn an_unaccepted_connection_is_reset() {
             Err(error) => panic!("{error}"),
         }
         dropper.join().expect("no panic");
-        pair.ends();
+        pair.assert_ended();
     });
 }
 
@@ -149,7 +149,7 @@ fn a_queued_connection_is_reset_with_its_listener() {
         assert_ne!(block_on(here.closed()), CloseReason::Closed);
         dropper.join().expect("no panic");
         drop(here);
-        pair.ends();
+        pair.assert_ended();
     });
 }
 
@@ -186,8 +186,8 @@ fn a_shutdown_leaves_nobody_waiting() {
             block_on(task).expect("not cancelled");
         }
         drop((pair.client.endpoint, pair.server.endpoint));
-        pair.client.watch.ends();
-        pair.server.watch.is_gone();
+        pair.client.watch.assert_ended();
+        pair.server.watch.assert_gone();
     });
 }
 
@@ -209,8 +209,8 @@ fn a_race_leaves_only_its_winner() {
         let there = block_on(accepting).expect("not cancelled");
         assert_eq!(here.remote(), Some(pair.server.remote));
         drop((here, there, other.endpoint));
-        pair.ends();
-        other.watch.ends();
+        pair.assert_ended();
+        other.watch.assert_ended();
     });
 }
 
@@ -237,7 +237,7 @@ fn an_endpoint_closes_beside_its_users() {
         block_on(accepting).expect("not cancelled");
         block_on(pair.client.endpoint.close());
         block_on(talking).expect("not cancelled");
-        pair.ends();
+        pair.assert_ended();
     });
 }
 
@@ -272,6 +272,6 @@ fn one_place_serves_two_clients() {
         assert!(served.contains(&true), "{served:?}");
         accepting.abort();
         let _cancelled = block_on(accepting);
-        pair.ends();
+        pair.assert_ended();
     });
 }

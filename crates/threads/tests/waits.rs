@@ -32,7 +32,7 @@ fn both_ends_talk() {
         });
         drop(here);
         block_on(echo).expect("not cancelled");
-        pair.ends();
+        pair.assert_ended();
     });
 }
 
@@ -62,7 +62,7 @@ fn a_cancelled_reader_takes_nothing() {
         assert_eq!(got, 2, "each datagram is read once: {first:?}, {others:?}");
         sender.join().expect("sent");
         drop(there);
-        pair.ends();
+        pair.assert_ended();
     });
 }
 
@@ -91,7 +91,7 @@ fn a_cancelled_acceptor_takes_nothing() {
         ends.extend(first);
         ends.push(block_on(other).expect("not cancelled"));
         drop((ends, listener));
-        pair.ends();
+        pair.assert_ended();
     });
 }
 
@@ -129,7 +129,7 @@ fn a_cancelled_writer_leaves_its_turn() {
         drop(here);
         let counts = block_on(reader).expect("not cancelled");
         assert_eq!(counts[1..], [2, 2, 2]);
-        pair.ends();
+        pair.assert_ended();
     });
 }
 
@@ -153,7 +153,7 @@ fn a_writer_learns_of_the_end() {
             way(&here, &there);
             block_on(writer).expect("not cancelled");
             drop((here, there));
-            pair.ends();
+            pair.assert_ended();
         });
     }
 }
@@ -180,7 +180,7 @@ fn the_driver_hears_of_every_datagram() {
             thread.join().expect("no panic");
         }
         drop((here, there));
-        pair.ends();
+        pair.assert_ended();
     });
 }
 
@@ -219,7 +219,7 @@ fn watchers_learn_of_fates_and_the_end() {
         block_on(mtu).expect("not cancelled");
         block_on(peer).expect("not cancelled");
         drop((outcome(cancelled_end), here));
-        pair.ends();
+        pair.assert_ended();
     });
 }
 
@@ -241,7 +241,7 @@ fn who_waits_for_the_last_connection_goes_on() {
         block_on(there.closed());
         drop((outcome(cancelled), there));
         dropper.join().expect("no panic");
-        pair.ends();
+        pair.assert_ended();
     });
 }
 
@@ -274,6 +274,6 @@ fn a_waker_may_own_the_last_handle() {
         }
         block_on(second_peer.closed());
         drop((here, there, first_peer, second_peer));
-        pair.ends();
+        pair.assert_ended();
     });
 }

@@ -33,7 +33,7 @@ const ENDS: [&str; 7] = [
     "CloseTimeout",
     "Closed",
     "ConnectTimeout",
-    "Echoed",
+    "Reflected",
     "IdleTimeout",
     "Unreachable",
 ];

@@ -121,7 +121,7 @@ fn advance(network: &mut Network<Node>, until: Instant) {
 }
 
 fn heal(network: &mut Network<Node>, middle: NodeId) {
-    network.touch(middle, |node, now, store| {
+    network.with_agent(middle, |node, now, store| {
         if let Node::Middle(middle) = node {
             middle.heal();
         }

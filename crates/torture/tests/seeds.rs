@@ -46,7 +46,7 @@ fn three_hundred_seeds_hold_and_reach_everything() {
         "peer error",
         "ConnectTimeout",
         "Unreachable",
-        "Echoed",
+        "Reflected",
         "IdleTimeout",
         "CloseTimeout",
         "Aborted",

@@ -49,7 +49,7 @@ impl fmt::Display for ParseUnitError {
             Self::NotANumber { text } if text.trim_start().starts_with('-') => {
                 write!(
                     f,
-                    "'{text}' is negative: write a number with a unit, from zero on"
+                    "'{text}' is negative: write a number of zero or more, with a unit"
                 )
             }
             Self::NotANumber { text } => {
@@ -74,7 +74,7 @@ impl fmt::Display for ParseUnitError {
                 )
             }
             Self::OutOfRange { text } => {
-                write!(f, "'{text}' is too large or too fine to represent")
+                write!(f, "'{text}' is too large, or has too many decimal places")
             }
         }
     }

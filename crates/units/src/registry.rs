@@ -12,11 +12,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 #[cfg(feature = "settings")]
+mod conversion;
+#[cfg(feature = "settings")]
 mod settings;
 #[cfg(test)]
 mod tests;
-#[cfg(feature = "settings")]
-mod way;
 
 /// The number of kinds added by [`Registry::register`].
 static REGISTERED: AtomicUsize = AtomicUsize::new(0);
@@ -47,7 +47,7 @@ pub struct Kind<T: ?Sized> {
     meaning: &'static str,
     standard: Option<fn() -> Arc<T>>,
     #[cfg(feature = "settings")]
-    settings: Option<way::Settings<T>>,
+    settings: Option<conversion::Settings<T>>,
 }
 
 impl<T: ?Sized> Kind<T> {
@@ -133,7 +133,7 @@ impl<T: ?Sized> Registry<T> {
     /// The value must not look like a name. For example, `"50 packets"` stands for `{ kind = "droptail", limit = "50
     /// packets" }`.
     #[must_use]
-    pub fn short_for(mut self, key: &'static str) -> Self {
+    pub fn with_bare_key(mut self, key: &'static str) -> Self {
         self.short = Some(key);
         self
     }
@@ -270,10 +270,7 @@ pub struct NameTaken {
 impl fmt::Display for NameTaken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { what, name } = self;
-        write!(
-            f,
-            "there is a {what} called '{name}' already: choose another name"
-        )
+        write!(f, "the {what} '{name}' exists already: choose another name")
     }
 }
 
@@ -314,7 +311,7 @@ impl fmt::Display for ChooseError {
             Self::NeedsSettings { what, name } => {
                 write!(
                     f,
-                    "the {what} '{name}' has settings without a default: its name alone does not choose it"
+                    "the {what} '{name}' needs settings: some have no default, so write a table with them"
                 )
             }
         }

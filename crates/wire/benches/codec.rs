@@ -7,20 +7,20 @@ use std::hint::black_box;
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use fairwire_wire::checksum::{PseudoHeader, Sum};
 use fairwire_wire::{
-    AckCell, CellState, DccpOption, Encoder, HeadBuf, Kind, Packet, Ports, Seq, SeqNo,
+    AckEntry, DccpOption, Encoder, EntryState, HeadBuf, Kind, Packet, Ports, Seq, SeqNo,
 };
 
-const CELLS: [AckCell; 5] = [
-    AckCell::new(CellState::Received, 3),
-    AckCell::new(CellState::NotReceived, 1),
-    AckCell::new(CellState::Received, 64),
-    AckCell::new(CellState::Marked, 1),
-    AckCell::new(CellState::Received, 20),
+const ENTRIES: [AckEntry; 5] = [
+    AckEntry::new(EntryState::Received, 3),
+    AckEntry::new(EntryState::NotReceived, 1),
+    AckEntry::new(EntryState::Received, 64),
+    AckEntry::new(EntryState::Marked, 1),
+    AckEntry::new(EntryState::Received, 20),
 ];
 
 /// Encodes a head. It is not inlined, so the compiler knows none of the values in advance.
 #[inline(never)]
-fn encode(buf: &mut HeadBuf, seq: Seq, cells: &[AckCell]) -> usize {
+fn encode(buf: &mut HeadBuf, seq: Seq, entries: &[AckEntry]) -> usize {
     let ports = Ports {
         source: 5001,
         destination: 5002,
@@ -29,7 +29,7 @@ fn encode(buf: &mut HeadBuf, seq: Seq, cells: &[AckCell]) -> usize {
         ack: SeqNo::Long(seq),
     };
     let mut encoder = Encoder::new(buf, ports, SeqNo::Long(seq), &kind, 0, 0);
-    let fits = encoder.ack_vector(cells.iter().copied()).is_ok()
+    let fits = encoder.ack_vector(entries.iter().copied()).is_ok()
         && encoder
             .option(&DccpOption::ElapsedTime(seq.short()))
             .is_ok();
@@ -44,7 +44,7 @@ fn decode(head: &[u8]) -> u64 {
     let mut told = packet.ack().map_or(0, |ack| u64::from(ack.short()));
     for option in packet.options {
         match option.decode() {
-            Ok(DccpOption::AckVector { cells, .. }) => told += cells.packets(),
+            Ok(DccpOption::AckVector { entries, .. }) => told += entries.packets(),
             Ok(DccpOption::ElapsedTime(elapsed)) => told += u64::from(elapsed),
             _ => {}
         }
@@ -59,15 +59,15 @@ fn heads(c: &mut Criterion) {
     group.bench_function("encode", |b| {
         b.iter(|| {
             seq = seq.next();
-            encode(black_box(&mut buf), black_box(seq), black_box(&CELLS))
+            encode(black_box(&mut buf), black_box(seq), black_box(&ENTRIES))
         });
     });
-    encode(&mut buf, seq, &CELLS);
+    encode(&mut buf, seq, &ENTRIES);
     group.bench_function("decode", |b| b.iter(|| decode(black_box(buf.as_slice()))));
     group.bench_function("encode and decode", |b| {
         b.iter(|| {
             seq = seq.next();
-            encode(black_box(&mut buf), black_box(seq), black_box(&CELLS));
+            encode(black_box(&mut buf), black_box(seq), black_box(&ENTRIES));
             decode(black_box(buf.as_slice()))
         });
     });

@@ -40,7 +40,7 @@ impl Sum {
 
     /// Returns the sum of these bytes followed by those of `next`.
     #[inline]
-    pub fn then(self, next: Self) -> Self {
+    pub fn join(self, next: Self) -> Self {
         let value = if self.len.is_multiple_of(2) {
             next.value
         } else {
@@ -187,7 +187,7 @@ pub const fn coverage(cscov: u8, payload_len: usize) -> usize {
 #[inline]
 pub fn compute(pseudo: PseudoHeader, head: &[u8], covered: Sum, payload_len: usize) -> u16 {
     let packet_len = head.len().saturating_add(payload_len);
-    let total = pseudo.with_length(packet_len, Sum::of(head).then(covered));
+    let total = pseudo.with_length(packet_len, Sum::of(head).join(covered));
     // To take the field out of a one's complement sum, add its complement.
     !fold(u64::from(total) + u64::from(!field(head)))
 }
@@ -205,7 +205,7 @@ pub fn verify(
 ) -> Result<(), DecodeError> {
     let packet_len = head.len().saturating_add(payload_len);
     // All ones equals zero in one's complement, so both forms of a zero checksum pass.
-    if pseudo.with_length(packet_len, Sum::of(head).then(covered)) == u16::MAX {
+    if pseudo.with_length(packet_len, Sum::of(head).join(covered)) == u16::MAX {
         return Ok(());
     }
     Err(DecodeError::Checksum {

@@ -6,7 +6,7 @@ use crate::checksum::{self, PseudoHeader, Sum};
 use crate::header::{MAX_HEAD, MIN_HEADER, Ports, at};
 use crate::option::option_type as ty;
 use crate::option::{
-    AckCell, DccpOption, DropBlock, DropCounts, LossInterval, LossIntervals, MAX_OPTION_DATA,
+    AckEntry, DccpOption, DropBlock, DropCounts, LossInterval, LossIntervals, MAX_OPTION_DATA,
     RTT_TOO_LARGE,
 };
 use crate::{Kind, SeqNo};
@@ -227,7 +227,7 @@ impl<'a> Encoder<'a> {
                 let bytes = count.min(MAX_NDP_COUNT).to_be_bytes();
                 self.put(option_type, &[], significant(&bytes))
             }
-            DccpOption::AckVector { cells, .. } => self.put(option_type, &[], cells.0),
+            DccpOption::AckVector { entries, .. } => self.put(option_type, &[], entries.0),
             DccpOption::DataDropped(blocks) => self.put(option_type, &[], blocks.0),
             DccpOption::TimestampEcho { timestamp, elapsed } => {
                 let bytes = elapsed.unwrap_or(0).to_be_bytes();
@@ -270,9 +270,12 @@ impl<'a> Encoder<'a> {
     ///
     /// # Errors
     /// [`NoRoom`]; nothing was written, not even the entries that would have fitted.
-    pub fn ack_vector(&mut self, cells: impl IntoIterator<Item = AckCell>) -> Result<(), NoRoom> {
-        let cells = cells.into_iter().map(|cell| [cell.byte()]);
-        self.split(ty::ACK_VECTOR_0, None, MAX_OPTION_DATA, cells)
+    pub fn ack_vector(
+        &mut self,
+        entries: impl IntoIterator<Item = AckEntry>,
+    ) -> Result<(), NoRoom> {
+        let entries = entries.into_iter().map(|entry| [entry.byte()]);
+        self.split(ty::ACK_VECTOR_0, None, MAX_OPTION_DATA, entries)
     }
 
     /// Writes Data Dropped with these blocks, newest packet first.

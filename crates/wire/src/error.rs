@@ -64,7 +64,10 @@ impl fmt::Display for DecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Truncated { needed, got } => {
-                write!(f, "{got} bytes are no DCCP header, {needed} are needed")
+                write!(
+                    f,
+                    "truncated DCCP header: {got} bytes, expected at least {needed}"
+                )
             }
             Self::ReservedType { number } => write!(f, "packet type {number} is reserved"),
             Self::DataOffsetTooSmall {
@@ -73,10 +76,13 @@ impl fmt::Display for DecodeError {
                 minimum,
             } => write!(
                 f,
-                "the header of a {packet_type} ends at {offset}, its fixed part at {minimum}"
+                "Data Offset of {offset} bytes is inside the {minimum} bytes of the fixed header of a {packet_type}"
             ),
             Self::DataOffsetBeyondPacket { offset, got } => {
-                write!(f, "the header ends at {offset}, the packet at {got}")
+                write!(
+                    f,
+                    "Data Offset of {offset} bytes is beyond the packet of {got} bytes"
+                )
             }
             Self::ShortSeqForbidden { packet_type } => {
                 write!(f, "a {packet_type} with 24-bit sequence numbers")
@@ -87,10 +93,10 @@ impl fmt::Display for DecodeError {
                 payload,
             } => write!(
                 f,
-                "checksum coverage {cscov} is {covers} bytes of a payload of {payload}"
+                "Checksum Coverage {cscov} covers {covers} bytes, but the payload has {payload}"
             ),
             Self::Checksum { found, expected } => {
-                write!(f, "checksum {found:#06x} should be {expected:#06x}")
+                write!(f, "checksum is {found:#06x}, expected {expected:#06x}")
             }
         }
     }

@@ -280,11 +280,11 @@ impl fmt::Display for ValueError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Length { feature, got } => {
-                write!(f, "{got} bytes are no value of {feature}")
+                write!(f, "a value of {feature} cannot have {got} bytes")
             }
             Self::Range { feature, value } => write!(
                 f,
-                "{value} is no value of {feature}, which has {} to {}",
+                "{value} is not a value of {feature}: expected {} to {}",
                 feature.values().start(),
                 feature.values().end()
             ),

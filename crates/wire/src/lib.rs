@@ -39,7 +39,7 @@ pub use error::DecodeError;
 pub use header::{MAX_HEAD, Peek, Ports};
 pub use kind::Kind;
 pub use option::{
-    AckCell, AckCells, CellState, DccpOption, DropBlock, DropBlocks, DropCode, DropCounts,
+    AckEntries, AckEntry, DccpOption, DropBlock, DropBlocks, DropCode, DropCounts, EntryState,
     LossInterval, LossIntervals, MAX_OPTION_DATA, NO_LOSS, OptionError, OptionIter, Options,
     RTT_TOO_LARGE, RawOption, option_type,
 };

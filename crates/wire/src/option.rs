@@ -13,7 +13,7 @@ mod walk;
 
 pub mod option_type;
 
-pub use ack_vector::{AckCell, AckCells, CellState};
+pub use ack_vector::{AckEntries, AckEntry, EntryState};
 pub use data_dropped::{DropBlock, DropBlocks, DropCode};
 pub use error::OptionError;
 pub use intervals::{DropCounts, LossInterval, LossIntervals};

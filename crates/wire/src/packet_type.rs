@@ -126,7 +126,7 @@ mod tests {
 
     /// Numbers and types agree, and the numbers from 11 up are reserved.
     #[test]
-    fn numbers_are_the_registry_s() {
+    fn numbers_match_the_registry() {
         for number in 0..=10 {
             let packet_type = PacketType::from_number(number).unwrap();
             assert_eq!(packet_type.number(), number);

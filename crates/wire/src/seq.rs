@@ -286,7 +286,7 @@ mod tests {
     ///
     /// The cases are at and around 2^23, and at both ends of the 48-bit range.
     #[test]
-    fn extension_is_the_pseudocode_s() {
+    fn extension_follows_the_pseudocode() {
         let pseudocode = |s: u64, reference: u64| {
             let circle = 1u64 << 24;
             let (low, high) = (reference % circle, reference / circle);

@@ -78,13 +78,22 @@ impl fmt::Display for UdpError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Truncated { got } => {
-                write!(f, "{got} bytes are no UDP header, {HEADER_LEN} are needed")
+                write!(
+                    f,
+                    "truncated UDP header: {got} bytes, expected {HEADER_LEN}"
+                )
             }
             Self::TooShort { length } => {
-                write!(f, "UDP length {length} has no room for DCCP: {MIN_LENGTH}")
+                write!(
+                    f,
+                    "UDP Length {length} is too small for DCCP, expected at least {MIN_LENGTH}"
+                )
             }
             Self::BeyondPacket { length, got } => {
-                write!(f, "UDP length {length} in a packet with {got} bytes left")
+                write!(
+                    f,
+                    "UDP Length {length} is beyond the packet, which has {got} bytes left"
+                )
             }
             Self::NoChecksum => f.write_str("DCCP in UDP without a UDP checksum"),
             Self::Checksum { found, expected } => {
@@ -160,7 +169,12 @@ impl UdpHeader {
     /// Creates the header for a DCCP packet with this sum, or returns `None` if the packet is too long for UDP.
     ///
     /// `pseudo` comes from [`pseudo_header`].
-    pub fn around(source: u16, destination: u16, pseudo: PseudoHeader, dccp: Sum) -> Option<Self> {
+    pub fn for_packet(
+        source: u16,
+        destination: u16,
+        pseudo: PseudoHeader,
+        dccp: Sum,
+    ) -> Option<Self> {
         let length = u16::try_from(HEADER_LEN.checked_add(dccp.len())?).ok()?;
         let mut header = Self {
             source,
@@ -201,7 +215,7 @@ impl UdpHeader {
             checksum: 0,
             ..self
         };
-        let sum = pseudo.total(Sum::of(&unsummed.to_bytes()).then(dccp));
+        let sum = pseudo.total(Sum::of(&unsummed.to_bytes()).join(dccp));
         // RFC 768: a computed checksum of zero is sent as all ones.
         if sum == u16::MAX { sum } else { !sum }
     }

@@ -5,7 +5,7 @@
 
 use fairwire_wire::checksum::{PseudoHeader, Sum, coverage};
 use fairwire_wire::{
-    CellState, DccpOption, DecodeError, Encoder, HeadBuf, Kind, OptionError, Options, Packet,
+    DccpOption, DecodeError, Encoder, EntryState, HeadBuf, Kind, OptionError, Options, Packet,
     PacketType, Peek, Ports, RawOption, ResetCode, Seq, SeqNo, ServiceCode, option_type,
 };
 
@@ -227,10 +227,10 @@ fn item_5_mandatory_is_seen_in_its_place() {
         [1],
         "the option it is about is cut off"
     );
-    let blame = |option_type, data| RawOption { option_type, data }.blame();
-    assert_eq!(blame(99, &[]), [99, 0, 0]);
-    assert_eq!(blame(99, &[7]), [99, 7, 0]);
-    assert_eq!(blame(32, &[200, 8, 9]), [32, 200, 8]);
+    let reset_data = |option_type, data| RawOption { option_type, data }.reset_data();
+    assert_eq!(reset_data(99, &[]), [99, 0, 0]);
+    assert_eq!(reset_data(99, &[7]), [99, 7, 0]);
+    assert_eq!(reset_data(32, &[200, 8, 9]), [32, 200, 8]);
     assert!(option_type::ignored_on_data(option_type::MANDATORY));
 }
 
@@ -365,13 +365,13 @@ fn item_9_skip_length() {
 fn item_10_reserved_state_is_told() {
     let option_type = option_type::ACK_VECTOR_0;
     let data = &[0x80, 0xBF];
-    let Ok(DccpOption::AckVector { cells, .. }) = RawOption { option_type, data }.decode() else {
-        panic!("an Ack Vector is one whatever its cells say");
+    let Ok(DccpOption::AckVector { entries, .. }) = RawOption { option_type, data }.decode() else {
+        panic!("an Ack Vector is one whatever its entries say");
     };
-    for cell in cells.iter() {
-        assert_eq!(cell.state(), CellState::Reserved);
+    for entry in entries.iter() {
+        assert_eq!(entry.state(), EntryState::Reserved);
     }
-    assert_eq!(cells.packets(), 65);
+    assert_eq!(entries.packets(), 65);
 }
 
 /// Item 6, parser part: the iterator yields each option of a full head exactly once.

@@ -5,7 +5,7 @@
 use fairwire_wire::checksum::{PseudoHeader, Sum, coverage};
 use fairwire_wire::udp::UdpHeader;
 use fairwire_wire::{
-    AckCells, DccpOption, DropBlocks, DropCounts, Encoder, HeadBuf, Kind, LossIntervals, Options,
+    AckEntries, DccpOption, DropBlocks, DropCounts, Encoder, HeadBuf, Kind, LossIntervals, Options,
     Packet, Peek, Ports, RTT_TOO_LARGE, RawOption, ResetCode, Seq, SeqNo, ServiceCode,
 };
 use proptest::collection::vec;
@@ -39,7 +39,7 @@ impl Material {
             8 => DccpOption::NdpCount(self.large >> 16 >> (self.small % 48)),
             9 => DccpOption::AckVector {
                 nonce: self.flag,
-                cells: AckCells(value),
+                entries: AckEntries(value),
             },
             10 => DccpOption::DataDropped(DropBlocks(value)),
             11 => DccpOption::Timestamp(self.number),
@@ -228,7 +228,7 @@ proptest! {
     /// Joining the sums of parts gives the sum of the whole, wherever it is cut.
     #[test]
     fn sums_join(parts in vec(vec(any::<u8>(), 0..70), 0..6)) {
-        let joined = parts.iter().fold(Sum::EMPTY, |sum, part| sum.then(Sum::of(part)));
+        let joined = parts.iter().fold(Sum::EMPTY, |sum, part| sum.join(Sum::of(part)));
         prop_assert_eq!(joined, Sum::of(&parts.concat()));
     }
 
@@ -253,7 +253,7 @@ proptest! {
     /// A 24-bit number is extended to the number it was cut from, if that is less than 2^23 from the reference (RFC
     /// 4340, 7.6).
     #[test]
-    fn short_numbers_find_home(start in any::<u64>(), n in 0..1u64 << 23, back in any::<bool>()) {
+    fn short_numbers_extend_back(start in any::<u64>(), n in 0..1u64 << 23, back in any::<bool>()) {
         let reference = Seq::new(start);
         let seq = if back { reference.sub(n) } else { reference.add(n) };
         prop_assert_eq!(SeqNo::Short(seq.short()).extend(reference), seq);

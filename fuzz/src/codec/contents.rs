@@ -21,7 +21,7 @@ pub(super) fn read(packet: &Packet<'_>) {
     }
 }
 
-/// Reads each of `options`. Options, cells, blocks, intervals and counts together are never more than bytes.
+/// Reads each of `options`. Options, entries, blocks, intervals and counts together are never more than bytes.
 pub(crate) fn options(options: Options<'_>) {
     let area = options.as_bytes();
     let mut steps = 0;
@@ -57,7 +57,7 @@ pub(crate) fn options(options: Options<'_>) {
 
 /// Reads one option, and returns the number of its entries.
 fn option(raw: RawOption<'_>) -> usize {
-    let [blamed, first, second] = raw.blame();
+    let [blamed, first, second] = raw.reset_data();
     assert_eq!(blamed, raw.option_type);
     assert_eq!(first, raw.data.first().copied().unwrap_or(0));
     assert_eq!(second, raw.data.get(1).copied().unwrap_or(0));
@@ -78,11 +78,11 @@ fn option(raw: RawOption<'_>) -> usize {
             confirm(feature, value);
             0
         }
-        DccpOption::AckVector { cells, .. } => {
-            let told: u64 = cells.iter().map(|cell| u64::from(cell.run())).sum();
-            assert_eq!(cells.packets(), told);
-            assert!(told <= 64 * cells.iter().len() as u64);
-            cells.iter().len()
+        DccpOption::AckVector { entries, .. } => {
+            let told: u64 = entries.iter().map(|entry| u64::from(entry.run())).sum();
+            assert_eq!(entries.packets(), told);
+            assert!(told <= 64 * entries.iter().len() as u64);
+            entries.iter().len()
         }
         DccpOption::DataDropped(blocks) => {
             assert!(blocks.iter().all(|block| (1..=128).contains(&block.run())));

@@ -29,16 +29,16 @@ pub(super) fn of_parts(data: &[u8]) {
     let at = |n: usize| data.get(n).map_or(0, |&byte| usize::from(byte)) % (data.len() + 1);
     let (first, second) = (at(0).min(at(1)), at(0).max(at(1)));
     let parts = [&data[..first], &data[first..second], &data[second..]].map(Sum::of);
-    let joined = parts[0].then(parts[1]).then(parts[2]);
+    let joined = parts[0].join(parts[1]).join(parts[2]);
     assert_eq!(joined, whole);
     assert_eq!(
-        parts[0].then(parts[1].then(parts[2])),
+        parts[0].join(parts[1].join(parts[2])),
         whole,
         "grouped otherwise"
     );
     let zeros = Sum::zeros(first);
-    assert_eq!(zeros.then(whole).len(), first + data.len());
-    assert_eq!(whole.then(zeros).value(), whole.value());
+    assert_eq!(zeros.join(whole).len(), first + data.len());
+    assert_eq!(whole.join(zeros).value(), whole.value());
 
     let tail = &data[data.len().saturating_sub(64)..];
     assert_eq!(data_checksum::of(tail), crc32c(tail));
@@ -162,7 +162,7 @@ pub(super) fn udp(data: &[u8]) {
     let addresses = (IpAddr::from(V6.0), IpAddr::from(V6.1));
     let pseudo = udp::pseudo_header(addresses.0, addresses.1).expect("one family");
     let sum = Sum::of(data);
-    let Some(header) = UdpHeader::around(6_511, 40_000, pseudo, sum) else {
+    let Some(header) = UdpHeader::for_packet(6_511, 40_000, pseudo, sum) else {
         assert!(data.len() > 0xFFFF - 8);
         return;
     };

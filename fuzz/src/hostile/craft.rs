@@ -196,7 +196,7 @@ impl World {
         let gap = u64::from(data >> 6) * u64::from(repeats > 1) + 1;
         let ecn = Ecn::from_bits(flags >> 5);
         for n in 0..u64::from(repeats) {
-            if self.is_tired() {
+            if self.is_exhausted() {
                 break;
             }
             let seq = seq.add(n * gap);

@@ -106,14 +106,14 @@ pub(super) fn wishes(how: u8) -> Vec<Written> {
 /// Returns an Ack Vector of everything that the endpoint has sent: skipped numbers are missing, every `lost`th packet
 /// was lost, and every `marked`th was marked.
 fn vector(flow: &Flow, lost: usize, marked: usize) -> Written {
-    let mut cells = Vec::new();
+    let mut entries = Vec::new();
     let mut at = flow.heard;
     let mut numbers = flow.numbers.clone();
     numbers.sort_by_key(|seq| seq.distance(flow.heard));
     numbers.dedup();
     for (n, &seq) in numbers.iter().enumerate().take(200) {
-        while at != seq && at.is_after(seq) && cells.len() < 250 {
-            cells.push(0xC0);
+        while at != seq && at.is_after(seq) && entries.len() < 250 {
+            entries.push(0xC0);
             at = at.prev();
         }
         let state = if lost > 0 && n % lost == lost - 1 {
@@ -123,11 +123,11 @@ fn vector(flow: &Flow, lost: usize, marked: usize) -> Written {
         } else {
             0
         };
-        cells.push(state);
+        entries.push(state);
         at = seq.prev();
     }
-    cells.truncate(253);
-    (ty::ACK_VECTOR_0, cells)
+    entries.truncate(253);
+    (ty::ACK_VECTOR_0, entries)
 }
 
 /// Returns a loss interval of 9 bytes.

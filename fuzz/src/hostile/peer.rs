@@ -35,7 +35,7 @@ pub(super) struct World {
     pub(super) flows: [Flow; 4],
     sent: Vec<(Path, Vec<u8>)>,
     heard: Vec<Sent>,
-    pub(super) ledger: Told,
+    pub(super) ledger: PeerData,
     pub(super) application: Application,
     /// Whether the endpoint is not called when its timers are due.
     pub(super) late: bool,
@@ -43,7 +43,7 @@ pub(super) struct World {
 
 /// The data that the peer has sent, by sequence number, and what the endpoint delivered.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct PeerData {
     sent: Vec<(SeqNo, Vec<u8>)>,
     read: BTreeSet<(ConnectionId, u64)>,
     /// Whether the peer sent a Sync or `SyncAck`. One with a small number says that the greater numbers were forged, so
@@ -51,7 +51,7 @@ pub(super) struct Told {
     synced: bool,
 }
 
-impl Ledger for Told {
+impl Ledger for PeerData {
     fn sent(&mut self, _: ConnectionId, _: &Bytes) {}
 
     /// Checks that delivered data came in a packet of that number, and that each number is delivered once.
@@ -116,14 +116,14 @@ impl World {
             flows,
             sent: Vec::new(),
             heard: Vec::new(),
-            ledger: Told::default(),
+            ledger: PeerData::default(),
             application: Application::default(),
             late: false,
         }
     }
 
     /// Returns whether the input has caused as many packets as it may.
-    pub(super) fn is_tired(&self) -> bool {
+    pub(super) fn is_exhausted(&self) -> bool {
         self.sent.len() as u64 + self.end.packets > PACKETS
     }
 

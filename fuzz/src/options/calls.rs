@@ -4,7 +4,7 @@
 use arbitrary::{Result, Unstructured};
 use fairwire_wire::checksum::coverage;
 use fairwire_wire::{
-    AckCell, DccpOption, DropBlock, Encoder, HeadBuf, Kind, LossInterval, MAX_HEAD,
+    AckEntry, DccpOption, DropBlock, Encoder, HeadBuf, Kind, LossInterval, MAX_HEAD,
     MAX_OPTION_DATA, Mark, NoRoom, OptionIter, Packet, Ports, RawOption, Seq,
 };
 
@@ -16,7 +16,7 @@ use fairwire_held::thread::without_allocation;
 enum Written<'a> {
     Option(DccpOption<'a>),
     Raw(u8, &'a [u8]),
-    Cells(&'a [u8]),
+    Entries(&'a [u8]),
     Blocks(&'a [u8]),
     Intervals(u8, &'a [[u8; 12]]),
     Counts(&'a [[u8; 4]]),
@@ -145,7 +145,7 @@ fn next<'a>(u: &mut Unstructured<'a>) -> Result<Option<Call<'a>>> {
             option_type @ 0..=31 => Written::Raw(option_type, &[]),
             option_type => Written::Raw(option_type, values::bytes(u)?),
         },
-        22 | 23 => Written::Cells(long(u)?),
+        22 | 23 => Written::Entries(long(u)?),
         24 | 25 => Written::Blocks(long(u)?),
         26 | 27 => Written::Intervals(u.int_in_range(0..=4)?, long(u)?.as_chunks().0),
         28 | 29 => Written::Counts(long(u)?.as_chunks().0),
@@ -165,8 +165,8 @@ impl Written<'_> {
         match *self {
             Self::Option(option) => encoder.option(&option),
             Self::Raw(option_type, data) => encoder.raw_option(option_type, data),
-            Self::Cells(cells) => {
-                encoder.ack_vector(cells.iter().map(|&byte| AckCell::from_byte(byte)))
+            Self::Entries(entries) => {
+                encoder.ack_vector(entries.iter().map(|&byte| AckEntry::from_byte(byte)))
             }
             Self::Blocks(blocks) => {
                 encoder.data_dropped(blocks.iter().map(|&byte| DropBlock::from_byte(byte)))
@@ -189,7 +189,7 @@ impl Written<'_> {
             Self::Option(ref option) => values::length(option),
             Self::Raw(0..=31, _) => 1,
             Self::Raw(_, data) => 2 + data.len(),
-            Self::Cells(bytes) | Self::Blocks(bytes) => split(bytes.len(), 253, 2, 1),
+            Self::Entries(bytes) | Self::Blocks(bytes) => split(bytes.len(), 253, 2, 1),
             Self::Intervals(_, all) => split(all.len(), 28, 3, 9),
             Self::Counts(all) => split(all.len(), 84, 2, 3),
         }
@@ -211,8 +211,8 @@ impl Written<'_> {
                 None => assert!(next().decode().is_err(), "{option:?}"),
             },
             Self::Raw(option_type, data) => assert_eq!(next(), RawOption { option_type, data }),
-            Self::Cells(cells) => {
-                for part in cells.chunks(253) {
+            Self::Entries(entries) => {
+                for part in entries.chunks(253) {
                     let raw = next();
                     assert_eq!((raw.option_type, raw.data), (38, part));
                 }

@@ -2,7 +2,7 @@
 
 use arbitrary::{Result, Unstructured};
 use fairwire_wire::{
-    AckCells, DccpOption, DropBlocks, DropCounts, Kind, LossInterval, LossIntervals,
+    AckEntries, DccpOption, DropBlocks, DropCounts, Kind, LossInterval, LossIntervals,
     MAX_OPTION_DATA, PacketType, RTT_TOO_LARGE, ResetCode, Seq, SeqNo, ServiceCode,
 };
 
@@ -77,7 +77,7 @@ pub(super) fn option<'a>(u: &mut Unstructured<'a>) -> Result<DccpOption<'a>> {
         8 => DccpOption::NdpCount(number(u)?),
         9 => DccpOption::AckVector {
             nonce: u.arbitrary()?,
-            cells: AckCells(bytes(u)?),
+            entries: AckEntries(bytes(u)?),
         },
         10 => DccpOption::DataDropped(DropBlocks(bytes(u)?)),
         11 => DccpOption::Timestamp(word(u)?),
@@ -112,7 +112,7 @@ pub(super) fn as_read(option: DccpOption<'_>) -> Option<DccpOption<'_>> {
     match option {
         DccpOption::NdpCount(count) => Some(DccpOption::NdpCount(count.min((1 << 48) - 1))),
         DccpOption::RttEstimate(us) => Some(DccpOption::RttEstimate(us.min(RTT_TOO_LARGE))),
-        DccpOption::AckVector { cells, .. } if cells.iter().len() == 0 => None,
+        DccpOption::AckVector { entries, .. } if entries.iter().len() == 0 => None,
         DccpOption::DataDropped(blocks) if blocks.iter().len() == 0 => None,
         DccpOption::DroppedPackets(counts) if counts.iter().len() == 0 => None,
         DccpOption::LossIntervals { skip, intervals }
@@ -137,7 +137,7 @@ pub(super) fn length(option: &DccpOption<'_>) -> usize {
         | DccpOption::ConfirmR { value, .. } => 1 + value.len(),
         DccpOption::InitCookie(data) | DccpOption::Unknown { data, .. } => data.len(),
         DccpOption::NdpCount(count) => significant(count.min((1 << 48) - 1)),
-        DccpOption::AckVector { cells, .. } => cells.iter().len(),
+        DccpOption::AckVector { entries, .. } => entries.iter().len(),
         DccpOption::DataDropped(blocks) => blocks.iter().len(),
         DccpOption::TimestampEcho { elapsed: time, .. } => 4 + time.map_or(0, elapsed),
         DccpOption::ElapsedTime(time) => elapsed(time),

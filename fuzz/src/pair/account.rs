@@ -35,7 +35,7 @@ impl Ledger for Account {
 
 impl Account {
     /// Begins a new account because the endpoint was replaced.
-    pub(super) fn begin_anew(&mut self) {
+    pub(super) fn restart(&mut self) {
         self.life += 1;
     }
 

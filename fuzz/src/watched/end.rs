@@ -2,7 +2,7 @@
 
 use fairwire_units::Duration;
 
-use super::{BESIDE, HISTORIES, ROOM, TIME_WAIT, Watched};
+use super::{FIXED_MEMORY, HISTORIES, ROOM, TIME_WAIT, Watched};
 use fairwire_held::thread;
 
 /// The longest time until nothing is left: keep-alive and idle timeout (45 s), `close` (10 s), a half-open connection
@@ -25,7 +25,7 @@ impl Watched {
             stats.memory
         );
         // Histories are counted again after every 32 events.
-        let tables = BESIDE + self.peak * ROOM + stats.time_wait * TIME_WAIT;
+        let tables = FIXED_MEMORY + self.peak * ROOM + stats.time_wait * TIME_WAIT;
         let most = stats.memory + connections * HISTORIES + tables;
         let held = usize::try_from(self.held).unwrap_or(0);
         assert!(held <= most, "{held} bytes held, {most} counted");
@@ -73,9 +73,9 @@ impl Watched {
         assert_eq!(stats.memory, 0, "bytes of no connection");
         self.check_memory();
         let Self { endpoint, held, .. } = self;
-        let before = thread::held();
+        let before = thread::bytes();
         drop(endpoint);
-        assert_eq!(thread::held() - before + held, 0, "bytes that stay");
+        assert_eq!(thread::bytes() - before + held, 0, "bytes that stay");
     }
 
     /// Closes the connections that would otherwise stay for ever. Only open connections without keep-alive may be left

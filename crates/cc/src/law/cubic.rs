@@ -114,7 +114,7 @@ impl Cubic {
     }
 
     /// Records the window before a cut as the maximum (4.6), or a lower one to release bandwidth to others (4.7).
-    fn remember(&mut self, cwnd: f64) {
+    fn record_maximum(&mut self, cwnd: f64) {
         let last = match self.version {
             CubicVersion::Rfc9438 => self.w_max,
             CubicVersion::Rfc8312 => self.w_last_max,
@@ -179,13 +179,13 @@ impl WindowLaw for Cubic {
     }
 
     fn cut(&mut self, window: &Window, _signal: Signal) -> f64 {
-        self.remember(window.cwnd);
+        self.record_maximum(window.cwnd);
         self.flat = false;
         window.cwnd * BETA
     }
 
     fn after_timeout(&mut self, window: &Window) -> f64 {
-        self.remember(window.cwnd);
+        self.record_maximum(window.cwnd);
         self.flat = true;
         window.cwnd * BETA
     }
@@ -241,7 +241,7 @@ impl Settings {
 pub(super) fn kind() -> Kind<dyn Law> {
     Kind::<dyn Law>::new(
         "cubic",
-        "The cube of the time since the last cut (RFC 9438).",
+        "A window that grows with the cube of the time since the last cut (RFC 9438).",
     )
     .standard(|| Arc::new(Cubic::default()))
     .settings(|it: Settings| it.of(CubicVersion::Rfc9438))
@@ -251,7 +251,7 @@ pub(super) fn kind() -> Kind<dyn Law> {
 pub(super) fn kind_8312() -> Kind<dyn Law> {
     Kind::<dyn Law>::new(
         "cubic-8312",
-        "CUBIC as RFC 8312 has it, and Linux since 2.6.19.",
+        "CUBIC as in RFC 8312 and in Linux since 2.6.19.",
     )
     .standard(|| Arc::new(Cubic::new(CubicVersion::Rfc8312)))
     .settings(|it: Settings| it.of(CubicVersion::Rfc8312))

@@ -72,7 +72,7 @@ impl WindowLaw for Dctcp {
 
     fn problem(&self) -> Option<&'static str> {
         let sound = self.gain > 0.0 && self.gain <= 1.0;
-        (!sound).then_some("the gain of DCTCP is more than 0 and at most 1")
+        (!sound).then_some("the gain of DCTCP must be more than 0 and at most 1")
     }
 
     fn reset(&mut self) {
@@ -105,7 +105,7 @@ impl Default for Settings {
 pub(super) fn kind() -> Kind<dyn Law> {
     Kind::<dyn Law>::new(
         "dctcp",
-        "A cut as deep as the marks of a round trip are many (RFC 8257); needs ECN.",
+        "A cut in proportion to the packets marked in a round trip (RFC 8257); needs ECN.",
     )
     .standard(|| Arc::new(Dctcp::default()))
     .settings(|it: Settings| Arc::new(Dctcp::new(it.gain)))

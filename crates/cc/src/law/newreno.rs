@@ -25,7 +25,7 @@ impl WindowLaw for NewReno {
 pub(super) fn kind() -> Kind<dyn Law> {
     Kind::<dyn Law>::new(
         "newreno",
-        "A packet more per round trip, half at congestion (RFC 5681).",
+        "One packet more per round trip, half the window at congestion (RFC 5681).",
     )
     .standard(|| Arc::new(NewReno))
 }

@@ -60,7 +60,7 @@ impl WindowLaw for ThresholdWindow {
     fn problem(&self) -> Option<&'static str> {
         let is_part = |cut: f64| cut > 0.0 && cut < 1.0;
         let sound = is_part(self.cut) && is_part(self.slow_start_cut);
-        (!sound).then_some("a cut takes more than 0 and less than 1 of the window")
+        (!sound).then_some("a cut must take more than 0 and less than 1 of the window")
     }
 
     fn initial_ssthresh(&self) -> Option<f64> {
@@ -81,7 +81,7 @@ struct Settings {
         schemars(
             extend("exclusive_minimum_quantity" = "0 %"),
             extend("exclusive_maximum_quantity" = "100 %"),
-            extend("advice" = "a cut takes more than nothing and leaves more than nothing")
+            extend("advice" = "a cut must be more than 0 % and less than 100 %")
         )
     )]
     cut: Percent,
@@ -92,7 +92,7 @@ struct Settings {
         schemars(
             extend("exclusive_minimum_quantity" = "0 %"),
             extend("exclusive_maximum_quantity" = "100 %"),
-            extend("advice" = "a cut takes more than nothing and leaves more than nothing")
+            extend("advice" = "a cut must be more than 0 % and less than 100 %")
         )
     )]
     slow_start_cut: Percent,
@@ -115,7 +115,7 @@ pub(super) fn kind() -> Kind<dyn Law> {
     };
     Kind::<dyn Law>::new(
         "threshold-window",
-        "A packet more per round trip, a settable part less at congestion.",
+        "One packet more per round trip, a configurable part less at congestion.",
     )
     .settings(make)
 }

@@ -114,7 +114,7 @@ impl WindowLaw for Vegas {
 
     fn problem(&self) -> Option<&'static str> {
         let crossed = self.alpha > self.beta;
-        crossed.then_some("Vegas grows below alpha and shrinks above beta: beta is at least alpha")
+        crossed.then_some("beta of Vegas must be at least alpha: the window grows below alpha and shrinks above beta")
     }
 
     fn reset(&mut self) {

@@ -92,7 +92,7 @@ impl Default for Settings {
 pub(super) fn kind() -> Kind<dyn Law> {
     Kind::<dyn Law>::new(
         "veno",
-        "A fifth for a random loss, half for a full queue (Fu and Liew 2003).",
+        "A cut by a fifth for a random loss, by half for a full queue (Fu and Liew 2003).",
     )
     .standard(|| Arc::new(Veno::default()))
     .settings(|it: Settings| Arc::new(Veno::new(f64::from(it.beta.0))))

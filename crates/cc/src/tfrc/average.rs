@@ -170,7 +170,7 @@ impl LossAverage {
             return 0.0;
         };
         if self.mean == LossMean::Closed {
-            return self.closed_alone(closed);
+            return self.closed_loss_rate(closed);
         }
         let discount = self.general_discount();
         let (mut total, mut weight) = (self.lengths[0] * WEIGHTS[0], WEIGHTS[0]);
@@ -187,19 +187,19 @@ impl LossAverage {
         let with_current = weight / total;
         // RFC 5348, 5.4: the current interval counts only if it makes the mean longer.
         let p = self.closed_mean().map_or(with_current, |mean| {
-            let closed_alone = 1.0 / mean;
+            let closed_loss_rate = 1.0 / mean;
             let first_alone = self.first_is_alone && self.life == FirstIntervalLife::SecondEvent;
             if self.current_is_short || first_alone {
-                closed_alone
+                closed_loss_rate
             } else {
-                with_current.min(closed_alone)
+                with_current.min(closed_loss_rate)
             }
         });
         p.min(1.0)
     }
 
     /// Returns the loss event rate of [`LossMean::Closed`], from `closed` intervals.
-    fn closed_alone(&self, closed: usize) -> f64 {
+    fn closed_loss_rate(&self, closed: usize) -> f64 {
         let lengths = &self.lengths[1..=closed];
         let sum =
             |weights: &[f64]| -> f64 { lengths.iter().zip(weights).map(|(l, w)| l * w).sum() };

@@ -51,7 +51,7 @@ const MISTAKEN: f64 = 0.008_172;
 
 impl EquationForm {
     /// Returns the table entry at or below `p`, from which the rate is read.
-    fn below(self, p: f64) -> f64 {
+    fn entry_at_or_below(self, p: f64) -> f64 {
         // A number very slightly below an entry counts as that entry, because of rounding.
         let at = |step: f64| (p / step + 1e-6).floor() * step;
         match self {
@@ -62,7 +62,7 @@ impl EquationForm {
     }
 
     /// Returns the table entry at or above `p`, which the inverse finds.
-    fn above(self, p: f64) -> f64 {
+    fn entry_at_or_above(self, p: f64) -> f64 {
         let at = |step: f64| (p / step - 1e-6).ceil() * step;
         match self {
             Self::Exact => p,
@@ -93,7 +93,7 @@ impl Equation {
         }
         let p = if p.is_nan() { 1.0 } else { p.clamp(MIN_P, 1.0) };
         let rtt = rtt.max(Duration::from_micros(1)).as_secs_f64();
-        size / (rtt * self.round_trips_per_packet(self.form.below(p)))
+        size / (rtt * self.round_trips_per_packet(self.form.entry_at_or_below(p)))
     }
 
     /// Returns the loss event rate at which [`Equation::rate`] gives `rate`, limited to 1e-10 to 1.
@@ -102,7 +102,8 @@ impl Equation {
             form: EquationForm::Exact,
             ..*self
         };
-        self.form.above(exact.exact_loss_rate(size, rtt, rate))
+        self.form
+            .entry_at_or_above(exact.exact_loss_rate(size, rtt, rate))
     }
 
     /// Returns the same for the exact form of the equation.

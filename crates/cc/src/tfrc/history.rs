@@ -15,7 +15,7 @@ mod interval;
 mod tests;
 
 pub use grouping::{ByTime, Grouping};
-pub use interval::SeenInterval;
+pub use interval::ReportedInterval;
 
 use fairwire_units::plant::{Plant, planted};
 
@@ -27,7 +27,7 @@ const NDUPACK: usize = 3;
 
 /// A packet that arrived.
 #[derive(Clone, Copy, Debug)]
-pub struct Seen<S> {
+pub struct ReceivedPacket<S> {
     /// The sequence number, extended so that it does not wrap.
     pub seq: u64,
     /// The information that the grouping needs about the packet.
@@ -38,7 +38,7 @@ pub struct Seen<S> {
     /// Whether the packet carried a congestion mark.
     pub marked: bool,
     /// The number of packets just before it that carry no data, as far as the sender says so.
-    pub quiet_before: u64,
+    pub non_data_before: u64,
 }
 
 /// The loss detection, loss events and loss intervals of one flow, in bounded memory.
@@ -49,7 +49,7 @@ pub struct LossHistory<G: Grouping> {
     edge: u64,
     edge_stamp: Option<G::Stamp>,
     /// Packets behind a gap, in order of sequence number; the first `waiting_len` entries are valid.
-    waiting: [Option<Seen<G::Stamp>>; NDUPACK],
+    waiting: [Option<ReceivedPacket<G::Stamp>>; NDUPACK],
     waiting_len: usize,
     /// The stamp at which the current loss event began.
     event: Option<G::Stamp>,
@@ -90,10 +90,14 @@ impl<G: Grouping> LossHistory<G> {
     ///
     /// `first_length` is called only at the first loss event. It gets the real number of data packets in the interval
     /// before that event, and returns the length for which this interval counts (RFC 5348, section 6.3.1).
-    pub fn receive(&mut self, packet: Seen<G::Stamp>, first_length: impl Fn(u64) -> f64) -> bool {
+    pub fn receive(
+        &mut self,
+        packet: ReceivedPacket<G::Stamp>,
+        first_length: impl Fn(u64) -> f64,
+    ) -> bool {
         let events = self.events;
         if packet.seq > self.edge && self.insert(packet) {
-            self.settle(&first_length);
+            self.decide(&first_length);
             if let (Some(event), Some(end)) = (self.event, self.edge_stamp) {
                 let is_short = self.small_packets && self.grouping.is_short(event, end);
                 self.average.set_current_short(is_short);
@@ -132,7 +136,7 @@ impl<G: Grouping> LossHistory<G> {
     /// Returns the intervals, newest first: the current one and up to [`Self::MAX_INTERVALS`] - 1 closed ones.
     ///
     /// The current one always exists (RFC 4342, section 8.6.1).
-    pub fn intervals(&self) -> impl Iterator<Item = SeenInterval> {
+    pub fn intervals(&self) -> impl Iterator<Item = ReportedInterval> {
         let current = self.open.seen(self.edge, self.events > 0);
         std::iter::once(current).chain(self.closed.newest_first())
     }
@@ -155,9 +159,9 @@ impl<G: Grouping> LossHistory<G> {
     }
 
     /// Inserts `packet` among the waiting ones; returns `false` if it is a copy of one of them.
-    fn insert(&mut self, packet: Seen<G::Stamp>) -> bool {
+    fn insert(&mut self, packet: ReceivedPacket<G::Stamp>) -> bool {
         // Fewer than NDUPACK packets wait between two arrivals, because the third decides the first gap.
-        debug_assert!(self.waiting_len < NDUPACK, "a settled hole was left behind");
+        debug_assert!(self.waiting_len < NDUPACK, "a settled gap was left behind");
         let mut place = self.waiting_len;
         for (i, waiting) in self.waiting[..self.waiting_len]
             .iter()
@@ -179,7 +183,7 @@ impl<G: Grouping> LossHistory<G> {
     }
 
     /// Decides all packets that can be decided now.
-    fn settle(&mut self, first_length: &impl Fn(u64) -> f64) {
+    fn decide(&mut self, first_length: &impl Fn(u64) -> f64) {
         while let Some(next) = self.waiting[0] {
             let in_order = next.seq - self.edge == 1;
             // RFC 5348, 5.1: three packets after the gap make it a loss.
@@ -197,17 +201,17 @@ impl<G: Grouping> LossHistory<G> {
     }
 
     /// Counts the gap before `packet`, if any, as lost, and makes `packet` the new edge.
-    fn take(&mut self, packet: Seen<G::Stamp>, first_length: &impl Fn(u64) -> f64) {
+    fn take(&mut self, packet: ReceivedPacket<G::Stamp>, first_length: &impl Fn(u64) -> f64) {
         let missing = packet.seq - self.edge - 1;
-        let quiet = packet.quiet_before.min(missing);
-        let hole = Hole {
+        let quiet = packet.non_data_before.min(missing);
+        let gap = Gap {
             before: self.edge,
             before_stamp: self.edge_stamp.unwrap_or(packet.stamp),
             after_stamp: packet.stamp,
             span: missing + 1,
         };
         // RFC 4342, 6.1: a missing packet counts as data unless the sender's count says otherwise.
-        self.lose(hole, missing - quiet, first_length);
+        self.lose(gap, missing - quiet, first_length);
         if missing > quiet && planted(Plant::SlidingEvent) {
             // Planted: an event lasts a round trip from its last loss, not from its first.
             self.event = self.event.map(|_| packet.stamp);
@@ -229,20 +233,20 @@ impl<G: Grouping> LossHistory<G> {
         self.edge = packet.seq;
     }
 
-    /// Counts the first `count` packets of `hole` as lost.
-    fn lose(&mut self, hole: Hole<G::Stamp>, count: u64, first_length: &impl Fn(u64) -> f64) {
+    /// Counts the first `count` packets of `gap` as lost.
+    fn lose(&mut self, gap: Gap<G::Stamp>, count: u64, first_length: &impl Fn(u64) -> f64) {
         let (mut nth, mut event, mut events) = (1, None, 0);
         let mut guess = None;
         let unbounded = planted(Plant::EndlessEvents);
         while nth <= count && (events < Self::MAX_EVENTS || unbounded) {
-            let first = self.first_separate(&hole, nth, count, guess);
+            let first = self.first_separate(&gap, nth, count, guess);
             if first > nth {
-                self.open.lose(hole.before + nth, hole.before + (first - 1));
+                self.open.lose(gap.before + nth, gap.before + (first - 1));
             }
             if first > count {
                 return;
             }
-            let (seq, stamp) = (hole.before + first, self.stamp_in(&hole, first));
+            let (seq, stamp) = (gap.before + first, self.stamp_of_lost(&gap, first));
             self.begin(seq, stamp, first_length);
             self.open.lose(seq, seq);
             events += 1;
@@ -255,27 +259,21 @@ impl<G: Grouping> LossHistory<G> {
                 let kept = (apart + 1).saturating_mul(Self::MAX_INTERVALS as u64);
                 if count - first > kept && !unbounded {
                     self.open
-                        .lose(hole.before + nth, hole.before + (count - kept));
+                        .lose(gap.before + nth, gap.before + (count - kept));
                     (nth, guess) = (count - kept + 1, None);
                 }
             }
         }
         if nth <= count {
-            self.open.lose(hole.before + nth, hole.before + count);
+            self.open.lose(gap.before + nth, gap.before + count);
         }
     }
 
-    /// Returns the first packet of `hole`, from `nth` to `count`, that is too far from the current event to belong to
+    /// Returns the first packet of `gap`, from `nth` to `count`, that is too far from the current event to belong to
     /// it.
     ///
     /// Returns `count + 1` if there is none. The search begins at `guess`.
-    fn first_separate(
-        &self,
-        hole: &Hole<G::Stamp>,
-        nth: u64,
-        count: u64,
-        guess: Option<u64>,
-    ) -> u64 {
+    fn first_separate(&self, gap: &Gap<G::Stamp>, nth: u64, count: u64, guess: Option<u64>) -> u64 {
         let (mut low, mut high) = (nth, count + 1);
         // Nominal arrival times increase along the gap, so a binary search finds the packet. It begins once steps of
         // increasing width have found packets on both sides.
@@ -283,7 +281,7 @@ impl<G: Grouping> LossHistory<G> {
         let mut at = guess.map_or(low + (high - low) / 2, |guess| guess.clamp(nth, count));
         let mut width = 1_u64;
         while low < high {
-            let is_separate = self.is_separate(self.stamp_in(hole, at));
+            let is_separate = self.is_separate(self.stamp_of_lost(gap, at));
             if is_separate {
                 (high, above) = (at, true);
             } else {
@@ -300,9 +298,9 @@ impl<G: Grouping> LossHistory<G> {
         low
     }
 
-    fn stamp_in(&self, hole: &Hole<G::Stamp>, nth: u64) -> G::Stamp {
+    fn stamp_of_lost(&self, gap: &Gap<G::Stamp>, nth: u64) -> G::Stamp {
         self.grouping
-            .lost(hole.before_stamp, hole.after_stamp, nth, hole.span)
+            .lost(gap.before_stamp, gap.after_stamp, nth, gap.span)
     }
 
     fn is_separate(&self, loss: G::Stamp) -> bool {
@@ -344,7 +342,7 @@ impl<G: Grouping> LossHistory<G> {
 
 /// Missing packets: those after `before`, up to but not including the packet `span` steps after it.
 #[derive(Clone, Copy)]
-struct Hole<S> {
+struct Gap<S> {
     before: u64,
     before_stamp: S,
     after_stamp: S,

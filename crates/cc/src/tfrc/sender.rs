@@ -108,7 +108,7 @@ pub struct Sender {
     idle: bool,
     started: bool,
     /// Whether a report has arrived.
-    heard: bool,
+    has_report: bool,
     cuts: u64,
     timeouts: u64,
 }
@@ -145,7 +145,7 @@ impl Sender {
             nofeedback: None,
             idle: true,
             started: false,
-            heard: false,
+            has_report: false,
             cuts: 0,
             timeouts: 0,
         }
@@ -173,7 +173,7 @@ impl Sender {
             self.first_rate()
         };
         let x = match self.rtt {
-            Some(rtt) if self.config.oscillation_reduction && self.heard => {
+            Some(rtt) if self.config.oscillation_reduction && self.has_report => {
                 x * rtt.mean_sqrt / rtt.latest_sqrt
             }
             _ => x,
@@ -296,7 +296,7 @@ impl Sender {
     }
 
     /// Replaces one packet per second by the initial rate, once the round-trip time is known (RFC 5348, section 4.2).
-    fn leave_first_rate(&mut self, now: Instant) {
+    fn set_initial_rate(&mut self, now: Instant) {
         self.x = self.bounded(self.first_rate());
         self.last_doubled = Some(now);
     }
@@ -304,14 +304,14 @@ impl Sender {
     fn on_report(&mut self, now: Instant, sample: Option<Duration>, report: TfrcReport) {
         let had_rtt = self.rtt.is_some();
         if let Some(sample) = sample {
-            self.on_rtt_sample(sample, !self.heard);
+            self.on_rtt_sample(sample, !self.has_report);
         }
         let Some(rtt) = self.rtt() else {
             // Without a round-trip time a report only shows that the peer is alive.
             self.set_timer(now);
             return;
         };
-        let first = !std::mem::replace(&mut self.heard, true);
+        let first = !std::mem::replace(&mut self.has_report, true);
         let p = if report.p.is_nan() {
             1.0
         } else {
@@ -351,7 +351,7 @@ impl Sender {
             2.0 * x_recv
         } else if was_limited && reported > 0.0 {
             // RFC 5348, 4.3: a receive rate of zero belongs to the first report and is no sign of a pause.
-            self.received.limit_of_pause(now, x_recv, worse)
+            self.received.data_limited_limit(now, x_recv, worse)
         } else {
             self.received.update(now, x_recv, rtt);
             2.0 * self.received.max()
@@ -360,7 +360,7 @@ impl Sender {
             self.apply(now, rtt, limit);
         } else {
             // RFC 5348, 4.2: the first report with a round-trip time.
-            self.leave_first_rate(now);
+            self.set_initial_rate(now);
         }
         if worse && self.x < x {
             self.cuts += 1;
@@ -380,11 +380,11 @@ impl Sender {
             self.x = self.bounded(doubled.max(self.slow_start_floor()));
             self.last_doubled = Some(now);
         }
-        self.keep_to_host(now);
+        self.limit_to_host(now);
     }
 
     /// Applies the limits of the peer's host (RFC 4342, 5.2).
-    fn obey_host(&mut self, now: Instant, host: HostLimits) {
+    fn apply_host_limits(&mut self, now: Instant, host: HostLimits) {
         if !host.slow && host.buffer_drops == 0 {
             return;
         }
@@ -400,11 +400,11 @@ impl Sender {
         };
         let packet = self.segment_size() / rtt.as_secs_f64();
         self.host.lower(now, rtt, host, (received, packet));
-        self.keep_to_host(now);
+        self.limit_to_host(now);
     }
 
     /// Lowers the rate to the limit of the host (RFC 4340, 11.7.1).
-    fn keep_to_host(&mut self, now: Instant) {
+    fn limit_to_host(&mut self, now: Instant) {
         if let Some(limit) = self.host.at(now) {
             self.x = self.bounded(self.x.min(limit));
         }
@@ -509,12 +509,12 @@ impl Controller for Sender {
         let grew = self.segments.on_sent(size);
         if !self.started {
             self.start(now);
-        } else if !self.heard && grew && self.timeouts == 0 {
+        } else if !self.has_report && grew && self.timeouts == 0 {
             // RFC 5348, 4.2: the initial rate follows the largest packet of the first round trip.
             self.x = self.bounded(self.first_rate());
         }
         // Planted: the timer stays off after idle time.
-        let stays_off = self.heard && planted(Plant::NofeedbackOff);
+        let stays_off = self.has_report && planted(Plant::NofeedbackOff);
         if self.nofeedback.is_none() && !stays_off {
             self.set_timer(now);
         }
@@ -534,10 +534,10 @@ impl Controller for Sender {
         {
             self.on_rtt_sample(sample, true);
             if self.started {
-                self.leave_first_rate(now);
+                self.set_initial_rate(now);
             }
         }
-        self.obey_host(now, feedback.host);
+        self.apply_host_limits(now, feedback.host);
     }
 
     fn next_timeout(&self) -> Option<Instant> {

@@ -93,7 +93,7 @@ impl Growth {
     ///
     /// A TCP that retransmits the same segment again does not lower it (RFC 5681, section 3.1). CCID 2 sends other
     /// packets each time and lowers it (RFC 4341, section 5).
-    pub(super) fn every_timeout_counts(self) -> bool {
+    pub(super) fn each_timeout_lowers_threshold(self) -> bool {
         matches!(self, Self::Ccid2 { .. })
     }
 }

@@ -12,7 +12,7 @@ impl<L: WindowLaw> Windowed<L> {
     }
 
     /// Starts the hold after a Slow Receiver: no growth for about a round trip (RFC 4340, 11.6).
-    pub(super) fn hold_for(&mut self, now: Instant, host: HostLimits) {
+    pub(super) fn start_hold(&mut self, now: Instant, host: HostLimits) {
         if host.slow {
             self.held_until = Some(now + self.path.smoothed.unwrap_or(DEFAULT_RTT));
         }
@@ -21,7 +21,7 @@ impl<L: WindowLaw> Windowed<L> {
     /// Applies the limits of the host, in addition to the network's signals.
     ///
     /// `before` is the window when the feedback arrived.
-    pub(super) fn obey_host(&mut self, before: f64, host: HostLimits) {
+    pub(super) fn apply_host_limits(&mut self, before: f64, host: HostLimits) {
         if host.buffer_drops > 0 {
             // RFC 4341, 5.2: one packet less for each drop, down to one. RFC 4340, 11.7.1: each response is computed
             // from the old window, and the smaller result applies.

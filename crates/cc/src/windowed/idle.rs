@@ -51,14 +51,14 @@ impl IdleRule {
 
 /// How much of the window the application used recently (RFC 2861, section 3.2).
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Use {
+pub(super) struct WindowUse {
     /// When the window was last full or was reduced to what was used.
     since: Option<Instant>,
     /// The most packets in flight since then.
     packets: u32,
 }
 
-impl Use {
+impl WindowUse {
     /// Records that a packet left and `packets` are now in flight, under a window of `cwnd`.
     ///
     /// Returns the most packets in use, if the window was not full for longer than `rto`.

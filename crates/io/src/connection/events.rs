@@ -12,9 +12,9 @@ impl Connection {
     /// # Errors
     /// [`ConnectionClosed`] once the connection is over and all events have been read.
     pub async fn event(&self) -> Result<ConnectionEvent, ConnectionClosed> {
-        self.wait(|link| match link.events.pop_front() {
+        self.wait(|connection| match connection.events.pop_front() {
             Some(event) => Some(Ok(event)),
-            None => link.end().map(Err),
+            None => connection.end().map(Err),
         })
         .await
     }

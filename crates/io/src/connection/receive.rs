@@ -55,7 +55,7 @@ impl Connection {
             return Ok(0);
         }
         let Inner { handle, id } = &*self.inner;
-        let look = |state: &mut State| {
+        let ready_value = |state: &mut State| {
             let first = self.next(state)?;
             Some(first.map(|first| {
                 let rest = std::iter::from_fn(|| state.proto.recv(*id));
@@ -65,7 +65,7 @@ impl Connection {
                 into.len() - before
             }))
         };
-        handle.wait(Place::Readable(*id), look).await
+        handle.wait(Place::Readable(*id), ready_value).await
     }
 
     /// Returns the next datagram if one has arrived.
@@ -108,8 +108,8 @@ impl Connection {
         if let Some(received) = state.proto.recv(*id) {
             return Some(Ok(received));
         }
-        match state.links.get(id) {
-            Some(link) => link.end().map(Err),
+        match state.connections.get(id) {
+            Some(connection) => connection.end().map(Err),
             None => Some(Err(ConnectionClosed {
                 reason: CloseReason::Aborted,
             })),

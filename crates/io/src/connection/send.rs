@@ -8,7 +8,7 @@ use fairwire_proto::{DatagramId, Payload};
 
 use super::{Connection, Inner};
 use crate::error::{SendError, TrySendError};
-use crate::state::{Link, State};
+use crate::state::{ConnectionState, State};
 use crate::waiting::Place;
 
 /// Sending. A datagram that is accepted waits in the send queue until congestion control lets it leave. Its id
@@ -95,16 +95,16 @@ impl Connection {
 
     fn queue(&self, state: &mut State, data: &Bytes) -> Result<DatagramId, TrySendError> {
         let Inner { handle, id } = &*self.inner;
-        let end = |state: &State| state.links.get(id).and_then(Link::end);
+        let end = |state: &State| state.connections.get(id).and_then(ConnectionState::end);
         let closed = |state: &State| end(state).map_or(SendError::Closing, SendError::Closed);
-        if state.gone {
+        if state.driver_ended {
             // The driver, which would send it, has ended.
             return Err(closed(state).into());
         }
         let payload = Payload::Bytes(data.clone());
         match state.proto.send(handle.clock.now(), *id, payload) {
             Ok(datagram) => {
-                handle.poke(state);
+                handle.wake_driver(state);
                 Ok(datagram)
             }
             Err(fairwire_proto::SendError::Full) if end(state).is_none() => Err(TrySendError::Full),

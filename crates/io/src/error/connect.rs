@@ -68,7 +68,7 @@ pub enum ConnectError {
         source: io::Error,
     },
     /// Something at the remote sends our own packets back: an echo service.
-    Echoed {
+    Reflected {
         /// The remote's address.
         remote: SocketAddr,
         /// Whether the endpoint is native.
@@ -149,7 +149,7 @@ impl AddressKind {
 
 impl ConnectError {
     /// Returns whether the cause is on this side, so that every other address would fail in the same way.
-    pub(crate) fn is_ours(&self) -> bool {
+    pub(crate) fn is_local(&self) -> bool {
         match self {
             Self::Bind(error) => matches!(
                 error,
@@ -175,7 +175,7 @@ impl fmt::Display for ConnectError {
             Self::Resolve { host, .. } if !has_port(host) => match host.rsplit_once(':') {
                 Some((_, port)) => write!(
                     f,
-                    "'{port}' in '{host}' is no port: write a number from 1 to 65535"
+                    "'{port}' in '{host}' is not a port: write a number from 1 to 65535"
                 ),
                 None if host.is_empty() => {
                     f.write_str("there is no host: write host:port, as in localhost:7001")
@@ -186,7 +186,7 @@ impl fmt::Display for ConnectError {
                 ),
             },
             Self::Resolve { host, source } => {
-                write!(f, "'{host}' is no reachable host:port: {source}")
+                write!(f, "cannot resolve '{host}': {source}")
             }
             Self::Bind(error) => error.fmt(f),
             Self::Start(error) => error.fmt(f),
@@ -208,10 +208,10 @@ impl fmt::Display for ConnectError {
                 remote,
                 source,
             } => no_route(f, *local, *remote, source),
-            Self::Echoed { remote, native } => {
+            Self::Reflected { remote, native } => {
                 write!(
                     f,
-                    "{remote} sends our own packets back: an echo service is there, and no DCCP; "
+                    "{remote} returns our own packets: it is an echo service, not a DCCP server; "
                 )?;
                 f.write_str(if *native {
                     "is the address right?"
@@ -221,7 +221,7 @@ impl fmt::Display for ConnectError {
             }
             Self::WrongFamily { local, remote } => write!(
                 f,
-                "{remote} is an {} address, and the endpoint is bound to {local}: bind another to {}",
+                "{remote} is an {} address, and the endpoint is bound to {local}: bind another endpoint to {}",
                 family(remote.ip()),
                 match remote {
                     SocketAddr::V4(_) => "0.0.0.0, or to [::] for both families",
@@ -271,10 +271,10 @@ fn refused(
         ResetCode::TooBusy => ": the server is busy, try again later",
         ResetCode::Aborted => ": the server's program stopped listening, or gave up",
         ResetCode::EncapsulatedPortReuse => {
-            ": the UDP port belongs to another connection, take another one"
+            ": another connection uses this UDP port: choose another"
         }
         ResetCode::MandatoryError => {
-            ": it does not take what this side insists on, such as its CCIDs"
+            ": it does not accept what this side requires, such as its CCIDs"
         }
         _ => "",
     })
@@ -300,7 +300,7 @@ fn timeout(
         ),
         (false, _) => write!(
             f,
-            "{remote} answers, but not in DCCP ({not_dccp} foreign datagrams): another program has that port"
+            "{remote} answers, but not in DCCP ({not_dccp} other datagrams): another program uses that port"
         ),
     }
 }
@@ -341,7 +341,7 @@ fn no_route(
     remote: SocketAddr,
     source: &io::Error,
 ) -> fmt::Result {
-    write!(f, "this host has no way to {remote}")?;
+    write!(f, "this host has no route to {remote}")?;
     if !local.is_unspecified() {
         write!(f, " from {local}")?;
     }

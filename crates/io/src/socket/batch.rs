@@ -15,14 +15,14 @@ const MAX_BYTES: usize = 61_440;
 /// The packets to send next, and at most one packet after them.
 #[derive(Debug)]
 pub(crate) struct Batch {
-    current: Run,
-    held: Run,
+    current: SegmentRun,
+    held: SegmentRun,
     max_segments: usize,
 }
 
 /// Packets with the same path, ECN field and size; the last one may be shorter.
 #[derive(Debug)]
-struct Run {
+struct SegmentRun {
     bytes: Vec<u8>,
     path: Path,
     ecn: Ecn,
@@ -30,7 +30,7 @@ struct Run {
     count: usize,
 }
 
-impl Run {
+impl SegmentRun {
     fn new() -> Self {
         let nowhere = SocketAddr::from(([0, 0, 0, 0], 0));
         Self {
@@ -66,7 +66,7 @@ impl Run {
     }
 
     /// Returns whether every packet so far has the full size.
-    fn is_even(&self) -> bool {
+    fn is_uniform(&self) -> bool {
         self.bytes.len() == self.segment * self.count
     }
 }
@@ -75,8 +75,8 @@ impl Batch {
     /// Makes an empty batch of at most `max_segments` packets.
     pub(crate) fn new(max_segments: usize) -> Self {
         Self {
-            current: Run::new(),
-            held: Run::new(),
+            current: SegmentRun::new(),
+            held: SegmentRun::new(),
             max_segments: max_segments.max(1),
         }
     }
@@ -100,7 +100,7 @@ impl Batch {
             run.begin(path, ecn, head, payload);
         } else if run.path == path
             && run.ecn == ecn
-            && run.is_even()
+            && run.is_uniform()
             && (1..=run.segment).contains(&size)
             && run.count < self.max_segments
             && run.bytes.len() + size <= MAX_BYTES

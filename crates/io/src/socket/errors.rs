@@ -53,7 +53,7 @@ pub(super) fn next(udp: &UdpSocket, each: &mut impl FnMut(NetworkError<'_>)) -> 
     let message = message.ok()?;
     let bytes = message.bytes;
     let remote = message.address.as_ref().and_then(socket_addr);
-    let Told { error, local } = told(message.cmsgs().into_iter().flatten());
+    let ControlInfo { error, local } = parse_control(message.cmsgs().into_iter().flatten());
     let (Some(remote), Some(error)) = (remote, error) else {
         return Some(());
     };
@@ -74,15 +74,15 @@ fn socket_addr(addr: &SockaddrStorage) -> Option<SocketAddr> {
 
 /// The contents of the control messages of one entry.
 #[derive(Debug, Default, Eq, PartialEq)]
-struct Told {
+struct ControlInfo {
     /// The ICMP error, if it is one that we act on.
     error: Option<IcmpError>,
     /// The local address that the ICMP message was sent to.
     local: Option<IpAddr>,
 }
 
-fn told(messages: impl IntoIterator<Item = ControlMessageOwned>) -> Told {
-    let mut told = Told::default();
+fn parse_control(messages: impl IntoIterator<Item = ControlMessageOwned>) -> ControlInfo {
+    let mut told = ControlInfo::default();
     for message in messages {
         match message {
             ControlMessageOwned::Ipv4RecvErr(error, _)
@@ -130,7 +130,7 @@ mod tests {
     use nix::sys::socket::ControlMessageOwned;
     use nix::sys::time::TimeVal;
 
-    use super::{icmp_error, told};
+    use super::{icmp_error, parse_control};
     use fairwire_proto::{IcmpError, Unreachable};
 
     fn error(ee_origin: u8, ee_type: u8, ee_code: u8, ee_info: u32) -> sock_extended_err {
@@ -229,7 +229,7 @@ mod tests {
             let mut backwards = messages.clone();
             backwards.reverse();
             for messages in [messages, backwards] {
-                let told = told(messages);
+                let told = parse_control(messages);
                 let why = Unreachable::Port;
                 assert_eq!(told.error, Some(IcmpError::Unreachable { why }));
                 let local = local.parse().expect("an address");

@@ -84,7 +84,7 @@ async fn ends() -> Ends {
 fn waiting(connection: &Connection) -> [usize; 3] {
     let mut state = connection.handle().lock();
     let link = state
-        .links
+        .connections
         .get_mut(&connection.id())
         .expect("a handle is alive");
     [link.readers.len(), link.writers.len(), link.watchers.len()]

@@ -62,11 +62,7 @@ flows.one = { traffic = "greedy", wire = "1000 B", tcp = {} }
                 "rate=1Mbit/s",
                 "did you mean \"red\"?",
             ),
-            (
-                "\"20 pac\"",
-                "rate=1Mbit/s",
-                "'20 pac' is not a queue's size",
-            ),
+            ("\"20 pac\"", "rate=1Mbit/s", "'20 pac' is not a queue size"),
             (
                 red,
                 "codel.ecn=true",
@@ -76,9 +72,13 @@ flows.one = { traffic = "greedy", wire = "1000 B", tcp = {} }
             (
                 "\"20 packets\"",
                 "queue.mark_threshold=20 packets",
-                "a queue in which 20 packets wait at most never marks from 20 packets on",
+                "mark_threshold 20 packets is never reached, because at most 20 packets wait",
             ),
-            ("\"0 packets\"", "rate=1Mbit/s", "one packet at least"),
+            (
+                "\"0 packets\"",
+                "rate=1Mbit/s",
+                "a queue must hold 1 to 10000000 packets",
+            ),
         ] {
             let error = with(queue, set).expect_err(says).to_string();
             assert!(error.contains(says), "{queue}, {set}: {error}");

@@ -286,7 +286,7 @@ const MISTAKES: &[(&str, &str, &str, &str)] = &[
         "queue = { value = \"20 packets\"",
         "queue = { value = \"0 packets\"",
         ":16:",
-        "one packet at least",
+        "a queue must hold 1 to 10000000 packets",
     ),
     (
         "queue = { value = \"20 packets\"",
@@ -323,7 +323,7 @@ const MISTAKES: &[(&str, &str, &str, &str)] = &[
         "cut = \"5 %\"",
         "cut = \"0 %\"",
         ":38:",
-        "a cut takes more than nothing",
+        "a cut must be more than 0 %",
     ),
     (
         "back.loss = \"1 %\"",

@@ -8,7 +8,7 @@ pub(super) mod check;
 use std::fmt;
 use std::str::FromStr;
 
-use fairwire_net::{DropTailConfig, HostSpec, QueueLimit, QueueModel, RateControl, Stranded};
+use fairwire_net::{DropTailConfig, HostSpec, QueueLimit, QueueModel, RateControl, WaitingPackets};
 use fairwire_units::registry::Chosen;
 use fairwire_units::{Duration, text_setting};
 use schemars::JsonSchema;
@@ -45,10 +45,10 @@ pub struct Wlan {
     pub outage: Duration,
     /// What happens to packets that wait at a station that hands off.
     #[serde(default)]
-    pub at_station: Stranded,
+    pub at_station: WaitingPackets,
     /// What happens to packets that wait for the station at the access point that it leaves.
     #[serde(default = "lost")]
-    pub at_ap: Stranded,
+    pub at_ap: WaitingPackets,
     /// The access points. Those on one channel share a medium.
     pub aps: Named<AccessPoint>,
     /// The stations.
@@ -148,8 +148,8 @@ fn outage() -> Duration {
     Duration::from_millis(200)
 }
 
-fn lost() -> Stranded {
-    Stranded::Lost
+fn lost() -> WaitingPackets {
+    WaitingPackets::Lost
 }
 
 impl Wlan {

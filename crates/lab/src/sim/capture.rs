@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use etherparse::{IpEcn, Ipv4Header};
-use fairwire_net::{DropReason, LinkId, Observer, Place, Sighting};
+use fairwire_net::{DropReason, LinkId, Observation, Observer, Place};
 use pcap_file::pcapng::PcapNgWriter;
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
 use pcap_file::pcapng::blocks::interface_description::{
@@ -121,7 +121,7 @@ impl Capture {
         Ok(self.written.clone())
     }
 
-    fn write(&mut self, interface: u32, seen: &Sighting<'_, Store>) -> io::Result<()> {
+    fn write(&mut self, interface: u32, seen: &Observation<'_, Store>) -> io::Result<()> {
         let slot = seen.store.slot(seen.packet.handle);
         self.packet.clear();
         build(&mut self.packet, seen, slot)?;
@@ -139,7 +139,7 @@ impl Capture {
 }
 
 impl Capture {
-    fn see(&mut self, seen: &Sighting<'_, Store>) {
+    fn see(&mut self, seen: &Observation<'_, Store>) {
         let Place::Link(link) = seen.place else {
             return;
         };
@@ -154,12 +154,12 @@ impl Capture {
 
 /// Packets are captured where they arrive at the end of a link, with the marks that its queue made.
 impl Observer<Store> for Capture {
-    fn delivered(&mut self, seen: &Sighting<'_, Store>) {
+    fn delivered(&mut self, seen: &Observation<'_, Store>) {
         self.see(seen);
     }
 
     /// Packets that the link lost are captured where and when they would have arrived.
-    fn dropped(&mut self, seen: &Sighting<'_, Store>, reason: DropReason) {
+    fn dropped(&mut self, seen: &Observation<'_, Store>, reason: DropReason) {
         if reason == DropReason::Lost {
             self.see(seen);
         }
@@ -174,7 +174,7 @@ fn into_io(error: PcapError) -> io::Error {
 }
 
 /// Appends the whole packet to `out`: IP header, transport header, payload.
-fn build(out: &mut Vec<u8>, seen: &Sighting<'_, Store>, slot: &Slot) -> io::Result<()> {
+fn build(out: &mut Vec<u8>, seen: &Observation<'_, Store>, slot: &Slot) -> io::Result<()> {
     let packet = seen.packet;
     let content = slot.content();
     let payload_len = packet.wire_len.saturating_sub(IP_HEADER);

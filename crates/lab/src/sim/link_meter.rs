@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use fairwire_net::{DropReason, LinkId, Observer, Place, Sighting, Trace};
+use fairwire_net::{DropReason, LinkId, Observation, Observer, Place, Trace};
 use fairwire_units::{Ecn, Instant};
 
 use crate::scenario::{Link, TraceFile};
@@ -96,7 +96,7 @@ impl LinkMeters {
         Some((meter, &self.windows))
     }
 
-    fn flow_dropped(&mut self, seen: &Sighting<'_, Store>) {
+    fn flow_dropped(&mut self, seen: &Observation<'_, Store>) {
         let slot = seen.store.slot(seen.packet.handle);
         // Conversations of a flow have numbers beyond the flow's, in steps of the count of flow numbers.
         let place = seen.packet.flow.0 as usize % self.drops.len().max(1);
@@ -159,7 +159,7 @@ fn bytes_before(trace: &Trace, end: Instant) -> u64 {
 }
 
 impl Observer<Store> for LinkMeters {
-    fn entered(&mut self, seen: &Sighting<'_, Store>) {
+    fn entered(&mut self, seen: &Observation<'_, Store>) {
         let Some((meter, windows)) = self.link(seen.place) else {
             return;
         };
@@ -174,7 +174,7 @@ impl Observer<Store> for LinkMeters {
         }
     }
 
-    fn departed(&mut self, seen: &Sighting<'_, Store>) {
+    fn departed(&mut self, seen: &Observation<'_, Store>) {
         let Some((meter, windows)) = self.link(seen.place) else {
             return;
         };
@@ -197,7 +197,7 @@ impl Observer<Store> for LinkMeters {
         }
     }
 
-    fn withdrawn(&mut self, seen: &Sighting<'_, Store>) {
+    fn withdrawn(&mut self, seen: &Observation<'_, Store>) {
         if let Some((meter, windows)) = self.link(seen.place)
             && let Some((entered, _)) = meter.inside.pop_front()
         {
@@ -205,7 +205,7 @@ impl Observer<Store> for LinkMeters {
         }
     }
 
-    fn delivered(&mut self, seen: &Sighting<'_, Store>) {
+    fn delivered(&mut self, seen: &Observation<'_, Store>) {
         let Some((meter, windows)) = self.link(seen.place) else {
             return;
         };
@@ -217,7 +217,7 @@ impl Observer<Store> for LinkMeters {
         }
     }
 
-    fn dropped(&mut self, seen: &Sighting<'_, Store>, reason: DropReason) {
+    fn dropped(&mut self, seen: &Observation<'_, Store>, reason: DropReason) {
         self.flow_dropped(seen);
         let Some((meter, windows)) = self.link(seen.place) else {
             return;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fairwire_net::{LinkContext, LinkSpec, Oversize, Streams};
+use fairwire_net::{BlackHole, LinkContext, LinkSpec, Streams};
 
 use crate::scenario::{Link, TraceFile};
 
@@ -26,7 +26,7 @@ pub(crate) fn spec(link: &Link, name: &str, streams: Streams) -> LinkSpec {
     }
     if let Some(mtu) = link.mtu {
         let mtu = u32::try_from(mtu.bytes()).unwrap_or(u32::MAX);
-        spec = spec.loss(Oversize::new(mtu));
+        spec = spec.loss(BlackHole::new(mtu));
     }
     match link.loss.as_ref().and_then(|loss| loss.build(&context)) {
         Some(loss) => spec.boxed_loss(loss),

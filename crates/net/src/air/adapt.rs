@@ -61,7 +61,7 @@ impl fmt::Display for ParseRateControlError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "'{}' is no rate of 802.11g: write one of \"6 Mbit/s\", 9, 12, 18, 24, 36, 48 and 54, \"adaptive\", or \"adaptive from 24 Mbit/s\"",
+            "'{}' is not a rate of 802.11g: write \"54 Mbit/s\" (or 6, 9, 12, 18, 24, 36, 48), \"adaptive\", or \"adaptive from 24 Mbit/s\"",
             self.0
         )
     }
@@ -225,7 +225,7 @@ mod tests {
             "",
         ] {
             let error = text.parse::<RateControl>().expect_err(text).to_string();
-            assert!(error.contains("48 and 54"), "{error}");
+            assert!(error.contains("24, 36, 48)"), "{error}");
         }
     }
 }

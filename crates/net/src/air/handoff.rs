@@ -8,10 +8,10 @@
 use fairwire_units::Instant;
 
 use super::Air;
-use super::mover::{Departure, Stranded};
+use super::mover::{Departure, WaitingPackets};
 use super::radio::{Role, Serving};
 use crate::link::World;
-use crate::observer::{Observer, Place, Sighting};
+use crate::observer::{Observation, Observer, Place};
 use crate::queue::Next;
 use crate::schedule::Key;
 use crate::{LinkId, NodeId, Packet, Release};
@@ -61,7 +61,7 @@ impl Air {
             ticket,
         };
         self.leave(now, ticket, (station, medium), world);
-        if departure.hand_off.at_station == Stranded::Lost {
+        if departure.hand_off.at_station == WaitingPackets::Lost {
             self.shut(now, station, world);
         }
         None
@@ -165,7 +165,7 @@ impl Air {
         let node = self.radios[from].node;
         let mover = self.movers.iter_mut().find(|mover| mover.station == to);
         match mover {
-            Some(mover) if mover.at_ap == Stranded::Kept => {
+            Some(mover) if mover.at_ap == WaitingPackets::Kept => {
                 if !mover.is_away {
                     self.outbox.push_back((node, packet));
                 } else if mover.kept.len() < KEPT {
@@ -187,7 +187,7 @@ impl Air {
         world: &mut World<S, O>,
     ) {
         if O::WATCHES {
-            world.observer.withdrawn(&Sighting {
+            world.observer.withdrawn(&Observation {
                 at: now,
                 place: Place::Link(self.hops[hop].id),
                 packet,

@@ -14,7 +14,7 @@ use crate::{NodeId, Packet};
     derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
     serde(rename_all = "lowercase")
 )]
-pub enum Stranded {
+pub enum WaitingPackets {
     /// They are lost.
     Lost,
     /// They wait. At a station they wait until it sends again. At the old access point they wait until the new one is
@@ -35,9 +35,9 @@ pub struct HandOff {
     /// How long the station has no access point.
     pub outage: Duration,
     /// The fate of packets at the station.
-    pub at_station: Stranded,
+    pub at_station: WaitingPackets,
     /// The fate of packets at the old access point.
-    pub at_ap: Stranded,
+    pub at_ap: WaitingPackets,
 }
 
 /// A station with hand-offs.
@@ -48,7 +48,7 @@ pub(crate) struct Mover {
     /// Its planned hand-offs. The first one may be in progress.
     pub(super) plan: VecDeque<Departure>,
     /// The fate of packets at the access point that it left last.
-    pub(super) at_ap: Stranded,
+    pub(super) at_ap: WaitingPackets,
     pub(super) is_away: bool,
     /// When it leaves or joins next.
     pub(super) next: Key,
@@ -69,7 +69,7 @@ impl Mover {
         Self {
             station,
             plan: VecDeque::new(),
-            at_ap: Stranded::Lost,
+            at_ap: WaitingPackets::Lost,
             is_away: false,
             next: Key::NEVER,
             kept: VecDeque::new(),

@@ -79,7 +79,7 @@ impl PhyRate {
     /// Returns the mode of acknowledgements for frames of this mode.
     ///
     /// It is the fastest mandatory mode (6, 12 and 24 Mbit/s) that is not faster than this one.
-    pub const fn of_ack(self) -> Self {
+    pub const fn ack_rate(self) -> Self {
         match self {
             Self::M6 | Self::M9 => Self::M6,
             Self::M12 | Self::M18 => Self::M12,
@@ -98,7 +98,7 @@ impl PhyRate {
 
     /// Returns the airtime of the acknowledgement of a frame of this mode.
     pub const fn ack_airtime(self) -> Duration {
-        self.of_ack().airtime(ACK_BYTES)
+        self.ack_rate().airtime(ACK_BYTES)
     }
 
     /// Returns the next faster mode, or this one if it is the fastest.

@@ -45,7 +45,7 @@ pub struct RadioStats {
     /// Packets dropped after the last allowed attempt.
     pub given_up: u64,
     /// Packets lost because their station had left its access point.
-    pub stranded: u64,
+    pub lost_at_hand_off: u64,
 }
 
 /// The packet in service at a radio.

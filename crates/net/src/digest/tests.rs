@@ -1,5 +1,5 @@
 use super::{Digest, DigestValue};
-use crate::{DropReason, FlowId, Handle, LinkId, NodeId, Observer, Packet, Place, Sighting};
+use crate::{DropReason, FlowId, Handle, LinkId, NodeId, Observation, Observer, Packet, Place};
 use fairwire_units::{Ecn, Instant};
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -14,8 +14,8 @@ fn packet(flow: u32, handle: u32) -> Packet {
     }
 }
 
-fn seen(at: u64, place: Place, packet: &Packet) -> Sighting<'_, ()> {
-    Sighting {
+fn seen(at: u64, place: Place, packet: &Packet) -> Observation<'_, ()> {
+    Observation {
         at: Instant::from_nanos(at),
         place,
         packet,

@@ -17,12 +17,12 @@ use crate::{LinkContext, Packet, Stream};
     derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
     serde(deny_unknown_fields)
 )]
-pub struct RandomLoss {
+pub struct BernoulliConfig {
     /// The share of packets that are lost.
     pub rate: Percent,
 }
 
-impl LossModel for RandomLoss {
+impl LossModel for BernoulliConfig {
     fn build(&self, link: &LinkContext<'_>) -> Option<Box<dyn Loss>> {
         let loss = || Bernoulli::new(self.rate.fraction(), link.stream("loss"));
         self.is_random().then(|| Box::new(loss()) as Box<dyn Loss>)
@@ -35,10 +35,12 @@ impl LossModel for RandomLoss {
 
 /// Returns the entry of the registry.
 pub(super) fn kind() -> Kind<dyn LossModel> {
-    let kind: Kind<dyn LossModel> =
-        Kind::new("random", "Packets are lost at random, each by itself.");
+    let kind: Kind<dyn LossModel> = Kind::new(
+        "random",
+        "Packets are lost at random, independently of each other.",
+    );
     #[cfg(feature = "settings")]
-    let kind = kind.settings(|config: RandomLoss| Arc::new(config));
+    let kind = kind.settings(|config: BernoulliConfig| Arc::new(config));
     kind
 }
 

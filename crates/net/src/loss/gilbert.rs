@@ -21,7 +21,7 @@ use crate::{LinkContext, Packet, Stream};
     derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
     serde(deny_unknown_fields)
 )]
-pub struct Bursts {
+pub struct GilbertElliottConfig {
     /// The probability of a change from the good to the bad state, per packet.
     #[cfg_attr(
         feature = "settings",
@@ -35,7 +35,7 @@ pub struct Bursts {
         serde(with = "fairwire_units::settings::fraction"),
         schemars(with = "fairwire_units::Percent", extend(
             "exclusive_minimum_quantity" = "0 %",
-            "advice" = "a bad link gets good again: write bad_to_good above \"0 %\""
+            "advice" = "bad_to_good must be above \"0 %\""
         ))
     )]
     pub bad_to_good: f64,
@@ -65,7 +65,7 @@ fn everything() -> f64 {
     1.0
 }
 
-impl LossModel for Bursts {
+impl LossModel for GilbertElliottConfig {
     fn build(&self, link: &LinkContext<'_>) -> Option<Box<dyn Loss>> {
         Some(Box::new(GilbertElliott::new(*self, link.stream("loss"))))
     }
@@ -79,14 +79,14 @@ impl LossModel for Bursts {
 pub(super) fn kind() -> Kind<dyn LossModel> {
     let kind: Kind<dyn LossModel> = Kind::new(
         "gilbert-elliott",
-        "Packets are lost in bursts: a chain of a good and a bad state, a step per packet.",
+        "Packets are lost in bursts: a two-state Markov chain with one step per packet.",
     );
     #[cfg(feature = "settings")]
-    let kind = kind.settings(|config: Bursts| Arc::new(config));
+    let kind = kind.settings(|config: GilbertElliottConfig| Arc::new(config));
     kind
 }
 
-impl Bursts {
+impl GilbertElliottConfig {
     /// Returns the share of packets lost in the long run, 0 to 1.
     pub fn mean_loss(&self) -> f64 {
         let leaves = self.good_to_bad + self.bad_to_good;
@@ -101,14 +101,14 @@ impl Bursts {
 /// The state of a link with [`Bursts`]. Each packet takes two draws: its fate, then the next state.
 #[derive(Debug)]
 pub struct GilbertElliott {
-    bursts: Bursts,
+    bursts: GilbertElliottConfig,
     stream: Stream,
     bad: bool,
 }
 
 impl GilbertElliott {
     /// Creates a link in the good state.
-    pub fn new(bursts: Bursts, stream: Stream) -> Self {
+    pub fn new(bursts: GilbertElliottConfig, stream: Stream) -> Self {
         Self {
             bursts,
             stream,

@@ -68,7 +68,7 @@ pub struct EveryConfig {
         feature = "settings",
         schemars(
             range(min = 1),
-            extend("advice" = "every first packet at most is lost: write n = 1 or more")
+            extend("advice" = "n must be at least 1: one of n packets is lost")
         )
     )]
     pub n: u32,
@@ -88,7 +88,7 @@ impl LossModel for EveryConfig {
 pub(super) fn kind() -> Kind<dyn LossModel> {
     let kind: Kind<dyn LossModel> = Kind::new(
         "every",
-        "Every n-th packet is lost, counted from the first; nothing about it is random.",
+        "Every n-th packet is lost, counted from the first, without randomness.",
     );
     #[cfg(feature = "settings")]
     let kind = kind.settings(|config: EveryConfig| Arc::new(config));

@@ -28,7 +28,7 @@ pub struct CodelLaw {
         feature = "settings",
         schemars(extend(
             "exclusive_minimum_quantity" = "0 s",
-            "advice" = "CoDel's target is above zero and less than its interval"
+            "advice" = "CoDel's target must be above zero and less than its interval"
         ))
     )]
     pub target: Duration,
@@ -51,7 +51,7 @@ impl Default for CodelLaw {
 impl CodelLaw {
     /// Returns the parameter that conflicts with the others, and the reason.
     pub(super) fn problem(&self) -> Option<(&'static str, String)> {
-        let message = "CoDel's target is above zero and less than its interval";
+        let message = "CoDel's target must be above zero and less than its interval";
         let ordered = self.target < self.interval;
         (!ordered).then(|| ("target", message.to_owned()))
     }
@@ -77,7 +77,7 @@ pub struct CodelConfig {
         schemars(extend(
             "minimum_quantity" = "1 packet",
             "maximum_quantity" = "10000000 packets",
-            "advice" = "a queue holds one packet at least and ten million at most"
+            "advice" = "a queue must hold 1 to 10000000 packets"
         ))
     )]
     pub limit: Packets,

@@ -55,7 +55,7 @@ pub trait Queue: fmt::Debug + Send {
     /// Handles a packet that arrives at `now`.
     ///
     /// `transmitting` is the length of the packet in transmission, or `None` if the transmitter is idle. A packet that
-    /// comes to an idle link passes through here too, unless [`Queue::ignores_idle`].
+    /// comes to an idle link passes through here too, unless [`Queue::may_bypass`].
     fn enqueue(&mut self, now: Instant, arriving: Queued, transmitting: Option<u32>) -> Admission;
 
     /// Returns what to do next; the transmitter is free at `now`. A queue in which packets wait does not return
@@ -68,7 +68,7 @@ pub trait Queue: fmt::Debug + Send {
     /// Returns whether packets that come to an idle link may bypass the queue.
     ///
     /// This is the case if such a packet is always sent unchanged and does not change the state of the queue.
-    fn ignores_idle(&self) -> bool {
+    fn may_bypass(&self) -> bool {
         false
     }
 }
@@ -86,7 +86,7 @@ impl<Q: Queue + ?Sized> Queue for Box<Q> {
         (**self).backlog()
     }
 
-    fn ignores_idle(&self) -> bool {
-        (**self).ignores_idle()
+    fn may_bypass(&self) -> bool {
+        (**self).may_bypass()
     }
 }

@@ -25,7 +25,7 @@ pub struct DropTailConfig {
         schemars(extend(
             "minimum_quantity" = "1 packet",
             "maximum_quantity" = "10000000 packets",
-            "advice" = "a queue holds one packet at least and ten million at most"
+            "advice" = "a queue must hold 1 to 10000000 packets"
         ))
     )]
     pub limit: QueueLimit,
@@ -68,7 +68,7 @@ impl QueueModel for DropTailConfig {
     fn build(&self, _link: &LinkContext<'_>) -> Box<dyn Queue> {
         let mut queue = DropTail::new(self.limit);
         if let Some(threshold) = self.mark_threshold {
-            queue = queue.marking_from(threshold.0);
+            queue = queue.mark_threshold(threshold.0);
         }
         Box::new(match self.counts {
             Counts::Waiting => queue,
@@ -91,8 +91,7 @@ impl QueueModel for DropTailConfig {
         };
         (threshold.0 >= waiting).then(|| {
             let message = format!(
-                "a queue in which {} wait at most never marks from {threshold} on, for it drops what finds as many \
-                 waiting: write a lower mark_threshold",
+                "mark_threshold {threshold} is never reached, because at most {} wait: write a lower mark_threshold",
                 Packets(waiting)
             );
             ("mark_threshold", message)
@@ -156,7 +155,7 @@ impl DropTail {
     ///
     /// This is the marking that DCTCP requires of a switch (RFC 8257, section 3.1): the queue, with the packet in
     /// transmission, is longer than the threshold. The instantaneous length counts, not an average.
-    pub fn marking_from(mut self, packets: u32) -> Self {
+    pub fn mark_threshold(mut self, packets: u32) -> Self {
         self.mark_threshold = packets as usize;
         self
     }
@@ -222,7 +221,7 @@ impl Queue for DropTail {
         }
     }
 
-    fn ignores_idle(&self) -> bool {
+    fn may_bypass(&self) -> bool {
         true
     }
 }
@@ -307,7 +306,7 @@ mod tests {
     /// Below the threshold, and without ECN, packets are unchanged.
     #[test]
     fn marks_begin_at_the_threshold() {
-        let mut queue = DropTail::packets(6).marking_from(3);
+        let mut queue = DropTail::packets(6).mark_threshold(3);
         let capable = |ecn| {
             let mut queued = arriving(100);
             queued.packet.ecn = ecn;

@@ -30,7 +30,7 @@ pub struct FqCodelConfig {
         feature = "settings",
         schemars(
             range(min = 1, max = 65_536),
-            extend("advice" = "flows are spread over one queue at least and 65536 at most")
+            extend("advice" = "flows must be 1 to 65536")
         )
     )]
     pub flows: u32,
@@ -40,7 +40,7 @@ pub struct FqCodelConfig {
         schemars(extend(
             "minimum_quantity" = "1 B",
             "maximum_quantity" = "16 MB",
-            "advice" = "a quantum is one byte at least and 16 MB at most"
+            "advice" = "quantum must be 1 B to 16 MB"
         ))
     )]
     pub quantum: Size,
@@ -50,7 +50,7 @@ pub struct FqCodelConfig {
         schemars(extend(
             "minimum_quantity" = "1 packet",
             "maximum_quantity" = "10000000 packets",
-            "advice" = "a queue holds one packet at least and ten million at most"
+            "advice" = "a queue must hold 1 to 10000000 packets"
         ))
     )]
     pub limit: Packets,
@@ -164,7 +164,7 @@ impl FqCodel {
     }
 
     /// Drops the head of the queue with the most bytes, to make room (section 4.1).
-    fn drop_of_fattest(&mut self) -> Option<Queued> {
+    fn drop_from_longest(&mut self) -> Option<Queued> {
         let active = self.new.iter().chain(&self.old);
         let fattest = active.max_by_key(|flow| self.flows[**flow].queue.backlog().bytes)?;
         let gone = self.flows[*fattest].queue.drop_head()?;
@@ -218,7 +218,7 @@ impl Queue for FqCodel {
         // A packet that comes to an idle link does not wait.
         if self.waiting.packets > self.limit
             && transmitting.is_some()
-            && let Some(gone) = self.drop_of_fattest()
+            && let Some(gone) = self.drop_from_longest()
         {
             return Admission::Dropped(gone, DropReason::QueueFull);
         }

@@ -23,7 +23,7 @@ impl fmt::Display for ParseLimitError {
         let text = &self.0;
         write!(
             f,
-            "'{text}' is not a queue's size: write \"20 packets\" or \"64 kB\"; a link takes \"1 bdp\", too"
+            "'{text}' is not a queue size: write \"20 packets\", \"64 kB\", or for a link \"1 bdp\""
         )
     }
 }

@@ -29,7 +29,7 @@ pub struct RedConfig {
         feature = "settings",
         schemars(extend(
             "minimum_quantity" = "1 packet",
-            "advice" = "RED's thresholds are at least a packet"
+            "advice" = "RED's thresholds must be at least 1 packet"
         ))
     )]
     pub min: Packets,
@@ -43,7 +43,7 @@ pub struct RedConfig {
             with = "fairwire_units::Percent",
             extend(
                 "exclusive_minimum_quantity" = "0 %",
-                "advice" = "RED that never signals is DropTail: write max_p above \"0 %\""
+                "advice" = "max_p must be above \"0 %\""
             )
         )
     )]
@@ -56,7 +56,7 @@ pub struct RedConfig {
             range(max = 1),
             extend(
                 "exclusiveMinimum" = 0.0,
-                "advice" = "the weight of a sample is above 0 and at most 1, as 0.002"
+                "advice" = "weight must be above 0 and at most 1, for example 0.002"
             )
         )
     )]
@@ -75,7 +75,7 @@ pub struct RedConfig {
         schemars(extend(
             "minimum_quantity" = "1 packet",
             "maximum_quantity" = "10000000 packets",
-            "advice" = "a queue holds one packet at least and ten million at most"
+            "advice" = "a queue must hold 1 to 10000000 packets"
         ))
     )]
     pub limit: Packets,

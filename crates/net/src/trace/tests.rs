@@ -97,20 +97,20 @@ fn what_is_no_trace_is_refused() {
     assert_eq!(read("1\n1\r\n 4 \n"), Ok(trace(&[1, 1, 4])));
     assert_eq!(read(&trace(&[1, 1, 4]).to_string()), Ok(trace(&[1, 1, 4])));
     for (text, line, says) in [
-        ("1\ntwo\n3\n", Some(2), "'two' is no time"),
-        ("1\n\n3\n", Some(2), "'' is no time"),
-        ("1.5\n", Some(1), "'1.5' is no time"),
+        ("1\ntwo\n3\n", Some(2), "'two' is not a time"),
+        ("1\n\n3\n", Some(2), "'' is not a time"),
+        ("1.5\n", Some(1), "'1.5' is not a time"),
         ("-1\n", Some(1), "whole number of milliseconds"),
-        ("4294967296\n", Some(1), "is no time"),
+        ("4294967296\n", Some(1), "is not a time"),
         ("1\n5\n4\n", Some(3), "4 follows 5"),
         ("", None, "the trace is empty"),
-        ("0\n0\n", None, "takes no time"),
+        ("0\n0\n", None, "must be above 0"),
     ] {
         let error = read(text).expect_err(text);
         assert_eq!(error.line(), line, "{text:?}");
         assert!(error.to_string().contains(says), "{text:?}: {error}");
     }
-    let long = "1\n".repeat(Trace::MOST_TIMES);
+    let long = "1\n".repeat(Trace::MAX_TIMES);
     assert!(read(&long).is_ok());
     assert_eq!(read(&(long + "1\n")), Err(TraceError::TooLong));
 }

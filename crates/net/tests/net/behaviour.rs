@@ -3,8 +3,8 @@
 use crate::support::{Host, Ledger, at_ms, link, ms, packet, steady};
 use fairwire_net::{
     Access, Agent, Bernoulli, Digest, DigestValue, DropReason, DropTail, FlowId, LinkId, LinkSpec,
-    Network, NodeId, Observer, Packet, Place, Side, Sighting, Streams, Topology, Towards, Verdict,
-    nth,
+    Network, NodeId, Observation, Observer, Packet, Place, Side, Streams, Topology, Towards,
+    Verdict, nth,
 };
 use fairwire_units::{Duration, Ecn, Instant};
 
@@ -25,7 +25,7 @@ fn received<O: Observer<Ledger>>(net: &Network<Host, O>, node: NodeId) -> &[(Ins
 struct Log(Vec<(Instant, Place, &'static str, u32)>);
 
 impl Log {
-    fn note(&mut self, seen: &Sighting<'_, Ledger>, what: &'static str) {
+    fn note(&mut self, seen: &Observation<'_, Ledger>, what: &'static str) {
         let handle = seen.packet.handle.0;
         assert!(seen.store.alive.contains(&handle), "a handle is alive");
         self.0.push((seen.at, seen.place, what, handle));
@@ -39,19 +39,19 @@ impl Log {
 }
 
 impl Observer<Ledger> for Log {
-    fn entered(&mut self, seen: &Sighting<'_, Ledger>) {
+    fn entered(&mut self, seen: &Observation<'_, Ledger>) {
         self.note(seen, "entered");
     }
 
-    fn departed(&mut self, seen: &Sighting<'_, Ledger>) {
+    fn departed(&mut self, seen: &Observation<'_, Ledger>) {
         self.note(seen, "departed");
     }
 
-    fn delivered(&mut self, seen: &Sighting<'_, Ledger>) {
+    fn delivered(&mut self, seen: &Observation<'_, Ledger>) {
         self.note(seen, "delivered");
     }
 
-    fn dropped(&mut self, seen: &Sighting<'_, Ledger>, reason: DropReason) {
+    fn dropped(&mut self, seen: &Observation<'_, Ledger>, reason: DropReason) {
         let what = match reason {
             DropReason::QueueFull => "full",
             DropReason::Lost => "lost",
@@ -132,7 +132,7 @@ fn what_cannot_arrive_is_released() {
 fn marks_follow_ecn() {
     let (topology, a, b, wire) = pair(link(1_000_000, ms(1)));
     let mut net = Network::new(topology, Ledger::default(), Log::default());
-    net.rule(wire, nth([2, 3], Verdict::Mark));
+    net.add_loss(wire, nth([2, 3], Verdict::Mark));
     net.place(b, Host::default());
     let capable = |handle| Packet {
         ecn: Ecn::Ect0,
@@ -206,10 +206,10 @@ fn timers_move_and_agents_can_be_touched() {
     net.place(b, Host::default());
     net.place(a, Host::new([(at_ms(50), packet(a, b, 0, 125))]));
     for at in [40, 30, 70, 20] {
-        net.touch(a, |host, _, _| host.plan[0].0 = at_ms(at));
+        net.with_agent(a, |host, _, _| host.plan[0].0 = at_ms(at));
     }
     net.run_until(at_ms(10));
-    let at = net.touch(a, |host, now, _| {
+    let at = net.with_agent(a, |host, now, _| {
         host.plan.push_front((now, packet(a, b, 1, 125)));
         now
     });
@@ -218,7 +218,7 @@ fn timers_move_and_agents_can_be_touched() {
     assert_eq!(net.agent(a).expect("placed").wakes, [at_ms(20)]);
     let came: Vec<Instant> = received(&net, b).iter().map(|(at, _)| *at).collect();
     assert_eq!(came, [at_ms(12), at_ms(22)]);
-    assert_eq!(net.touch(NodeId(9), |_, _, _| ()), None);
+    assert_eq!(net.with_agent(NodeId(9), |_, _, _| ()), None);
 }
 
 /// A timeout in the past means now, and an agent that never stops asking for one ends the run with a panic.
@@ -294,12 +294,12 @@ fn a_dumbbell_shares_its_middle() {
         net.place(*host, Host::default());
     }
     let now = Instant::START;
-    net.touch(left[0], |host, _, _| {
+    net.with_agent(left[0], |host, _, _| {
         host.plan
             .push_back((now, packet(left[0], right[0], 0, 125)));
         host.plan.push_back((now, packet(left[0], left[1], 1, 125)));
     });
-    net.touch(right[2], |host, _, _| {
+    net.with_agent(right[2], |host, _, _| {
         host.plan
             .push_back((now, packet(right[2], left[2], 2, 125)));
     });

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use fairwire_net::{
-    Admission, Backlog, DropReason, LinkId, Network, Next, Observer, Place, Queue, Queued,
-    Sighting, Topology,
+    Admission, Backlog, DropReason, LinkId, Network, Next, Observation, Observer, Place, Queue,
+    Queued, Topology,
 };
 use fairwire_units::{Duration, Instant};
 
@@ -62,7 +62,7 @@ impl Queue for Fresh {
 struct Drops(Vec<(u64, u32, DropReason)>);
 
 impl Observer<Ledger> for Drops {
-    fn dropped(&mut self, seen: &Sighting<'_, Ledger>, reason: DropReason) {
+    fn dropped(&mut self, seen: &Observation<'_, Ledger>, reason: DropReason) {
         assert_eq!(seen.place, Place::Link(LinkId(0)));
         let at = seen.at.as_nanos() / 1_000_000;
         self.0.push((at, seen.packet.handle.0, reason));

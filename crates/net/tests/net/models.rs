@@ -1,8 +1,9 @@
 //! Loss, delay and queue models on a link, compared with their formulas.
 
 use fairwire_net::{
-    BitErrors, Bursts, Codel, CodelConfig, DelayVariation, Distribution, GilbertElliott, LinkSpec,
-    Loss, Network, Observer, Red, RedConfig, Sighting, Stream, Streams, Topology, Verdict,
+    BitErrors, Codel, CodelConfig, DelayVariation, Distribution, GilbertElliott,
+    GilbertElliottConfig, LinkSpec, Loss, Network, Observation, Observer, Red, RedConfig, Stream,
+    Streams, Topology, Verdict,
 };
 use fairwire_units::{Duration, Instant, Packets, Rate, Size};
 
@@ -42,7 +43,7 @@ fn over(spec: LinkSpec, count: u32, gap: Duration) -> (Host, f64) {
 struct Departures(Instant);
 
 impl Observer<Ledger> for Departures {
-    fn departed(&mut self, seen: &Sighting<'_, Ledger>) {
+    fn departed(&mut self, seen: &Observation<'_, Ledger>) {
         assert!(seen.at >= self.0, "{} after {}", seen.at, self.0);
         assert!(
             seen.store.alive.contains(&seen.packet.handle.0),
@@ -58,7 +59,7 @@ impl Observer<Ledger> for Departures {
 /// = 1 and k = 0 bursts last 1 / r = 5 packets.
 #[test]
 fn bursts_have_their_rate_and_length() {
-    let bursts = Bursts {
+    let bursts = GilbertElliottConfig {
         good_to_bad: 0.01,
         bad_to_good: 0.2,
         loss_good: 0.001,
@@ -77,7 +78,7 @@ fn bursts_have_their_rate_and_length() {
     // Four standard errors. States are correlated by 1 - p - r = 0.79 from packet to packet. This makes the variance 1
     // + 2 * 0.79 / 0.21 * 0.55 = 5.1 times that of independent losses: 4 * sqrt(5.1 * 0.0295 * 0.9705 / n) = 0.0015.
     assert!((share - 0.029_524).abs() < 0.0015, "{share}");
-    let pure = Bursts {
+    let pure = GilbertElliottConfig {
         loss_good: 0.0,
         loss_bad: 1.0,
         ..bursts

@@ -104,7 +104,7 @@ fn saturation_throughput_is_bianchis() {
 
 /// The throughput at 6 Mbit/s matches too, where a frame takes two milliseconds and slots matter little.
 #[test]
-fn so_it_is_at_the_slowest_rate() {
+fn saturation_at_the_slowest_rate() {
     for stations in [1, 2, 5, 10, 20] {
         is_within_3_percent(stations, PhyRate::M6, ms(12_000));
     }

@@ -1,7 +1,7 @@
 //! Stations that change their access point.
 
 use crate::support::{Cells, Host, at_ms, ms, run};
-use fairwire_net::{HandOff, Network, NodeId, Stranded};
+use fairwire_net::{HandOff, Network, NodeId, WaitingPackets};
 use fairwire_units::{Duration, Instant};
 
 /// Sends one packet every 2 ms for a second, up or down, with a hand-off at 501 ms that takes `outage`.
@@ -10,7 +10,7 @@ use fairwire_units::{Duration, Instant};
 fn across(
     up: bool,
     outage: Duration,
-    (at_station, at_ap): (Stranded, Stranded),
+    (at_station, at_ap): (WaitingPackets, WaitingPackets),
 ) -> Vec<(u32, Instant)> {
     let mut cells = Cells::new(2, 400, 5);
     let station = cells.station(400, |spec| spec);
@@ -44,10 +44,10 @@ fn across(
 /// If the station drops them they are missing and all others arrive. If it keeps them they arrive late and in order.
 #[test]
 fn an_outage_on_the_way_up() {
-    let lost = across(true, ms(100), (Stranded::Lost, Stranded::Lost));
+    let lost = across(true, ms(100), (WaitingPackets::Lost, WaitingPackets::Lost));
     let numbers: Vec<u32> = lost.iter().map(|(number, _)| *number).collect();
     assert_eq!(numbers, (0..251).chain(301..500).collect::<Vec<_>>());
-    let kept = across(true, ms(100), (Stranded::Kept, Stranded::Lost));
+    let kept = across(true, ms(100), (WaitingPackets::Kept, WaitingPackets::Lost));
     let numbers: Vec<u32> = kept.iter().map(|(number, _)| *number).collect();
     assert_eq!(numbers, (0..500).collect::<Vec<_>>());
     let (_, late) = kept[251];
@@ -57,10 +57,10 @@ fn an_outage_on_the_way_up() {
 /// On the way down the old access point has these packets, and either drops them or sends them on by wire.
 #[test]
 fn an_outage_on_the_way_down() {
-    let lost = across(false, ms(100), (Stranded::Kept, Stranded::Lost));
+    let lost = across(false, ms(100), (WaitingPackets::Kept, WaitingPackets::Lost));
     let numbers: Vec<u32> = lost.iter().map(|(number, _)| *number).collect();
     assert_eq!(numbers, (0..251).chain(301..500).collect::<Vec<_>>());
-    let kept = across(false, ms(100), (Stranded::Lost, Stranded::Kept));
+    let kept = across(false, ms(100), (WaitingPackets::Lost, WaitingPackets::Kept));
     let numbers: Vec<u32> = kept.iter().map(|(number, _)| *number).collect();
     assert_eq!(numbers, (0..500).collect::<Vec<_>>());
     let (_, late) = kept[251];
@@ -71,7 +71,11 @@ fn an_outage_on_the_way_down() {
 #[test]
 fn a_seamless_hand_off() {
     for up in [true, false] {
-        let kept = across(up, Duration::ZERO, (Stranded::Kept, Stranded::Kept));
+        let kept = across(
+            up,
+            Duration::ZERO,
+            (WaitingPackets::Kept, WaitingPackets::Kept),
+        );
         assert_eq!(kept.len(), 500, "up {up}");
     }
 }
@@ -92,8 +96,8 @@ fn there_and_back_under_load() {
             at: at_ms(at),
             to: cells.aps[to],
             outage: ms(50),
-            at_station: Stranded::Kept,
-            at_ap: Stranded::Kept,
+            at_station: WaitingPackets::Kept,
+            at_ap: WaitingPackets::Kept,
         });
     }
     let server = cells.server;
@@ -137,7 +141,7 @@ fn impossible_hand_offs_are_refused() {
         at: at_ms(1),
         to: NodeId(0),
         outage: ms(1),
-        at_station: Stranded::Kept,
-        at_ap: Stranded::Kept,
+        at_station: WaitingPackets::Kept,
+        at_ap: WaitingPackets::Kept,
     });
 }

@@ -9,7 +9,7 @@ use fairwire_units::Instant;
 /// The medium has been idle since 28 us, and slots are 9 us long. A packet that comes at 1 ms is sent at 1,009 us and
 /// arrives 254 us later.
 #[test]
-fn who_finds_silence_sends_at_once() {
+fn an_idle_medium_is_used_at_once() {
     let mut cells = Cells::new(1, 10, 1);
     let station = cells.station(10, |spec| spec);
     let ap = cells.aps[0];

@@ -142,6 +142,6 @@ pub(crate) fn at_ms(at: u64) -> Instant {
 pub(crate) fn run(mut net: Network<Host>, until: Instant) -> (Vec<Option<Host>>, Network<Host>) {
     net.run_until(until);
     let nodes = (0..).map(NodeId).take_while(|node| node.0 < 64);
-    let agents = nodes.map(|node| net.touch(node, |host, _, ()| std::mem::take(host)));
+    let agents = nodes.map(|node| net.with_agent(node, |host, _, ()| std::mem::take(host)));
     (agents.collect(), net)
 }

@@ -4,27 +4,27 @@
 use std::collections::VecDeque;
 
 use fairwire_units::plant::{Plant, planted};
-use fairwire_wire::{AckCell, CellState, Seq};
+use fairwire_wire::{AckEntry, EntryState, Seq};
 
-/// The most cells of a history when written: two full options. It then still fits into an Ack of 576 bytes over IPv4;
-/// if there is less room, the receiver keeps fewer cells. The oldest packets beyond the limit are forgotten. Except in
-/// the worst cases, a vector therefore covers all that is not acknowledged yet (RFC 4341, section 6).
-pub(super) const MAX_CELLS: usize = 2 * 253;
+/// The most entries of a history when written: two full options. It then still fits into an Ack of 576 bytes over IPv4;
+/// if there is less room, the receiver keeps fewer entries. The oldest packets beyond the limit are forgotten. Except
+/// in the worst cases, a vector therefore covers all that is not acknowledged yet (RFC 4341, section 6).
+pub(super) const MAX_ENTRIES: usize = 2 * 253;
 
-/// The most packets that one cell covers.
-const CELL: u64 = AckCell::MAX_RUN as u64;
+/// The most packets that one entry covers.
+const PACKETS_PER_ENTRY: u64 = AckEntry::MAX_RUN as u64;
 
 /// Consecutive packets in one state.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 struct Run {
-    state: CellState,
-    /// At least one, and at most what all cells together cover.
+    state: EntryState,
+    /// At least one, and at most what all entries together cover.
     packets: u32,
 }
 
 impl Run {
-    fn cells(self) -> usize {
-        self.packets.div_ceil(u32::from(AckCell::MAX_RUN)) as usize
+    fn entries(self) -> usize {
+        self.packets.div_ceil(u32::from(AckEntry::MAX_RUN)) as usize
     }
 }
 
@@ -47,8 +47,8 @@ pub(super) struct History {
     newest: Option<Seq>,
     /// Newest first; empty only before the first packet.
     runs: VecDeque<Run>,
-    /// The number of their cells, at most [`MAX_CELLS`].
-    cells: usize,
+    /// The number of their entries, at most [`MAX_ENTRIES`].
+    entries: usize,
 }
 
 impl History {
@@ -58,7 +58,7 @@ impl History {
         Self {
             newest: first.map(Seq::prev),
             runs: VecDeque::new(),
-            cells: 0,
+            entries: 0,
         }
     }
 
@@ -75,17 +75,17 @@ impl History {
     /// Records the arrival of a packet.
     pub(super) fn note(&mut self, seq: Seq, marked: bool) -> Order {
         let state = if marked {
-            CellState::Marked
+            EntryState::Marked
         } else {
-            CellState::Received
+            EntryState::Received
         };
         let newest = self.newest.unwrap_or(seq.prev());
         if seq.is_after(newest) {
             let gap = newest.distance(seq) - 1;
             self.newest = Some(seq);
-            self.push_newest(CellState::NotReceived, gap);
+            self.push_newest(EntryState::NotReceived, gap);
             self.push_newest(state, 1);
-            self.shorten(MAX_CELLS);
+            self.shorten(MAX_ENTRIES);
             if gap == 0 {
                 Order::Next
             } else {
@@ -106,7 +106,7 @@ impl History {
         while excess > 0
             && let Some(last) = self.runs.pop_back()
         {
-            self.cells -= last.cells();
+            self.entries -= last.entries();
             let drop = excess.min(u64::from(last.packets));
             excess -= drop;
             let left = u64::from(last.packets) - drop;
@@ -114,8 +114,8 @@ impl History {
         }
     }
 
-    /// Returns the cells for packet `from` and older ones.
-    pub(super) fn cells_from(&self, from: Seq) -> impl Iterator<Item = AckCell> + '_ {
+    /// Returns the entries for packet `from` and older ones.
+    pub(super) fn entries_from(&self, from: Seq) -> impl Iterator<Item = AckEntry> + '_ {
         let mut skip = match self.newest {
             Some(newest) if !from.is_after(newest) => from.distance(newest),
             _ => 0,
@@ -127,9 +127,9 @@ impl History {
         })
     }
 
-    /// Returns the number of cells of the whole history.
-    pub(super) fn cell_count(&self) -> usize {
-        self.cells
+    /// Returns the number of entries of the whole history.
+    pub(super) fn entry_count(&self) -> usize {
+        self.entries
     }
 
     /// Returns the memory in use, bytes.
@@ -144,7 +144,7 @@ impl History {
 
     /// Records the arrival of an older packet. RFC 4340, 11.4.1, the receiver's table: a packet once received stays
     /// received; of the states 0 and 1 we keep 1, so that no mark is lost.
-    fn note_old(&mut self, back: u64, state: CellState) -> Order {
+    fn note_old(&mut self, back: u64, state: EntryState) -> Order {
         let mut newer = 0;
         let Some(index) = self.runs.iter().position(|run| {
             let holds = back < newer + u64::from(run.packets);
@@ -158,9 +158,9 @@ impl History {
         };
         let old = self.runs[index];
         let changes = match old.state {
-            CellState::NotReceived => true,
-            CellState::Received => state == CellState::Marked,
-            CellState::Marked | CellState::Reserved => false,
+            EntryState::NotReceived => true,
+            EntryState::Received => state == EntryState::Marked,
+            EntryState::Marked | EntryState::Reserved => false,
         };
         if !changes {
             return Order::Old;
@@ -168,13 +168,13 @@ impl History {
         // The run splits into the newer packets, this packet, and the older packets.
         let before = back - newer;
         let after = u64::from(old.packets) - before - 1;
-        self.cells -= old.cells();
+        self.entries -= old.entries();
         self.runs.remove(index);
         for (state, packets) in [(old.state, after), (state, 1), (old.state, before)] {
             self.insert(index, state, packets);
         }
         self.join(index + 3);
-        self.shorten(MAX_CELLS);
+        self.shorten(MAX_ENTRIES);
         Order::Late
     }
 
@@ -186,76 +186,76 @@ impl History {
         for index in (end.saturating_sub(4)..end).rev() {
             let (newer, older) = (self.runs[index], self.runs[index + 1]);
             if newer.state == older.state {
-                self.cells -= newer.cells() + older.cells();
+                self.entries -= newer.entries() + older.entries();
                 let joined = Run {
                     state: newer.state,
                     packets: newer.packets + older.packets,
                 };
                 self.runs[index] = joined;
                 self.runs.remove(index + 1);
-                self.cells += joined.cells();
+                self.entries += joined.entries();
             }
         }
     }
 
-    fn insert(&mut self, index: usize, state: CellState, packets: u64) {
+    fn insert(&mut self, index: usize, state: EntryState, packets: u64) {
         if let Some(run) = run(state, packets) {
-            self.cells += run.cells();
+            self.entries += run.entries();
             self.runs.insert(index, run);
         }
     }
 
-    fn push_newest(&mut self, state: CellState, packets: u64) {
+    fn push_newest(&mut self, state: EntryState, packets: u64) {
         let Some(new) = run(state, packets) else {
             return;
         };
         match self.runs.front_mut() {
             Some(front) if front.state == state => {
-                self.cells -= front.cells();
+                self.entries -= front.entries();
                 front.packets = front.packets.saturating_add(new.packets);
-                self.cells += front.cells();
+                self.entries += front.entries();
             }
             _ => {
-                self.cells += new.cells();
+                self.entries += new.entries();
                 self.runs.push_front(new);
             }
         }
     }
 
-    fn push_oldest(&mut self, state: CellState, packets: u64) {
+    fn push_oldest(&mut self, state: EntryState, packets: u64) {
         if let Some(run) = run(state, packets) {
-            self.cells += run.cells();
+            self.entries += run.entries();
             self.runs.push_back(run);
         }
     }
 
-    /// Drops the oldest cells until at most `most` are left.
+    /// Drops the oldest entries until at most `most` are left.
     pub(super) fn shorten(&mut self, most: usize) {
-        while self.cells > most
+        while self.entries > most
             && let Some(last) = self.runs.pop_back()
         {
-            let excess = self.cells - most;
-            self.cells -= last.cells();
-            let left = last.cells().saturating_sub(excess) as u64 * CELL;
+            let excess = self.entries - most;
+            self.entries -= last.entries();
+            let left = last.entries().saturating_sub(excess) as u64 * PACKETS_PER_ENTRY;
             self.push_oldest(last.state, left.min(u64::from(last.packets)));
         }
     }
 }
 
 /// Returns a run of `packets`, or `None` for no packets. The length is limited to what a history covers.
-fn run(state: CellState, packets: u64) -> Option<Run> {
-    let most = MAX_CELLS as u64 * CELL;
+fn run(state: EntryState, packets: u64) -> Option<Run> {
+    let most = MAX_ENTRIES as u64 * PACKETS_PER_ENTRY;
     let packets = u32::try_from(packets.min(most)).ok()?;
     (packets > 0).then_some(Run { state, packets })
 }
 
-/// Returns the cells for `packets` packets in one state.
-fn split(state: CellState, packets: u64) -> impl Iterator<Item = AckCell> {
-    let full = packets / CELL;
-    let rest = u8::try_from(packets % CELL).unwrap_or(0);
+/// Returns the entries for `packets` packets in one state.
+fn split(state: EntryState, packets: u64) -> impl Iterator<Item = AckEntry> {
+    let full = packets / PACKETS_PER_ENTRY;
+    let rest = u8::try_from(packets % PACKETS_PER_ENTRY).unwrap_or(0);
     (0..full)
-        .map(move |_| AckCell::new(state, AckCell::MAX_RUN))
-        .chain((rest > 0).then(|| AckCell::new(state, rest)))
+        .map(move |_| AckEntry::new(state, AckEntry::MAX_RUN))
+        .chain((rest > 0).then(|| AckEntry::new(state, rest)))
 }
 
 #[cfg(test)]

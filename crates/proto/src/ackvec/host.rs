@@ -5,12 +5,12 @@ use fairwire_units::Instant;
 use fairwire_wire::DropCode;
 
 use super::pipe::Pipe;
-use crate::half::HostNews;
+use crate::half::HostReport;
 
 /// Marks dropped packets in the pipe, and adds to the limits that the controller will receive.
-pub(super) fn hear(news: &HostNews, pipe: &mut Pipe, limits: &mut HostLimits) {
-    limits.slow |= news.slow;
-    for run in &news.drops {
+pub(super) fn on_report(report: &HostReport, pipe: &mut Pipe, limits: &mut HostLimits) {
+    limits.slow |= report.slow;
+    for run in &report.drops {
         let packets = pipe.note_dropped(run);
         match run.code {
             // RFC 4340, 11.7.2: not congestion; treated as if the data had been received.
@@ -26,7 +26,7 @@ pub(super) fn hear(news: &HostNews, pipe: &mut Pipe, limits: &mut HostLimits) {
 }
 
 /// Passes the limits to the controller that no acknowledgement has passed to it.
-pub(super) fn obey(
+pub(super) fn apply(
     now: Instant,
     flight: Flight,
     limits: &mut HostLimits,

@@ -4,11 +4,11 @@
 //! destroy the nonce. A receiver that hides them must therefore guess the sum of the nonces that it claims to have
 //! received.
 
-use fairwire_wire::{AckCells, CellState, Seq};
+use fairwire_wire::{AckEntries, EntryState, Seq};
 
 use crate::ring::{WORD, clear, pieces, place};
 
-/// The number of packets remembered: more than all cells of a receiver's vectors cover.
+/// The number of packets remembered: more than all entries of a receiver's vectors cover.
 pub(super) const REMEMBERED: u64 = 1 << 15;
 
 const WORDS: usize = (REMEMBERED / WORD) as usize;
@@ -46,13 +46,13 @@ impl Nonces {
 
     /// Returns the right nonce echo of a vector whose newest packet is `high`: the sum over the packets that it reports
     /// as received unmarked.
-    pub(super) fn echo(&self, high: Seq, cells: AckCells<'_>) -> bool {
+    pub(super) fn echo(&self, high: Seq, entries: AckEntries<'_>) -> bool {
         let mut high = high;
         let mut echo = false;
-        for cell in cells.iter() {
-            let packets = u64::from(cell.run());
+        for entry in entries.iter() {
+            let packets = u64::from(entry.run());
             // RFC 4340, 12.2: only State 0 counts.
-            if cell.state() == CellState::Received {
+            if entry.state() == EntryState::Received {
                 echo ^= self.sum(high, packets);
             }
             high = high.sub(packets);

@@ -4,7 +4,7 @@
 //! wrong is one, too. A lie counts as congestion at once. The connection ends if lies occur in clearly more round trips
 //! than honest reports.
 
-use fairwire_wire::{CellState, Seq};
+use fairwire_wire::{EntryState, Seq};
 
 use super::nonce::{Nonces, REMEMBERED};
 use super::vector::Report;
@@ -96,7 +96,7 @@ impl NonceCheck {
             0
         } else if self.skips {
             self.suspicion.skips_of_65536(false)
-        } else if self.suspicion.exists() {
+        } else if self.suspicion.is_suspected() {
             // RFC 4340, 12.3: a suspected lie should be verified. This is done with a number that nobody can have
             // received (RFC 4342, section 9), once per round trip.
             65_536
@@ -113,7 +113,7 @@ impl NonceCheck {
     /// Returns whether a lie was found recently.
     #[cfg(test)]
     pub(super) fn is_suspicious(&self) -> bool {
-        self.round.lied || self.suspicion.exists()
+        self.round.lied || self.suspicion.is_suspected()
     }
 
     /// Checks a report about `ackno` and older packets. Returns whether it is a lie.
@@ -123,14 +123,14 @@ impl NonceCheck {
         };
         let mut lie = self.skipped[0].is_some() && self.claims_skipped(report);
         if let Some(sent) = &self.sent {
-            for (high, Vector { nonce, cells }) in report.vectors() {
-                let packets = cells.packets();
+            for (high, Vector { nonce, entries }) in report.vectors() {
+                let packets = entries.packets();
                 if packets == 0 || high.sub(packets - 1).distance(newest) >= REMEMBERED {
                     // The vector covers packets whose nonces are forgotten.
                     continue;
                 }
                 self.round.checked = true;
-                lie |= sent.echo(high, cells) != nonce;
+                lie |= sent.echo(high, entries) != nonce;
             }
         }
         self.round.lied |= lie;
@@ -144,7 +144,7 @@ impl NonceCheck {
     fn claims_skipped(&mut self, report: Report<'_>) -> bool {
         let mut lie = false;
         for stretch in report.stretches() {
-            let arrived = matches!(stretch.state, CellState::Received | CellState::Marked);
+            let arrived = matches!(stretch.state, EntryState::Received | EntryState::Marked);
             for skipped in self.skipped.iter_mut().flatten() {
                 let seq = skipped.seq;
                 if seq.is_before(stretch.low) || seq.is_after(stretch.high) {

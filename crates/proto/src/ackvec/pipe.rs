@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use fairwire_cc::{Congestion, Signal};
 use fairwire_units::Instant;
 use fairwire_units::plant::{Plant, planted};
-use fairwire_wire::{CellState, DropCode, Seq};
+use fairwire_wire::{DropCode, EntryState, Seq};
 
 use super::vector::{Report, Stretch};
 use crate::event::Fate;
@@ -130,7 +130,7 @@ impl Pipe {
             if told >= NUMDUPACK && self.is_settled_up_to(stretch.high) {
                 break;
             }
-            if matches!(stretch.state, CellState::Received | CellState::Marked) {
+            if matches!(stretch.state, EntryState::Received | EntryState::Marked) {
                 told += self.note_arrivals(stretch, NUMDUPACK - told.min(NUMDUPACK));
                 self.settle_arrived(stretch, ackno, &mut outcome, fates);
             }
@@ -236,7 +236,7 @@ impl Pipe {
         }
         let from = self.position(stretch.low);
         let to = self.position(stretch.high.next());
-        let marked = stretch.state == CellState::Marked;
+        let marked = stretch.state == EntryState::Marked;
         for packet in self.packets.range_mut(from..to.max(from)) {
             // RFC 4341, 5: once per packet, however often it is acknowledged. RFC 4340, 11.4.1: the first state
             // reported stays.

@@ -4,7 +4,7 @@
 use fairwire_cc::DEFAULT_RTT;
 use fairwire_units::plant::{Plant, planted};
 use fairwire_units::{Duration, Ecn, Instant};
-use fairwire_wire::{CellState, DccpOption, Encoder, NoRoom, Seq, option_type};
+use fairwire_wire::{DccpOption, Encoder, EntryState, NoRoom, Seq, option_type};
 
 use super::history::{History, Order};
 use super::nonce::Nonces;
@@ -51,7 +51,7 @@ pub(crate) struct Receiver {
     /// When data last arrived.
     data_at: Option<Instant>,
     /// The newest data packet that arrived, until a vector that reports it is known to have reached the peer.
-    untold: Option<Seq>,
+    unreported: Option<Seq>,
     /// Whether a loss or mark requires an immediate acknowledgement.
     urgent: bool,
     /// When a mark last required one.
@@ -75,7 +75,7 @@ impl Receiver {
             unacknowledged: 0,
             waiting_since: Instant::START,
             data_at: None,
-            untold: None,
+            unreported: None,
             urgent: false,
             last_mark: None,
             on_all_data: false,
@@ -125,9 +125,9 @@ impl Receiver {
             return;
         }
         self.data_at = Some(now);
-        self.untold = Some(
-            self.untold
-                .map_or(arrival.seq, |untold| Seq::max(untold, arrival.seq)),
+        self.unreported = Some(
+            self.unreported
+                .map_or(arrival.seq, |unreported| Seq::max(unreported, arrival.seq)),
         );
         if self.unacknowledged == 0 {
             self.waiting_since = now;
@@ -135,7 +135,7 @@ impl Receiver {
         self.unacknowledged = self.unacknowledged.saturating_add(1);
         // RFC 4340, 11.3: a sign of loss is reported at once.
         self.urgent |= order != Order::Next;
-        self.urgent |= marked && self.hurries_for_mark(now);
+        self.urgent |= marked && self.answers_mark_now(now);
     }
 
     /// Records a packet and its nonce.
@@ -163,20 +163,20 @@ impl Receiver {
 
     /// Writes the vectors that begin with `ackno`. Nonces count whatever happened to the data (RFC 4340, section 11.4).
     fn write_vectors(&self, ackno: Seq, encoder: &mut Encoder<'_>) -> Result<(), NoRoom> {
-        let mut cells = self.history.cells_from(ackno);
+        let mut entries = self.history.entries_from(ackno);
         let Some(nonces) = &self.nonces else {
-            return encoder.ack_vector(cells);
+            return encoder.ack_vector(entries);
         };
         let mut high = ackno;
         loop {
             let mut bytes = [0; OPTION_DATA];
             let (mut len, mut packets, mut echo) = (0, 0, false);
-            for (byte, cell) in bytes.iter_mut().zip(&mut cells) {
-                *byte = cell.byte();
+            for (byte, entry) in bytes.iter_mut().zip(&mut entries) {
+                *byte = entry.byte();
                 len += 1;
-                let run = u64::from(cell.run());
+                let run = u64::from(entry.run());
                 // RFC 4340, 12.2: the sum over packets reported as received and not marked.
-                if cell.state() == CellState::Received {
+                if entry.state() == EntryState::Received {
                     echo ^= nonces.sum(high.sub(packets), run);
                 }
                 packets += run;
@@ -204,12 +204,14 @@ impl Receiver {
     fn on_acknowledged(&mut self, ours: Seq) {
         if let Some(covered) = self.records.acknowledge(ours) {
             self.history.forget_up_to(covered);
-            self.untold = self.untold.filter(|untold| untold.is_after(covered));
+            self.unreported = self
+                .unreported
+                .filter(|unreported| unreported.is_after(covered));
         }
     }
 
     /// Returns whether a mark must be answered now. RFC 4340, 11.3: at once, but at most once per round trip.
-    fn hurries_for_mark(&mut self, now: Instant) -> bool {
+    fn answers_mark_now(&mut self, now: Instant) -> bool {
         let recent = self
             .last_mark
             .is_some_and(|last| now.saturating_since(last) < self.rtt);
@@ -257,7 +259,7 @@ impl Rx for Receiver {
         // RFC 4341, 6.2.1: silence is not enough; vectors that cover all data must have arrived, too.
         match self.data_at {
             Some(at) if lately(at) => PeerData::Flowing,
-            _ if self.untold.is_some() => PeerData::Paused,
+            _ if self.unreported.is_some() => PeerData::Paused,
             _ => PeerData::Quiescent,
         }
     }
@@ -288,8 +290,8 @@ impl Rx for Receiver {
     }
 
     fn options_len(&self, now: Instant) -> usize {
-        let cells = self.history.cell_count();
-        let vectors = cells + cells.div_ceil(OPTION_DATA) * OPTION_HEAD;
+        let entries = self.history.entry_count();
+        let vectors = entries + entries.div_ceil(OPTION_DATA) * OPTION_HEAD;
         let elapsed = self
             .history
             .newest()

@@ -23,7 +23,7 @@ struct Late {
     /// The oldest such packet.
     seq: Seq,
     /// Our newest packet that did not report its arrival.
-    untold_until: Seq,
+    unreported_until: Seq,
 }
 
 /// The log of vectors that were sent and are not known to have arrived.
@@ -58,7 +58,7 @@ impl Records {
         let oldest = self.late.map_or(seq, |late| Seq::min(late.seq, seq));
         self.late = Some(Late {
             seq: oldest,
-            untold_until: ours,
+            unreported_until: ours,
         });
     }
 
@@ -86,7 +86,7 @@ impl Records {
         let Some(late) = self.late else {
             return Some(covered);
         };
-        if ours.is_after(late.untold_until) {
+        if ours.is_after(late.unreported_until) {
             self.late = None;
             return Some(covered);
         }

@@ -8,14 +8,14 @@ use fairwire_units::plant::{Plant, planted};
 use fairwire_units::{Duration, Ecn, Instant, Rate};
 use fairwire_wire::Seq;
 
+use super::ack_loss::AckLossDetector;
 use super::ack_ratio::AckRatio;
-use super::ack_watch::AckWatch;
 use super::host;
 use super::nonce_check::NonceCheck;
 use super::pipe::{Outcome, Pipe};
 use super::vector::Report;
 use crate::config::Ccid2Config;
-use crate::half::{Ack, Arrival, Incoming, Sent, Told, Tx};
+use crate::half::{Ack, Arrival, FeedbackOutcome, Incoming, Sent, Tx};
 
 /// The Ack Ratio of a new connection (RFC 4340, section 11.3).
 const DEFAULT_ACK_RATIO: u16 = 2;
@@ -35,14 +35,14 @@ pub(crate) struct Sender {
     /// When the retransmission timer expires; it runs while data is in flight.
     timer: Option<Instant>,
     /// Data packets acknowledged since we last acknowledged an acknowledgement.
-    acked_unacknowledged: u32,
+    acked_since_ack_of_ack: u32,
     /// The mean size of the data packets sent, bytes.
     mean_size: f64,
     /// The Ack Ratio that this sender wants.
     ack_ratio: AckRatio,
     /// The Ack Ratio that the peer is known to use.
     agreed_ratio: u16,
-    acks: AckWatch,
+    acks: AckLossDetector,
     /// Whether a packet was lost that may have been data or an acknowledgement.
     wants_counts: bool,
     /// What the packet being processed says about the peer's host.
@@ -73,11 +73,11 @@ impl Sender {
             newest_sent: None,
             sample_from: None,
             timer: None,
-            acked_unacknowledged: 0,
+            acked_since_ack_of_ack: 0,
             mean_size: f64::from(size_hint),
             ack_ratio: AckRatio::new(config.ack_ratio),
             agreed_ratio: DEFAULT_ACK_RATIO,
-            acks: AckWatch::default(),
+            acks: AckLossDetector::default(),
             wants_counts: false,
             host: HostLimits::default(),
             nonces: None,
@@ -122,11 +122,11 @@ impl Sender {
         now: Instant,
         report: Report<'_>,
         ackno: Seq,
-        told: &mut Told,
+        outcome: &mut FeedbackOutcome,
     ) -> Option<Congestion> {
         let nonces = self.nonces.as_mut()?;
         let lie = nonces.judge(report, ackno);
-        told.aggression |= nonces.is_aggressive();
+        outcome.aggression |= nonces.is_aggressive();
         // RFC 4340, 12.3: treated as if a recent packet had been reported as marked.
         lie.then(|| Congestion {
             signal: Signal::Marked,
@@ -200,7 +200,7 @@ impl Sender {
         let held = report.elapsed.filter(|&held| held < raw);
         let held = held.unwrap_or(Duration::ZERO);
         let rtt = if self.checks {
-            self.believed(raw, held, sent_at, ackno)
+            self.checked_rtt(raw, held, sent_at, ackno)
         } else {
             raw - held
         };
@@ -217,7 +217,7 @@ impl Sender {
     /// Had the next packet arrived while this one was held, it would have been acknowledged instead. So at most the
     /// time between the departures of the two counts as held. The result is at least the shortest time that any
     /// acknowledgement took, which the peer cannot lower by its reports.
-    fn believed(
+    fn checked_rtt(
         &mut self,
         raw: Duration,
         held: Duration,
@@ -242,11 +242,11 @@ impl Sender {
         // An endpoint without data in flight causes no acknowledgements that could be too many.
         if found.congestion && self.pipe.in_flight() > 0 {
             self.ack_ratio.on_congestion(self.window());
-            self.wants_counts |= found.doubtful;
+            self.wants_counts |= found.may_be_data;
         }
     }
 
-    fn on_ack(&mut self, now: Instant, ack: Ack<'_>, waiting: u32, told: &mut Told) {
+    fn on_ack(&mut self, now: Instant, ack: Ack<'_>, waiting: u32, outcome: &mut FeedbackOutcome) {
         let ackno = ack.ackno;
         // A packet that was never sent cannot have been received, whatever the peer says.
         if self.newest_sent.is_none_or(|newest| ackno.is_after(newest)) {
@@ -255,21 +255,21 @@ impl Sender {
         let Some(report) = Report::of(ack.options, ackno) else {
             return;
         };
-        let lie = self.check(now, report, ackno, told);
-        let outcome = self.pipe.take(report, ackno, &mut told.fates);
-        let rtt = self.sample(now, report, ackno, &outcome);
-        if outcome.acked > 0 {
-            told.progress = true;
-            told.largest_arrived = told.largest_arrived.max(outcome.largest);
+        let lie = self.check(now, report, ackno, outcome);
+        let taken = self.pipe.take(report, ackno, &mut outcome.fates);
+        let rtt = self.sample(now, report, ackno, &taken);
+        if taken.acked > 0 {
+            outcome.progress = true;
+            outcome.largest_arrived = outcome.largest_arrived.max(taken.largest);
             self.rtt.clear_back_off();
             self.start_timer(now);
-            self.acked_unacknowledged = self.acked_unacknowledged.saturating_add(outcome.acked);
+            self.acked_since_ack_of_ack = self.acked_since_ack_of_ack.saturating_add(taken.acked);
         }
         // A false report must not let the window grow.
-        let packets = outcome.acked.max(1);
+        let packets = taken.acked.max(1);
         let lie = lie.map(|lie| Congestion { packets, ..lie });
-        let congestion = outcome.congestion.or(lie);
-        if outcome.acked == 0 && congestion.is_none() {
+        let congestion = taken.congestion.or(lie);
+        if taken.acked == 0 && congestion.is_none() {
             return;
         }
         let feedback = Feedback {
@@ -277,20 +277,20 @@ impl Sender {
             rtt,
             path: self.rtt.round_trip(),
             delivery: Delivery {
-                packets: outcome.acked,
-                marked: outcome.marked,
-                newest_sent: outcome.newest_acked_sent,
+                packets: taken.acked,
+                marked: taken.marked,
+                newest_sent: taken.newest_acked_sent,
             },
-            newly_acked: outcome.acked,
-            newly_acked_bytes: outcome.acked_bytes,
-            oldest_acked_sent: outcome.oldest_acked_sent,
+            newly_acked: taken.acked,
+            newly_acked_bytes: taken.acked_bytes,
+            oldest_acked_sent: taken.oldest_acked_sent,
             congestion,
             ack_ratio: Some(u32::from(self.agreed_ratio)),
             ..Feedback::default()
         };
         self.controller
             .on_feedback(now, self.flight_with(waiting), &feedback);
-        self.ack_ratio.on_report(outcome.acked, self.window());
+        self.ack_ratio.on_report(taken.acked, self.window());
     }
 }
 
@@ -372,20 +372,26 @@ impl Tx for Sender {
         }
     }
 
-    fn on_packet(&mut self, now: Instant, packet: Incoming<'_>, waiting: u32, told: &mut Told) {
+    fn on_packet(
+        &mut self,
+        now: Instant,
+        packet: Incoming<'_>,
+        waiting: u32,
+        outcome: &mut FeedbackOutcome,
+    ) {
         if let Some(arrival) = packet.arrival {
             self.on_arrival(arrival);
         }
-        if let Some(news) = packet.host {
-            host::hear(news, &mut self.pipe, &mut self.host);
+        if let Some(report) = packet.host {
+            host::on_report(report, &mut self.pipe, &mut self.host);
         }
         if let Some(ack) = packet.ack {
-            self.on_ack(now, ack, waiting, told);
+            self.on_ack(now, ack, waiting, outcome);
         }
         if packet.host.is_some() {
             // Passes what no acknowledgement has passed to the controller.
             let flight = self.flight_with(waiting);
-            host::obey(now, flight, &mut self.host, &mut *self.controller);
+            host::apply(now, flight, &mut self.host, &mut *self.controller);
         }
     }
 
@@ -405,7 +411,7 @@ impl Tx for Sender {
         [self.deadline(), own].into_iter().flatten().min()
     }
 
-    fn handle_timeout(&mut self, now: Instant, waiting: u32, told: &mut Told) {
+    fn handle_timeout(&mut self, now: Instant, waiting: u32, outcome: &mut FeedbackOutcome) {
         if self.controller.next_timeout().is_some_and(|at| at <= now) {
             self.controller
                 .handle_timeout(now, self.flight_with(waiting));
@@ -414,7 +420,7 @@ impl Tx for Sender {
             return;
         }
         // RFC 4341, 5: a transmit timeout empties the pipe; the timer backs off as TCP's does.
-        self.pipe.lose_all(&mut told.fates);
+        self.pipe.lose_all(&mut outcome.fates);
         // Planted: the timer does not back off.
         if !planted(Plant::NoBackOff) {
             self.rtt.back_off();
@@ -432,11 +438,11 @@ impl Tx for Sender {
 
     fn wants_ack_of_ack(&self) -> bool {
         // RFC 4341, 6.2: once per congestion window.
-        f64::from(self.acked_unacknowledged) >= self.window()
+        f64::from(self.acked_since_ack_of_ack) >= self.window()
     }
 
     fn on_feedback_acknowledged(&mut self, _now: Instant) {
-        self.acked_unacknowledged = 0;
+        self.acked_since_ack_of_ack = 0;
     }
 
     fn wanted_ack_ratio(&self) -> Option<u16> {
@@ -484,8 +490,8 @@ impl Tx for Sender {
         self.controller.gauges()
     }
 
-    fn finish(&mut self, told: &mut Told) {
-        self.pipe.finish(&mut told.fates);
+    fn finish(&mut self, outcome: &mut FeedbackOutcome) {
+        self.pipe.finish(&mut outcome.fates);
     }
 }
 

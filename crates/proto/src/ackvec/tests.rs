@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fairwire_units::{Duration, Ecn, Instant};
-use fairwire_wire::{CellState, Encoder, HeadBuf, Kind, Packet, Ports, Seq, SeqNo};
+use fairwire_wire::{Encoder, EntryState, HeadBuf, Kind, Packet, Ports, Seq, SeqNo};
 use proptest::prelude::*;
 
 use super::receiver::Receiver;
@@ -11,7 +11,7 @@ use super::sender::Sender;
 use super::vector::Report;
 use crate::config::Ccid2Config;
 use crate::event::Fate;
-use crate::half::{Arrival, Rx, Sent, Told, Tx, acknowledge};
+use crate::half::{Arrival, FeedbackOutcome, Rx, Sent, Tx, acknowledge};
 use crate::id::DatagramId;
 use crate::packet_options::PacketOptions;
 
@@ -57,7 +57,7 @@ pub(super) fn told_by(
     now: Instant,
     ours: u64,
     ackno: u64,
-) -> Vec<(u64, CellState)> {
+) -> Vec<(u64, EntryState)> {
     let head = ack(seq(ours), seq(ackno), |encoder| {
         receiver
             .write_options(now, seq(ours), seq(ackno), encoder)
@@ -66,7 +66,7 @@ pub(super) fn told_by(
     read(&head, ackno)
 }
 
-fn read(head: &[u8], ackno: u64) -> Vec<(u64, CellState)> {
+fn read(head: &[u8], ackno: u64) -> Vec<(u64, EntryState)> {
     let packet = Packet::decode(head).unwrap();
     let options = PacketOptions::read(packet.options);
     let Some(report) = Report::of(&options, seq(ackno)) else {
@@ -206,9 +206,9 @@ impl Model {
         });
         for (number, state) in read(&head, newest) {
             let expected = match self.arrived.get(&number) {
-                None => CellState::NotReceived,
-                Some(false) => CellState::Received,
-                Some(true) => CellState::Marked,
+                None => EntryState::NotReceived,
+                Some(false) => EntryState::Received,
+                Some(true) => EntryState::Marked,
             };
             prop_assert_eq!(state, expected, "packet {}", number);
         }
@@ -223,7 +223,7 @@ impl Model {
     }
 
     /// Checks that each datagram gets one fate, which does not contradict what happened.
-    fn judge(&mut self, told: &Told) -> Result<(), TestCaseError> {
+    fn judge(&mut self, told: &FeedbackOutcome) -> Result<(), TestCaseError> {
         prop_assert!(told.fates.is_sorted_by_key(|&(id, _)| id));
         for &(id, fate) in &told.fates {
             let DatagramId(number) = id.expect("only datagrams have fates");
@@ -330,7 +330,7 @@ proptest! {
     /// Vectors with arbitrary contents never panic and never settle packets that were not sent.
     #[test]
     fn items_10_and_25_hostile_vectors_are_harmless(
-        cells in prop::collection::vec(any::<u8>(), 0..600),
+        entries in prop::collection::vec(any::<u8>(), 0..600),
         ackno in 900..1_200_u64,
         elapsed in any::<u32>(),
     ) {
@@ -339,8 +339,8 @@ proptest! {
             model.send(at(0), true);
         }
         let head = ack(seq(1), seq(ackno), |encoder| {
-            let cells = cells.iter().map(|&byte| fairwire_wire::AckCell::from_byte(byte));
-            encoder.ack_vector(cells).unwrap();
+            let entries = entries.iter().map(|&byte| fairwire_wire::AckEntry::from_byte(byte));
+            encoder.ack_vector(entries).unwrap();
             encoder.option(&fairwire_wire::DccpOption::ElapsedTime(elapsed)).unwrap();
         });
         let packet = Packet::decode(&head).unwrap();

@@ -1,14 +1,14 @@
 //! Reading Ack Vectors: the options of one packet as stretches of packets in one state.
 
 use fairwire_units::Duration;
-use fairwire_wire::{AckCell, CellState, Seq};
+use fairwire_wire::{AckEntry, EntryState, Seq};
 
 use crate::packet_options::{PacketOptions, Vector, Vectors};
 
 /// Consecutive packets in one state, from `high` down to `low`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Stretch {
-    pub(super) state: CellState,
+    pub(super) state: EntryState,
     pub(super) high: Seq,
     pub(super) low: Seq,
 }
@@ -38,7 +38,7 @@ impl<'a> Report<'a> {
         self.stretches()
             .find(|stretch| !seq.is_before(stretch.low))
             .is_some_and(|stretch| {
-                let arrived = matches!(stretch.state, CellState::Received | CellState::Marked);
+                let arrived = matches!(stretch.state, EntryState::Received | EntryState::Marked);
                 arrived && !seq.is_after(stretch.high)
             })
     }
@@ -48,7 +48,7 @@ impl<'a> Report<'a> {
         let mut high = self.ackno;
         self.vectors.iter().map(move |vector| {
             let newest = high;
-            high = high.sub(vector.cells.packets());
+            high = high.sub(vector.entries.packets());
             (newest, vector)
         })
     }
@@ -56,13 +56,13 @@ impl<'a> Report<'a> {
     /// Returns the stretches, newest first. A later vector continues where the one before it ends (RFC 4340, section
     /// 11.4).
     pub(super) fn stretches(self) -> impl Iterator<Item = Stretch> + use<'a> {
-        let mut cells = self.vectors.cells().peekable();
+        let mut entries = self.vectors.entries().peekable();
         let mut high = self.ackno;
         std::iter::from_fn(move || {
-            let first: AckCell = cells.next()?;
+            let first: AckEntry = entries.next()?;
             let state = first.state();
             let mut packets = u64::from(first.run());
-            while let Some(more) = cells.next_if(|cell| cell.state() == state) {
+            while let Some(more) = entries.next_if(|entry| entry.state() == state) {
                 packets += u64::from(more.run());
             }
             let stretch = Stretch {

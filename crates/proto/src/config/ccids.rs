@@ -38,7 +38,7 @@ pub struct Ccid2Config {
             extend(
                 "minimum_quantity" = "1 ms",
                 "maximum_quantity" = "60 s",
-                "advice" = "the least retransmission timeout is 1 ms at least and 60 s at most"
+                "advice" = "use at least 1 ms and at most 60 s"
             )
         )
     )]
@@ -146,7 +146,7 @@ pub struct Ccid3Config {
     pub start: FirstRate,
     /// Sender: the initial rate, bytes per second, instead of RFC 3390's window per round trip; slow start never goes
     /// below it either. `None` leaves it to `start`.
-    #[cfg_attr(feature = "settings", serde(with = "written::rate", skip_serializing_if = "Option::is_none"), schemars(with = "Option<fairwire_units::Rate>", extend("exclusive_minimum_quantity" = "0 bit/s", "advice" = "a first rate is more than nothing")))]
+    #[cfg_attr(feature = "settings", serde(with = "written::rate", skip_serializing_if = "Option::is_none"), schemars(with = "Option<fairwire_units::Rate>", extend("exclusive_minimum_quantity" = "0 bit/s", "advice" = "use more than 0 bit/s")))]
     pub initial_rate: Option<f64>,
     /// Minimum time of the nofeedback timer.
     #[cfg_attr(
@@ -154,7 +154,7 @@ pub struct Ccid3Config {
         serde(with = "written::time"),
         schemars(with = "fairwire_units::Duration", extend(
             "maximum_quantity" = "1 h",
-            "advice" = "a nofeedback timer of more than an hour is surely not meant"
+            "advice" = "use at most 1 h"
         ))
     )]
     pub min_nofeedback: Duration,
@@ -297,7 +297,7 @@ impl Ccid3Config {
         if !is_positive(self.b) || !is_positive(self.t_rto_rtts) {
             return Err(ConfigError::new(
                 "ccid3.b or ccid3.t_rto_rtts",
-                "both are positive numbers",
+                "use positive numbers for both",
             ));
         }
         if self.initial_rate.is_some_and(|rate| !is_positive(rate)) {
@@ -313,13 +313,13 @@ impl Ccid3Config {
             FeedbackRate::PerRoundTrip(0) => {
                 return Err(ConfigError::new(
                     "ccid3.feedback",
-                    "a receiver gives feedback at least once per round trip",
+                    "use at least 1 report per round trip",
                 ));
             }
             FeedbackRate::Every(time) if time.is_zero() => {
                 return Err(ConfigError::new(
                     "ccid3.feedback",
-                    "the time between two reports is more than nothing",
+                    "use more than 0 s between two reports",
                 ));
             }
             _ => {}

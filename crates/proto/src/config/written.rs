@@ -146,7 +146,7 @@ impl FromStr for Segment {
         };
         parsed.ok_or_else(|| {
             WrittenError(format!(
-                "'{text}' is neither \"mean\", \"mps\" nor a size as \"1460 B\" or \"1460 B literally\""
+                "'{text}' is neither \"mean\", \"mps\" nor a size such as \"1460 B\" or \"1460 B literally\""
             ))
         })
     }
@@ -185,8 +185,7 @@ impl FromStr for FeedbackRate {
         let some = |it: &Self| !matches!(it, Self::PerRoundTrip(0) | Self::Every(Duration::ZERO));
         parsed.filter(some).ok_or_else(|| {
             WrittenError(format!(
-                "'{text}' is not how often feedback is given: write \"10 per rtt\", from 1 to 65535, or the time \
-                 from one to the next as \"100 ms\""
+                "'{text}' is not a feedback rate: write \"10 per rtt\" (1 to 65535), or the time between two reports, such as \"100 ms\""
             ))
         })
     }

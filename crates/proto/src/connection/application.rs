@@ -24,7 +24,7 @@ impl Connection {
             return Err(SendError::Closed);
         }
         // RFC 4340, 11.7.2: no more data once the peer's application has stopped reading.
-        if self.reported.is_deaf {
+        if self.reported.is_not_listening {
             return Err(SendError::NotListening);
         }
         let (size, max) = (payload.len(), self.max_datagram());
@@ -48,7 +48,7 @@ impl Connection {
     fn make_room(&mut self, ctx: &mut Context<'_>, size: usize) -> bool {
         let (needed, mut room) = (footprint::of_datagram(size), ctx.room);
         while room < needed && !self.queue.is_empty() {
-            let Some((id, size)) = self.queue.give_way() else {
+            let Some((id, size)) = self.queue.drop_oldest() else {
                 self.queue.refuse();
                 return false;
             };
@@ -87,7 +87,7 @@ impl Connection {
     pub(crate) fn can_send(&self, size: usize, room: usize) -> bool {
         let open = matches!(self.state, State::Request | State::PartOpen | State::Open);
         open && self.drain_until.is_none()
-            && !self.reported.is_deaf
+            && !self.reported.is_not_listening
             && size <= self.max_datagram()
             && self.queue.has_room(size)
             && (self.queue.is_empty() || room >= footprint::of_datagram(size))

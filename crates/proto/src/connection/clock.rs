@@ -53,7 +53,7 @@ impl Connection {
             at = sooner(at, self.ack_wanted_at(now));
         }
         if self.state == State::Open {
-            at = sooner(at, self.liveness.speaks_at());
+            at = sooner(at, self.liveness.keep_alive_at());
             at = sooner(at, self.mtu.due(self.syncs.probes_from()));
         }
         at
@@ -63,13 +63,13 @@ impl Connection {
     fn ack_wanted_at(&self, now: Instant) -> Option<Instant> {
         let feedback = match self.rx.as_ref()?.ack_due(now) {
             AckDue::No | AckDue::WithData => None,
-            AckDue::Now => self.ack_floor,
+            AckDue::Now => self.next_ack_at,
             AckDue::At(at) => Some(at),
         };
         let acknowledges = self.owes_ack_of_ack(now);
         let at = sooner(feedback, self.agreed.due);
-        let at = sooner(at, self.ack_floor.filter(|_| acknowledges));
-        at.map(|at| self.ack_floor.map_or(at, |floor| at.max(floor)))
+        let at = sooner(at, self.next_ack_at.filter(|_| acknowledges));
+        at.map(|at| self.next_ack_at.map_or(at, |floor| at.max(floor)))
     }
 
     /// Handles every timer that has expired.
@@ -110,17 +110,17 @@ impl Connection {
                 State::Closed | State::Listen1 | State::Respond | State::Open => {}
             }
         }
-        self.time_probes(ctx);
+        self.on_probe_timeout(ctx);
         self.expire_queued(ctx);
         let waiting = self.waiting();
         if let Some(tx) = &mut self.tx
             && tx.next_timeout().is_some_and(|at| at <= now)
         {
             let outstanding = tx.flight().packets > 0;
-            tx.handle_timeout(now, waiting, ctx.told);
+            tx.handle_timeout(now, waiting, ctx.outcome);
             // Planted: the fates stay in the buffer until another connection reports its own.
             if !planted(Plant::FatesAstray) {
-                self.settle_told(ctx);
+                self.settle_outcome(ctx);
             }
             self.note_losses(now, u32::from(outstanding), 0);
         }

@@ -8,7 +8,7 @@ use super::{Connection, Context, State};
 use crate::error_text::ErrorText;
 use crate::event::{CloseReason, Event, Fate};
 use crate::feature::{Fatal, Role};
-use crate::half::Told;
+use crate::half::FeedbackOutcome;
 use crate::id::DatagramId;
 use crate::payload::Arriving;
 use crate::reply::Reset;
@@ -213,9 +213,9 @@ impl Connection {
     /// Ends the connection: every datagram gets its fate, and the application gets the reason.
     pub(super) fn end(&mut self, ctx: &mut Context<'_>, reason: CloseReason, time_wait: bool) {
         if let Some(tx) = &mut self.tx {
-            tx.finish(ctx.told);
+            tx.finish(ctx.outcome);
         }
-        self.settle_told(ctx);
+        self.settle_outcome(ctx);
         self.refuse_queued(ctx);
         self.state = State::Closed;
         self.ended = Some(time_wait);
@@ -227,8 +227,8 @@ impl Connection {
         let reason = match self.state {
             // RFC 4340, 8.1.1: the Reset cleans up what a Request may have left behind.
             State::Invited | State::Listen1 => CloseReason::ConnectTimeout,
-            State::Request if self.echoed.is_some() => CloseReason::Echoed,
-            State::Request => self.unreached.timeout_reason(),
+            State::Request if self.echoed.is_some() => CloseReason::Reflected,
+            State::Request => self.icmp_errors.timeout_reason(),
             State::CloseReq | State::Closing => CloseReason::CloseTimeout,
             // RFC 4340, 8.1.3 and 8.1.5: the handshake was never completed.
             _ => CloseReason::IdleTimeout,
@@ -237,10 +237,10 @@ impl Connection {
     }
 
     /// Turns the results that a half reported into counters and events.
-    pub(super) fn settle_told(&mut self, ctx: &mut Context<'_>) {
+    pub(super) fn settle_outcome(&mut self, ctx: &mut Context<'_>) {
         let report = self.config.report_fates && self.is_announced();
-        let mut losses = ctx.told.loss_events;
-        for (id, fate) in ctx.told.fates.drain(..) {
+        let mut losses = ctx.outcome.loss_events;
+        for (id, fate) in ctx.outcome.fates.drain(..) {
             match fate {
                 Fate::Acknowledged | Fate::Dropped { .. } => self.stats.acknowledged += 1,
                 Fate::Marked => {
@@ -259,10 +259,10 @@ impl Connection {
                 ctx.events.push_back((self.id, Event::Fate { id, fate }));
             }
         }
-        self.note_losses(ctx.now, losses, ctx.told.largest_arrived);
-        *ctx.told = Told {
-            fates: std::mem::take(&mut ctx.told.fates),
-            ..Told::default()
+        self.note_losses(ctx.now, losses, ctx.outcome.largest_arrived);
+        *ctx.outcome = FeedbackOutcome {
+            fates: std::mem::take(&mut ctx.outcome.fates),
+            ..FeedbackOutcome::default()
         };
     }
 

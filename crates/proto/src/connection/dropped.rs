@@ -10,14 +10,14 @@ impl Connection {
     /// Records that the data of packet `seq` did not reach the application.
     pub(super) fn drop_data(&mut self, seq: Seq, code: DropCode) {
         if self.dropped.note(seq, code) {
-            self.stats.dropped_here[usize::from(code.number())] += 1;
+            self.stats.dropped_locally[usize::from(code.number())] += 1;
         }
     }
 
     /// Stops delivering data for good. Queued data is discarded, and all further data is reported with Drop Code 1 (RFC
     /// 4340, section 11.7.2).
     pub(crate) fn stop_reading(&mut self) {
-        self.dropped.is_deaf = true;
+        self.dropped.is_not_listening = true;
         while let Some(seq) = self.received.discard() {
             self.drop_data(seq, DropCode::NotListening);
         }
@@ -28,9 +28,9 @@ impl Connection {
         if seq.is_after(self.sequence.acknowledgeable) {
             return false;
         }
-        let before = self.stats.dropped_here;
+        let before = self.stats.dropped_locally;
         self.drop_data(seq, code);
-        before != self.stats.dropped_here
+        before != self.stats.dropped_locally
     }
 
     /// Sets whether the application asks for no more data than now.
@@ -41,7 +41,7 @@ impl Connection {
     /// Returns whether acknowledgements carry Slow Receiver (RFC 4340, section 11.6).
     pub(super) fn is_slow(&self) -> bool {
         let percent = self.config.slow_receiver_percent;
-        self.dropped.is_slow || (!self.dropped.is_deaf && self.received.is_filled(percent))
+        self.dropped.is_slow || (!self.dropped.is_not_listening && self.received.is_filled(percent))
     }
 
     /// Puts data into the receive queue. If the queue is full, drops this data or older data.

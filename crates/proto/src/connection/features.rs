@@ -121,7 +121,7 @@ impl Connection {
             // RFC 4341, 6.1.1: with NDP Counts, lost data is not mistaken for lost acknowledgements.
             asked |= self
                 .negotiation
-                .insist(Feature::SendNdpCount, Location::Remote, 1);
+                .request_only(Feature::SendNdpCount, Location::Remote, 1);
         }
         if asked {
             self.refresh_negotiation_time();

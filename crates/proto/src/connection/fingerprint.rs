@@ -40,10 +40,10 @@ impl Connection {
         decides!(
             id, flow, role, state, service, sizes, mtu, sequence, agreed, tx, rx,
             queue, received, dropped, reported, timestamps, window, short, syncs, nonces, liveness,
-            unreached, due, retry, fired_at, deadline, drain_until, pace_at, ack_floor,
-            unsaid_until, ndp_run, handshake_sent, response_limit, older_peer, echoed,
-            unconfirmed, peer_from, own_since, peer_since, ccids, rtt, cookies, cookie_until,
-            listens, took_handshake_data, is_deceived, begun_by, known, ended; config; counted; negotiation
+            icmp_errors, due, retry, fired_at, deadline, drain_until, pace_at, next_ack_at,
+            rest_deferred_until, ndp_run, handshake_sent, response_limit, older_peer, echoed,
+            unconfirmed, peer_first, own_valid_from, peer_valid_from, ccids, rtt, cookies, cookie_until,
+            listens, took_handshake_data, is_peer_aggressive, begun_by, known, ended; config; counted; negotiation
         );
         write!(out, "{:?};", self.negotiation.between_packets())?;
         let Stats {

@@ -9,7 +9,7 @@ use fairwire_units::{Duration, Instant};
 use fairwire_wire::feature::Feature;
 use fairwire_wire::{Ccid, Seq};
 
-use super::parts::ccids::Since;
+use super::parts::ccids::ValidFrom;
 use super::{Connection, Context, State};
 use crate::ccid::{self, Row, Setup};
 use crate::error::ChangeCcidError;
@@ -152,7 +152,7 @@ impl Connection {
         if let Some(row) = self.agreed.receive
             && self.stats.receive_ccid != Some(row.ccid)
         {
-            self.make_receiver(ctx.now, row, self.peer_from);
+            self.make_receiver(ctx.now, row, self.peer_first);
         }
         if let Some(rtt) = self.rtt {
             self.tell_rtt(ctx.now, rtt);
@@ -164,7 +164,7 @@ impl Connection {
             config: &self.config,
             max_datagram: u32::try_from(self.sizes.max_datagram()).unwrap_or(u32::MAX),
             rtt: self.rtt,
-            first: self.peer_from,
+            first: self.peer_first,
             short: self.agreed.short,
             loss_event_rate: self
                 .negotiation
@@ -179,17 +179,17 @@ impl Connection {
         let ratio = self.negotiation.current(feature, here);
         tx.set_ack_ratio(u16::try_from(ratio).unwrap_or(u16::MAX));
         if let Some(mut old) = self.tx.replace(tx) {
-            old.finish(ctx.told);
-            self.own_since = Since(Some(self.next_seq()));
+            old.finish(ctx.outcome);
+            self.own_valid_from = ValidFrom(Some(self.next_seq()));
         }
         self.stats.send_ccid = Some(row.ccid);
-        self.settle_told(ctx);
+        self.settle_outcome(ctx);
     }
 
     /// Creates a receiving half for packets from `first` on.
     pub(super) fn make_receiver(&mut self, now: Instant, row: &Row, first: Seq) {
         work::step();
-        self.peer_from = first;
+        self.peer_first = first;
         let mut rx = (row.receiver)(now, self.setup());
         let (feature, there) = (Feature::AckRatio, Location::Remote);
         let ratio = self.negotiation.current(feature, there);
@@ -199,7 +199,7 @@ impl Connection {
             rx.set_rtt_hint(rtt);
         }
         if self.rx.replace(rx).is_some() {
-            self.peer_since = Since(Some(first));
+            self.peer_valid_from = ValidFrom(Some(first));
         }
         self.stats.receive_ccid = Some(row.ccid);
     }

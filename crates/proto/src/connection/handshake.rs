@@ -8,7 +8,7 @@ use fairwire_wire::{
 use super::parts::backoff::{Backoff, FIRST_RETRY};
 use super::parts::dropped::Fit;
 use super::parts::unconfirmed::Unconfirmed;
-use super::{Connection, Context, Known, Origin, State};
+use super::{Connection, Context, Origin, State, Visibility};
 use crate::constants::TWO_MSL;
 use crate::event::{CloseReason, Event};
 use crate::feature::Role;
@@ -94,7 +94,7 @@ impl Connection {
     pub(super) fn on_request(&mut self, bytes: usize) {
         self.due.handshake = true;
         self.response_limit = response_limit(bytes);
-        self.peer_from = self.sequence.acknowledgeable.next();
+        self.peer_first = self.sequence.acknowledgeable.next();
     }
 
     /// Writes the Response; one is sent for each valid Request, never by a timer (section 8.1.3).
@@ -219,7 +219,7 @@ impl Connection {
         let first = *self.echoed.get_or_insert(seq);
         if first != seq {
             // A Reset would only come back.
-            self.end(ctx, CloseReason::Echoed, false);
+            self.end(ctx, CloseReason::Reflected, false);
         }
         true
     }
@@ -231,7 +231,7 @@ impl Connection {
         // RFC 4340, 8.1.5: not after a second, as for the Request.
         self.retry = Backoff::new(PARTOPEN_RETRY);
         self.deadline = Some(ctx.now + four_msl());
-        self.peer_from = self.sequence.acknowledgeable;
+        self.peer_first = self.sequence.acknowledgeable;
         self.make_halves(ctx);
         self.emit(ctx, Event::Connected);
     }
@@ -250,8 +250,8 @@ impl Connection {
         if self.role == Role::Server {
             self.make_halves(ctx);
             // RFC 5596: an application that invited its client knows the connection already.
-            let known = std::mem::replace(&mut self.known, Known::Announced);
-            let event = if known == Known::Announced {
+            let known = std::mem::replace(&mut self.known, Visibility::Announced);
+            let event = if known == Visibility::Announced {
                 Event::Connected
             } else {
                 let port = self.flow.local_port;

@@ -8,7 +8,7 @@ use fairwire_wire::{Encoder, HeadBuf, Kind, Packet, ResetCode, Seq};
 
 use super::handshake::four_msl;
 use super::parts::backoff::{Backoff, FIRST_RETRY};
-use super::{Connection, Context, Known, Origin, State};
+use super::{Connection, Context, Origin, State, Visibility};
 use crate::payload::Payload;
 use crate::seal::seal;
 use crate::transmit::Transmit;
@@ -24,7 +24,7 @@ impl Connection {
     pub(crate) fn invite(now: Instant, origin: Origin) -> Self {
         let mut this = Self::new(now, origin, State::Invited);
         // The application asked for it and has its id.
-        this.known = Known::Announced;
+        this.known = Visibility::Announced;
         this.due.handshake = true;
         this.deadline = Some(now + this.config.connect_timeout.into());
         this.refresh_agreed();
@@ -32,14 +32,14 @@ impl Connection {
     }
 
     /// Makes the client wait, because the accept queue is full.
-    pub(crate) fn stand_in_line(&mut self) {
-        self.known = Known::InLine;
+    pub(crate) fn await_accept(&mut self) {
+        self.known = Visibility::AwaitingAccept;
     }
 
     /// Asks the client to continue, because the accept queue has room again.
-    pub(crate) fn call(&mut self) {
-        self.known = Known::Unknown;
-        self.syncs.call(self.sequence.acknowledgeable);
+    pub(crate) fn ask_to_continue(&mut self) {
+        self.known = Visibility::Unknown;
+        self.syncs.request_answer(self.sequence.acknowledgeable);
     }
 
     /// Writes a Listen, if one is due.

@@ -83,7 +83,7 @@ impl Connection {
     }
 
     /// Handles the probe timer, if it has expired.
-    pub(super) fn time_probes(&mut self, ctx: &mut Context<'_>) {
+    pub(super) fn on_probe_timeout(&mut self, ctx: &mut Context<'_>) {
         if self.mtu.search.deadline().is_some_and(|at| at <= ctx.now) {
             // RFC 8899, 3: a lost probe says nothing about congestion, so no controller hears of it.
             self.stats.mtu_probes_lost += 1;
@@ -110,12 +110,12 @@ impl Connection {
         };
         // RFC 8899, 4.6.1: the number and the size of the quoted packet make the error plausible.
         let plausible = seq.is_some() && size.is_none_or(|size| mtu < size);
-        let obeyed = if plausible && mtu >= self.mtu.search.floor() {
-            self.mtu.believe(now, mtu)
+        let applied = if plausible && mtu >= self.mtu.search.floor() {
+            self.mtu.apply_too_big(now, mtu)
         } else {
-            self.mtu.on_odd(now, mtu, self.stats.lost)
+            self.mtu.on_suspect_too_big(now, mtu, self.stats.lost)
         };
-        if obeyed {
+        if applied {
             self.refresh_sizes(ctx);
         } else {
             self.stats.too_big_ignored += 1;

@@ -13,7 +13,7 @@ use crate::packet_options::PacketOptions;
 fn mandatory_error(option: RawOption<'_>) -> Fatal {
     Fatal {
         code: ResetCode::MandatoryError,
-        data: option.blame(),
+        data: option.reset_data(),
     }
 }
 

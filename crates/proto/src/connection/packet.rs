@@ -170,7 +170,7 @@ impl Connection {
             _ => true,
         };
         if fits {
-            self.dropped.gave(seq, ack);
+            self.dropped.on_report_sent(seq, ack);
         } else {
             encoder.truncate(mark);
         }
@@ -238,8 +238,8 @@ impl Connection {
             if let Some(id) = id
                 && !tx.acknowledges_packets()
             {
-                ctx.told.fates.push((Some(id), Fate::Sent));
-                self.settle_told(ctx);
+                ctx.outcome.fates.push((Some(id), Fate::Sent));
+                self.settle_outcome(ctx);
             }
         }
         if matches!(packet_type, PacketType::Ack | PacketType::DataAck) {

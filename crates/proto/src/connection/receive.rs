@@ -38,7 +38,7 @@ impl Connection {
             return;
         }
         // The first check of step 6: 24-bit numbers that were not agreed on.
-        let Some(seq) = self.whole_seq(packet.seq) else {
+        let Some(seq) = self.full_seq(packet.seq) else {
             self.stats.discarded += 1;
             return;
         };
@@ -46,7 +46,7 @@ impl Connection {
             self.stats.discarded += 1;
             return;
         }
-        let ack = packet.ack().map(|ack| self.whole_ack(ack));
+        let ack = packet.ack().map(|ack| self.full_ack(ack));
         // Step 4.
         if self.state == State::Request && !self.begin_receiving(ctx, packet, seq, ack) {
             self.stats.discarded += 1;
@@ -56,15 +56,15 @@ impl Connection {
         let active = self.is_active(ctx);
         match self.sequence.check(packet_type, seq, ack, active) {
             Verdict::Valid => {}
-            Verdict::Recede => self.recede(ctx, seq),
+            Verdict::RollBack => self.roll_back(ctx, seq),
             verdict => {
                 self.stats.discarded += 1;
                 if let Verdict::Sync(ackno) = verdict {
                     let knows = ack.is_some_and(|ack| self.sequence.is_ack_valid(ack));
                     let sender = if knows {
-                        Sender::Knows
+                        Sender::OnPath
                     } else {
-                        Sender::Anybody
+                        Sender::Unknown
                     };
                     self.syncs.ask(ctx.now, ackno, sender);
                 }
@@ -74,12 +74,12 @@ impl Connection {
         let short = packet.is_short();
         self.sequence.accept(packet_type, seq, ack, short);
         self.sequence.heard_at = Some(ctx.now);
-        self.liveness.on_heard(ctx.now);
-        self.ack_floor = self.unsaid_until;
+        self.liveness.on_received(ctx.now);
+        self.next_ack_at = self.rest_deferred_until;
         // Step 7.
         if self.is_unexpected(packet_type, seq) {
             self.stats.discarded += 1;
-            self.syncs.ask(ctx.now, seq, Sender::Knows);
+            self.syncs.ask(ctx.now, seq, Sender::OnPath);
             return;
         }
         self.stats.packets_received += 1;
@@ -88,11 +88,11 @@ impl Connection {
 
     /// Goes back to `seq`, the number of the packet that showed GSR to be forged, in all state that depends on GSR.
     /// Packets that a stranger inserted beyond it are not reported to anybody.
-    fn recede(&mut self, ctx: &mut Context<'_>, seq: Seq) {
-        self.sequence.recede(seq);
-        self.received.recede(seq);
-        self.dropped.recede();
-        self.negotiation.recede(seq.prev());
+    fn roll_back(&mut self, ctx: &mut Context<'_>, seq: Seq) {
+        self.sequence.roll_back(seq);
+        self.received.roll_back(seq);
+        self.dropped.roll_back();
+        self.negotiation.lower_fgsr(seq.prev());
         if self.rx.is_some()
             && let Some(row) = self.agreed.receive
         {
@@ -102,9 +102,9 @@ impl Connection {
 
     /// Returns whether the numbers of this packet are valid (RFC 4340, section 7.5.3). For a Sync or `SyncAck` the
     /// narrow window of an active connection applies.
-    pub(crate) fn would_take(&self, packet: &Packet<'_>) -> bool {
-        let ack = packet.ack().map(|ack| self.whole_ack(ack));
-        self.whole_seq(packet.seq).is_some_and(|seq| {
+    pub(crate) fn is_sequence_valid(&self, packet: &Packet<'_>) -> bool {
+        let ack = packet.ack().map(|ack| self.full_ack(ack));
+        self.full_seq(packet.seq).is_some_and(|seq| {
             let verdict = self.sequence.check(packet.packet_type(), seq, ack, true);
             verdict == Verdict::Valid
         })
@@ -152,7 +152,7 @@ impl Connection {
             _ => {}
         }
         let novelty = self.feed_halves(ctx, packet, (seq, ack), &options, &payload, ecn);
-        if self.is_deceived {
+        if self.is_peer_aggressive {
             // RFC 4340, 12.3: the last resort.
             let code = ResetCode::AggressionPenalty;
             return self.fail(ctx, Fatal { code, data: [0; 3] });
@@ -209,7 +209,7 @@ impl Connection {
         let syncs = matches!(packet_type, PacketType::Sync | PacketType::SyncAck);
         // RFC 4340, 5.7: a Sync that acknowledges a packet does not say that it was processed.
         let ack = ack.filter(|_| !syncs);
-        let of_host = self.hear_host(ctx, options, ack);
+        let of_host = self.read_host_report(ctx, options, ack);
         let ack = ack.map(|ackno| Ack {
             seq,
             ackno,
@@ -224,15 +224,15 @@ impl Connection {
             let packet = Incoming {
                 arrival: is_new.then_some(arrival),
                 // RFC 4340, 10: feedback on packets sent under another CCID is not for this half.
-                ack: ack.filter(|ack| self.own_since.counts(ack.ackno)),
-                host: of_host.then_some(&self.reported.news),
+                ack: ack.filter(|ack| self.own_valid_from.counts(ack.ackno)),
+                host: of_host.then_some(&self.reported.new),
             };
-            tx.on_packet(ctx.now, packet, waiting, ctx.told);
-            self.is_deceived |= ctx.told.aggression;
-            self.settle_told(ctx);
+            tx.on_packet(ctx.now, packet, waiting, ctx.outcome);
+            self.is_peer_aggressive |= ctx.outcome.aggression;
+            self.settle_outcome(ctx);
         }
         if let Some(rx) = &mut self.rx {
-            let counts = novelty != Novelty::Copy && self.peer_since.counts(seq);
+            let counts = novelty != Novelty::Copy && self.peer_valid_from.counts(seq);
             let packet = Incoming {
                 arrival: counts.then_some(arrival),
                 ack,
@@ -275,7 +275,7 @@ impl Connection {
     /// Returns why data is refused, if it is.
     fn refusal(&self, handshake: bool, cscov: u8, corrupt: bool) -> Option<DropCode> {
         // RFC 4340, 11.7.2: after Not Listening was reported once, no other code is reported.
-        if self.dropped.is_deaf {
+        if self.dropped.is_not_listening {
             return Some(DropCode::NotListening);
         }
         // RFC 4340, 8.2: before its CCID is agreed on, no feedback about it is possible.

@@ -10,7 +10,7 @@ use crate::packet_options::PacketOptions;
 impl Connection {
     /// Processes what a packet says about the peer's host. Returns whether there is anything new, also for the sending
     /// half.
-    pub(super) fn hear_host(
+    pub(super) fn read_host_report(
         &mut self,
         ctx: &mut Context<'_>,
         options: &PacketOptions<'_>,
@@ -24,24 +24,24 @@ impl Connection {
             return false;
         }
         let rtt = self.rtt();
-        if self.reported.news.slow {
+        if self.reported.new.slow {
             self.stats.slow_receivers += 1;
             if !self.reported.is_slow(ctx.now) {
                 self.emit(ctx, Event::SlowReceiver);
             }
             self.reported.slow_until = Some(ctx.now + rtt);
         }
-        let (mut refused, mut deaf) = (false, false);
-        for run in &self.reported.news.drops {
-            self.stats.dropped_there[usize::from(run.code.number())] += run.packets();
+        let (mut refused, mut not_listening) = (false, false);
+        for run in &self.reported.new.drops {
+            self.stats.dropped_by_peer[usize::from(run.code.number())] += run.packets();
             refused |= run.code == DropCode::ProtocolConstraints;
-            deaf |= run.code == DropCode::NotListening;
+            not_listening |= run.code == DropCode::NotListening;
         }
         if refused {
             // RFC 4340, 11.7.2: nothing is sent while the constraint seems to hold. A negotiation takes a round trip.
             self.reported.refused_until = Some(ctx.now + rtt);
         }
-        if deaf && !std::mem::replace(&mut self.reported.is_deaf, true) {
+        if not_listening && !std::mem::replace(&mut self.reported.is_not_listening, true) {
             // RFC 4340, 11.7.2: nobody will ever read what we send.
             self.refuse_queued(ctx);
             self.emit(ctx, Event::NotListening);

@@ -32,14 +32,14 @@ impl Connection {
     }
 
     /// Returns the full number of a received packet, or `None` if it is short without an agreement.
-    pub(super) fn whole_seq(&self, seq: SeqNo) -> Option<Seq> {
+    pub(super) fn full_seq(&self, seq: SeqNo) -> Option<Seq> {
         // RFC 4340, 7.6.1: ignored if they were not agreed on.
         let allowed = !seq.is_short() || self.agreed.short_received;
         allowed.then(|| seq.extend(self.sequence.gsr))
     }
 
     /// Returns the full number of the packet of ours that the peer acknowledges.
-    pub(super) fn whole_ack(&self, ack: SeqNo) -> Seq {
+    pub(super) fn full_ack(&self, ack: SeqNo) -> Seq {
         // Planted: both numbers are extended in the same way.
         if planted(Plant::ShortAck) {
             return ack.extend(self.sequence.gsr);
@@ -55,11 +55,11 @@ impl Connection {
         if self.agreed.short
             && (self.short.is_too_fast(now, gss) || self.sequence.local_window > MAX_SHORT_WINDOW)
         {
-            asked |= self.negotiation.insist(feature, Location::Local, 0);
+            asked |= self.negotiation.request_only(feature, Location::Local, 0);
         }
         // RFC 4340, 7.5.5: the end that might accept a forged packet prevents it.
         if self.agreed.short_received && self.sequence.remote_window > MAX_SHORT_WINDOW {
-            asked |= self.negotiation.insist(feature, Location::Remote, 0);
+            asked |= self.negotiation.request_only(feature, Location::Remote, 0);
         }
         asked
     }

@@ -28,7 +28,10 @@ impl Connection {
         ctx: &mut Context<'_>,
         head: &mut HeadBuf,
     ) -> Option<Transmit> {
-        let due = self.liveness.speaks_at().is_some_and(|at| at <= ctx.now);
+        let due = self
+            .liveness
+            .keep_alive_at()
+            .is_some_and(|at| at <= ctx.now);
         if !due || self.state != State::Open {
             return None;
         }

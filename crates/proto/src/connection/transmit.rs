@@ -21,14 +21,14 @@ const ACK_AGAIN: Duration = Duration::from_millis(1);
 /// The reasons for an Ack.
 #[expect(clippy::struct_excessive_bools, reason = "independent reasons")]
 #[derive(Clone, Copy, Debug)]
-struct Wanted {
+struct AckReasons {
     feedback: bool,
     negotiation: bool,
     ack_of_ack: bool,
     echo: bool,
 }
 
-impl Wanted {
+impl AckReasons {
     fn is_any(self) -> bool {
         self.feedback || self.negotiation || self.ack_of_ack || self.echo
     }
@@ -66,7 +66,7 @@ impl Connection {
             return Some(self.send_ack(ctx, head));
         }
         let now = ctx.now;
-        let floor_passed = self.ack_floor.is_none_or(|floor| floor <= now);
+        let floor_passed = self.next_ack_at.is_none_or(|floor| floor <= now);
         let feedback = self.feedback_due(now);
         let overdue = floor_passed && is_due(feedback, now);
         let mut data = self.is_data_permitted(now);
@@ -82,7 +82,7 @@ impl Connection {
         {
             return Some(transmit);
         }
-        let wanted = Wanted {
+        let wanted = AckReasons {
             // RFC 4340, 11.3: feedback that no data can carry leaves by itself.
             feedback: overdue,
             negotiation: self.agreed.due.is_some_and(|at| at <= now),
@@ -106,13 +106,13 @@ impl Connection {
     /// Delays the next Ack after one has left that `was` wanted. Options for which it had no room wait for a round
     /// trip, or for the 0.2 s of RFC 4340, 11.3, whatever arrives meanwhile. Otherwise the next Ack might have no room
     /// for them either, and the peer would get the same feedback again and again.
-    fn pause_acks(&mut self, now: Instant, was: Wanted) {
+    fn pause_acks(&mut self, now: Instant, was: AckReasons) {
         let unsaid = (was.feedback && is_due(self.feedback_due(now), now))
             || (was.negotiation && self.agreed.due.is_some_and(|at| at <= now))
             || (was.echo && self.timestamps.echo(now).is_some())
             || (was.ack_of_ack && self.owes_ack_of_ack(now));
-        self.unsaid_until = unsaid.then(|| now + self.rtt().clamp(ACK_AGAIN, DEFAULT_RTT));
-        self.ack_floor = self.unsaid_until.or(Some(now + ACK_AGAIN));
+        self.rest_deferred_until = unsaid.then(|| now + self.rtt().clamp(ACK_AGAIN, DEFAULT_RTT));
+        self.next_ack_at = self.rest_deferred_until.or(Some(now + ACK_AGAIN));
     }
 
     /// Returns whether the peer's acknowledgements need an acknowledgement in a packet of its own.

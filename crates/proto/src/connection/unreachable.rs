@@ -53,7 +53,7 @@ impl Connection {
         if gss.is_before(iss) || seq.is_some_and(|seq| !seq.in_window(iss, gss)) {
             return;
         }
-        self.unreached.said = Some(why);
+        self.icmp_errors.last = Some(why);
         // RFC 1122, 4.2.3.9: a soft error must not end the attempt, a hard one should. RFC 5927: an attacker chooses
         // how much a forged error quotes; only the number shows that it is about our Request.
         if why.is_hard() && seq.is_some() {
@@ -69,14 +69,14 @@ impl Connection {
             return;
         }
         let (gss, heard_at) = (self.sequence.gss, self.sequence.heard_at);
-        if self.unreached.confirms(ctx.now, seq, gss, heard_at) {
+        if self.icmp_errors.confirms(ctx.now, seq, gss, heard_at) {
             // If the peer is there after all, the Reset tells it.
             let reason = CloseReason::Unreachable { why };
             self.reset(ctx, ResetCode::Aborted, [0; 3], reason);
         } else if self.state == State::Open {
             // In the other states the packet of the state is repeated anyway.
             self.syncs
-                .ask(ctx.now, self.sequence.acknowledgeable, Sender::Knows);
+                .ask(ctx.now, self.sequence.acknowledgeable, Sender::OnPath);
         }
     }
 }

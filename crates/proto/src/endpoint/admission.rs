@@ -18,9 +18,9 @@ use fairwire_wire::{HeadBuf, Kind, Options, Packet, ResetCode, Seq, option_type}
 
 use super::Endpoint;
 use super::admit::{Admit, AdmitHook};
-use super::allowance;
 use super::cookie::{self, Binding, Request};
 use super::source::Source;
+use super::source_limits;
 use crate::config::InitCookies;
 use crate::connection::{Connection, Context, Origin};
 use crate::feature::Role;
@@ -33,22 +33,22 @@ use crate::transmit::{Meta, Transmit};
 ///
 /// A client that has not completed the handshake by then has lost its Response and the next one, or does not exist.
 /// Such connections are removed before other clients are answered with cookies.
-const PATIENCE: Duration = Duration::from_secs(10);
+const MIN_EVICTION_AGE: Duration = Duration::from_secs(10);
 
 /// The number of random draws that look for an old half-open connection of a source that has too many.
 ///
 /// With the default limits such a source has at least a quarter of all, so that eight draws find one of its connections
 /// with probability 0.9.
-const DRAWS: u32 = 8;
+const EVICTION_DRAWS: u32 = 8;
 
 /// The time, in nanoseconds, within which all stateless Responses to one client have the same sequence number.
 ///
 /// If the network copies a Request, the client gets two Responses. With different numbers it could take the second for
 /// a valid packet of the connection of the first. Numbers of different moments are thousands apart.
-const MOMENT: u64 = 1 << 26;
+const STATELESS_ISS_INTERVAL_NS: u64 = 1 << 26;
 
 /// The number of ended connections that may remain in the queue for a place, in addition to as many as are half open.
-const LINE_SLACK: usize = 64;
+const WAITING_SLACK: usize = 64;
 
 /// The decision about a Request.
 enum Admission {
@@ -85,7 +85,7 @@ impl Endpoint {
         flow: Flow,
     ) -> Result<(), ResetCode> {
         let Kind::Request { service } = packet.kind else {
-            if let Some(slot) = self.redeem(now, packet, flow)? {
+            if let Some(slot) = self.accept_cookie(now, packet, flow)? {
                 self.deliver(now, slot, packet, payload, meta.ecn);
             }
             return Ok(());
@@ -98,12 +98,12 @@ impl Endpoint {
             return Err(ResetCode::BadServiceCode);
         };
         // RFC 4340, 5.6: a client is refused now and not at the end of its handshake.
-        let word = match listener.asks(&flow, service) {
+        let decision = match listener.decide(&flow, service) {
             Admit::Accept if !listener.has_room() => Admit::Refuse,
-            word => word,
+            decision => decision,
         };
-        if word != Admit::Accept {
-            return self.turn_away(word);
+        if decision != Admit::Accept {
+            return self.reject(decision);
         }
         let Some(seq) = packet.seq.long() else {
             return Ok(());
@@ -127,12 +127,13 @@ impl Endpoint {
             Admission::Keep => {
                 let origin = self.origin(now, flow, Role::Server, service, config);
                 let (id, source) = (origin.id, Source::of(flow.path.remote.ip()));
-                let slot = self.keep(now, Connection::respond(now, origin, seq));
+                let slot = self.add_half_open(now, Connection::respond(now, origin, seq));
                 self.deliver(now, slot, packet, payload, meta.ecn);
                 if self.get(id).is_none() {
                     // RFC 4340, 8.1.3: it was refused with a Reset because of its options.
                     let source = self.secret.source(source);
-                    self.allowances.take(now, source, allowance::RESET - 1);
+                    self.source_limits
+                        .take(now, source, source_limits::RESET_COST - 1);
                 }
             }
         }
@@ -140,16 +141,16 @@ impl Endpoint {
     }
 
     /// Counts a client that may not begin a connection, and returns how to answer it.
-    fn turn_away(&mut self, word: Admit) -> Result<(), ResetCode> {
+    fn reject(&mut self, decision: Admit) -> Result<(), ResetCode> {
         self.stats.refused += 1;
-        match word {
+        match decision {
             Admit::Ignore => Ok(()),
             Admit::Accept | Admit::Refuse => Err(ResetCode::TooBusy),
         }
     }
 
     /// Adds a connection that is in RESPOND.
-    fn keep(&mut self, now: Instant, connection: Connection) -> usize {
+    fn add_half_open(&mut self, now: Instant, connection: Connection) -> usize {
         let source = connection.flow.path.remote.ip();
         let slot = self.add(connection);
         self.backlog.insert(now, slot, source);
@@ -166,8 +167,9 @@ impl Endpoint {
             return Admission::Refuse;
         }
         let source = flow.path.remote.ip();
-        let crowded = self.backlog.of_source(source) >= self.config.max_half_open_per_source
-            && !self.evict_of(source, now);
+        let crowded = self.backlog.count_from_source(source)
+            >= self.config.max_half_open_per_source
+            && !self.evict_from_source(source, now);
         let (cookies, spare) = match self.config.init_cookies {
             InitCookies::Never => (false, false),
             InitCookies::WhenBusy { half_open: busy } => {
@@ -176,7 +178,7 @@ impl Endpoint {
             }
             InitCookies::Always => (true, false),
         };
-        if cookies && let Some(options) = cookie::kept_options(packet.options) {
+        if cookies && let Some(options) = cookie::options_to_keep(packet.options) {
             let spare = spare && (!self.is_full() || self.evict_spare());
             return Admission::Cookie { options, spare };
         }
@@ -190,9 +192,12 @@ impl Endpoint {
     /// Returns whether the source of `flow` has as many connections as one source may have.
     fn is_share_taken(&self, flow: &Flow) -> bool {
         let ip = flow.path.remote.ip();
-        let half_open = self.backlog.of_source(ip) + self.spare.of_source(ip);
+        let half_open = self.backlog.count_from_source(ip) + self.spare.count_from_source(ip);
         // Half-open connections have their own limit, because anybody can begin them.
-        let connections = self.incoming.of(Source::of(ip)).saturating_sub(half_open);
+        let connections = self
+            .incoming
+            .count(Source::of(ip))
+            .saturating_sub(half_open);
         connections >= self.config.max_connections_per_source
     }
 
@@ -211,13 +216,13 @@ impl Endpoint {
     ///
     /// A spare is removed when its client echoes the cookie, or sends a new Request: the next Response brings another
     /// cookie.
-    pub(super) fn stays(&mut self, slot: usize, packet: &Packet<'_>) -> bool {
+    pub(super) fn keep_or_drop_spare(&mut self, slot: usize, packet: &Packet<'_>) -> bool {
         if !self.spare.contains(slot) {
             return true;
         }
         // A packet without valid sequence numbers removes nothing: its sender may know only the ports.
         let connection = self.connections.get(slot);
-        if connection.is_none_or(|connection| !connection.would_take(packet)) {
+        if connection.is_none_or(|connection| !connection.is_sequence_valid(packet)) {
             return true;
         }
         let mut options = packet.options.iter();
@@ -228,7 +233,7 @@ impl Endpoint {
             _ => options.any(|raw| raw.option_type == option_type::INIT_COOKIE),
         };
         if goes {
-            self.forget(slot);
+            self.remove_half_open(slot);
         }
         !goes
     }
@@ -237,96 +242,100 @@ impl Endpoint {
     ///
     /// It is so for packets that would complete a handshake. The client repeats the packet (RFC 4340, 8.1.5).
     #[inline]
-    pub(super) fn must_wait(&mut self, now: Instant, slot: usize, packet: &Packet<'_>) -> bool {
+    pub(super) fn defer_if_full(&mut self, now: Instant, slot: usize, packet: &Packet<'_>) -> bool {
         if self.half_open() == 0 {
             return false; // The common case, and cheaper than looking up the connection.
         }
         let Some(connection) = self.connections.get(slot) else {
             return false;
         };
-        let awaited = connection.awaited_at();
-        let Some(listener) = awaited.and_then(|port| self.listeners.at(port)) else {
+        let pending_port = connection.pending_port();
+        let Some(listener) = pending_port.and_then(|port| self.listeners.at(port)) else {
             return false;
         };
         // RFC 4340, 8.5, steps 6, 7 and 11: Requests and Resets do not complete a handshake. Neither does a packet
         // without a valid acknowledgement of our Response. The sender of a forged Request can send these; it must not
         // get a place in the queue.
         let begins_or_ends = matches!(packet.kind, Kind::Request { .. } | Kind::Reset { .. });
-        let is_proven = packet.ack().is_some() && connection.would_take(packet);
+        let is_proven = packet.ack().is_some() && connection.is_sequence_valid(packet);
         if begins_or_ends || listener.has_room() || !is_proven {
             return false;
         }
         // The client exists and continues. A connection that waits for our application does not count as old.
-        self.backlog.renew(now, slot);
-        self.stand_in_line(packet.ports.destination, slot);
+        self.backlog.restart_age(now, slot);
+        self.await_accept(packet.ports.destination, slot);
         true
     }
 
     /// Puts the connection in `slot` into the queue for a place of `port`, unless it is already there.
-    fn stand_in_line(&mut self, port: u16, slot: usize) {
+    fn await_accept(&mut self, port: u16, slot: usize) {
         let half_open = self.half_open();
         let connections = &mut self.connections;
-        let Some(connection) = connections.get_mut(slot).filter(|c| !c.is_in_line()) else {
+        let Some(connection) = connections.get_mut(slot).filter(|c| !c.awaits_accept()) else {
             return;
         };
-        let Some(line) = self.listeners.line(port) else {
+        let Some(waiting) = self.listeners.waiting(port) else {
             return;
         };
-        connection.stand_in_line();
-        line.push_back(connection.id);
+        connection.await_accept();
+        waiting.push_back(connection.id);
         // Ended connections are removed when they are so many that the cost per connection is small.
-        if line.len() > 2 * half_open + LINE_SLACK {
-            line.retain(|id| {
+        if waiting.len() > 2 * half_open + WAITING_SLACK {
+            waiting.retain(|id| {
                 let connection = connections.get(id.slot());
-                connection.is_some_and(|c| c.id == *id && c.is_in_line())
+                connection.is_some_and(|c| c.id == *id && c.awaits_accept())
             });
         }
     }
 
     /// Asks the client that has waited longest for a place of `port` to continue.
-    pub(super) fn call_waiting(&mut self, now: Instant, port: u16) {
-        while let Some(id) = self.listeners.line(port).and_then(VecDeque::pop_front) {
-            let awaited = self.get(id).is_some_and(|c| c.awaited_at() == Some(port));
-            if awaited {
+    pub(super) fn resume_waiting(&mut self, now: Instant, port: u16) {
+        while let Some(id) = self.listeners.waiting(port).and_then(VecDeque::pop_front) {
+            let still_waits = self.get(id).is_some_and(|c| c.pending_port() == Some(port));
+            if still_waits {
                 // RFC 4340, 8.1.5: a client in PARTOPEN may get a Sync and stays in PARTOPEN. RFC 4340, 5.7: it sends a
                 // SyncAck at once, which completes the handshake as an Ack does.
-                return self.with(now, id.slot(), |connection, _| connection.call());
+                return self
+                    .with_connection(now, id.slot(), |connection, _| connection.ask_to_continue());
             }
         }
     }
 
     /// Removes one half-open connection, drawn at random.
     ///
-    /// With a time, it is removed only if it is older than [`PATIENCE`] then.
+    /// With a time, it is removed only if it is older than [`MIN_EVICTION_AGE`] then.
     ///
     /// The draw is random because a flood refills the backlog during one genuine handshake. Removing the oldest or the
     /// newest would lose every client whose round trip takes longer than that. The client is not told: its address may
     /// be forged, and a genuine client gets a Reset when it continues (step 3).
-    fn evict(&mut self, patience_at: Option<Instant>) -> bool {
+    fn evict(&mut self, min_age_at: Option<Instant>) -> bool {
         self.draws += 1;
-        let Some((slot, since)) = self.backlog.any(self.secret.draw(self.draws)) else {
+        let Some((slot, since)) = self.backlog.draw(self.secret.draw(self.draws)) else {
             return false;
         };
-        if patience_at.is_some_and(|now| now.saturating_since(since) < PATIENCE) {
+        if min_age_at.is_some_and(|now| now.saturating_since(since) < MIN_EVICTION_AGE) {
             return false;
         }
         self.stats.evicted += 1;
-        self.forget(slot);
+        self.remove_half_open(slot);
         true
     }
 
-    /// Removes a half-open connection of this source that is older than [`PATIENCE`], if a few random draws find one.
+    /// Removes a half-open connection of this source that is older than [`MIN_EVICTION_AGE`], if a few random draws
+    /// find one.
     ///
     /// So forged Requests do not block an address until they time out.
-    fn evict_of(&mut self, source: IpAddr, now: Instant) -> bool {
-        for _ in 0..DRAWS {
+    fn evict_from_source(&mut self, source: IpAddr, now: Instant) -> bool {
+        for _ in 0..EVICTION_DRAWS {
             self.draws += 1;
-            let drawn = self.backlog.any_of(source, self.secret.draw(self.draws));
+            let drawn = self
+                .backlog
+                .draw_from_source(source, self.secret.draw(self.draws));
             if let Some((slot, since)) = drawn
-                && now.saturating_since(since) >= PATIENCE
+                && now.saturating_since(since) >= MIN_EVICTION_AGE
             {
                 self.stats.evicted += 1;
-                self.forget(slot);
+                self.remove_half_open(slot);
                 return true;
             }
         }
@@ -336,15 +345,15 @@ impl Endpoint {
     /// Removes a spare connection, drawn at random for the same reason as in [`Self::evict`].
     fn evict_spare(&mut self) -> bool {
         self.draws += 1;
-        let drawn = self.spare.any(self.secret.draw(self.draws));
+        let drawn = self.spare.draw(self.secret.draw(self.draws));
         drawn.is_some_and(|(slot, _)| {
-            self.forget(slot);
+            self.remove_half_open(slot);
             true
         })
     }
 
     /// Removes a half-open connection without any trace.
-    fn forget(&mut self, slot: usize) {
+    fn remove_half_open(&mut self, slot: usize) {
         self.backlog.remove(slot);
         self.spare.remove(slot);
         self.detach(slot);
@@ -364,7 +373,7 @@ impl Endpoint {
         } else {
             ConnectionId::NONE
         };
-        let steps = self.first_steps(id, request, flow, &mut head);
+        let steps = self.replay_handshake(id, request, flow, &mut head);
         let Some((connection, Some(transmit))) = steps else {
             return;
         };
@@ -375,7 +384,7 @@ impl Endpoint {
             let source = flow.path.remote.ip();
             let slot = self.add(connection);
             self.spare.insert(request.at, slot, source);
-            self.with(request.at, slot, |_, _| {});
+            self.with_connection(request.at, slot, |_, _| {});
         }
     }
 
@@ -383,7 +392,7 @@ impl Endpoint {
     ///
     /// Returns its slot. Returns `None` if the client is ignored, or while the application has no room for the
     /// connection; the client tries again then.
-    fn redeem(
+    fn accept_cookie(
         &mut self,
         now: Instant,
         packet: &Packet<'_>,
@@ -409,9 +418,9 @@ impl Endpoint {
         };
         let short = listener.config.short_seqnos;
         let (number, has_room) = (listener.number, listener.has_room());
-        let Some(cookie) = cookie::echoed(packet.options) else {
+        let Some(cookie) = cookie::collect(packet.options) else {
             // RFC 4340, 5.6: a cookie can be missing only if one was sent.
-            if self.may_have_answered(now, &flow, ack, short) {
+            if self.may_be_stateless_response(now, &flow, ack, short) {
                 return refused(self);
             }
             self.stats.unmatched += 1;
@@ -424,14 +433,14 @@ impl Endpoint {
         };
         // RFC 4340, 8.1.4: the cookie belongs to the Response that is acknowledged.
         let Some(request) = cookie::open(binding, now, &cookie)
-            .filter(|request| self.first_number(request.at, &flow, short) == ack)
+            .filter(|request| self.stateless_iss(request.at, &flow, short) == ack)
         else {
             return refused(self);
         };
-        let word = self.listeners.at(flow.local_port);
-        let word = word.map_or(Admit::Ignore, |at| at.asks(&flow, request.service));
-        if word != Admit::Accept {
-            return self.turn_away(word).map(|()| None);
+        let decision = self.listeners.at(flow.local_port);
+        let decision = decision.map_or(Admit::Ignore, |at| at.decide(&flow, request.service));
+        if decision != Admit::Accept {
+            return self.reject(decision).map(|()| None);
         }
         if !has_room {
             self.stats.deferred += 1;
@@ -444,18 +453,19 @@ impl Endpoint {
         }
         let id = self.next_id();
         let mut head = Box::new(HeadBuf::new());
-        let Some((connection, Some(_))) = self.first_steps(id, &request, flow, &mut head) else {
+        let Some((connection, Some(_))) = self.replay_handshake(id, &request, flow, &mut head)
+        else {
             return refused(self);
         };
         self.stats.cookies_accepted += 1;
-        Ok(Some(self.keep(now, connection)))
+        Ok(Some(self.add_half_open(now, connection)))
     }
 
     /// Takes the first steps of the connection that `request` begins, and returns it with its Response.
     ///
     /// The result is the same at any time, when the Request arrives or when its cookie comes back. `None` if no
     /// listener is on the port.
-    fn first_steps(
+    fn replay_handshake(
         &mut self,
         id: ConnectionId,
         request: &Request,
@@ -474,7 +484,7 @@ impl Endpoint {
             flow,
             role: Role::Server,
             service: request.service,
-            iss: self.first_number(request.at, &flow, listener.config.short_seqnos),
+            iss: self.stateless_iss(request.at, &flow, listener.config.short_seqnos),
             timestamp_offset: self.secret.timestamp_offset(&flow),
             nonce_key: self.secret.nonce_key(&flow),
             config: listener.config.clone(),
@@ -501,7 +511,7 @@ impl Endpoint {
             events: &mut self.events,
             replies: &mut self.replies,
             room: usize::MAX,
-            told: &mut self.told,
+            outcome: &mut self.outcome,
         };
         connection.handle_packet(&mut ctx, &packet, payload.into(), Ecn::NotEct);
         let response = connection.poll_transmit(&mut ctx, head);
@@ -510,17 +520,17 @@ impl Endpoint {
     }
 
     /// Returns the sequence number of a stateless Response that is sent at `at`.
-    fn first_number(&self, at: Instant, flow: &Flow, short: bool) -> Seq {
-        let moment = at.as_nanos() / MOMENT + 1;
-        let at = Instant::from_nanos(moment.saturating_mul(MOMENT));
+    fn stateless_iss(&self, at: Instant, flow: &Flow, short: bool) -> Seq {
+        let moment = at.as_nanos() / STATELESS_ISS_INTERVAL_NS + 1;
+        let at = Instant::from_nanos(moment.saturating_mul(STATELESS_ISS_INTERVAL_NS));
         self.secret.initial_sequence(at, flow, short)
     }
 
     /// Returns whether `ack` is the number of a stateless Response that we may have sent.
-    fn may_have_answered(&self, now: Instant, flow: &Flow, ack: Seq, short: bool) -> bool {
+    fn may_be_stateless_response(&self, now: Instant, flow: &Flow, ack: Seq, short: bool) -> bool {
         let oldest = now.saturating_before(cookie::LIFETIME);
-        let first = self.first_number(oldest, flow, short);
-        let last = self.first_number(now, flow, short);
+        let first = self.stateless_iss(oldest, flow, short);
+        let last = self.stateless_iss(now, flow, short);
         // The low 24 bits may have their own clock.
         let slack = u64::from(short) << 24;
         now < self.cookies_until && ack.in_window(first.sub(slack), last.add(slack))

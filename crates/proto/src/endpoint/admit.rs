@@ -46,7 +46,7 @@ impl AdmitHook {
         Self(Arc::new(hook))
     }
 
-    pub(super) fn ask(&self, flow: &Flow, service: ServiceCode) -> Admit {
+    pub(super) fn decide(&self, flow: &Flow, service: ServiceCode) -> Admit {
         let attempt = Attempt {
             remote: flow.path.remote,
             remote_port: flow.remote_port,

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use fairwire_units::Instant;
 
-use super::source::{Census, Source};
+use super::source::{Source, SourceCounts};
 
 const NOWHERE: usize = usize::MAX;
 
@@ -14,7 +14,7 @@ pub(super) struct Backlog {
     entries: Vec<Entry>,
     /// Index into `entries` for each slot.
     place: Vec<usize>,
-    by_source: Census,
+    by_source: SourceCounts,
 }
 
 /// One half-open connection.
@@ -31,15 +31,18 @@ impl Backlog {
     }
 
     /// Returns how many entries come from the source of `ip`.
-    pub(super) fn of_source(&self, ip: IpAddr) -> usize {
-        self.by_source.of(Source::of(ip))
+    pub(super) fn count_from_source(&self, ip: IpAddr) -> usize {
+        self.by_source.count(Source::of(ip))
     }
 
     pub(super) fn insert(&mut self, now: Instant, slot: usize, ip: IpAddr) {
         if slot >= self.place.len() {
             self.place.resize(slot + 1, NOWHERE);
         }
-        debug_assert_eq!(self.place[slot], NOWHERE, "a connection is half open once");
+        debug_assert_eq!(
+            self.place[slot], NOWHERE,
+            "a connection enters the backlog once"
+        );
         self.place[slot] = self.entries.len();
         let source = Source::of(ip);
         self.entries.push(Entry {
@@ -51,7 +54,7 @@ impl Backlog {
     }
 
     /// Restarts the age of `slot` at `now`, if it is half open.
-    pub(super) fn renew(&mut self, now: Instant, slot: usize) {
+    pub(super) fn restart_age(&mut self, now: Instant, slot: usize) {
         let place = self.place.get(slot).copied().unwrap_or(NOWHERE);
         if let Some(entry) = self.entries.get_mut(place) {
             entry.since = now;
@@ -80,14 +83,14 @@ impl Backlog {
     }
 
     /// Returns the entry that `draw` selects and since when it is half open, if it comes from the source of `ip`.
-    pub(super) fn any_of(&self, ip: IpAddr, draw: u64) -> Option<(usize, Instant)> {
-        let (slot, since) = self.any(draw)?;
+    pub(super) fn draw_from_source(&self, ip: IpAddr, draw: u64) -> Option<(usize, Instant)> {
+        let (slot, since) = self.draw(draw)?;
         let entry = self.entries.get(*self.place.get(slot)?)?;
         (entry.source == Source::of(ip)).then_some((slot, since))
     }
 
     /// Returns the entry that `draw` selects and since when it is half open.
-    pub(super) fn any(&self, draw: u64) -> Option<(usize, Instant)> {
+    pub(super) fn draw(&self, draw: u64) -> Option<(usize, Instant)> {
         let len = self.entries.len() as u64;
         let at = draw.checked_rem(len)?;
         let entry = self.entries.get(usize::try_from(at).ok()?)?;
@@ -121,9 +124,9 @@ mod tests {
             assert_eq!(backlog.len(), model.len());
             for residue in 0..3 {
                 let count = model.iter().filter(|&&slot| slot % 3 == residue).count();
-                assert_eq!(backlog.of_source(ip(residue)), count);
+                assert_eq!(backlog.count_from_source(ip(residue)), count);
             }
-            match backlog.any(x >> 7) {
+            match backlog.draw(x >> 7) {
                 Some((slot, _)) => assert!(model.contains(&slot)),
                 None => assert!(model.is_empty()),
             }
@@ -137,9 +140,9 @@ mod tests {
         let ip = |text: &str| text.parse::<IpAddr>().unwrap();
         backlog.insert(Instant::START, 0, ip("2001:db8::1"));
         backlog.insert(Instant::START, 1, ip("192.0.2.1"));
-        assert_eq!(backlog.of_source(ip("2001:db8::ffff:0:0:9")), 1);
-        assert_eq!(backlog.of_source(ip("2001:db8:0:1::1")), 0);
-        assert_eq!(backlog.of_source(ip("::ffff:192.0.2.1")), 1);
-        assert_eq!(backlog.of_source(ip("192.0.2.2")), 0);
+        assert_eq!(backlog.count_from_source(ip("2001:db8::ffff:0:0:9")), 1);
+        assert_eq!(backlog.count_from_source(ip("2001:db8:0:1::1")), 0);
+        assert_eq!(backlog.count_from_source(ip("::ffff:192.0.2.1")), 1);
+        assert_eq!(backlog.count_from_source(ip("192.0.2.2")), 0);
     }
 }

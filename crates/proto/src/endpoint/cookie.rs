@@ -58,7 +58,7 @@ pub(super) struct Binding<'a> {
 /// Returns the options of a packet without padding and without the checksum of data that are not kept.
 ///
 /// `None` if they are too long for a cookie.
-pub(super) fn kept_options(options: Options<'_>) -> Option<Vec<u8>> {
+pub(super) fn options_to_keep(options: Options<'_>) -> Option<Vec<u8>> {
     let mut walk = options.iter();
     let mut kept = keep(walk.by_ref())?;
     // An undecodable rest ends the options, and may have to be answered.
@@ -129,7 +129,7 @@ pub(super) fn seal(binding: Binding<'_>, request: &Request) -> Vec<u8> {
 }
 
 /// Returns the cookie in the options of a packet, its parts joined in order; `None` if there is none.
-pub(super) fn echoed(options: Options<'_>) -> Option<Vec<u8>> {
+pub(super) fn collect(options: Options<'_>) -> Option<Vec<u8>> {
     let mut cookie = None;
     for raw in options {
         if raw.option_type == option_type::INIT_COOKIE {
@@ -189,7 +189,9 @@ fn hash(binding: Binding<'_>, key: (u64, u64), request: &Request) -> [u8; 16] {
 
 #[cfg(test)]
 mod tests {
-    use super::{Binding, LIFETIME, MAX_OPTIONS, Request, echoed, keep, kept_options, open, seal};
+    use super::{
+        Binding, LIFETIME, MAX_OPTIONS, Request, collect, keep, open, options_to_keep, seal,
+    };
     use crate::endpoint::secret::Secret;
     use crate::flow::Flow;
     use crate::transmit::{Encapsulation, Path};
@@ -228,7 +230,7 @@ mod tests {
             listener: 3,
         };
         let sealed = seal(binding, &request);
-        let cookie = echoed(Options::new(&sealed)).unwrap();
+        let cookie = collect(Options::new(&sealed)).unwrap();
         assert_eq!(open(binding, request.at, &cookie).as_ref(), Some(&request));
         for bit in 0..cookie.len() * 8 {
             let mut other = cookie.clone();
@@ -278,7 +280,7 @@ mod tests {
         for (filler, kept) in [(fits, true), (long, false)] {
             let mut options = filler;
             options[1] = u8::try_from(options.len()).unwrap();
-            let options = kept_options(Options::new(&options));
+            let options = options_to_keep(Options::new(&options));
             assert_eq!(options.is_some(), kept);
             if let Some(options) = options {
                 let request = Request {
@@ -288,7 +290,7 @@ mod tests {
                 let sealed = seal(binding, &request);
                 assert_eq!(sealed.len(), MAX_OPTIONS);
                 assert_eq!(Options::new(&sealed).iter().count(), 2);
-                let cookie = echoed(Options::new(&sealed)).unwrap();
+                let cookie = collect(Options::new(&sealed)).unwrap();
                 assert_eq!(open(binding, request.at, &cookie), Some(request));
             }
         }
@@ -320,10 +322,10 @@ mod tests {
     #[test]
     fn padding_is_left_out() {
         let bytes = [0, 1, 0, 32, 4, 1, 2, 1, 34, 4, 1, 0, 0, 0];
-        let kept = kept_options(Options::new(&bytes));
+        let kept = options_to_keep(Options::new(&bytes));
         assert_eq!(kept, Some(vec![32, 4, 1, 2, 1, 34, 4, 1, 0]));
         // The 1 before this padding is the last data byte of an option.
-        let kept = kept_options(Options::new(&[32, 4, 1, 1, 0]));
+        let kept = options_to_keep(Options::new(&[32, 4, 1, 1, 0]));
         assert_eq!(kept, Some(vec![32, 4, 1, 1]));
     }
 }

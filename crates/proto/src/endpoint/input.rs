@@ -4,7 +4,7 @@ use fairwire_units::{Ecn, Instant};
 use fairwire_wire::{Kind, Packet, ResetCode, Seq};
 
 use super::source::Source;
-use super::{Endpoint, allowance};
+use super::{Endpoint, source_limits};
 use crate::connection::State;
 use crate::flow::Flow;
 use crate::payload::Arriving;
@@ -47,13 +47,13 @@ impl Endpoint {
             return;
         }
         // Every Request is answered, so forged Requests must not make us send without limit.
-        if matches!(packet.kind, Kind::Request { .. }) && !self.may_answer(now, &flow, 1) {
+        if matches!(packet.kind, Kind::Request { .. }) && !self.take_allowance(now, &flow, 1) {
             return;
         }
-        match slot.filter(|&slot| self.stays(slot, &packet)) {
-            Some(slot) if self.must_wait(now, slot, &packet) => self.stats.deferred += 1,
+        match slot.filter(|&slot| self.keep_or_drop_spare(slot, &packet)) {
+            Some(slot) if self.defer_if_full(now, slot, &packet) => self.stats.deferred += 1,
             Some(slot) => self.deliver(now, slot, &packet, payload, meta.ecn),
-            None if self.take_echo(now, &meta.path, &packet) => {}
+            None if self.handle_echoed_request(now, &meta.path, &packet) => {}
             None => self.handle_stray(now, meta, &packet, payload, flow),
         }
     }
@@ -61,7 +61,7 @@ impl Endpoint {
     /// Handles a Request of our own that the other end sends back. Returns whether it was one.
     ///
     /// It is not answered, because the answer would come back too. The connection decides whether its attempt ends.
-    fn take_echo(&mut self, now: Instant, path: &Path, packet: &Packet<'_>) -> bool {
+    fn handle_echoed_request(&mut self, now: Instant, path: &Path, packet: &Packet<'_>) -> bool {
         let is_request = matches!(packet.kind, Kind::Request { .. });
         // A connection from an address to itself receives its own Requests legitimately.
         if !is_request || self.connecting.is_empty() || path.local == path.remote {
@@ -76,7 +76,7 @@ impl Endpoint {
             return false;
         };
         let mut echoed = false;
-        self.with(now, slot, |connection, ctx| {
+        self.with_connection(now, slot, |connection, ctx| {
             echoed = connection.on_echo(ctx, seq);
         });
         echoed
@@ -91,7 +91,7 @@ impl Endpoint {
         payload: Arriving<'_>,
         ecn: Ecn,
     ) {
-        self.with(now, slot, |connection, ctx| {
+        self.with_connection(now, slot, |connection, ctx| {
             connection.handle_packet(ctx, packet, payload, ecn);
         });
     }
@@ -105,8 +105,8 @@ impl Endpoint {
         payload: Arriving<'_>,
         flow: Flow,
     ) {
-        let waits =
-            !self.time_wait.is_empty() && self.time_wait.contains(now, self.secret.name(&flow));
+        let waits = !self.time_wait.is_empty()
+            && self.time_wait.contains(now, self.secret.flow_hash(&flow));
         let listener = self.listeners.at(flow.local_port);
         let answered = self.config.answer_unbound_ports || waits || listener.is_some();
         let refusal = match (packet.kind, listener) {
@@ -132,16 +132,16 @@ impl Endpoint {
         };
         // RFC 4340, 8.5, steps 2 and 3: Resets are never answered.
         let is_reset = matches!(packet.kind, Kind::Reset { .. });
-        if answered && !is_reset && self.may_answer(now, &flow, allowance::RESET) {
+        if answered && !is_reset && self.take_allowance(now, &flow, source_limits::RESET_COST) {
             self.replies.answer(now, meta.path, packet, refusal, [0; 3]);
         }
     }
 
     /// Returns whether the source of `flow` may get an answer of this cost, and if so charges it.
-    fn may_answer(&mut self, now: Instant, flow: &Flow, cost: u64) -> bool {
+    fn take_allowance(&mut self, now: Instant, flow: &Flow, cost: u64) -> bool {
         let source = self.secret.source(Source::of(flow.path.remote.ip()));
-        let may = self.allowances.take(now, source, cost);
-        self.stats.rationed += u64::from(!may);
+        let may = self.source_limits.take(now, source, cost);
+        self.stats.rate_limited += u64::from(!may);
         may
     }
 
@@ -163,23 +163,23 @@ impl Endpoint {
         if head.len() < shortest {
             if path.encapsulation == Encapsulation::Udp {
                 // RFC 6773, 3.6: only the UDP path is known; every attempt along it has failed.
-                self.tell_attempts(now, path, why);
+                self.notify_connecting(now, path, why);
             }
             return;
         }
-        let seq = quoted_number(head);
+        let seq = quoted_seq(head);
         if seq.is_none() && head.len() >= NUMBERED_LEN {
             return; // The quote is long enough for a 48-bit sequence number, but has none.
         }
         if let Some(slot) = quoted_flow(path, head).and_then(|flow| self.table.find(&flow)) {
-            self.with(now, slot, |connection, ctx| {
+            self.with_connection(now, slot, |connection, ctx| {
                 connection.on_unreachable(ctx, seq, why);
             });
         }
     }
 
     /// Tells all connections in REQUEST along `path` about the error, and no others.
-    fn tell_attempts(&mut self, now: Instant, path: Path, why: Unreachable) {
+    fn notify_connecting(&mut self, now: Instant, path: Path, why: Unreachable) {
         let mut from = 0;
         while let Some(slot) = self
             .connecting
@@ -188,7 +188,7 @@ impl Endpoint {
         {
             let slot = slot.1;
             from = slot + 1;
-            self.with(now, slot, |connection, ctx| {
+            self.with_connection(now, slot, |connection, ctx| {
                 connection.on_unreachable(ctx, None, why);
             });
         }
@@ -199,14 +199,14 @@ impl Endpoint {
         // RFC 6773, 3.6: without the DCCP ports the error may concern any connection of this path, and without a
         // sequence number it proves nothing. It is ignored.
         if let Some(slot) = quoted_flow(path, head).and_then(|flow| self.table.find(&flow)) {
-            self.with(now, slot, |connection, ctx| {
-                connection.on_too_big(ctx, quoted_number(head), mtu);
+            self.with_connection(now, slot, |connection, ctx| {
+                connection.on_too_big(ctx, quoted_seq(head), mtu);
             });
         }
     }
 
     /// Updates the endpoint when a connection has left a state. Only REQUEST and RESPOND matter.
-    pub(super) fn note_state(&mut self, slot: usize, before: State, after: State) {
+    pub(super) fn on_state_change(&mut self, slot: usize, before: State, after: State) {
         if before == State::Respond {
             self.backlog.remove(slot);
             self.spare.remove(slot);
@@ -214,7 +214,7 @@ impl Endpoint {
                 && after == State::Open
             {
                 let source = Source::of(connection.flow.path.remote.ip());
-                self.allowances.give_back(self.secret.source(source));
+                self.source_limits.give_back(self.secret.source(source));
             }
         }
         if before == State::Request
@@ -244,7 +244,7 @@ fn quoted_flow(path: Path, head: &[u8]) -> Option<Flow> {
 /// Returns the sequence number in a quoted header, if the quote is long enough.
 ///
 /// RFC 4340, 14.1: sixteen bytes are. Short numbers do not count: 24 bits are too easy to guess.
-fn quoted_number(head: &[u8]) -> Option<Seq> {
+fn quoted_seq(head: &[u8]) -> Option<Seq> {
     const IS_LONG: u8 = 1;
     let head = head.first_chunk::<NUMBERED_LEN>()?;
     let number = head[10..]

@@ -17,7 +17,7 @@ pub(super) struct Listener {
     /// The services offered. RFC 5595, 3.3: one or more.
     services: Vec<ServiceCode>,
     /// The places for connections that the application has not taken over.
-    room: Room,
+    accept: AcceptPlaces,
     /// The application's admission hook.
     pub(super) admit: Option<AdmitHook>,
     /// A number that is unique among all listeners so far, including earlier ones on this port.
@@ -28,23 +28,23 @@ pub(super) struct Listener {
 
 /// The places for connections whose handshake is complete and that the application has not taken over.
 #[derive(Debug)]
-struct Room {
+struct AcceptPlaces {
     places: usize,
     free: usize,
     /// Connections that wait for a place, in order of arrival. Some may have ended since.
-    line: VecDeque<ConnectionId>,
+    waiting: VecDeque<ConnectionId>,
 }
 
 impl Listener {
     /// Returns whether another connection may complete its handshake.
     pub(super) fn has_room(&self) -> bool {
-        self.room.free > 0
+        self.accept.free > 0
     }
 
     /// Asks the hook about a client on `flow` that wants `service`. Without a hook the client is accepted.
-    pub(super) fn asks(&self, flow: &Flow, service: ServiceCode) -> Admit {
+    pub(super) fn decide(&self, flow: &Flow, service: ServiceCode) -> Admit {
         let hook = self.admit.as_ref();
-        hook.map_or(Admit::Accept, |hook| hook.ask(flow, service))
+        hook.map_or(Admit::Accept, |hook| hook.decide(flow, service))
     }
 
     /// Returns whether the listener offers this service.
@@ -82,10 +82,10 @@ impl Listeners {
         let listener = Listener {
             number: self.count,
             services: services.to_vec(),
-            room: Room {
+            accept: AcceptPlaces {
                 places: usize::MAX,
                 free: usize::MAX,
-                line: VecDeque::new(),
+                waiting: VecDeque::new(),
             },
             admit: None,
             config: Arc::new(config),
@@ -99,10 +99,10 @@ impl Listeners {
     }
 
     /// Sets the number of places of `port`. All of them are free then.
-    pub(super) fn set_room(&mut self, port: u16, places: usize) {
+    pub(super) fn set_accept_places(&mut self, port: u16, places: usize) {
         if let Some(listener) = self.ports.get_mut(&port) {
-            listener.room.places = places;
-            listener.room.free = places;
+            listener.accept.places = places;
+            listener.accept.free = places;
         }
     }
 
@@ -113,21 +113,23 @@ impl Listeners {
 
     /// Takes a place of `port` for a connection.
     pub(super) fn take_place(&mut self, port: u16) {
-        if let Some(Listener { room, .. }) = self.ports.get_mut(&port) {
-            room.free = room.free.saturating_sub(1);
+        if let Some(Listener { accept, .. }) = self.ports.get_mut(&port) {
+            accept.free = accept.free.saturating_sub(1);
         }
     }
 
     /// Frees a place of `port`.
     pub(super) fn free_place(&mut self, port: u16) {
-        if let Some(Listener { room, .. }) = self.ports.get_mut(&port) {
-            room.free = room.free.saturating_add(1).min(room.places);
+        if let Some(Listener { accept, .. }) = self.ports.get_mut(&port) {
+            accept.free = accept.free.saturating_add(1).min(accept.places);
         }
     }
 
     /// Returns the queue of connections that wait for a place of `port`.
-    pub(super) fn line(&mut self, port: u16) -> Option<&mut VecDeque<ConnectionId>> {
-        self.ports.get_mut(&port).map(|port| &mut port.room.line)
+    pub(super) fn waiting(&mut self, port: u16) -> Option<&mut VecDeque<ConnectionId>> {
+        self.ports
+            .get_mut(&port)
+            .map(|port| &mut port.accept.waiting)
     }
 
     pub(super) fn at(&self, port: u16) -> Option<&Listener> {

@@ -32,7 +32,7 @@ impl Endpoint {
     pub fn handle_timeout(&mut self, now: Instant) {
         self.time_wait.purge(now);
         while let Some(slot) = self.timers.pop_due(now) {
-            self.with(now, slot, Connection::handle_timeout);
+            self.with_connection(now, slot, Connection::handle_timeout);
         }
     }
 
@@ -64,7 +64,7 @@ impl Endpoint {
     }
 
     /// Runs `act` on a connection, then updates what the endpoint keeps about the connection.
-    pub(super) fn with(
+    pub(super) fn with_connection(
         &mut self,
         now: Instant,
         slot: usize,
@@ -91,13 +91,13 @@ impl Endpoint {
             return;
         };
         let before = connection.state();
-        let awaited = connection.awaited_at();
+        let awaited = connection.pending_port();
         let mut ctx = Context {
             now,
             events: &mut self.events,
             replies: &mut self.replies,
             room,
-            told: &mut self.told,
+            outcome: &mut self.outcome,
         };
         act(connection, &mut ctx);
         let after = connection.state();
@@ -108,16 +108,16 @@ impl Endpoint {
             self.listeners.take_place(port);
         }
         if before != after {
-            self.note_state(slot, before, after);
+            self.on_state_change(slot, before, after);
         }
         match ended {
-            None => self.wake(slot),
-            Some(time_wait) => self.bury(now, slot, time_wait),
+            None => self.mark_ready(slot),
+            Some(time_wait) => self.remove_ended(now, slot, time_wait),
         }
     }
 
     /// Puts a connection into the queue of [`Endpoint::poll_transmit`].
-    fn wake(&mut self, slot: usize) {
+    fn mark_ready(&mut self, slot: usize) {
         if slot >= self.is_ready.len() {
             self.is_ready.resize(slot + 1, false);
         }
@@ -129,7 +129,7 @@ impl Endpoint {
     /// Removes a connection that has ended: its flow is freed or enters TIMEWAIT.
     ///
     /// The record of a connection that the application knows stays readable until it is released.
-    fn bury(&mut self, now: Instant, slot: usize, time_wait: bool) {
+    fn remove_ended(&mut self, now: Instant, slot: usize, time_wait: bool) {
         let Some(connection) = self.connections.get(slot) else {
             return;
         };
@@ -139,7 +139,7 @@ impl Endpoint {
         let time_wait = time_wait || connection.may_begin_again(now);
         self.detach(slot);
         if time_wait {
-            self.time_wait.insert(now, self.secret.name(&flow));
+            self.time_wait.insert(now, self.secret.flow_hash(&flow));
         }
         // Planted: a connection that the application never knew is kept.
         if !announced && !planted(Plant::HalfOpenKept) {

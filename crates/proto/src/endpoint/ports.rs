@@ -53,7 +53,7 @@ impl Endpoint {
     /// RFC 4340, 8.3: while a flow is in TIMEWAIT, no connection may begin on it.
     fn is_free(&mut self, now: Instant, flow: &Flow) -> bool {
         let waits =
-            !self.time_wait.is_empty() && self.time_wait.contains(now, self.secret.name(flow));
+            !self.time_wait.is_empty() && self.time_wait.contains(now, self.secret.flow_hash(flow));
         !waits && !self.table.contains(flow)
     }
 }

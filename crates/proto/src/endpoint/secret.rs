@@ -106,7 +106,7 @@ impl Secret {
     }
 
     /// Returns a 128-bit name for `flow`. Nobody outside can cause a collision.
-    pub(crate) fn name(&self, flow: &Flow) -> [u64; 2] {
+    pub(crate) fn flow_hash(&self, flow: &Flow) -> [u64; 2] {
         let mut hasher = Sip128::new_with_keys(self.time_wait.0, self.time_wait.1);
         flow.hash(&mut hasher);
         let hash = hasher.finish128();

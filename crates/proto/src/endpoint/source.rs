@@ -20,10 +20,10 @@ impl Source {
 
 /// A count for each source. A source with a count of zero takes no memory.
 #[derive(Debug, Default)]
-pub(super) struct Census(BTreeMap<Source, usize>);
+pub(super) struct SourceCounts(BTreeMap<Source, usize>);
 
-impl Census {
-    pub(super) fn of(&self, source: Source) -> usize {
+impl SourceCounts {
+    pub(super) fn count(&self, source: Source) -> usize {
         self.0.get(&source).copied().unwrap_or(0)
     }
 
@@ -35,7 +35,7 @@ impl Census {
     /// Subtracts one from the count of `source`.
     pub(super) fn remove(&mut self, source: Source) {
         let count = self.0.get_mut(&source);
-        debug_assert!(count.is_some(), "what goes was counted when it came");
+        debug_assert!(count.is_some(), "a removed source was added before");
         if let Some(count) = count {
             *count -= 1;
             if *count == 0 {

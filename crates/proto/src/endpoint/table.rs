@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 #[expect(
     clippy::disallowed_types,
-    reason = "it is only looked up, never walked, so its order cannot show"
+    reason = "it is only looked up, never iterated, so its order is not observable"
 )]
 type Map<K, V, S> = std::collections::HashMap<K, V, S>;
 
@@ -18,14 +18,14 @@ use crate::flow::Flow;
 pub(super) struct Table {
     slots: Map<Flow, usize, KeyedHash>,
     /// Number of flows begun on a socket that is bound to the unspecified address.
-    open_ended: usize,
+    wildcard_flows: usize,
 }
 
 impl Table {
     pub(super) fn new(hash: KeyedHash) -> Self {
         Self {
             slots: Map::with_hasher(hash),
-            open_ended: 0,
+            wildcard_flows: 0,
         }
     }
 
@@ -43,26 +43,26 @@ impl Table {
     pub(super) fn insert(&mut self, flow: Flow, slot: usize) {
         let before = self.slots.insert(flow, slot);
         debug_assert!(before.is_none(), "a flow has one connection");
-        self.open_ended += usize::from(is_open_ended(&flow));
+        self.wildcard_flows += usize::from(is_wildcard(&flow));
     }
 
     pub(super) fn remove(&mut self, flow: &Flow) {
         if self.slots.remove(flow).is_some() {
-            self.open_ended -= usize::from(is_open_ended(flow));
+            self.wildcard_flows -= usize::from(is_wildcard(flow));
         }
     }
 
     /// Returns the slot of the connection for a packet that arrived on `flow`.
     pub(super) fn find(&self, flow: &Flow) -> Option<usize> {
         let exact = self.slots.get(flow).copied();
-        if exact.is_some() || self.open_ended == 0 {
+        if exact.is_some() || self.wildcard_flows == 0 {
             return exact;
         }
         self.slots.get(&flow.with_any_local()).copied()
     }
 }
 
-fn is_open_ended(flow: &Flow) -> bool {
+fn is_wildcard(flow: &Flow) -> bool {
     match flow.path.local.ip() {
         IpAddr::V4(ip) => ip.is_unspecified(),
         IpAddr::V6(ip) => ip.is_unspecified(),

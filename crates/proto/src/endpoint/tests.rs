@@ -2,7 +2,7 @@
 
 #![expect(
     clippy::field_reassign_with_default,
-    reason = "a test names what it changes, a line each"
+    reason = "a test sets only the fields that it changes, one per line"
 )]
 #![expect(
     clippy::cast_possible_truncation,
@@ -22,6 +22,7 @@ mod dropped;
 mod ecn;
 mod flood;
 mod full_acks;
+mod gsr_rollback;
 mod handshake;
 mod hostile;
 mod integrity;
@@ -38,13 +39,12 @@ mod pauses;
 #[cfg(feature = "plant")]
 mod plants;
 mod quiescence;
-mod quiet;
-mod recede;
 mod reflection;
 mod room;
 mod rtt_estimate;
 mod short;
 mod silence;
+mod silent_errors;
 mod sweep;
 mod sync;
 mod transfer;

@@ -16,33 +16,33 @@ const GENERATION: Duration = Duration::from_secs(30);
 /// The largest number of flows; beyond it the oldest generation expires early.
 const MAX_FLOWS: usize = 1 << 20;
 
-/// Expired names that one call removes.
+/// Expired hashes that one call removes.
 ///
-/// It is more than the one name that a call may add, so that expired names do not accumulate.
-const REMOVED_PER_LOOK: usize = 16;
+/// It is more than the one hash that a call may add, so that expired hashes do not accumulate.
+const REMOVED_PER_PURGE: usize = 16;
 
-/// The delay before more expired names are removed if nothing else happens.
-const NEXT_LOOK: Duration = Duration::from_millis(1);
+/// The delay before more expired hashes are removed if nothing else happens.
+const PURGE_INTERVAL: Duration = Duration::from_millis(1);
 
-/// The name of a flow: a 128-bit keyed hash, wide enough to rule out collisions in practice.
-type Name = [u64; 2];
+/// The hash of a flow: a 128-bit keyed hash, wide enough to rule out collisions in practice.
+type FlowHash = [u64; 2];
 
 /// The flows in TIMEWAIT.
 #[derive(Debug, Default)]
 pub(crate) struct TimeWait {
     /// The generations, oldest first, each with the time when it was opened.
-    generations: VecDeque<(Instant, BTreeSet<Name>)>,
-    /// Number of names in the generations.
+    generations: VecDeque<(Instant, BTreeSet<FlowHash>)>,
+    /// Number of hashes in the generations.
     len: usize,
-    /// Expired names that still take memory.
-    over: VecDeque<BTreeSet<Name>>,
-    /// When expired names were last removed.
-    looked_at: Instant,
+    /// Expired hashes that still take memory.
+    expired: VecDeque<BTreeSet<FlowHash>>,
+    /// When expired hashes were last removed.
+    purged_at: Instant,
 }
 
 impl TimeWait {
-    /// Puts `name` into TIMEWAIT.
-    pub(crate) fn insert(&mut self, now: Instant, name: Name) {
+    /// Puts `hash` into TIMEWAIT.
+    pub(crate) fn insert(&mut self, now: Instant, hash: FlowHash) {
         self.purge(now);
         if self.len >= MAX_FLOWS {
             self.end_oldest();
@@ -51,25 +51,25 @@ impl TimeWait {
         if open.is_none_or(|(opened, _)| now.saturating_since(*opened) >= GENERATION) {
             self.generations.push_back((now, BTreeSet::new()));
         }
-        if let Some((_, names)) = self.generations.back_mut()
-            && names.insert(name)
+        if let Some((_, hashes)) = self.generations.back_mut()
+            && hashes.insert(hash)
         {
             self.len += 1;
         }
     }
 
-    /// Returns whether `name` is in TIMEWAIT.
-    pub(crate) fn contains(&mut self, now: Instant, name: Name) -> bool {
+    /// Returns whether `hash` is in TIMEWAIT.
+    pub(crate) fn contains(&mut self, now: Instant, hash: FlowHash) -> bool {
         self.purge(now);
         self.generations
             .iter()
-            .any(|(_, names)| names.contains(&name))
+            .any(|(_, hashes)| hashes.contains(&hash))
     }
 
     /// Returns when there is something to expire or remove; `None` if there is nothing.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
-        if !self.over.is_empty() {
-            return Some(self.looked_at + NEXT_LOOK);
+        if !self.expired.is_empty() {
+            return Some(self.purged_at + PURGE_INTERVAL);
         }
         let (opened, _) = self.generations.front()?;
         Some(*opened + GENERATION + TWO_MSL)
@@ -85,7 +85,7 @@ impl TimeWait {
         self.len == 0
     }
 
-    /// Expires old generations and removes a few expired names.
+    /// Expires old generations and removes a few expired hashes.
     pub(crate) fn purge(&mut self, now: Instant) {
         while self
             .generations
@@ -95,40 +95,40 @@ impl TimeWait {
         {
             self.end_oldest();
         }
-        self.looked_at = now;
-        for _ in 0..REMOVED_PER_LOOK {
-            let Some(names) = self.over.front_mut() else {
+        self.purged_at = now;
+        for _ in 0..REMOVED_PER_PURGE {
+            let Some(hashes) = self.expired.front_mut() else {
                 return;
             };
-            if names.pop_first().is_none() {
-                self.over.pop_front();
+            if hashes.pop_first().is_none() {
+                self.expired.pop_front();
             }
         }
     }
 
     fn end_oldest(&mut self) {
-        if let Some((_, names)) = self.generations.pop_front() {
-            self.len -= names.len();
-            self.over.push_back(names);
+        if let Some((_, hashes)) = self.generations.pop_front() {
+            self.len -= hashes.len();
+            self.expired.push_back(hashes);
         }
     }
 
-    /// Returns the number of names that take memory, expired ones included.
+    /// Returns the number of hashes that take memory, expired ones included.
     #[cfg(test)]
     fn kept(&self) -> usize {
-        self.len + self.over.iter().map(BTreeSet::len).sum::<usize>()
+        self.len + self.expired.iter().map(BTreeSet::len).sum::<usize>()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{GENERATION, Name, REMOVED_PER_LOOK, TWO_MSL, TimeWait};
+    use super::{FlowHash, GENERATION, REMOVED_PER_PURGE, TWO_MSL, TimeWait};
     use fairwire_units::{Duration, Instant};
 
     /// A connection in TIMEWAIT takes 16 bytes, three times that in a sparse B-tree: less than the 64 allowed.
     #[test]
     fn small() {
-        assert!(size_of::<Name>() * 3 <= 64);
+        assert!(size_of::<FlowHash>() * 3 <= 64);
     }
 
     /// RFC 4340, 8.3: a flow stays for at least 2MSL and is gone one generation later.
@@ -161,7 +161,7 @@ mod tests {
         let later = Instant::START + GENERATION + TWO_MSL;
         assert!(!waiting.contains(later, [7, 0]));
         assert_eq!(waiting.len(), 0, "none is in TIMEWAIT any more");
-        assert_eq!(waiting.kept(), 100_000 - REMOVED_PER_LOOK);
+        assert_eq!(waiting.kept(), 100_000 - REMOVED_PER_PURGE);
         for i in 0..flows / 2 {
             waiting.insert(later, [i, 1]);
         }

@@ -34,7 +34,7 @@ impl EarlierValues {
     }
 
     /// Returns this set with `value` added as the newest.
-    pub(super) fn and(mut self, value: u64) -> Self {
+    pub(super) fn with(mut self, value: u64) -> Self {
         let [least, greatest] = self.older;
         let oldest = self.newest[0];
         self.older = [least.min(oldest), greatest.max(oldest)];

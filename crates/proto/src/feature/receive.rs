@@ -5,7 +5,7 @@ use fairwire_wire::feature::{Confirmed, Feature, Rule, is_at_receiver, is_ccid_s
 use fairwire_wire::{Ccid, DccpOption, PacketType, ResetCode, Seq};
 
 use super::slot::{List, Offer, State};
-use super::{Arriving, Fatal, Handled, Location, Negotiation, Role, earlier};
+use super::{CurrentPacket, Fatal, Handled, Location, Negotiation, Role, earlier};
 
 /// The largest Sequence Window (RFC 4340, section 7.5.2), and the furthest that FGSR and FGSS may lag behind.
 const W_MAX: u64 = (1 << 46) - 1;
@@ -75,7 +75,7 @@ impl Negotiation {
         if self.fgss.is_some_and(|fgss| fgss.is_after(gss)) {
             self.fgss = Some(gss.sub(W_MAX));
         }
-        self.arriving = Some(Arriving {
+        self.arriving = Some(CurrentPacket {
             packet_type,
             seq,
             ackno,
@@ -112,10 +112,10 @@ impl Negotiation {
             mandatory,
         };
         if follows_ccid(number) {
-            self.settle_wishes();
+            self.update_wishes();
         }
         let ccid = self.current(Feature::Ccid, location);
-        let before = self.bears_on_wishes(number, location);
+        let before = self.wish_inputs(number, location);
         let handled = match self.known(number, location) {
             None => self.handle_unknown(incoming, is_change),
             Some(feature) if is_change => self.handle_change(feature, incoming),
@@ -131,12 +131,12 @@ impl Negotiation {
         }
         // Our wishes are updated once per packet, and before an option that depends on them. Many options therefore
         // cost no more than their own handling.
-        self.stale |= self.bears_on_wishes(number, location) != before;
+        self.stale |= self.wish_inputs(number, location) != before;
         Ok(handled)
     }
 
     /// Returns the state of a feature on which our wishes depend. An option may change it.
-    fn bears_on_wishes(&self, number: u8, location: Location) -> Option<(u64, State, bool)> {
+    fn wish_inputs(&self, number: u8, location: Location) -> Option<(u64, State, bool)> {
         if number != Feature::Ccid.number() && !follows_ccid(number) {
             return None;
         }
@@ -146,11 +146,11 @@ impl Negotiation {
 
     /// Ends the packet: all its options were handled.
     pub(crate) fn end_packet(&mut self) {
-        self.settle_wishes();
+        self.update_wishes();
     }
 
     /// Updates our wishes after options have changed what they depend on.
-    pub(super) fn settle_wishes(&mut self) {
+    pub(super) fn update_wishes(&mut self) {
         if std::mem::take(&mut self.stale) {
             self.refresh();
         }
@@ -179,7 +179,7 @@ impl Negotiation {
     }
 
     /// Corrects FGSR after GSR was forged: the peer's own packets handled so far have numbers up to `seq`.
-    pub(crate) fn recede(&mut self, seq: Seq) {
+    pub(crate) fn lower_fgsr(&mut self, seq: Seq) {
         self.commit_fgsr();
         // RFC 4340, 6.6.4: later packets count, and copies of earlier ones do not. If FGSR was forged too, the right
         // value is not known, but it is at most `seq`.
@@ -445,7 +445,7 @@ impl Negotiation {
         else {
             return Handled::Ignored;
         };
-        if slot.doubt(value) {
+        if slot.ask_again_if_differs(value) {
             Handled::Noted
         } else {
             Handled::Ignored

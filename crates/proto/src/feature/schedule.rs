@@ -31,7 +31,7 @@ impl Schedule {
         if owes { Some(earliest) } else { again }
     }
 
-    pub(super) fn is_again(&self, now: Instant) -> bool {
+    pub(super) fn is_retransmission_due(&self, now: Instant) -> bool {
         self.again.is_none_or(|(at, _)| at <= now)
     }
 

@@ -81,7 +81,7 @@ impl Negotiation {
             self.slots()
                 .any(|slot| matches!(slot.state, State::Wanting | State::Unstable))
         };
-        carries.handshake || self.schedule.is_again(now) || new()
+        carries.handshake || self.schedule.is_retransmission_due(now) || new()
     }
 
     fn encode(
@@ -153,12 +153,12 @@ impl Negotiation {
             self.fgss = Some(seq);
         }
         if !self.schedule.repeat_answers {
-            self.forget_told();
+            self.stop_repeating_answers();
         }
     }
 
     /// Stops repeating answers: those already sent are dropped, and later ones are sent once.
-    pub(super) fn forget_told(&mut self) {
+    pub(super) fn stop_repeating_answers(&mut self) {
         self.schedule.repeat_answers = false;
         for slot in self.slots.iter_mut().flatten() {
             slot.owed = slot.owed.filter(|owed| !owed.told);

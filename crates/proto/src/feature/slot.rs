@@ -278,7 +278,7 @@ impl Slot {
 
     /// Handles a sign that the peer holds the value `held`. If our offer has that value and it is not in force here,
     /// the same offer is sent as a new Change. Returns whether it is.
-    pub(super) fn doubt(&mut self, held: u64) -> bool {
+    pub(super) fn ask_again_if_differs(&mut self, held: u64) -> bool {
         let doubts = self.state == State::Stable && held != self.value && self.offer.suits(held);
         if doubts {
             self.state = State::Unstable;
@@ -325,7 +325,7 @@ impl Slot {
     }
 
     /// Returns whether a Change or Confirm has not been sent in any packet yet.
-    pub(super) fn owes_news(&self) -> bool {
+    pub(super) fn has_unsent(&self) -> bool {
         matches!(self.state, State::Wanting | State::Unstable)
             || self.owed.is_some_and(|owed| !owed.told)
     }

@@ -20,8 +20,8 @@ const COVERAGES: usize = MAX_PREFERENCES - 1;
 
 const NO: &[u8] = &[0];
 const YES: &[u8] = &[1];
-const RATHER_NO: &[u8] = &[0, 1];
-const RATHER_YES: &[u8] = &[1, 0];
+const PREFER_NO: &[u8] = &[0, 1];
+const PREFER_YES: &[u8] = &[1, 0];
 
 /// Returns the features that belong to the CCID of data from `sender`, and where they are located (RFC 4340, section
 /// 10.3).
@@ -38,7 +38,7 @@ impl Negotiation {
         self.wish_ccid(Location::Local, &config.send_ccids);
         self.wish_ccid(Location::Remote, &config.receive_ccids);
         for location in Location::BOTH {
-            self.accept(Feature::EcnIncapable, location, RATHER_NO);
+            self.accept(Feature::EcnIncapable, location, PREFER_NO);
         }
         if !config.ecn {
             // RFC 4340, 12.1, and RFC 6773, 3.5: an endpoint that cannot read marks must say so, with Mandatory.
@@ -55,10 +55,10 @@ impl Negotiation {
             self.wish(
                 Feature::AllowShortSeqnos,
                 Location::Local,
-                RATHER_YES,
+                PREFER_YES,
                 false,
             );
-            self.accept(Feature::AllowShortSeqnos, Location::Remote, RATHER_YES);
+            self.accept(Feature::AllowShortSeqnos, Location::Remote, PREFER_YES);
         }
         self.refresh();
     }
@@ -82,10 +82,10 @@ impl Negotiation {
         }
         let feature = Feature::CheckDataChecksum;
         // We always check them, so the peer may have this confirmed.
-        self.accept(feature, Location::Local, RATHER_YES);
+        self.accept(feature, Location::Local, PREFER_YES);
         match config.data_checksum {
-            DataChecksum::Off => self.accept(feature, Location::Remote, RATHER_NO),
-            DataChecksum::On => self.wish(feature, Location::Remote, RATHER_YES, false),
+            DataChecksum::Off => self.accept(feature, Location::Remote, PREFER_NO),
+            DataChecksum::On => self.wish(feature, Location::Remote, PREFER_YES, false),
             // RFC 4340, 9.3.1: with Mandatory, so that a peer without them resets.
             DataChecksum::Required => self.wish(feature, Location::Remote, YES, true),
         }
@@ -140,11 +140,11 @@ impl Negotiation {
                 *slot = Slot::initial(feature);
             }
         }
-        self.forgive(Feature::SendAckVector, sender.other());
-        self.forgive(Feature::SendNdpCount, sender);
+        self.clear_refusal(Feature::SendAckVector, sender.other());
+        self.clear_refusal(Feature::SendNdpCount, sender);
     }
 
-    fn forgive(&mut self, feature: Feature, location: Location) {
+    fn clear_refusal(&mut self, feature: Feature, location: Location) {
         if let Some(slot) = self.slot_mut(feature, location) {
             slot.refused = false;
             slot.mandatory = false;
@@ -181,29 +181,29 @@ impl Negotiation {
                 }
                 // Only CCID 2 writes and reads Ack Vectors.
                 Some(_) => self.wish(Feature::SendAckVector, receiver, NO, false),
-                None => self.wish(Feature::SendAckVector, receiver, RATHER_YES, false),
+                None => self.wish(Feature::SendAckVector, receiver, PREFER_YES, false),
             }
             match (sender, ccid) {
                 // RFC 4342, 6.1: without it, a receiver must count every lost packet as data.
                 (Location::Remote, Some(Ccid::TFRC | Ccid::TFRC_SP)) => {
-                    self.wish(Feature::SendNdpCount, sender, RATHER_YES, false);
+                    self.wish(Feature::SendNdpCount, sender, PREFER_YES, false);
                 }
-                (_, Some(Ccid::TCP_LIKE)) => self.accept(Feature::SendNdpCount, sender, RATHER_NO),
-                _ => self.accept(Feature::SendNdpCount, sender, RATHER_YES),
+                (_, Some(Ccid::TCP_LIKE)) => self.accept(Feature::SendNdpCount, sender, PREFER_NO),
+                _ => self.accept(Feature::SendNdpCount, sender, PREFER_YES),
             }
             match (sender, ccid) {
                 // RFC 4342, 8.4, and RFC 5622, 8.4: the sender asks the receiver.
                 (Location::Local, Some(Ccid::TFRC | Ccid::TFRC_SP)) => {
-                    self.wish(Feature::SendLossEventRate, receiver, RATHER_YES, false);
+                    self.wish(Feature::SendLossEventRate, receiver, PREFER_YES, false);
                 }
-                _ => self.accept(Feature::SendLossEventRate, receiver, RATHER_YES),
+                _ => self.accept(Feature::SendLossEventRate, receiver, PREFER_YES),
             }
             match ccid {
                 // RFC 6323, 3.2.2: off unless either end asks.
                 Some(Ccid::TFRC | Ccid::TFRC_SP) if self.rtt_estimates => {
-                    self.wish(Feature::SendRttEstimate, sender, RATHER_YES, false);
+                    self.wish(Feature::SendRttEstimate, sender, PREFER_YES, false);
                 }
-                _ => self.accept(Feature::SendRttEstimate, sender, RATHER_YES),
+                _ => self.accept(Feature::SendRttEstimate, sender, PREFER_YES),
             }
         }
     }

@@ -1,5 +1,5 @@
 use fairwire_units::Duration;
-use fairwire_wire::{CellState, DropBlock, DropCode, Options};
+use fairwire_wire::{DropBlock, DropCode, EntryState, Options};
 
 use super::PacketOptions;
 
@@ -41,14 +41,18 @@ fn lists_go_on_in_later_options() {
         2,
     ];
     let said = read(&area);
-    let cells: Vec<_> = said.vectors.cells().map(|c| (c.state(), c.run())).collect();
+    let entries: Vec<_> = said
+        .vectors
+        .entries()
+        .map(|c| (c.state(), c.run()))
+        .collect();
     let expected = [
-        (CellState::Received, 2),
-        (CellState::NotReceived, 1),
-        (CellState::Marked, 2),
-        (CellState::Received, 3),
+        (EntryState::Received, 2),
+        (EntryState::NotReceived, 1),
+        (EntryState::Marked, 2),
+        (EntryState::Received, 3),
     ];
-    assert_eq!(cells, expected);
+    assert_eq!(entries, expected);
     let nonces: Vec<_> = said.vectors.iter().map(|vector| vector.nonce).collect();
     assert_eq!(nonces, [false, true, false]);
     assert!(said.vectors.is_sound());

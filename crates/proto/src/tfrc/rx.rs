@@ -1,23 +1,23 @@
 //! The receiving half of CCID 3 and CCID 4.
 
 mod clock;
-mod first;
+mod first_interval;
 mod grouping;
-mod numbers;
+mod positions;
 mod sender_rtt;
 
 #[cfg(test)]
 mod tests;
 
 use fairwire_cc::DEFAULT_RTT;
-use fairwire_cc::tfrc::{Equation, LossHistory, ReceiveRate, Seen, SeenInterval};
+use fairwire_cc::tfrc::{Equation, LossHistory, ReceiveRate, ReceivedPacket, ReportedInterval};
 use fairwire_units::{Duration, Ecn, Instant};
 use fairwire_wire::{DccpOption, Encoder, LossInterval, NO_LOSS, NoRoom, Seq};
 
 use self::clock::CounterClock;
-use self::first::SyntheticInterval;
+use self::first_interval::SyntheticInterval;
 use self::grouping::{LossEvents, Stamp};
-use self::numbers::Numbers;
+use self::positions::Positions;
 use self::sender_rtt::SenderRtt;
 use super::Profile;
 use super::profile::NOMINAL;
@@ -43,7 +43,7 @@ pub(crate) struct TfrcRx {
     reports: Reports,
     receive_rate_over: ReceiveRateOver,
     equation: Equation,
-    numbers: Numbers,
+    numbers: Positions,
     history: LossHistory<LossEvents>,
     clock: CounterClock,
     /// The position of the newest data packet, or of the newest packet before any data.
@@ -91,10 +91,10 @@ impl TfrcRx {
         now: Instant,
         newest: Seq,
     ) -> Self {
-        let numbers = Numbers::new(newest);
+        let numbers = Positions::new(newest);
         let history = LossHistory::new(
             LossEvents {
-                told: None,
+                sender_rtt: None,
                 rule: config.loss_events,
             },
             numbers.newest(),
@@ -192,10 +192,10 @@ impl TfrcRx {
         let since = now.saturating_since(last.at);
         let since_report = || {
             let seconds = since.max(Duration::from_micros(1)).as_secs_f64();
-            whole(self.bytes_since as f64 / seconds)
+            rounded(self.bytes_since as f64 / seconds)
         };
         // RFC 5348, 6: over the last round trip, even if reports are closer together.
-        let of_round_trip = || whole(self.rate.bytes_per_s(self.rtt()));
+        let of_round_trip = || rounded(self.rate.bytes_per_s(self.rtt()));
         match self.receive_rate_over {
             ReceiveRateOver::RoundTrip => of_round_trip(),
             ReceiveRateOver::AtLeastRoundTrip if since < self.rtt() => of_round_trip(),
@@ -206,7 +206,7 @@ impl TfrcRx {
 
     /// Returns how many packets the report skips, and the newest intervals as they are reported with `ackno`.
     fn intervals(&self, ackno: Seq) -> (u8, impl Iterator<Item = LossInterval>) {
-        let acknowledged = self.numbers.line(ackno);
+        let acknowledged = self.numbers.position(ackno);
         let edge = self.history.edge();
         // RFC 4342, 6.1: packets that may still arrive are in no interval, but no more than three may be left out. The
         // rest of a longer gap counts as received until it is known to be lost.
@@ -227,7 +227,7 @@ impl TfrcRx {
 
     /// Returns the time since the acknowledged packet arrived, in units of 10 microseconds.
     fn elapsed(&self, now: Instant, ackno: Seq) -> u32 {
-        if self.numbers.line(ackno) != self.numbers.newest() {
+        if self.numbers.position(ackno) != self.numbers.newest() {
             return 0;
         }
         // RFC 4340, 13.2: rounded down, so that the time is never overstated.
@@ -248,7 +248,7 @@ impl TfrcRx {
         encoder.option(&DccpOption::ReceiveRate(receive_rate))?;
         let p = self.history.p();
         if self.reports == Reports::Rate {
-            return encoder.option(&DccpOption::LossEventRate(cut_inverse(p)));
+            return encoder.option(&DccpOption::LossEventRate(inverse_floor(p)));
         }
         encoder.option(&DccpOption::LossEventRate(inverse(p)))?;
         let (skip, intervals) = self.intervals(ackno);
@@ -276,7 +276,7 @@ impl Rx for TfrcRx {
         if let Some(sender_rtt) = &mut self.sender_rtt {
             sender_rtt.on_packet(now, arrival.data.is_some(), arrival.rtt_estimate);
         }
-        self.history.grouping_mut().told = self.sender_rtt.map(|sender_rtt| sender_rtt.rtt());
+        self.history.grouping_mut().sender_rtt = self.sender_rtt.map(|sender_rtt| sender_rtt.rtt());
         let counter = match arrival.data {
             Some(_) => {
                 // RFC 4342, 8.1: only data packets carry counters. A data packet that was overtaken by an
@@ -306,12 +306,12 @@ impl Rx for TfrcRx {
             },
             rate_now: &self.rate,
         };
-        let packet = Seen {
+        let packet = ReceivedPacket {
             seq,
             stamp: Stamp { counter, at: now },
             is_data: arrival.data.is_some(),
             marked: arrival.ecn == Ecn::Ce,
-            quiet_before: arrival.ndp_count.unwrap_or(0),
+            non_data_before: arrival.ndp_count.unwrap_or(0),
         };
         // RFC 4342, 10.3, and RFC 5348, 6 and 6.1: a new loss event is reported at once.
         if self.history.receive(packet, |data| first.length(data)) {
@@ -428,7 +428,7 @@ impl Rx for TfrcRx {
 }
 
 /// Converts an interval to the form of the option; a length that does not fit its field becomes the field's maximum.
-fn encoded(interval: SeenInterval) -> LossInterval {
+fn encoded(interval: ReportedInterval) -> LossInterval {
     let length = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
     LossInterval {
         lossless_length: length(interval.lossless_length),
@@ -445,23 +445,23 @@ fn inverse(p: f64) -> u32 {
     if p > 0.0 {
         // A quotient just above a whole number is taken as that number: a rounding error of the division must not round
         // it up.
-        whole(f64::ceil(1.0 / p - 1e-6)).clamp(1, NO_LOSS - 1)
+        rounded(f64::ceil(1.0 / p - 1e-6)).clamp(1, NO_LOSS - 1)
     } else {
         NO_LOSS
     }
 }
 
 /// Returns the same value, rounded down.
-fn cut_inverse(p: f64) -> u32 {
+fn inverse_floor(p: f64) -> u32 {
     if p > 0.0 {
-        whole(f64::floor(1.0 / p + 1e-6)).clamp(1, NO_LOSS - 1)
+        rounded(f64::floor(1.0 / p + 1e-6)).clamp(1, NO_LOSS - 1)
     } else {
         NO_LOSS
     }
 }
 
 /// Rounds to the nearest whole number that fits 32 bits.
-fn whole(number: f64) -> u32 {
+fn rounded(number: f64) -> u32 {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

@@ -9,7 +9,7 @@ use fairwire_wire::{Encoder, HeadBuf, Kind, Options, Packet, Ports, Seq};
 
 use super::{Profile, TfrcRx, TfrcTx};
 use crate::config::Ccid3Config;
-use crate::half::{AckDue, Arrival, Rx, Sent, Told, Tx, acknowledge};
+use crate::half::{AckDue, Arrival, FeedbackOutcome, Rx, Sent, Tx, acknowledge};
 
 const RTT: Duration = Duration::from_millis(100);
 const SIZE: u32 = 1_000;
@@ -159,7 +159,7 @@ fn run(config: &Ccid3Config, mut pipe: Pipe, seconds: u64) -> Outcome {
             sent += 1;
         }
         if tx.next_timeout().is_some_and(|at| at <= now) {
-            tx.handle_timeout(now, 1, &mut Told::default());
+            tx.handle_timeout(now, 1, &mut FeedbackOutcome::default());
         }
         while let Some((_, arrival)) = arrivals.pop_front_if(|(at, _)| *at <= now) {
             newest = Seq::max(newest, arrival.seq);
@@ -402,7 +402,7 @@ fn item_27_hostile_receivers_are_survived() {
             let packet = Packet::decode(encoder.finish().as_slice()).expect("we wrote it");
             acknowledge(&mut tx, now, &packet, 0);
             if tx.next_timeout().is_some_and(|at| at <= now) {
-                tx.handle_timeout(now, 0, &mut Told::default());
+                tx.handle_timeout(now, 0, &mut FeedbackOutcome::default());
             }
             let rate = tx.gauges().rate_bytes_per_s.expect("a rate");
             let context = format!("seed {seed}, step {step}: {rate}");

@@ -18,14 +18,14 @@ use fairwire_wire::{RTT_TOO_LARGE, Seq};
 
 use self::checks::{Checks, Measure};
 use self::counter::WindowCounter;
-use self::host::Host;
+use self::host::HostReports;
 use self::report::{Intervals, Report};
 use self::reported::ReportedIntervals;
 use self::sent::{SentPacket, SentPackets};
 use super::Profile;
 use super::profile::NOMINAL;
 use crate::config::Ccid3Config;
-use crate::half::{Ack, Incoming, Sent, Told, Tx};
+use crate::half::{Ack, FeedbackOutcome, Incoming, Sent, Tx};
 
 /// The sending half of CCID 3 and CCID 4: sends window counters, reads feedback and controls the rate.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub(crate) struct TfrcTx {
     counter: WindowCounter,
     sent: SentPackets,
     intervals: ReportedIntervals,
-    host: Host,
+    host: HostReports,
     /// Whether reports without Loss Intervals count (feature 192 is on).
     loss_event_rate: bool,
     /// Sequence and acknowledgement number of the newest feedback packet.
@@ -44,7 +44,7 @@ pub(crate) struct TfrcTx {
     /// The checks of reports against what was sent, if enabled.
     checks: Option<Box<Checks>>,
     /// Whether the peer was caught lying, or has restarted its loss history, since the newest feedback.
-    is_caught: bool,
+    has_restarted: bool,
 }
 
 impl TfrcTx {
@@ -64,13 +64,13 @@ impl TfrcTx {
             counter: WindowCounter::new(),
             sent: SentPackets::new(),
             intervals: ReportedIntervals::new(loss_average(config), profile.is_small()),
-            host: Host::default(),
+            host: HostReports::default(),
             loss_event_rate,
             newest_feedback: None,
             profile,
             equation: equation(config),
             checks: None,
-            is_caught: false,
+            has_restarted: false,
         };
         if let Some(rtt) = rtt {
             half.on_rtt_sample(now, rtt);
@@ -82,7 +82,7 @@ impl TfrcTx {
     pub(crate) fn checking_reports(mut self) -> Self {
         let mut checks = Checks::new();
         if let Some(rtt) = self.controller.rtt() {
-            checks.trips().on_measured(rtt);
+            checks.rtt_checks().on_measured(rtt);
         }
         self.checks = Some(Box::new(checks));
         self
@@ -113,12 +113,12 @@ impl TfrcTx {
 
     /// Discards what the peer reported about packets before `seq`, because it was caught lying or has forgotten its
     /// losses. The rate restarts at the initial rate of a connection.
-    fn begin_anew(&mut self, seq: Seq) {
+    fn restart_history(&mut self, seq: Seq) {
         let measure = self.measure();
         // RFC 5348, 4.2: four packets per round trip.
         let first_rate = 4.0 * measure.size / measure.rtt.as_secs_f64().max(1e-6);
-        self.intervals.begin_anew(seq, measure.interval(first_rate));
-        self.is_caught = true;
+        self.intervals.restart(seq, measure.interval(first_rate));
+        self.has_restarted = true;
     }
 
     fn flight_with(&self, waiting: u32) -> Flight {
@@ -139,14 +139,14 @@ impl TfrcTx {
     /// does not count as feedback.
     fn loss(&mut self, now: Instant, report: &Report, ackno: Seq) -> Option<(f64, bool)> {
         let rtt = self.rtt();
-        let intervals = self.possible(now, report, ackno);
-        let intervals = intervals.map(|told| self.host.cut(ackno, &told));
+        let intervals = self.checked_intervals(now, report, ackno);
+        let intervals = intervals.map(|reported| self.host.split(ackno, &reported));
         if let Some(intervals) = intervals.as_ref()
-            && let Some(told) = self.intervals.observe(ackno, intervals, rtt)
+            && let Some(reported) = self.intervals.observe(ackno, intervals, rtt)
         {
-            return Some(told);
+            return Some(reported);
         }
-        if self.checks.as_ref().is_some_and(|c| c.tells_intervals()) {
+        if self.checks.as_ref().is_some_and(|c| c.sends_intervals()) {
             // RFC 4342, 6: a receiver that sends Loss Intervals must send them on every report. A report without them,
             // or with contradictory ones, may hide losses.
             return None;
@@ -161,15 +161,20 @@ impl TfrcTx {
 
 impl TfrcTx {
     /// Returns the intervals of a report, reduced to what can be true.
-    fn possible(&mut self, now: Instant, report: &Report, ackno: Seq) -> Option<Intervals> {
-        let told = report.intervals?;
+    fn checked_intervals(
+        &mut self,
+        now: Instant,
+        report: &Report,
+        ackno: Seq,
+    ) -> Option<Intervals> {
+        let reported = report.intervals?;
         let measure = self.measure();
         let Some(checks) = &mut self.checks else {
-            return Some(told);
+            return Some(reported);
         };
-        let checked = checks.check(now, ackno, &told, measure);
-        if let Some(seq) = checked.void {
-            self.begin_anew(seq);
+        let checked = checks.check(now, ackno, &reported, measure);
+        if let Some(seq) = checked.restart {
+            self.restart_history(seq);
         }
         Some(checked.intervals)
     }
@@ -186,34 +191,34 @@ impl TfrcTx {
         };
         let next = self.sent.oldest_left();
         let apart = next.map(|next| next.saturating_since(acked.at));
-        Some(checks.trips().sample(waited, held, apart))
+        Some(checks.rtt_checks().sample(waited, held, apart))
     }
 
     /// Returns the receive rate of a report on `acked`, reduced to what can be true.
-    fn receive_rate(&mut self, now: Instant, acked: Option<SentPacket>, told: u32) -> f64 {
-        let told = f64::from(told);
+    fn receive_rate(&mut self, now: Instant, acked: Option<SentPacket>, reported: u32) -> f64 {
+        let reported = f64::from(reported);
         match (&mut self.checks, self.controller.rtt()) {
             (Some(checks), Some(rtt)) => {
-                checks.receive_rate(told, acked.map_or(now, |acked| acked.at), rtt)
+                checks.receive_rate(reported, acked.map_or(now, |acked| acked.at), rtt)
             }
-            _ => told,
+            _ => reported,
         }
     }
 }
 
 impl TfrcTx {
     /// Handles an acknowledgement, which may carry feedback.
-    fn on_ack(&mut self, now: Instant, ack: Ack<'_>, waiting: u32, told: &mut Told) {
+    fn on_ack(&mut self, now: Instant, ack: Ack<'_>, waiting: u32, outcome: &mut FeedbackOutcome) {
         let ackno = ack.ackno;
-        told.progress |= self.sent.acknowledge(ackno);
+        outcome.progress |= self.sent.acknowledge(ackno);
         let acked = self.sent.acknowledged(ackno);
         if let Some(acked) = acked {
             self.counter.on_acknowledged(acked.counter);
         }
         if let Some(checks) = &mut self.checks
-            && let Some(void) = checks.on_ack(ackno)
+            && let Some(restart) = checks.on_ack(ackno)
         {
-            self.begin_anew(void);
+            self.restart_history(restart);
         }
         let Some(x_recv) = ack.options.receive_rate else {
             return;
@@ -226,14 +231,14 @@ impl TfrcTx {
         let rtt = acked.and_then(|acked| self.sample(now, acked, report.elapsed));
         let told_loss = self.loss(now, &report, ackno);
         // RFC 4340, 12.3: the connection to a peer that keeps lying is ended.
-        told.aggression |= self.checks.as_ref().is_some_and(|c| c.is_aggression());
+        outcome.aggression |= self.checks.as_ref().is_some_and(|c| c.is_aggression());
         let Some((p, new_loss)) = told_loss else {
             return;
         };
-        let new_loss = new_loss || std::mem::take(&mut self.is_caught);
+        let new_loss = new_loss || std::mem::take(&mut self.has_restarted);
         self.newest_feedback = Some((ack.seq, ackno));
-        told.progress = true;
-        told.loss_events += u32::from(new_loss);
+        outcome.progress = true;
+        outcome.loss_events += u32::from(new_loss);
         let feedback = Feedback {
             rtt,
             tfrc: Some(TfrcReport {
@@ -249,7 +254,7 @@ impl TfrcTx {
     }
 
     /// Passes what the peer's host reported to the controller.
-    fn obey_host(&mut self, now: Instant, waiting: u32) {
+    fn apply_host_limits(&mut self, now: Instant, waiting: u32) {
         // After the report in the same packet: RFC 4342, 5.2, uses the newest receive rate.
         let feedback = Feedback {
             host: std::mem::take(&mut self.host.limits),
@@ -319,21 +324,27 @@ impl Tx for TfrcTx {
         false
     }
 
-    fn on_packet(&mut self, now: Instant, packet: Incoming<'_>, waiting: u32, told: &mut Told) {
-        if let Some(news) = packet.host {
-            self.host.hear(news, &self.sent);
+    fn on_packet(
+        &mut self,
+        now: Instant,
+        packet: Incoming<'_>,
+        waiting: u32,
+        outcome: &mut FeedbackOutcome,
+    ) {
+        if let Some(report) = packet.host {
+            self.host.on_report(report, &self.sent);
         }
         if let Some(ack) = packet.ack {
-            self.on_ack(now, ack, waiting, told);
+            self.on_ack(now, ack, waiting, outcome);
         }
         if packet.host.is_some() {
-            self.obey_host(now, waiting);
+            self.apply_host_limits(now, waiting);
         }
     }
 
     fn on_rtt_sample(&mut self, now: Instant, rtt: Duration) {
         if let Some(checks) = &mut self.checks {
-            checks.trips().on_measured(rtt);
+            checks.rtt_checks().on_measured(rtt);
         }
         let feedback = Feedback {
             rtt: Some(rtt),
@@ -347,7 +358,7 @@ impl Tx for TfrcTx {
         self.controller.next_timeout()
     }
 
-    fn handle_timeout(&mut self, now: Instant, waiting: u32, _told: &mut Told) {
+    fn handle_timeout(&mut self, now: Instant, waiting: u32, _outcome: &mut FeedbackOutcome) {
         let flight = self.flight_with(waiting);
         if self.next_timeout().is_some_and(|at| at <= now) {
             // No feedback for four round trips. If the flight blocks sending (RFC 4340, 7.5.2), nothing else would ever
@@ -402,7 +413,7 @@ impl Tx for TfrcTx {
         self.controller.gauges()
     }
 
-    fn finish(&mut self, _told: &mut Told) {
+    fn finish(&mut self, _outcome: &mut FeedbackOutcome) {
         // Each datagram got its fate when it was sent.
     }
 }

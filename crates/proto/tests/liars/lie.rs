@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::{
-    AckCell, CellState, DccpOption, Encoder, HeadBuf, Kind, LossInterval, NO_LOSS, Packet, Seq,
+    AckEntry, DccpOption, Encoder, EntryState, HeadBuf, Kind, LossInterval, NO_LOSS, Packet, Seq,
     option_type,
 };
 
@@ -146,23 +146,23 @@ impl Liar {
                 let told = self.intervals(lie, ackno, ahead, told);
                 encoder.loss_intervals(*skip, told).expect("room");
             }
-            DccpOption::AckVector { nonce: _, cells } => {
+            DccpOption::AckVector { nonce: _, entries } => {
                 let mut told = Vec::new();
                 if ahead > 0 {
-                    let early = AckCell::new(CellState::Received, 1);
+                    let early = AckEntry::new(EntryState::Received, 1);
                     told.extend((0..ahead).map(|_| early));
                 }
                 let mut seq = ackno;
-                for cell in cells.iter() {
-                    for _ in 0..cell.run() {
-                        let lost = cell.state() != CellState::Received;
+                for entry in entries.iter() {
+                    for _ in 0..entry.run() {
+                        let lost = entry.state() != EntryState::Received;
                         let hidden = hides || (lie == Lie::HalfTheLosses && is_hidden(seq));
                         let state = if lost && hidden {
-                            CellState::Received
+                            EntryState::Received
                         } else {
-                            cell.state()
+                            entry.state()
                         };
-                        told.push(AckCell::new(state, 1));
+                        told.push(AckEntry::new(state, 1));
                         seq = seq.prev();
                     }
                 }
@@ -245,18 +245,18 @@ fn half(ackno: Seq, told: &[LossInterval]) -> Vec<LossInterval> {
     kept
 }
 
-/// Returns the same cells with longer runs.
-fn join(cells: &[AckCell]) -> Vec<AckCell> {
-    let mut joined: Vec<AckCell> = Vec::new();
-    for cell in cells {
+/// Returns the same entries with longer runs.
+fn join(entries: &[AckEntry]) -> Vec<AckEntry> {
+    let mut joined: Vec<AckEntry> = Vec::new();
+    for entry in entries {
         match joined.last_mut() {
             Some(last)
-                if last.state() == cell.state()
-                    && u16::from(last.run()) + u16::from(cell.run()) <= 64 =>
+                if last.state() == entry.state()
+                    && u16::from(last.run()) + u16::from(entry.run()) <= 64 =>
             {
-                *last = AckCell::new(last.state(), last.run() + cell.run());
+                *last = AckEntry::new(last.state(), last.run() + entry.run());
             }
-            _ => joined.push(*cell),
+            _ => joined.push(*entry),
         }
     }
     joined

@@ -1,15 +1,15 @@
 //! What a receiver gains by false reports, next to honest receivers at one bottleneck (RFC 4342, section 9; RFC 5348,
 //! section 10; RFC 4340, section 12.3).
 
+mod bottleneck;
 mod lie;
-mod road;
 
 use fairwire_proto::Config;
 use fairwire_units::Duration;
 use fairwire_wire::Ccid;
 
+use bottleneck::{Bottleneck, Impairments};
 use lie::Lie;
-use road::{Road, Weather};
 
 const FLOWS: usize = 4;
 /// The time per packet of 1,000 bytes and the packets that the queue holds: 4 Mbit/s with a queue of a tenth of a
@@ -42,11 +42,14 @@ fn config(ccid: u8, check_feedback: bool) -> Config {
 /// Returns what the first of several flows received, divided by the mean of the others, and whether it was reset.
 fn share(ccid: u8, check_feedback: bool, link: usize, lie: Lie, seconds: u64) -> (f64, bool) {
     let config = config(ccid, check_feedback);
-    let mut road = Road::new(FLOWS, &config, LINKS[link], Some(lie));
-    road.run(Duration::from_secs(seconds));
-    let received = road.received();
+    let mut bottleneck = Bottleneck::new(FLOWS, &config, LINKS[link], Some(lie));
+    bottleneck.run(Duration::from_secs(seconds));
+    let received = bottleneck.received();
     let honest = received[1..].iter().sum::<u64>() as f64 / (FLOWS - 1) as f64;
-    (received[0] as f64 / honest.max(1.0), road.is_penalised())
+    (
+        received[0] as f64 / honest.max(1.0),
+        bottleneck.is_penalised(),
+    )
 }
 
 /// Finding 5: a lying receiver under CCID 3 gets at most one and a half times what an honest receiver gets next to it,
@@ -110,24 +113,24 @@ fn without_checks_lies_pay() {
 /// connection is not reset, and as much arrives as without checks.
 #[test]
 fn finding_5_the_honest_lose_nothing() {
-    let storm = Weather {
+    let storm = Impairments {
         lost: 10,
         copied: 20,
         delayed: 20,
         jitter: true,
     };
     for ccid in [2, 3, 4] {
-        for weather in [Weather::default(), storm] {
+        for impairments in [Impairments::default(), storm] {
             let run = |checks| {
                 let link = (Duration::from_millis(1), 50);
-                let mut road = Road::new(1, &config(ccid, checks), link, None);
-                road.weather = weather;
-                road.run(Duration::from_secs(100));
-                assert!(!road.any_closed(), "CCID {ccid}, {weather:?}");
-                (road.received()[0], road.told_lost())
+                let mut bottleneck = Bottleneck::new(1, &config(ccid, checks), link, None);
+                bottleneck.impairments = impairments;
+                bottleneck.run(Duration::from_secs(100));
+                assert!(!bottleneck.any_closed(), "CCID {ccid}, {impairments:?}");
+                (bottleneck.received()[0], bottleneck.reported_lost())
             };
             let (without, with) = (run(false), run(true));
-            println!("CCID {ccid}, {weather:?}: {without:?}, checked {with:?}");
+            println!("CCID {ccid}, {impairments:?}: {without:?}, checked {with:?}");
             let ratio = with.0 as f64 / without.0 as f64;
             // Fewer than one packet in 256 is not sent at its time. The rest is chance: with checks other packets are
             // lost, and a hundred loss events give the rate to within a few percent.

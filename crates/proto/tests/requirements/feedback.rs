@@ -88,17 +88,17 @@ fn what_was_not_processed_is_not_told() {
             .decode()
             .expect("an endpoint writes what can be read")
         {
-            DccpOption::AckVector { cells, .. } => {
-                for cell in cells.iter() {
-                    let packets = usize::from(cell.run());
-                    states.extend(std::iter::repeat_n(cell.state(), packets));
+            DccpOption::AckVector { entries, .. } => {
+                for entry in entries.iter() {
+                    let packets = usize::from(entry.run());
+                    states.extend(std::iter::repeat_n(entry.state(), packets));
                 }
             }
             DccpOption::TimestampEcho { .. } => panic!("an echo of what was not processed"),
             _ => {}
         }
     }
-    let (came, missing) = (CellState::Received, CellState::NotReceived);
+    let (came, missing) = (EntryState::Received, EntryState::NotReceived);
     assert_eq!(states[..3], [came, missing, came]);
 }
 

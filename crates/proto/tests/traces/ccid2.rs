@@ -6,7 +6,7 @@
 
 use fairwire_proto::Config;
 use fairwire_units::Duration;
-use fairwire_wire::{AckCell, Ccid, CellState};
+use fairwire_wire::{AckEntry, Ccid, EntryState};
 
 use super::sender::Sender;
 
@@ -108,32 +108,32 @@ fn acknowledge(sender: &mut Sender, vector: &str) {
     let mut states = Vec::new();
     for word in vector.split(' ') {
         let (state, range) = match word.split_at(1) {
-            ("x", range) => (CellState::NotReceived, range),
-            ("m", range) => (CellState::Marked, range),
-            _ => (CellState::Received, word),
+            ("x", range) => (EntryState::NotReceived, range),
+            ("m", range) => (EntryState::Marked, range),
+            _ => (EntryState::Received, word),
         };
         states.extend(numbers(range).into_iter().map(|number| (number, state)));
     }
     let &(first, _) = states.first().expect("a vector names packets");
     let &(last, _) = states.last().expect("a vector names packets");
     let (first, ack) = (sender.seq_of(first), sender.seq_of(last));
-    let mut cells = Vec::new();
+    let mut entries = Vec::new();
     let mut seq = ack;
     loop {
         let ordinal = sender.ordinal_of(seq);
-        let state = ordinal.map_or(CellState::Received, |of| {
+        let state = ordinal.map_or(EntryState::Received, |of| {
             let found = states.iter().find(|(number, _)| *number == of);
             found
                 .unwrap_or_else(|| panic!("{vector} leaves out {of}"))
                 .1
         });
-        cells.push(AckCell::new(state, 1));
+        entries.push(AckEntry::new(state, 1));
         if seq == first {
             break;
         }
         seq = seq.prev();
     }
     sender.receive_ack(ack, |encoder| {
-        encoder.ack_vector(cells).expect("there is room");
+        encoder.ack_vector(entries).expect("there is room");
     });
 }

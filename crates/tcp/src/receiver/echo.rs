@@ -33,7 +33,7 @@ impl Echo {
     }
 
     /// Returns whether a segment with this mark changes the echo, if acknowledgements report marks exactly.
-    pub(super) fn is_about_to_turn(&self, marked: bool) -> bool {
+    pub(super) fn changes_echo(&self, marked: bool) -> bool {
         self.agreed && self.mode == EcnMode::Dctcp && marked != self.echoes
     }
 

@@ -10,7 +10,7 @@ use crate::segment::Flags;
 
 impl Sender {
     /// Adds to `feedback` what arrived, and the marks that the acknowledgement up to `ack` reports.
-    pub(super) fn tell_marks(
+    pub(super) fn add_marks(
         &mut self,
         now: Instant,
         (flags, ack): (Flags, u64),
@@ -41,17 +41,17 @@ impl Sender {
     }
 
     /// Reports to the controller what else a duplicate acknowledgement contains: selected segments and marks.
-    pub(super) fn tell_selected(&mut self, now: Instant, flags: Flags, selected: Selected) {
+    pub(super) fn report_duplicate(&mut self, now: Instant, flags: Flags, selected: Selected) {
         if selected.segments == 0 && !flags.ece {
             return;
         }
         // Without SACK it is only known that the marked segment is not older than the oldest outstanding one.
-        let oldest = self.outstanding.first().map(|first| first.left_at);
+        let oldest = self.outstanding.first().map(|first| first.at);
         let delivery = Delivery {
             packets: selected.segments,
             marked: 0,
             newest_sent: selected
-                .newest_left
+                .newest_sent
                 .or(oldest.filter(|_| selected.segments == 0)),
         };
         let mut feedback = Feedback {
@@ -59,7 +59,7 @@ impl Sender {
             ..Feedback::default()
         };
         let flight = self.flight_size();
-        self.tell_marks(now, (flags, self.una), delivery, &mut feedback);
+        self.add_marks(now, (flags, self.una), delivery, &mut feedback);
         self.controller.on_feedback(now, flight, &feedback);
     }
 

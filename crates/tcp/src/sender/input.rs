@@ -61,7 +61,7 @@ impl Sender {
             self.peer_window = segment.window;
             if same_window && segment.len == 0 && !self.outstanding.is_empty() {
                 self.handle_duplicate(now);
-                self.tell_selected(now, segment.flags, Selected::default());
+                self.report_duplicate(now, segment.flags, Selected::default());
             }
         }
     }
@@ -79,7 +79,7 @@ impl Sender {
             let selected = self.outstanding.select(&segment.sack);
             if selected.segments > 0 {
                 self.handle_duplicate(now);
-                self.tell_selected(now, segment.flags, selected);
+                self.report_duplicate(now, segment.flags, selected);
             }
         }
     }
@@ -100,7 +100,7 @@ impl Sender {
         self.stats.acks += 1;
         self.stats.bytes_acked = self.stats.bytes_acked.saturating_add(covered.bytes);
         // A segment that waited behind a hole would measure the repair of the hole.
-        let newest = covered.newest_left.filter(|_| in_order);
+        let newest = covered.newest_sent.filter(|_| in_order);
         let mut feedback = Feedback {
             rtt: self.rtt.on_ack(now, ack, newest, stamped),
             path: self.rtt.known(),
@@ -109,9 +109,9 @@ impl Sender {
         let delivery = Delivery {
             packets: covered.segments - covered.selected + selected.segments,
             marked: 0,
-            newest_sent: covered.newest_left.max(selected.newest_left),
+            newest_sent: covered.newest_sent.max(selected.newest_sent),
         };
-        self.tell_marks(now, (segment.flags, ack), delivery, &mut feedback);
+        self.add_marks(now, (segment.flags, ack), delivery, &mut feedback);
         if let Some(marks) = &mut feedback.congestion {
             // RFC 3168, 6.1.2: such an acknowledgement never increases the window.
             marks.packets = marks.packets.max(covered.segments);
@@ -121,7 +121,7 @@ impl Sender {
             .on_new_ack(self.sequence(now), covered.segments)
         {
             Answer::Again { restart_timer } => {
-                self.again = true;
+                self.retransmit_first = true;
                 if restart_timer {
                     self.restart_timer(now);
                 }
@@ -192,7 +192,7 @@ impl Sender {
         let newest_sent = match self.config.recovery {
             // These variants do not remember other losses of the window, so each loss is a new one.
             RecoveryKind::Reno | RecoveryKind::RenoOnce | RecoveryKind::Tahoe => now,
-            _ => lost.left_at,
+            _ => lost.at,
         };
         let congestion = Congestion {
             signal: Signal::Lost,
@@ -211,7 +211,7 @@ impl Sender {
             self.outstanding.give_up(SackAfterTimeout::Forget);
             self.rtt.stop();
         } else {
-            self.again = true;
+            self.retransmit_first = true;
         }
         if self.config.recovery.uses_sack() {
             self.outstanding.begin_repair(self.mss);

@@ -54,9 +54,9 @@ impl Sender {
                 ..self.header(now)
             });
         }
-        if self.again {
-            self.again = false;
-            let first = self.outstanding.repeat_first(now)?;
+        if self.retransmit_first {
+            self.retransmit_first = false;
+            let first = self.outstanding.retransmit_first(now)?;
             return Some(self.send_again(now, first));
         }
         let Some(next) = self.next_segment(now) else {
@@ -73,7 +73,7 @@ impl Sender {
         match next {
             Next::New(segment) => Some(self.send_new(now, segment)),
             Next::GivenUp(_) => {
-                let repeated = self.outstanding.repeat_next(now)?;
+                let repeated = self.outstanding.retransmit_next(now)?;
                 Some(self.send_again(now, repeated))
             }
             Next::Hole(segment) => {
@@ -89,7 +89,7 @@ impl Sender {
 
     /// Returns the segment that would leave next, new or retransmitted.
     fn next_segment(&mut self, now: Instant) -> Option<Next> {
-        if let Some(repeat) = self.outstanding.next_to_repeat() {
+        if let Some(repeat) = self.outstanding.next_given_up() {
             return Some(Next::GivenUp(repeat));
         }
         let repairs = self.config.recovery.uses_sack() && self.recovery.is_active();
@@ -154,7 +154,7 @@ impl Sender {
         self.sent(now, segment, true)
     }
 
-    fn sent(&mut self, now: Instant, segment: Sent, again: bool) -> TcpSegment {
+    fn sent(&mut self, now: Instant, segment: Sent, retransmission: bool) -> TcpSegment {
         // RFC 6298, 5.1: the timer runs while data is outstanding.
         if self.retransmit_at.is_none() {
             self.retransmit_at = Some(now + self.rtt.rto());
@@ -165,10 +165,17 @@ impl Sender {
         let size = self.wire_len(segment.len);
         self.controller.on_sent(now, flight, size);
         let Sent { seq, len, .. } = segment;
-        self.record(now, Event::Sent { seq, len, again });
+        self.record(
+            now,
+            Event::Sent {
+                seq,
+                len,
+                retransmission,
+            },
+        );
         let mut header = self.header(now);
         header.flags.psh = segment.end() == self.stream_end;
-        (header.ecn, header.flags.cwr) = self.data_ecn(again);
+        (header.ecn, header.flags.cwr) = self.data_ecn(retransmission);
         TcpSegment { seq, len, ..header }
     }
 

@@ -17,7 +17,7 @@ use crate::sack::SackBlocks;
 pub(super) struct Sent {
     pub(super) seq: u64,
     pub(super) len: u32,
-    pub(super) left_at: Instant,
+    pub(super) at: Instant,
     /// Whether it was ever retransmitted; if so its acknowledgement is no round-trip sample.
     resent: bool,
     /// Whether the peer has selected it.
@@ -29,11 +29,11 @@ pub(super) struct Sent {
 }
 
 impl Sent {
-    pub(super) fn new(seq: u64, len: u32, left_at: Instant) -> Self {
+    pub(super) fn new(seq: u64, len: u32, sent_at: Instant) -> Self {
         Self {
             seq,
             len,
-            left_at,
+            at: sent_at,
             resent: false,
             sacked: false,
             lost: false,
@@ -58,7 +58,7 @@ pub(super) struct Covered {
     /// The number of these segments that had been selected before.
     pub(super) selected: u32,
     /// When the newest of the segments left, if it was sent only once.
-    pub(super) newest_left: Option<Instant>,
+    pub(super) newest_sent: Option<Instant>,
 }
 
 /// The segments that an acknowledgement selected and no earlier one had.
@@ -66,7 +66,7 @@ pub(super) struct Covered {
 pub(super) struct Selected {
     pub(super) segments: u32,
     /// When the newest of them left that was sent only once.
-    pub(super) newest_left: Option<Instant>,
+    pub(super) newest_sent: Option<Instant>,
 }
 
 /// The segments between the oldest unacknowledged number and the newest one sent.
@@ -130,7 +130,7 @@ impl Outstanding {
         }
     }
 
-    pub(super) fn nothing_to_repeat(&self) -> bool {
+    pub(super) fn all_in_flight(&self) -> bool {
         self.in_flight == self.segments.len()
     }
 
@@ -140,13 +140,13 @@ impl Outstanding {
     }
 
     /// Returns the oldest segment that a timeout gave up.
-    pub(super) fn next_to_repeat(&self) -> Option<Sent> {
+    pub(super) fn next_given_up(&self) -> Option<Sent> {
         self.segments.get(self.in_flight).copied()
     }
 
     /// Adds a new segment; all before it are in flight.
     pub(super) fn push(&mut self, sent: Sent) {
-        debug_assert!(self.nothing_to_repeat(), "repeat before sending new data");
+        debug_assert!(self.all_in_flight(), "repeat before sending new data");
         debug_assert_eq!(sent.seq, self.max, "no gaps");
         self.max = sent.end();
         self.segments.push_back(sent);
@@ -154,18 +154,18 @@ impl Outstanding {
     }
 
     /// Retransmits the oldest segment out of turn.
-    pub(super) fn repeat_first(&mut self, now: Instant) -> Option<Sent> {
+    pub(super) fn retransmit_first(&mut self, now: Instant) -> Option<Sent> {
         let first = self.segments.front_mut()?;
-        first.left_at = now;
+        first.at = now;
         first.resent = true;
         self.in_flight = self.in_flight.max(1);
         Some(*first)
     }
 
-    /// Retransmits the segment of [`next_to_repeat`](Self::next_to_repeat).
-    pub(super) fn repeat_next(&mut self, now: Instant) -> Option<Sent> {
+    /// Retransmits the segment of [`next_given_up`](Self::next_given_up).
+    pub(super) fn retransmit_next(&mut self, now: Instant) -> Option<Sent> {
         let next = self.segments.get_mut(self.in_flight)?;
-        next.left_at = now;
+        next.at = now;
         next.resent = true;
         let next = *next;
         self.in_flight += 1;
@@ -188,7 +188,7 @@ impl Outstanding {
             covered.segments += 1;
             covered.selected += u32::from(first.sacked);
             covered.bytes += u64::from(first.len);
-            covered.newest_left = (!first.resent).then_some(first.left_at);
+            covered.newest_sent = (!first.resent).then_some(first.at);
             if let Some(left) = self.in_flight.checked_sub(1) {
                 self.in_flight = left;
                 self.sacked -= u32::from(first.sacked);
@@ -246,8 +246,8 @@ impl Outstanding {
                     segment.sacked = true;
                     if !was.sacked {
                         news.segments += 1;
-                        let left = (!was.resent).then_some(was.left_at);
-                        news.newest_left = news.newest_left.max(left);
+                        let left = (!was.resent).then_some(was.at);
+                        news.newest_sent = news.newest_sent.max(left);
                     }
                     if at < in_flight {
                         *sacked += u32::from(!was.sacked);
@@ -331,21 +331,21 @@ impl Outstanding {
 
     /// Records the retransmission of the segment at `seq`, which [`next_hole`](Self::next_hole) returned.
     pub(super) fn repair(&mut self, seq: u64, now: Instant) {
-        if let Some(end) = self.repeat(seq, now) {
+        if let Some(end) = self.retransmit(seq, now) {
             self.scoreboard.repeated_up_to(end);
         }
     }
 
     /// Records the retransmission of the segment at `seq`, which [`next_rescue`](Self::next_rescue) returned.
     pub(super) fn rescue(&mut self, seq: u64, now: Instant) {
-        self.repeat(seq, now);
-        self.scoreboard.rescued();
+        self.retransmit(seq, now);
+        self.scoreboard.end_rescue();
     }
 
-    fn repeat(&mut self, seq: u64, now: Instant) -> Option<u64> {
+    fn retransmit(&mut self, seq: u64, now: Instant) -> Option<u64> {
         let at = self.segments.partition_point(|segment| segment.seq < seq);
         let segment = self.segments.get_mut(at)?;
-        segment.left_at = now;
+        segment.at = now;
         segment.resent = true;
         self.repaired += u32::from(!segment.repaired);
         segment.repaired = true;
@@ -384,14 +384,14 @@ mod tests {
             (outstanding.in_flight(), outstanding.bytes_in_flight()),
             (0, 0)
         );
-        let repeated = outstanding.repeat_next(Instant::START).unwrap();
+        let repeated = outstanding.retransmit_next(Instant::START).unwrap();
         assert_eq!((repeated.seq, repeated.len), (1, 100));
-        assert_eq!(outstanding.next_to_repeat(), Some(segment(101)));
+        assert_eq!(outstanding.next_given_up(), Some(segment(101)));
         let covered = outstanding.acknowledge(201);
         assert_eq!((covered.segments, covered.bytes), (2, 200));
-        assert_eq!(covered.newest_left, Some(Instant::START), "sent once");
+        assert_eq!(covered.newest_sent, Some(Instant::START), "sent once");
         assert_eq!((outstanding.in_flight(), outstanding.max()), (0, 301));
-        assert_eq!(outstanding.next_to_repeat(), Some(segment(201)));
+        assert_eq!(outstanding.next_given_up(), Some(segment(201)));
     }
 
     /// Segments selected before a timeout are sent again if selections are forgotten (RFC 2018, section 8). If they are
@@ -406,7 +406,7 @@ mod tests {
             outstanding.acknowledge(acked);
             outstanding.give_up(kept);
             assert_eq!((outstanding.pipe(), outstanding.in_flight()), (0, 0));
-            let repeat = || outstanding.repeat_next(Instant::START).map(|it| it.seq);
+            let repeat = || outstanding.retransmit_next(Instant::START).map(|it| it.seq);
             std::iter::from_fn(repeat).collect::<Vec<_>>()
         };
         assert_eq!(again(SackAfterTimeout::Forget, 1), [1, 101, 201, 301, 401]);
@@ -434,7 +434,7 @@ mod tests {
                 segments: 1,
                 bytes: 60,
                 selected: 0,
-                newest_left: Some(Instant::START)
+                newest_sent: Some(Instant::START)
             }
         );
         assert!(outstanding.is_empty());

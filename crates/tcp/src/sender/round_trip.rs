@@ -85,13 +85,13 @@ impl RoundTrips {
 
     /// Records that data up to `ack` was acknowledged, and returns the sample for the law, if there is one.
     ///
-    /// `left_at` is when the newest acknowledged segment left, if it was sent only once and did not wait behind a hole.
+    /// `sent_at` is when the newest acknowledged segment left, if it was sent only once and did not wait behind a hole.
     /// `stamped` is the sample of an echoed timestamp, with the number of such samples in a round trip.
     pub(super) fn on_ack(
         &mut self,
         now: Instant,
         ack: u64,
-        left_at: Option<Instant>,
+        sent_at: Option<Instant>,
         stamped: Option<(Duration, u32)>,
     ) -> Option<Duration> {
         let timed = self.timed.take_if(|timed| timed.end <= ack);
@@ -103,7 +103,7 @@ impl RoundTrips {
         let Some(every_ack) = &mut self.every_ack else {
             return measured;
         };
-        let rtt = now.saturating_since(left_at?);
+        let rtt = now.saturating_since(sent_at?);
         every_ack.mean.on_sample(rtt);
         every_ack.fine.on_sample(rtt);
         Some(rtt)

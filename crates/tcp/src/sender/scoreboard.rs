@@ -113,7 +113,7 @@ impl Scoreboard {
     }
 
     /// Records that a rescue left: there is no other one in this recovery.
-    pub(super) fn rescued(&mut self) {
+    pub(super) fn end_rescue(&mut self) {
         self.rescued = self.recover;
     }
 }

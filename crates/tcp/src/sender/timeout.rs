@@ -29,7 +29,7 @@ impl Sender {
         self.outstanding.give_up(self.config.sack_after_timeout);
         self.duplicates = 0;
         self.limited_sent = 0;
-        self.again = false;
+        self.retransmit_first = false;
         self.burst_left = None;
         self.paced_until = None;
         self.rtt.stop();

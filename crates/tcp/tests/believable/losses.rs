@@ -204,7 +204,15 @@ fn lose(recovery: RecoveryKind, window: u32, lost: &[u64]) -> Outcome {
     Outcome {
         timeouts: count(|event| matches!(event, Event::TimedOut { .. })),
         recoveries: count(|event| matches!(event, Event::RecoveryBegan { .. })),
-        repeated: count(|event| matches!(event, Event::Sent { again: true, .. })),
+        repeated: count(|event| {
+            matches!(
+                event,
+                Event::Sent {
+                    retransmission: true,
+                    ..
+                }
+            )
+        }),
         round_trips: (events[over].at - began).as_nanos() as f64 / RTT.as_nanos() as f64,
         least: windows.fold(f64::INFINITY, f64::min),
     }

@@ -124,7 +124,7 @@ impl Link {
     /// Returns the peer's address.
     pub(crate) fn peer(&self) -> Option<SocketAddr> {
         match self {
-            Self::Dccp(connection) => Some(connection.remote()?.named()),
+            Self::Dccp(connection) => Some(connection.remote()?.user_addr()),
             Self::Udp(udp) => udp.peer(),
             Self::Tcp(tcp) => tcp.peer(),
         }

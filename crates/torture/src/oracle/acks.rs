@@ -2,7 +2,7 @@
 
 use fairwire_proto::{Inspection, Stats};
 use fairwire_units::Duration;
-use fairwire_wire::{Ccid, CellState, Packet, PacketType, Seq};
+use fairwire_wire::{Ccid, EntryState, Packet, PacketType, Seq};
 
 use super::Verdict;
 use super::books::{Books, Key};
@@ -94,7 +94,7 @@ pub(crate) fn on_sent(
     let names = |seq: Seq| {
         let mut named = runs.iter();
         named.any(|&(high, low, state)| {
-            let came = matches!(state, CellState::Received | CellState::Marked);
+            let came = matches!(state, EntryState::Received | EntryState::Marked);
             came && seq.in_window(low, high)
         })
     };

@@ -108,7 +108,7 @@ pub(crate) fn see_counts(books: &Books, key: Key, stats: &Stats, seen: &Inspecti
     let Some(conn) = books.conn(key) else {
         return Ok(());
     };
-    let dropped: u64 = stats.dropped_here.iter().sum();
+    let dropped: u64 = stats.dropped_locally.iter().sum();
     let Missing {
         first, most, told, ..
     } = conn.missing;

@@ -229,7 +229,7 @@ fn grounds(conn: &Conn, reason: &CloseReason, local: Instant, icmp: bool) -> Ver
         CloseReason::CloseTimeout => asked || conn.got.close_req,
         CloseReason::Unreachable { .. } => icmp,
         CloseReason::Aborted => asked,
-        CloseReason::Echoed => !conn.is_server && !conn.heard.open,
+        CloseReason::Reflected => !conn.is_server && !conn.heard.open,
         // The peer's packet was invalid; the Reset that is sent is compared with the reason.
         _ => true,
     };

@@ -1,21 +1,21 @@
 //! Ack Vectors (RFC 4340, section 11.4): arriving ones are entered into the records, and sent ones are checked.
 
 use fairwire_units::Ecn;
-use fairwire_wire::{CellState, DccpOption, Packet, PacketType, Seq};
+use fairwire_wire::{DccpOption, EntryState, Packet, PacketType, Seq};
 
 use super::Verdict;
 use super::books::{Arrival, Books, Conn, Key};
 use super::records::Validity;
 
 /// Returns the entries of a packet's vectors: newest number, oldest number, state.
-pub(crate) fn runs(packet: &Packet<'_>, ack: Seq) -> Vec<(Seq, Seq, CellState)> {
+pub(crate) fn runs(packet: &Packet<'_>, ack: Seq) -> Vec<(Seq, Seq, EntryState)> {
     let mut high = ack;
     let mut runs = Vec::new();
     for raw in packet.options {
-        let Ok(DccpOption::AckVector { cells, .. }) = DccpOption::decode(raw) else {
+        let Ok(DccpOption::AckVector { entries, .. }) = DccpOption::decode(raw) else {
             continue;
         };
-        for cell in cells.iter() {
+        for cell in entries.iter() {
             let low = high.sub(u64::from(cell.run()) - 1);
             runs.push((high, low, cell.state()));
             high = low.prev();
@@ -45,7 +45,7 @@ pub(crate) fn read(
     }
     let (mut news, mut marks) = (Vec::new(), Vec::new());
     for (high, low, state) in runs(packet, ack) {
-        if !matches!(state, CellState::Received | CellState::Marked) {
+        if !matches!(state, EntryState::Received | EntryState::Marked) {
             continue;
         }
         let first = conn.out.first.unwrap_or(low);
@@ -57,7 +57,7 @@ pub(crate) fn read(
             if !left.acked {
                 left.acked = true;
                 news.push(place);
-                if state == CellState::Marked {
+                if state == EntryState::Marked {
                     marks.push(place);
                 }
             }
@@ -93,7 +93,7 @@ fn came_before(conn: &Conn, arrival: &Arrival) -> bool {
 }
 
 /// Checks what one vector reports about one packet.
-fn cell(conn: &Conn, seq: Seq, state: CellState, (reads_marks, honest): (bool, bool)) -> Verdict {
+fn cell(conn: &Conn, seq: Seq, state: EntryState, (reads_marks, honest): (bool, bool)) -> Verdict {
     let arrival = conn.took(seq);
     let came_with = |mark: bool| {
         arrival.is_some_and(|arrival| {
@@ -102,24 +102,24 @@ fn cell(conn: &Conn, seq: Seq, state: CellState, (reads_marks, honest): (bool, b
         })
     };
     match state {
-        CellState::Received => hold!(
+        EntryState::Received => hold!(
             came_with(false) || (arrival.is_some() && !reads_marks),
             "vector-received",
             "{seq:?} is reported received, and {}",
             ["never came", "came marked"][usize::from(arrival.is_some())]
         ),
-        CellState::Marked => hold!(
+        EntryState::Marked => hold!(
             came_with(true),
             "vector-marked",
             "{seq:?} is reported marked, and never came with a mark"
         ),
         // RFC 4340, 11.4: the sender would take "not yet received" of an arrived packet for a loss.
-        CellState::NotReceived => hold!(
+        EntryState::NotReceived => hold!(
             !honest || arrival.is_none_or(|arrival| !arrival.is_sure || came_before(conn, arrival)),
             "vector-missing",
             "{seq:?} is reported missing, and it came"
         ),
-        CellState::Reserved => hold!(false, "vector-reserved", "{seq:?} has the reserved state"),
+        EntryState::Reserved => hold!(false, "vector-reserved", "{seq:?} has the reserved state"),
     }
     Ok(())
 }

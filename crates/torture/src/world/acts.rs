@@ -165,7 +165,8 @@ impl Host {
                 continue;
             }
             if let Some(room) = of.room {
-                self.endpoint.set_room(of.port(), usize::from(room));
+                self.endpoint
+                    .set_accept_places(of.port(), usize::from(room));
             }
             let call = Call::Listen {
                 port: of.port(),

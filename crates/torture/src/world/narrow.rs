@@ -48,7 +48,7 @@ impl Queue for Narrow {
         }
     }
 
-    fn ignores_idle(&self) -> bool {
+    fn may_bypass(&self) -> bool {
         true
     }
 }

@@ -9,7 +9,7 @@ use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::way::{Made, Settings};
+use super::conversion::{Made, Settings};
 use super::{Chosen, Kind, Registered};
 
 /// The key for the name of the kind.
@@ -56,8 +56,8 @@ impl<T: ?Sized> Chosen<T> {
 impl<T: ?Sized> Kind<T> {
     /// Makes the model with default settings; `None` if this kind has no settings in files.
     pub(super) fn of_defaults(&self) -> Option<Result<Made<T>, String>> {
-        let way = self.settings.as_ref()?;
-        Some((way.read)(Value::Object(Map::new())))
+        let conversion = self.settings.as_ref()?;
+        Some((conversion.read)(Value::Object(Map::new())))
     }
 }
 
@@ -65,13 +65,13 @@ impl<T: ?Sized + Registered> Chosen<T> {
     fn read(kind: &str, settings: Map<String, Value>) -> Result<Self, String> {
         let registry = T::registry();
         let known = registry.find(kind).map_err(|error| error.to_string())?;
-        let Some(way) = &known.settings else {
+        let Some(conversion) = &known.settings else {
             if settings.is_empty() {
                 return registry.choose(kind).map_err(|error| error.to_string());
             }
             return Err(format!("'{kind}' has no settings"));
         };
-        let (model, settings) = (way.read)(Value::Object(settings))?;
+        let (model, settings) = (conversion.read)(Value::Object(settings))?;
         if let Some(problem) = model.problem() {
             return Err(problem);
         }
@@ -83,7 +83,7 @@ impl<T: ?Sized + Registered> Chosen<T> {
     }
 
     /// Returns the kind and the table for a bare value. A text that begins with a letter is the name of a kind.
-    fn written_out(value: Value) -> Result<(String, Map<String, Value>), String> {
+    fn expand_bare_value(value: Value) -> Result<(String, Map<String, Value>), String> {
         let registry = T::registry();
         let kinds = registry.kinds();
         match (value, registry.short, kinds.first()) {
@@ -93,7 +93,7 @@ impl<T: ?Sized + Registered> Chosen<T> {
                 let table = Map::from_iter([(key.to_owned(), value)]);
                 Ok((first.name.to_owned(), table))
             }
-            (other, ..) => Err(format!("a table with a 'kind' belongs here, not {other}")),
+            (other, ..) => Err(format!("expected a table with a 'kind', found {other}")),
         }
     }
 }
@@ -108,10 +108,10 @@ impl<'de, T: ?Sized + Registered> Deserialize<'de> for Chosen<T> {
         let (kind, settings) = match Value::deserialize(deserializer)? {
             Value::Object(mut table) => match table.remove(KIND) {
                 Some(Value::String(kind)) => (kind, table),
-                Some(_) => return Err(D::Error::custom("'kind' is a name in quotes")),
+                Some(_) => return Err(D::Error::custom("'kind' must be a name in quotes")),
                 None => return Err(D::Error::missing_field(KIND)),
             },
-            bare => Self::written_out(bare).map_err(D::Error::custom)?,
+            bare => Self::expand_bare_value(bare).map_err(D::Error::custom)?,
         };
         Self::read(&kind, settings).map_err(D::Error::custom)
     }
@@ -151,7 +151,7 @@ fn one<T: ?Sized>(kind: &Kind<T>, generator: &mut SchemaGenerator) -> Value {
     let table = kind
         .settings
         .as_ref()
-        .map(|way| (way.schema)(generator).to_value());
+        .map(|conversion| (conversion.schema)(generator).to_value());
     let mut table = match table {
         Some(Value::Object(table)) => table,
         _ => Map::new(),

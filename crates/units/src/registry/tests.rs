@@ -38,7 +38,7 @@ impl Registered for dyn Drink {
                 Kind::new("tea", "Leaves in water.").standard(|| Arc::new(Tea { water: 200 }));
             #[cfg(feature = "settings")]
             let tea = tea.settings(|tea: Tea| Arc::new(tea));
-            Registry::new("drink", [tea]).short_for("water")
+            Registry::new("drink", [tea]).with_bare_key("water")
         });
         &ALL
     }
@@ -122,7 +122,7 @@ fn choices_are_settings() {
         (json!({ "kind": "tea", "milk": 1 }), "unknown field `milk`"),
         (json!({ "kind": "tea", "water": 7 }), "10 g at least"),
         (json!("beer"), "there is no drink 'beer'"),
-        (json!([]), "a table with a 'kind' belongs here, not []"),
+        (json!([]), "expected a table with a 'kind', found []"),
     ] {
         let error = read(value).expect_err(says).to_string();
         assert!(error.contains(says), "{error}");

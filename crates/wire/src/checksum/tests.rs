@@ -42,7 +42,7 @@ fn parts_add_up_to_the_whole() {
             assert_eq!(Sum::of(whole).value(), reference(whole), "{len}");
             for split in 0..=len {
                 let (a, b) = whole.split_at(split);
-                assert_eq!(Sum::of(a).then(Sum::of(b)), Sum::of(whole), "{split}/{len}");
+                assert_eq!(Sum::of(a).join(Sum::of(b)), Sum::of(whole), "{split}/{len}");
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use super::{Encoder, HeadBuf, NoRoom};
 use crate::{
-    AckCell, CellState, DccpOption, Kind, LossInterval, MAX_HEAD, Packet, Ports, Seq, SeqNo,
+    AckEntry, DccpOption, EntryState, Kind, LossInterval, MAX_HEAD, Packet, Ports, Seq, SeqNo,
 };
 
 const PORTS: Ports = Ports {
@@ -133,30 +133,30 @@ fn buffers_are_used_again() {
 /// RFC 4340, 11.4: entries beyond 253 go into a second option. If that does not fit, neither option is written.
 #[test]
 fn long_ack_vectors_take_several_options() {
-    let cells = (0..=255u8).map(AckCell::from_byte);
+    let entries = (0..=255u8).map(AckEntry::from_byte);
     let mut buf = HeadBuf::new();
     let mut encoder = ack(&mut buf);
-    encoder.ack_vector(cells.clone()).unwrap();
+    encoder.ack_vector(entries.clone()).unwrap();
     let head = encoder.finish().as_slice().to_vec();
     let mut told = Vec::new();
     let mut options = 0;
     for option in Packet::decode(&head).unwrap().options {
-        if let Ok(DccpOption::AckVector { nonce, cells }) = option.decode() {
+        if let Ok(DccpOption::AckVector { nonce, entries }) = option.decode() {
             assert!(!nonce);
-            told.extend(cells.iter());
+            told.extend(entries.iter());
             options += 1;
         }
     }
     assert_eq!(options, 2);
-    assert_eq!(told, cells.clone().collect::<Vec<_>>());
+    assert_eq!(told, entries.clone().collect::<Vec<_>>());
 
     let mut encoder = ack(&mut buf).limit(24 + 256);
-    let refused = encoder.ack_vector(cells);
+    let refused = encoder.ack_vector(entries);
     assert_eq!(refused, Err(NoRoom { needed: 3, room: 1 }));
     assert_eq!(encoder.options_len(), 0);
     encoder.ack_vector([]).unwrap();
-    assert_eq!(encoder.options_len(), 0, "no cells, no option");
-    let lost = AckCell::new(CellState::NotReceived, 2);
+    assert_eq!(encoder.options_len(), 0, "no entries, no option");
+    let lost = AckEntry::new(EntryState::NotReceived, 2);
     encoder.ack_vector([lost]).unwrap();
     assert_eq!(&encoder.finish().as_slice()[24..], [38, 3, 0xC1, 0]);
 }

@@ -5,7 +5,7 @@ use std::fmt;
 /// The state of the packets of an entry.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[repr(u8)]
-pub enum CellState {
+pub enum EntryState {
     /// Received without an ECN mark.
     Received = 0,
     /// Received with Congestion Experienced.
@@ -18,14 +18,14 @@ pub enum CellState {
 
 /// An Ack Vector entry, which is one byte: a state and a number of consecutive packets in that state.
 #[derive(Clone, Copy, Eq, Hash, PartialEq)]
-pub struct AckCell(u8);
+pub struct AckEntry(u8);
 
-impl AckCell {
+impl AckEntry {
     /// The most packets in one entry.
     pub const MAX_RUN: u8 = 64;
 
     /// Creates an entry of `run` packets in `state`; `run` is clamped to 1 and [`Self::MAX_RUN`].
-    pub const fn new(state: CellState, run: u8) -> Self {
+    pub const fn new(state: EntryState, run: u8) -> Self {
         let run = if run < 1 {
             1
         } else if run > Self::MAX_RUN {
@@ -48,12 +48,12 @@ impl AckCell {
     }
 
     /// Returns the state of its packets.
-    pub const fn state(self) -> CellState {
+    pub const fn state(self) -> EntryState {
         match self.0 >> 6 {
-            0 => CellState::Received,
-            1 => CellState::Marked,
-            2 => CellState::Reserved,
-            _ => CellState::NotReceived,
+            0 => EntryState::Received,
+            1 => EntryState::Marked,
+            2 => EntryState::Reserved,
+            _ => EntryState::NotReceived,
         }
     }
 
@@ -63,7 +63,7 @@ impl AckCell {
     }
 }
 
-impl fmt::Debug for AckCell {
+impl fmt::Debug for AckEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?} x {}", self.state(), self.run())
     }
@@ -74,51 +74,51 @@ impl fmt::Debug for AckCell {
 /// The first covers the packet that the Acknowledgement Number names, or continues the previous option. Later entries
 /// cover older packets.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct AckCells<'a>(pub &'a [u8]);
+pub struct AckEntries<'a>(pub &'a [u8]);
 
-impl<'a> AckCells<'a> {
+impl<'a> AckEntries<'a> {
     /// Returns the entries, newest packet first.
     #[inline]
-    pub fn iter(self) -> impl ExactSizeIterator<Item = AckCell> + use<'a> {
-        self.0.iter().map(|&byte| AckCell(byte))
+    pub fn iter(self) -> impl ExactSizeIterator<Item = AckEntry> + use<'a> {
+        self.0.iter().map(|&byte| AckEntry(byte))
     }
 
     /// Returns the number of packets that all entries cover.
     pub fn packets(self) -> u64 {
-        self.iter().map(|cell| u64::from(cell.run())).sum()
+        self.iter().map(|entry| u64::from(entry.run())).sum()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{AckCell, AckCells, CellState};
+    use super::{AckEntries, AckEntry, EntryState};
 
     /// RFC 4340, 11.4, the example: bytes 0, 192, 3, 64, 5 with acknowledgement number 100.
     #[test]
     fn the_example_of_the_rfc() {
-        let cells = AckCells(&[0, 192, 3, 64, 5]);
-        let told: Vec<_> = cells.iter().map(|c| (c.state(), c.run())).collect();
+        let entries = AckEntries(&[0, 192, 3, 64, 5]);
+        let told: Vec<_> = entries.iter().map(|c| (c.state(), c.run())).collect();
         assert_eq!(
             told,
             [
-                (CellState::Received, 1),
-                (CellState::NotReceived, 1),
-                (CellState::Received, 4),
-                (CellState::Marked, 1),
-                (CellState::Received, 6),
+                (EntryState::Received, 1),
+                (EntryState::NotReceived, 1),
+                (EntryState::Received, 4),
+                (EntryState::Marked, 1),
+                (EntryState::Received, 6),
             ]
         );
-        assert_eq!(cells.packets(), 13, "packets 100 down to 88");
+        assert_eq!(entries.packets(), 13, "packets 100 down to 88");
     }
 
     /// Every byte is a valid entry, and encoding the decoded entry gives the same byte.
     #[test]
     fn every_byte_is_a_cell() {
         for byte in 0..=255 {
-            let cell = AckCell::from_byte(byte);
-            assert_eq!(AckCell::new(cell.state(), cell.run()).byte(), byte);
+            let entry = AckEntry::from_byte(byte);
+            assert_eq!(AckEntry::new(entry.state(), entry.run()).byte(), byte);
         }
-        assert_eq!(AckCell::new(CellState::Received, 0).run(), 1);
-        assert_eq!(AckCell::new(CellState::Received, 65).run(), 64);
+        assert_eq!(AckEntry::new(EntryState::Received, 0).run(), 1);
+        assert_eq!(AckEntry::new(EntryState::Received, 65).run(), 64);
     }
 }

@@ -29,7 +29,10 @@ impl fmt::Display for OptionError {
                 write!(f, "option {option_type} with {data} bytes of data")
             }
             Self::SkipLength { skip } => {
-                write!(f, "loss intervals after {skip} skipped packets, 3 at most")
+                write!(
+                    f,
+                    "Loss Intervals with Skip Length {skip}, expected at most 3"
+                )
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The values of the options.
 
 use super::option_type as ty;
-use super::{AckCells, DropBlocks, DropCounts, LossIntervals, OptionError, RawOption};
+use super::{AckEntries, DropBlocks, DropCounts, LossIntervals, OptionError, RawOption};
 
 /// The value of [`DccpOption::LossEventRate`] before any loss (RFC 4342, section 8.5).
 pub const NO_LOSS: u32 = u32::MAX;
@@ -63,7 +63,7 @@ pub enum DccpOption<'a> {
         /// Parity of the ECN nonces of the packets reported as received.
         nonce: bool,
         /// The entries.
-        cells: AckCells<'a>,
+        entries: AckEntries<'a>,
     },
     /// The received packets whose data did not reach the application.
     DataDropped(DropBlocks<'a>),
@@ -120,7 +120,7 @@ impl<'a> RawOption<'a> {
     /// Returns the three Data bytes of a Reset that names this option: its type and the first two bytes of its data.
     ///
     /// Missing bytes are zero (RFC 4340, section 5.6, codes 5 and 6).
-    pub const fn blame(self) -> [u8; 3] {
+    pub const fn reset_data(self) -> [u8; 3] {
         match *self.data {
             [] => [self.option_type, 0, 0],
             [first] => [self.option_type, first, 0],
@@ -156,7 +156,7 @@ impl<'a> DccpOption<'a> {
             // packet.
             ty::ACK_VECTOR_0 | ty::ACK_VECTOR_1 if !data.is_empty() => Ok(Self::AckVector {
                 nonce: raw.option_type == ty::ACK_VECTOR_1,
-                cells: AckCells(data),
+                entries: AckEntries(data),
             }),
             ty::DATA_DROPPED if !data.is_empty() => Ok(Self::DataDropped(DropBlocks(data))),
             ty::TIMESTAMP => word(data).map(Self::Timestamp).ok_or(bad_length),

@@ -14,7 +14,7 @@ fn pseudo() -> PseudoHeader {
 }
 
 fn datagram() -> Vec<u8> {
-    let header = UdpHeader::around(40_000, 6511, pseudo(), Sum::of(&DCCP)).unwrap();
+    let header = UdpHeader::for_packet(40_000, 6511, pseudo(), Sum::of(&DCCP)).unwrap();
     [&header.to_bytes()[..], &DCCP].concat()
 }
 
@@ -31,13 +31,13 @@ fn round_trip() {
         flipped[bit / 8] ^= 1 << (bit % 8);
         assert!(header.verify(pseudo(), Sum::of(&flipped)).is_err(), "{bit}");
     }
-    assert!(UdpHeader::around(1, 2, pseudo(), Sum::zeros(65_528)).is_none());
+    assert!(UdpHeader::for_packet(1, 2, pseudo(), Sum::zeros(65_528)).is_none());
 }
 
 /// The checksum matches one computed by hand: protocol 17, and the UDP length twice.
 #[test]
 fn checksum_by_hand() {
-    let header = UdpHeader::around(0x1111, 0x2222, pseudo(), Sum::zeros(12)).unwrap();
+    let header = UdpHeader::for_packet(0x1111, 0x2222, pseudo(), Sum::zeros(12)).unwrap();
     let sum = 0x0A00 + 0x0001 + 0x0A00 + 0x0002 + 17 + 20 + 0x1111 + 0x2222 + 20;
     assert_eq!(header.checksum, !sum);
 }
@@ -45,8 +45,8 @@ fn checksum_by_hand() {
 /// RFC 768: a computed checksum of zero is sent as all ones, so it is never zero.
 #[test]
 fn zero_is_sent_as_all_ones() {
-    let rest = UdpHeader::around(0, 0, pseudo(), Sum::zeros(12)).unwrap();
-    let header = UdpHeader::around(rest.checksum, 0, pseudo(), Sum::zeros(12)).unwrap();
+    let rest = UdpHeader::for_packet(0, 0, pseudo(), Sum::zeros(12)).unwrap();
+    let header = UdpHeader::for_packet(rest.checksum, 0, pseudo(), Sum::zeros(12)).unwrap();
     assert_eq!(header.checksum, 0xFFFF);
     assert_eq!(header.verify(pseudo(), Sum::zeros(12)), Ok(()));
 }

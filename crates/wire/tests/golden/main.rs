@@ -7,7 +7,7 @@ use capture::{Captured, read};
 use fairwire_wire::checksum::{PseudoHeader, Sum};
 use fairwire_wire::feature::{Feature, Rule};
 use fairwire_wire::{
-    CellState, DccpOption, Encoder, HeadBuf, Kind, Packet, PacketType, ResetCode, ServiceCode,
+    DccpOption, Encoder, EntryState, HeadBuf, Kind, Packet, PacketType, ResetCode, ServiceCode,
     option_type,
 };
 
@@ -143,14 +143,14 @@ fn ack_vectors_tell_of_losses() {
     for captured in read("ccid2-sat-rcv") {
         let packet = Packet::decode(&captured.dccp).unwrap();
         for raw in packet.options {
-            let Ok(DccpOption::AckVector { nonce, cells }) = raw.decode() else {
+            let Ok(DccpOption::AckVector { nonce, entries }) = raw.decode() else {
                 continue;
             };
             assert!(!nonce);
-            for cell in cells.iter() {
-                match cell.state() {
-                    CellState::Received => received += u64::from(cell.run()),
-                    CellState::NotReceived => lost += u64::from(cell.run()),
+            for entry in entries.iter() {
+                match entry.state() {
+                    EntryState::Received => received += u64::from(entry.run()),
+                    EntryState::NotReceived => lost += u64::from(entry.run()),
                     other => panic!("{other:?} in a capture without ECN"),
                 }
             }

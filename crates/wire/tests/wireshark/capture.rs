@@ -140,8 +140,8 @@ impl Sample {
 
 fn in_udp(head: &[u8], payload: &[u8], client: IpAddr, server: IpAddr, port: u16) -> Vec<u8> {
     let pseudo = udp::pseudo_header(client, server).expect("one family");
-    let sum = Sum::of(head).then(Sum::of(payload));
-    let header = UdpHeader::around(UDP_CLIENT, port, pseudo, sum).expect("fits into UDP");
+    let sum = Sum::of(head).join(Sum::of(payload));
+    let header = UdpHeader::for_packet(UDP_CLIENT, port, pseudo, sum).expect("fits into UDP");
     [&header.to_bytes(), head, payload].concat()
 }
 

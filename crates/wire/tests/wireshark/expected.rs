@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use fairwire_wire::feature::{Feature, Rule};
 use fairwire_wire::{
-    CellState, DccpOption, DropBlock, Kind, Packet, Ports, Seq, SeqNo, option_type,
+    DccpOption, DropBlock, EntryState, Kind, Packet, Ports, Seq, SeqNo, option_type,
 };
 
 use super::capture::Carrier;
@@ -187,16 +187,16 @@ pub(crate) fn option(option: &DccpOption<'_>, fields: &mut Fields) {
             add(fields, "dccp.init_cookie", hex(cookie.iter().copied()));
         }
         DccpOption::NdpCount(count) => add(fields, "dccp.ndp_count", count),
-        DccpOption::AckVector { nonce, cells } => {
+        DccpOption::AckVector { nonce, entries } => {
             let field = format!("dccp.ack_vector.nonce_{}", u8::from(nonce));
-            let bytes = cells.iter().map(|cell| {
-                let state = match cell.state() {
-                    CellState::Received => 0,
-                    CellState::Marked => 1,
-                    CellState::Reserved => 2,
-                    CellState::NotReceived => 3,
+            let bytes = entries.iter().map(|entry| {
+                let state = match entry.state() {
+                    EntryState::Received => 0,
+                    EntryState::Marked => 1,
+                    EntryState::Reserved => 2,
+                    EntryState::NotReceived => 3,
                 };
-                state * 64 + (cell.run() - 1)
+                state * 64 + (entry.run() - 1)
             });
             add(fields, &field, hex(bytes));
         }

@@ -3,7 +3,7 @@
 use fairwire_wire::feature::{Feature, Rule};
 use fairwire_wire::udp::port_reuse_data;
 use fairwire_wire::{
-    AckCells, DccpOption, DropBlocks, DropCounts, Kind, LossInterval, LossIntervals,
+    AckEntries, DccpOption, DropBlocks, DropCounts, Kind, LossInterval, LossIntervals,
     MAX_OPTION_DATA, NO_LOSS, PacketType, Ports, RTT_TOO_LARGE, ResetCode, Seq, SeqNo, ServiceCode,
 };
 
@@ -201,10 +201,10 @@ fn coverages() -> Vec<Sample> {
 /// Entries of every state that is sent, with runs of one, two and 64 packets.
 ///
 /// The first four suffice for a short option; all of them make the longest option.
-static CELLS: [u8; MAX_OPTION_DATA] = {
-    let mut cells = [0x3F; MAX_OPTION_DATA];
-    (cells[0], cells[1], cells[2], cells[3]) = (0x00, 0x41, 0xFF, 0xC0);
-    cells
+static ENTRIES: [u8; MAX_OPTION_DATA] = {
+    let mut entries = [0x3F; MAX_OPTION_DATA];
+    (entries[0], entries[1], entries[2], entries[3]) = (0x00, 0x41, 0xFF, 0xC0);
+    entries
 };
 static INTERVALS: [[u8; 9]; LossInterval::MAX_PER_OPTION] = {
     let mut intervals = [[0, 0, 200, 0, 0, 1, 0, 0, 201]; LossInterval::MAX_PER_OPTION];
@@ -234,9 +234,9 @@ fn options() -> Vec<DccpOption<'static>> {
     ];
     options.extend((0..6).map(|byte| DccpOption::NdpCount(0xFB << (8 * byte))));
     for nonce in [false, true] {
-        for cells in [&CELLS[..1], &CELLS[..4], &CELLS] {
-            let cells = AckCells(cells);
-            options.push(DccpOption::AckVector { nonce, cells });
+        for entries in [&ENTRIES[..1], &ENTRIES[..4], &ENTRIES] {
+            let entries = AckEntries(entries);
+            options.push(DccpOption::AckVector { nonce, entries });
         }
     }
     for elapsed in [0, 0xFFFF, 0x1_0000, u32::MAX] {
@@ -320,10 +320,10 @@ fn together() -> Vec<Sample> {
         DccpOption::NdpCount(0),
         DccpOption::Timestamp(1),
     ];
-    let cells = AckCells(&CELLS);
+    let entries = AckEntries(&ENTRIES);
     let vector = DccpOption::AckVector {
         nonce: false,
-        cells,
+        entries,
     };
     let skip = 0;
     let intervals = LossIntervals::new(&INTERVALS[..9]);

@@ -2,7 +2,7 @@
 
 /// A loss interval as the receiver reports it (RFC 5348, section 5.3; RFC 4342, section 6.1.1).
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct SeenInterval {
+pub struct ReportedInterval {
     /// The first sequence number of the interval.
     pub first: u64,
     /// The number of sequence numbers in the lossy part, from the first to the last loss or mark. Zero in the interval
@@ -51,11 +51,11 @@ impl Open {
     }
 
     /// Returns the interval as it is if it ends with packet `last`.
-    pub(super) fn seen(&self, last: u64, after_a_loss: bool) -> SeenInterval {
+    pub(super) fn seen(&self, last: u64, after_a_loss: bool) -> ReportedInterval {
         let loss_length = self
             .newest_loss
             .map_or(0, |newest| newest.saturating_add(1) - self.first);
-        SeenInterval {
+        ReportedInterval {
             first: self.first,
             loss_length,
             lossless_length: self.sequence_length(last).saturating_sub(loss_length),
@@ -89,7 +89,7 @@ impl Open {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Closed {
     /// The intervals, newest first.
-    intervals: [SeenInterval; Self::MAX],
+    intervals: [ReportedInterval; Self::MAX],
     len: usize,
 }
 
@@ -99,7 +99,7 @@ impl Closed {
 
     pub(super) const fn new() -> Self {
         Self {
-            intervals: [SeenInterval {
+            intervals: [ReportedInterval {
                 first: 0,
                 loss_length: 0,
                 lossless_length: 0,
@@ -110,13 +110,13 @@ impl Closed {
         }
     }
 
-    pub(super) fn push(&mut self, interval: SeenInterval) {
+    pub(super) fn push(&mut self, interval: ReportedInterval) {
         self.intervals.rotate_right(1);
         self.intervals[0] = interval;
         self.len = (self.len + 1).min(Self::MAX);
     }
 
-    pub(super) fn newest_first(&self) -> impl Iterator<Item = SeenInterval> {
+    pub(super) fn newest_first(&self) -> impl Iterator<Item = ReportedInterval> {
         self.intervals[..self.len].iter().copied()
     }
 }

@@ -1,20 +1,20 @@
 use fairwire_units::{Duration, Instant};
 use proptest::prelude::*;
 
-use super::{ByTime, LossAverage, LossHistory, Seen, SeenInterval};
+use super::{ByTime, LossAverage, LossHistory, ReceivedPacket, ReportedInterval};
 
 const R: Duration = Duration::from_millis(100);
 /// The length for which the interval before the first loss counts in these tests.
 const FIRST: u32 = 50;
 
 /// Returns a data packet, numbered from 1, that arrives at `seq` times 10 ms.
-fn packet(seq: u64) -> Seen<Instant> {
-    Seen {
+fn packet(seq: u64) -> ReceivedPacket<Instant> {
+    ReceivedPacket {
         seq,
         stamp: Instant::from_nanos(seq * 10_000_000),
         is_data: true,
         marked: false,
-        quiet_before: 0,
+        non_data_before: 0,
     }
 }
 
@@ -25,7 +25,7 @@ fn history() -> LossHistory<ByTime> {
 /// Records packets and returns the numbers of those at which loss events were found.
 fn feed(
     history: &mut LossHistory<ByTime>,
-    packets: impl IntoIterator<Item = Seen<Instant>>,
+    packets: impl IntoIterator<Item = ReceivedPacket<Instant>>,
 ) -> Vec<u64> {
     let packets = packets.into_iter();
     packets
@@ -37,7 +37,7 @@ fn feed_all(history: &mut LossHistory<ByTime>, seqs: impl IntoIterator<Item = u6
     feed(history, seqs.into_iter().map(packet))
 }
 
-fn newest(history: &LossHistory<ByTime>) -> SeenInterval {
+fn newest(history: &LossHistory<ByTime>) -> ReportedInterval {
     history.intervals().next().expect("there is always one")
 }
 
@@ -46,7 +46,7 @@ fn newest(history: &LossHistory<ByTime>) -> SeenInterval {
 fn three_later_packets_make_a_loss() {
     let mut history = history();
     assert!(feed_all(&mut history, [1, 2, 4, 5]).is_empty());
-    assert_eq!(history.edge(), 2, "the hole is not decided");
+    assert_eq!(history.edge(), 2, "the gap is not decided");
     assert_eq!(feed_all(&mut history, [6]), [6]);
     assert_eq!((history.edge(), history.events()), (6, 1));
 }
@@ -69,7 +69,7 @@ fn reordering_by_less_than_three_is_no_loss() {
 fn a_mark_is_congestion_at_once() {
     let mut history = history();
     assert!(feed_all(&mut history, [1, 2, 4]).is_empty());
-    let mark = Seen {
+    let mark = ReceivedPacket {
         marked: true,
         ..packet(5)
     };
@@ -92,7 +92,7 @@ fn marks_are_told_apart_by_the_round_trip() {
     let mut history = history();
     // Packets come every 10 ms, R is 100 ms.
     let marked = [20, 25, 30, 31];
-    let stream = (1..=40).map(|seq| Seen {
+    let stream = (1..=40).map(|seq| ReceivedPacket {
         marked: marked.contains(&seq),
         ..packet(seq)
     });
@@ -107,7 +107,7 @@ fn a_lone_mark_is_an_interval_of_one() {
     feed_all(&mut history, 1..10);
     feed(
         &mut history,
-        [Seen {
+        [ReceivedPacket {
             marked: true,
             ..packet(10)
         }],
@@ -144,7 +144,7 @@ fn events_are_a_round_trip_apart() {
 
 /// RFC 5348, 5.2: within one long gap nominal arrivals are interpolated, and each round trip is a loss event.
 #[test]
-fn a_long_hole_is_several_events() {
+fn a_long_gap_is_several_events() {
     let mut history = history();
     // 21 to 50 are lost: nominally at 210 to 500 ms. Events begin at 21, 32 (320 > 310) and 43.
     feed_all(&mut history, (1..=20).chain(51..=60));
@@ -158,8 +158,8 @@ fn a_long_hole_is_several_events() {
 #[test]
 fn packets_without_data_are_no_loss() {
     let mut history = history();
-    let told = |quiet_before| Seen {
-        quiet_before,
+    let told = |non_data_before| ReceivedPacket {
+        non_data_before,
         ..packet(13)
     };
     let rest = || (14..=20).map(packet);
@@ -199,7 +199,7 @@ fn packets_without_data_are_no_loss() {
 fn received_packets_without_data_do_not_count() {
     let mut history = history();
     feed_all(&mut history, [1, 2, 4, 5, 6]);
-    let ack = |seq| Seen {
+    let ack = |seq| ReceivedPacket {
         is_data: false,
         marked: true,
         ..packet(seq)
@@ -328,12 +328,12 @@ proptest! {
     ) {
         let mut history = if small { history().with_small_packets() } else { history() };
         let mut seq = 4u64;
-        for (ahead, back, kind, quiet_before) in steps {
+        for (ahead, back, kind, non_data_before) in steps {
             seq += ahead;
-            let packet = Seen {
+            let packet = ReceivedPacket {
                 is_data: kind % 5 != 1,
                 marked: kind == 0,
-                quiet_before,
+                non_data_before,
                 ..packet(seq - back)
             };
             history.receive(packet, |_| f64::from(FIRST));
@@ -392,7 +392,7 @@ impl super::Grouping for Counted {
 /// With a round trip of a microsecond and a gap over a pause of an hour, few loss events are made, in few steps, for
 /// any number of missing packets. The newest intervals are as long as if each event had been made.
 #[test]
-fn finding_2_a_long_hole_makes_few_events() {
+fn finding_2_a_long_gap_makes_few_events() {
     let most = LossHistory::<Counted>::MAX_EVENTS;
     for small in [false, true] {
         for missing in [100, 5_000, 3_600_000, 1 << 32, 1 << 46, u64::MAX - 100] {
@@ -406,7 +406,7 @@ fn finding_2_a_long_hole_makes_few_events() {
                     history.receive(packet(seq), |_| f64::from(FIRST));
                 }
                 for seq in 1..=3u64 {
-                    let late = Seen {
+                    let late = ReceivedPacket {
                         seq: 3 + missing + seq,
                         stamp: Instant::START + Duration::from_secs(pause_s),
                         ..packet(3)
@@ -444,7 +444,7 @@ proptest! {
     /// RFC 5348, 5.2: in a gap of no more round trips than intervals are kept, events begin where they would if each
     /// packet were examined separately.
     #[test]
-    fn finding_2_holes_of_few_events_stay_exact(
+    fn finding_2_gaps_of_few_events_stay_exact(
         missing in 1_u64..400,
         gap_us in 1_u64..1_000_000,
         rtt_us in 1_u64..1_000_000,
@@ -453,9 +453,9 @@ proptest! {
         let mut history = LossHistory::new(ByTime { rtt }, 0, LossAverage::new(false));
         let start = Instant::START + Duration::from_secs(1);
         let after = start + Duration::from_micros(gap_us);
-        history.receive(Seen { stamp: start, ..packet(1) }, |_| 9.0);
+        history.receive(ReceivedPacket { stamp: start, ..packet(1) }, |_| 9.0);
         for n in 0..3 {
-            let late = Seen { seq: 2 + missing + n, stamp: after, ..packet(1) };
+            let late = ReceivedPacket { seq: 2 + missing + n, stamp: after, ..packet(1) };
             history.receive(late, |_| 9.0);
         }
         let by_time = ByTime { rtt };
@@ -485,7 +485,7 @@ fn finding_9_numbers_end_without_a_panic() {
             u64::MAX - 1,
             u64::MAX,
         ] {
-            let packet = Seen {
+            let packet = ReceivedPacket {
                 seq,
                 marked,
                 ..packet(1)

@@ -95,7 +95,7 @@ impl RecvSet {
 
     /// Returns the limit after an interval in which the application was the limit: earlier receive rates remain valid,
     /// reduced if losses were reported.
-    pub(super) fn limit_of_pause(&mut self, now: Instant, x_recv: f64, worse: bool) -> f64 {
+    pub(super) fn data_limited_limit(&mut self, now: Instant, x_recv: f64, worse: bool) -> f64 {
         if worse {
             for value in &mut self.values[..self.len] {
                 value.rate /= 2.0;
@@ -193,12 +193,12 @@ mod tests {
     fn pauses_keep_the_largest() {
         let mut set = RecvSet::new();
         assert_eq!(
-            set.limit_of_pause(at(0), 800.0, false),
+            set.data_limited_limit(at(0), 800.0, false),
             1_600.0,
             "infinity goes"
         );
-        assert_eq!(set.limit_of_pause(at(900), 100.0, false), 1_600.0);
-        assert_eq!(set.limit_of_pause(at(1_000), 100.0, true), 400.0);
-        assert_eq!(set.limit_of_pause(at(1_100), 1_000.0, true), 850.0);
+        assert_eq!(set.data_limited_limit(at(900), 100.0, false), 1_600.0);
+        assert_eq!(set.data_limited_limit(at(1_000), 100.0, true), 400.0);
+        assert_eq!(set.data_limited_limit(at(1_100), 1_000.0, true), 850.0);
     }
 }

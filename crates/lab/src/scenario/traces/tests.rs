@@ -50,13 +50,13 @@ fn traces_are_found_beside_the_scenario() {
     // The error for an invalid line shows that line of the trace.
     fs::write(folder.path().join(TRACE.0), "2\n4\nsix\n").expect("written");
     let error = read().expect_err("no number").to_string();
-    assert!(error.contains("'six' is no time"), "{error}");
+    assert!(error.contains("'six' is not a time"), "{error}");
     assert!(error.contains("down.trace:3:1"), "{error}");
     assert!(error.contains("3 | six\n"), "{error}");
     // Control characters are escaped in messages.
     fs::write(folder.path().join(TRACE.0), "2\n\u{1b}[31mred\n").expect("written");
     let error = read().expect_err("no number").to_string();
-    assert!(error.contains(r"'\u{1b}[31mred' is no time"), "{error}");
+    assert!(error.contains(r"'\u{1b}[31mred' is not a time"), "{error}");
     assert!(error.contains("2 | \u{fffd}[31mred\n"), "{error}");
     assert!(!error.contains('\u{1b}'), "{error}");
     fs::remove_file(folder.path().join(TRACE.0)).expect("removed");

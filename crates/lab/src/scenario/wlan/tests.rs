@@ -124,7 +124,7 @@ fn impossible_networks_are_refused() {
         (
             "channel = 1 }",
             "channel = 1, queue = \"0 packets\" }",
-            "holds one packet at least",
+            "a queue must hold 1 to 10000000 packets",
         ),
         ("\"1 ms\" } }", "\"1 h\" } }", "packet"),
         (

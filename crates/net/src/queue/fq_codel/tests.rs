@@ -129,7 +129,7 @@ fn a_returning_flow_does_not_starve_the_others() {
 
 /// Section 4.1: above the limit, the queue with the most bytes loses the packet at its head, not the arriving packet.
 #[test]
-fn the_fattest_queue_makes_room() {
+fn the_longest_queue_makes_room() {
     let mut queue = queue(FqCodelConfig {
         limit: Packets(10),
         ..FqCodelConfig::default()

@@ -1,12 +1,12 @@
-use super::{History, MAX_CELLS, Order};
-use fairwire_wire::{CellState, Seq};
+use super::{History, MAX_ENTRIES, Order};
+use fairwire_wire::{EntryState, Seq};
 
-/// Returns the cells, newest first, as (state, run).
-fn cells(history: &History) -> Vec<(u8, u8)> {
+/// Returns the entries, newest first, as (state, run).
+fn entries(history: &History) -> Vec<(u8, u8)> {
     let newest = history.newest().unwrap();
     history
-        .cells_from(newest)
-        .map(|cell| (cell.state() as u8, cell.run()))
+        .entries_from(newest)
+        .map(|entry| (entry.state() as u8, entry.run()))
         .collect()
 }
 
@@ -28,21 +28,21 @@ fn example() -> History {
 fn arrivals_change_the_cells_they_concern() {
     let mut history = example();
     let before = [(0, 1), (3, 2), (0, 1), (3, 1), (0, 4), (1, 1), (0, 1)];
-    assert_eq!(cells(&history), before);
+    assert_eq!(entries(&history), before);
     assert_eq!(history.note(seq(4), false), Order::Old, "a duplicate");
-    assert_eq!(cells(&history), before);
+    assert_eq!(entries(&history), before);
 
     assert_eq!(history.note(seq(11), true), Order::Next);
-    assert_eq!(cells(&history)[..2], [(1, 1), (0, 1)]);
+    assert_eq!(entries(&history)[..2], [(1, 1), (0, 1)]);
     assert_eq!(history.note(seq(13), false), Order::AfterGap);
-    assert_eq!(cells(&history)[..4], [(0, 1), (3, 1), (1, 1), (0, 1)]);
+    assert_eq!(entries(&history)[..4], [(0, 1), (3, 1), (1, 1), (0, 1)]);
     assert_eq!(
         history.note(seq(8), false),
         Order::Late,
         "the older half of a hole"
     );
     assert_eq!(
-        cells(&history)[4..],
+        entries(&history)[4..],
         [(3, 1), (0, 2), (3, 1), (0, 4), (1, 1), (0, 1)]
     );
     assert_eq!(
@@ -50,8 +50,8 @@ fn arrivals_change_the_cells_they_concern() {
         Order::Late,
         "joins its neighbours"
     );
-    assert_eq!(cells(&history)[4..], [(3, 1), (0, 7), (1, 1), (0, 1)]);
-    assert_eq!(history.cell_count(), cells(&history).len());
+    assert_eq!(entries(&history)[4..], [(3, 1), (0, 7), (1, 1), (0, 1)]);
+    assert_eq!(history.entry_count(), entries(&history).len());
 }
 
 /// RFC 4340, 11.4.1: every entry of the receiver's table holds.
@@ -73,8 +73,8 @@ fn states_combine_as_the_table_says() {
         history.note(seq(3), false);
         history.note(seq(2), received);
         let states: Vec<_> = history
-            .cells_from(seq(3))
-            .flat_map(|cell| std::iter::repeat_n(cell.state() as u8, cell.run().into()))
+            .entries_from(seq(3))
+            .flat_map(|entry| std::iter::repeat_n(entry.state() as u8, entry.run().into()))
             .collect();
         assert_eq!(states, [0, result, 0], "{stored:?} then {received}");
     }
@@ -86,7 +86,7 @@ fn states_combine_as_the_table_says() {
 fn known_packets_are_forgotten() {
     let mut history = example();
     history.forget_up_to(seq(3));
-    assert_eq!(cells(&history), [(0, 1), (3, 2), (0, 1), (3, 1), (0, 2)]);
+    assert_eq!(entries(&history), [(0, 1), (3, 2), (0, 1), (3, 1), (0, 2)]);
     assert_eq!(
         history.note(seq(2), true),
         Order::Old,
@@ -94,49 +94,49 @@ fn known_packets_are_forgotten() {
     );
     assert_eq!(history.note(seq(6), false), Order::Late, "still remembered");
     history.forget_up_to(seq(10));
-    assert_eq!(cells(&history), [(0, 1)]);
+    assert_eq!(entries(&history), [(0, 1)]);
     history.forget_up_to(seq(11));
-    assert_eq!(cells(&history), [(0, 1)], "not beyond what arrived");
+    assert_eq!(entries(&history), [(0, 1)], "not beyond what arrived");
 }
 
-/// At the bound nothing is forgotten; with one cell more, the oldest packet is.
+/// At the bound nothing is forgotten; with one entry more, the oldest packet is.
 #[test]
 fn the_oldest_is_forgotten_beyond_the_bound() {
     let mut history = History::new(Some(seq(0)));
     let mut number = 0;
-    while history.cell_count() < MAX_CELLS {
-        // Every second packet is marked, so that no two share a cell.
+    while history.entry_count() < MAX_ENTRIES {
+        // Every second packet is marked, so that no two share an entry.
         history.note(seq(number), number % 2 == 1);
         number += 1;
     }
     assert_eq!(
         history.packets(),
-        MAX_CELLS as u64,
-        "packet 0 is the last cell"
+        MAX_ENTRIES as u64,
+        "packet 0 is the last entry"
     );
     assert_eq!(history.note(seq(0), true), Order::Late, "still known");
     history.note(seq(number), number % 2 == 1);
-    assert!(history.cell_count() <= MAX_CELLS);
+    assert!(history.entry_count() <= MAX_ENTRIES);
     assert_eq!(history.note(seq(0), true), Order::Old, "forgotten");
 
     // A gap as wide as the Sequence Window allows leaves the newest packet and what fits.
     history.note(seq(1 << 46), false);
-    assert_eq!(history.cell_count(), MAX_CELLS);
-    assert_eq!(cells(&history)[..2], [(0, 1), (3, 64)]);
+    assert_eq!(history.entry_count(), MAX_ENTRIES);
+    assert_eq!(entries(&history)[..2], [(0, 1), (3, 64)]);
     assert!(history.state_len() < 100, "one run, however long");
 }
 
-/// A long run without losses is one run in memory and one cell per 64 packets on the wire.
+/// A long run without losses is one run in memory and one entry per 64 packets on the wire.
 #[test]
 fn clean_runs_are_cheap() {
     let mut history = History::new(None);
     for number in 100..=100 + 64 * 3 {
         history.note(seq(number), false);
     }
-    assert_eq!(cells(&history), [(0, 64), (0, 64), (0, 64), (0, 1)]);
+    assert_eq!(entries(&history), [(0, 64), (0, 64), (0, 64), (0, 1)]);
     assert!(
         history
-            .cells_from(seq(105))
-            .eq([fairwire_wire::AckCell::new(CellState::Received, 6)])
+            .entries_from(seq(105))
+            .eq([fairwire_wire::AckEntry::new(EntryState::Received, 6)])
     );
 }

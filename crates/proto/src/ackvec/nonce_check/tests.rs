@@ -1,14 +1,14 @@
 use crate::ackvec::sender::Sender;
 use crate::ackvec::tests::{ack, at, seq};
 use crate::config::Ccid2Config;
-use crate::half::{Sent, Told, Tx, acknowledge};
-use crate::suspicion::PATIENCE;
+use crate::half::{FeedbackOutcome, Sent, Tx, acknowledge};
+use crate::suspicion::MAX_STRIKES;
 use fairwire_units::Duration;
-use fairwire_wire::{AckCell, CellState, Packet, option_type};
+use fairwire_wire::{AckEntry, EntryState, Packet, option_type};
 
-const RECEIVED: CellState = CellState::Received;
-const MISSING: CellState = CellState::NotReceived;
-const MARKED: CellState = CellState::Marked;
+const RECEIVED: EntryState = EntryState::Received;
+const MISSING: EntryState = EntryState::NotReceived;
+const MARKED: EntryState = EntryState::Marked;
 
 /// Returns whether the test's packet `number` carries a nonce. The fractional part of multiples of the golden ratio
 /// selects about half of them without a simple pattern.
@@ -40,10 +40,16 @@ fn send(sender: &mut Sender, ms: u64, numbers: std::ops::RangeInclusive<u64>) {
 }
 
 /// Delivers a vector with this echo.
-fn hear(sender: &mut Sender, ms: u64, ackno: u64, cells: &[(CellState, u8)], echo: bool) -> Told {
-    let bytes: Vec<u8> = cells
+fn hear(
+    sender: &mut Sender,
+    ms: u64,
+    ackno: u64,
+    entries: &[(EntryState, u8)],
+    echo: bool,
+) -> FeedbackOutcome {
+    let bytes: Vec<u8> = entries
         .iter()
-        .map(|&(state, run)| AckCell::new(state, run).byte())
+        .map(|&(state, run)| AckEntry::new(state, run).byte())
         .collect();
     let vector = if echo {
         option_type::ACK_VECTOR_1
@@ -70,7 +76,7 @@ fn cwnd(sender: &Sender) -> f64 {
 /// echo changes nothing; a wrong one cuts the window.
 #[test]
 fn an_echo_is_held_against_the_nonces_sent() {
-    let cells = [(RECEIVED, 4), (MISSING, 2), (MARKED, 1), (RECEIVED, 9)];
+    let entries = [(RECEIVED, 4), (MISSING, 2), (MARKED, 1), (RECEIVED, 9)];
     let echo = sum((1..=9).chain(13..=16));
     for (told, window) in [(echo, 16.0), (!echo, 8.0)] {
         let mut sender = checking(16.0);
@@ -88,7 +94,7 @@ fn an_echo_is_held_against_the_nonces_sent() {
     }
     let mut sender = checking(16.0);
     send(&mut sender, 0, 1..=16);
-    hear(&mut sender, 100, 16, &cells, echo);
+    hear(&mut sender, 100, 16, &entries, echo);
     assert_eq!(cwnd(&sender), 8.0, "the losses and the mark");
     assert!(sender.skips_of_65536() == 0);
 }
@@ -101,7 +107,7 @@ fn item_26_hidden_losses_are_congestion_and_then_the_end() {
     let mut sender = checking(64.0);
     let mut next = 1;
     let mut told_off = 0;
-    for round in 1..=PATIENCE + 2 {
+    for round in 1..=MAX_STRIKES + 2 {
         let now = u64::from(round) * 1_000;
         let window = sender.packets_per_rtt();
         let last = next + window.max(4) - 1;
@@ -118,7 +124,7 @@ fn item_26_hidden_losses_are_congestion_and_then_the_end() {
             (window / 2).max(1),
             "round {round}"
         );
-        assert_eq!(told.aggression, round >= PATIENCE, "round {round}");
+        assert_eq!(told.aggression, round >= MAX_STRIKES, "round {round}");
         told_off += u32::from(told.aggression);
         next = last + 1;
     }
@@ -153,8 +159,8 @@ fn item_26_a_skipped_number_acknowledged_is_a_lie() {
         send(&mut sender, 0, 1..=2);
         sender.on_skipped(at(0), seq(3));
         send(&mut sender, 0, 4..=4);
-        let cells = [(RECEIVED, 1), (state, 1), (RECEIVED, 2)];
-        hear(&mut sender, 100, 4, &cells, sum([1, 2, 4]));
+        let entries = [(RECEIVED, 1), (state, 1), (RECEIVED, 2)];
+        hear(&mut sender, 100, 4, &entries, sum([1, 2, 4]));
         assert_eq!(cwnd(&sender), window, "{state:?}");
     }
     let mut sender = checking(16.0);
@@ -181,20 +187,20 @@ fn what_is_forgotten_is_not_judged() {
             sender.on_sent(at(0), sent, 10);
         }
         send(&mut sender, 0, 40_001..=40_001);
-        let mut cells = vec![(RECEIVED, 64); 512 - 256];
-        cells.extend(vec![(RECEIVED, 64); 256 - 1]);
-        cells.push((RECEIVED, 63));
+        let mut entries = vec![(RECEIVED, 64); 512 - 256];
+        entries.extend(vec![(RECEIVED, 64); 256 - 1]);
+        entries.push((RECEIVED, 63));
         if packets == 32_769 {
-            cells.push((RECEIVED, 2));
+            entries.push((RECEIVED, 2));
         } else {
-            cells.push((RECEIVED, 1));
+            entries.push((RECEIVED, 1));
         }
-        // One option holds 253 cells. The first two options are right; the last, with a few cells, is wrong.
+        // One option holds 253 entries. The first two options are right; the last, with a few entries, is wrong.
         let head = ack(seq(900_000), seq(40_001), |encoder| {
-            for (option, chunk) in cells.chunks(253).enumerate() {
+            for (option, chunk) in entries.chunks(253).enumerate() {
                 let bytes: Vec<u8> = chunk
                     .iter()
-                    .map(|&(state, run)| AckCell::new(state, run).byte())
+                    .map(|&(state, run)| AckEntry::new(state, run).byte())
                     .collect();
                 let echo = (option == 0 && nonce(40_001)) ^ (option == 2);
                 let vector = if echo {

@@ -1,11 +1,11 @@
 use super::{ACK_DELAY, Receiver};
-use crate::ackvec::history::MAX_CELLS;
+use crate::ackvec::history::MAX_ENTRIES;
 use crate::ackvec::records::MAX_RECORDS;
 use crate::ackvec::tests::{ack, at, data, seq, told_by};
 use crate::half::{Ack, AckDue, Arrival, PeerData, Rx};
 use crate::packet_options::PacketOptions;
 use fairwire_units::{Duration, Ecn};
-use fairwire_wire::{AckCell, CellState, DccpOption, Packet};
+use fairwire_wire::{AckEntry, DccpOption, EntryState, Packet};
 
 fn elapsed(receiver: &mut Receiver, ms: u64, ours: u64, ackno: u64) -> Option<u32> {
     let head = ack(seq(ours), seq(ackno), |encoder| {
@@ -200,7 +200,7 @@ fn late_packets_survive_older_acknowledgements() {
     receiver.on_packet(at(1), data(3).into());
     receiver.acknowledge(50);
     let told = told_by(&mut receiver, at(1), 51, 5);
-    assert_eq!(told.last(), Some(&(3, CellState::Received)));
+    assert_eq!(told.last(), Some(&(3, EntryState::Received)));
     assert_eq!(told.len(), 3, "1 and 2 are known");
     receiver.acknowledge(51);
     assert_eq!(told_by(&mut receiver, at(1), 52, 5).len(), 1);
@@ -211,7 +211,7 @@ fn late_packets_survive_older_acknowledgements() {
 #[test]
 fn state_is_bounded_when_never_acknowledged() {
     let mut receiver = Receiver::new(Some(seq(0)));
-    let bound = (MAX_CELLS + 8) * 8 + MAX_RECORDS * 8;
+    let bound = (MAX_ENTRIES + 8) * 8 + MAX_RECORDS * 8;
     for number in 0..20_000 {
         if number % 2 == 0 {
             receiver.on_packet(at(number), data(number).into());
@@ -222,7 +222,7 @@ fn state_is_bounded_when_never_acknowledged() {
             "{} bytes",
             receiver.state_len()
         );
-        assert!(receiver.options_len(at(number)) <= MAX_CELLS + 4 + 6);
+        assert!(receiver.options_len(at(number)) <= MAX_ENTRIES + 4 + 6);
     }
 }
 
@@ -255,8 +255,8 @@ fn no_room_leaves_the_feedback_due() {
 /// number does. One that shows the packet as missing, or ends before it, frees nothing.
 #[test]
 fn vectors_acknowledge_as_numbers_do() {
-    use CellState::{NotReceived, Received};
-    for (cells, left) in [
+    use EntryState::{NotReceived, Received};
+    for (entries, left) in [
         (vec![(Received, 10)], 2),
         (vec![(Received, 5), (NotReceived, 2), (Received, 3)], 2),
         (vec![(Received, 8), (NotReceived, 2)], 6),
@@ -271,8 +271,10 @@ fn vectors_acknowledge_as_numbers_do() {
             receiver.on_packet(at(0), data(number).into());
         }
         let head = ack(seq(1), seq(58), |encoder| {
-            let cells = cells.iter().map(|&(state, run)| AckCell::new(state, run));
-            encoder.ack_vector(cells).unwrap();
+            let entries = entries
+                .iter()
+                .map(|&(state, run)| AckEntry::new(state, run));
+            encoder.ack_vector(entries).unwrap();
         });
         receiver.on_ack(Ack {
             seq: seq(1),
@@ -280,7 +282,7 @@ fn vectors_acknowledge_as_numbers_do() {
             options: &PacketOptions::read(Packet::decode(&head).unwrap().options),
         });
         let told = told_by(&mut receiver, at(0), 60, 6);
-        assert_eq!(told.len(), left, "{cells:?}");
+        assert_eq!(told.len(), left, "{entries:?}");
     }
 }
 

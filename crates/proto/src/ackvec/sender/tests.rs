@@ -4,16 +4,16 @@ use super::Sender;
 use crate::ackvec::tests::{ack, at, data, seq};
 use crate::config::Ccid2Config;
 use crate::event::Fate;
-use crate::half::{Arrival, Sent, Told, Tx, acknowledge};
+use crate::half::{Arrival, FeedbackOutcome, Sent, Tx, acknowledge};
 use crate::id::DatagramId;
 use fairwire_cc::{IdleRule, Permit, ThresholdWindow};
 use fairwire_units::Duration;
 use fairwire_units::registry::Chosen;
-use fairwire_wire::{AckCell, CellState, DccpOption, Packet};
+use fairwire_wire::{AckEntry, DccpOption, EntryState, Packet};
 
-const RECEIVED: CellState = CellState::Received;
-const MARKED: CellState = CellState::Marked;
-const MISSING: CellState = CellState::NotReceived;
+const RECEIVED: EntryState = EntryState::Received;
+const MARKED: EntryState = EntryState::Marked;
+const MISSING: EntryState = EntryState::NotReceived;
 
 fn config(window: f64, ssthresh: f64) -> Ccid2Config {
     Ccid2Config {
@@ -50,21 +50,23 @@ fn send_without_data(sender: &mut Sender, ms: u64, number: u64) {
     sender.on_sent(at(ms), sent, 10);
 }
 
-/// Delivers an Ack of `ackno` with these cells, and returns what it reports.
-fn hear(sender: &mut Sender, ms: u64, ackno: u64, cells: &[(CellState, u8)]) -> Told {
-    hear_after(sender, ms, ackno, cells, None)
+/// Delivers an Ack of `ackno` with these entries, and returns what it reports.
+fn hear(sender: &mut Sender, ms: u64, ackno: u64, entries: &[(EntryState, u8)]) -> FeedbackOutcome {
+    hear_after(sender, ms, ackno, entries, None)
 }
 
 fn hear_after(
     sender: &mut Sender,
     ms: u64,
     ackno: u64,
-    cells: &[(CellState, u8)],
+    entries: &[(EntryState, u8)],
     elapsed: Option<u32>,
-) -> Told {
+) -> FeedbackOutcome {
     let head = ack(seq(900_000), seq(ackno), |encoder| {
-        let cells = cells.iter().map(|&(state, run)| AckCell::new(state, run));
-        encoder.ack_vector(cells).unwrap();
+        let entries = entries
+            .iter()
+            .map(|&(state, run)| AckEntry::new(state, run));
+        encoder.ack_vector(entries).unwrap();
         if let Some(units) = elapsed {
             encoder.option(&DccpOption::ElapsedTime(units)).unwrap();
         }
@@ -75,10 +77,10 @@ fn hear_after(
 
 /// Delivers a packet from the peer that acknowledges nothing.
 fn arrive(sender: &mut Sender, ms: u64, arrival: Arrival) {
-    sender.on_packet(at(ms), arrival.into(), 10, &mut Told::default());
+    sender.on_packet(at(ms), arrival.into(), 10, &mut FeedbackOutcome::default());
 }
 
-fn fates(told: &Told) -> Vec<(u64, Fate)> {
+fn fates(told: &FeedbackOutcome) -> Vec<(u64, Fate)> {
     let named = |&(id, fate): &(Option<DatagramId>, Fate)| (id.expect("a datagram").0, fate);
     told.fates.iter().map(named).collect()
 }
@@ -144,7 +146,7 @@ fn three_losses_of_one_window_cut_once() {
         12,
         &[(RECEIVED, 3), (MISSING, 1), (RECEIVED, 2), (MISSING, 1)],
     );
-    let lost = |told: &Told| -> Vec<u64> {
+    let lost = |told: &FeedbackOutcome| -> Vec<u64> {
         let lost = fates(told)
             .into_iter()
             .filter(|&(_, fate)| fate == Fate::Lost);
@@ -231,11 +233,11 @@ fn a_timeout_empties_the_pipe_and_backs_off() {
     send(&mut sender, 0, 1..=4);
     // 20 ms and four times half of it are 60 ms, which is below the minimum.
     assert_eq!(sender.next_timeout(), Some(at(200)));
-    let mut told = Told::default();
-    sender.handle_timeout(at(199), 5, &mut told);
-    assert_eq!(fates(&told), [], "not yet");
-    sender.handle_timeout(at(200), 5, &mut told);
-    assert_eq!(fates(&told), [1, 2, 3, 4].map(|id| (id, Fate::Lost)));
+    let mut outcome = FeedbackOutcome::default();
+    sender.handle_timeout(at(199), 5, &mut outcome);
+    assert_eq!(fates(&outcome), [], "not yet");
+    sender.handle_timeout(at(200), 5, &mut outcome);
+    assert_eq!(fates(&outcome), [1, 2, 3, 4].map(|id| (id, Fate::Lost)));
     assert_eq!((sender.flight().packets, cwnd(&sender)), (0, 1.0));
     assert_eq!(sender.next_timeout(), None, "nothing in flight");
     let late = hear(&mut sender, 210, 4, &[(RECEIVED, 4)]);
@@ -245,7 +247,7 @@ fn a_timeout_empties_the_pipe_and_backs_off() {
 
     send(&mut sender, 220, 5..=6);
     assert_eq!(sender.next_timeout(), Some(at(220 + 400)), "doubled");
-    sender.handle_timeout(at(620), 5, &mut Told::default());
+    sender.handle_timeout(at(620), 5, &mut FeedbackOutcome::default());
     send(&mut sender, 620, 7..=8);
     assert_eq!(sender.next_timeout(), Some(at(620 + 800)), "and again");
     hear(&mut sender, 640, 8, &[(RECEIVED, 2)]);
@@ -390,7 +392,7 @@ fn items_10_and_25_lies_are_ignored() {
     );
     send(&mut sender, 0, 1_000..=1_003);
     assert_eq!(fates(&hear(&mut sender, 50, 1_004, &[(RECEIVED, 5)])), []);
-    let reserved = [(RECEIVED, 1), (CellState::Reserved, 1)];
+    let reserved = [(RECEIVED, 1), (EntryState::Reserved, 1)];
     assert_eq!(fates(&hear(&mut sender, 50, 1_003, &reserved)), []);
     assert_eq!(sender.flight().packets, 4);
     assert_eq!(cwnd(&sender), 8.0);
@@ -528,9 +530,9 @@ fn the_end_leaves_nothing_without_a_fate() {
     let mut sender = steady(8.0);
     send(&mut sender, 0, 1..=3);
     hear(&mut sender, 100, 2, &[(RECEIVED, 1), (MISSING, 1)]);
-    let mut told = Told::default();
-    sender.finish(&mut told);
-    assert_eq!(fates(&told), [(1, Fate::Sent), (3, Fate::Sent)]);
+    let mut outcome = FeedbackOutcome::default();
+    sender.finish(&mut outcome);
+    assert_eq!(fates(&outcome), [(1, Fate::Sent), (3, Fate::Sent)]);
     assert_eq!(sender.flight().packets, 0);
     assert_eq!(sender.next_timeout(), None);
 }
@@ -541,8 +543,8 @@ fn the_circle_of_numbers_closes() {
     let wrap = 1_u64 << 48;
     let mut sender = steady(16.0);
     send(&mut sender, 0, wrap - 4..=wrap + 4);
-    let cells = [(RECEIVED, 4), (MISSING, 1), (RECEIVED, 2), (MISSING, 2)];
-    let told = hear(&mut sender, 100, wrap + 4, &cells);
+    let entries = [(RECEIVED, 4), (MISSING, 1), (RECEIVED, 2), (MISSING, 2)];
+    let told = hear(&mut sender, 100, wrap + 4, &entries);
     let lost: Vec<_> = fates(&told)
         .into_iter()
         .filter(|&(_, fate)| fate == Fate::Lost)

@@ -87,7 +87,7 @@ impl Arrivals {
     /// If the newest number is so far ahead that `seq` would be too old, the record starts again just before `seq`. The
     /// peer's packets beyond `seq` would have been too old as well, so none of them was accepted. All numbers before
     /// `seq` then count as duplicates.
-    pub(crate) fn recede(&mut self, seq: Seq) {
+    pub(crate) fn roll_back(&mut self, seq: Seq) {
         let newest = self.newest.unwrap_or(seq);
         if newest.is_after(seq) && seq.distance(newest) >= REMEMBERED {
             self.newest = Some(seq.prev());
@@ -186,7 +186,7 @@ mod tests {
             for n in [1, 2, 5, 60, 6] {
                 arrivals.note(at(n), true, 0);
             }
-            arrivals.recede(at(3));
+            arrivals.roll_back(at(3));
             for n in [60, 6, 5, 2, 1] {
                 assert_eq!(arrivals.note(at(n), true, 0), Novelty::Copy, "{n}");
             }
@@ -196,7 +196,7 @@ mod tests {
             assert_eq!(arrivals.take_missing(), 51);
             let far = 8 + REMEMBERED;
             arrivals.note(at(far), true, 0);
-            arrivals.recede(at(8));
+            arrivals.roll_back(at(8));
             assert_eq!(arrivals.note(at(7), true, 0), Novelty::Copy);
             for n in [8, 9, far] {
                 assert_eq!(arrivals.note(at(n), true, 0), Novelty::New, "{n}");

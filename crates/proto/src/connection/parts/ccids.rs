@@ -31,13 +31,13 @@ impl CcidChanges {
 
 /// The number from which on packets belong to the present halves; none while no half was replaced.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Since(pub(crate) Option<Seq>);
+pub(crate) struct ValidFrom(pub(crate) Option<Seq>);
 
 /// Distance after which the number is forgotten. No packet that old is ever valid again, and after a wrap the number
 /// must not seem to lie ahead.
 const FORGOTTEN: u64 = 1 << 46;
 
-impl Since {
+impl ValidFrom {
     /// Returns whether a packet with this number counts.
     pub(crate) fn counts(&mut self, seq: Seq) -> bool {
         match self.0 {

@@ -1,7 +1,7 @@
 //! The last count of a connection's memory.
 
 /// Number of events between two counts of the histories, which grow by at most an entry per packet.
-const LOOK_EVERY: u8 = 32;
+const RECOUNT_EVERY: u8 = 32;
 
 /// The last count, in bytes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -10,7 +10,7 @@ pub(crate) struct Counted {
     /// The share of the halves and histories.
     histories: usize,
     /// Events until the histories are counted again.
-    look_in: u8,
+    recount_in: u8,
 }
 
 impl Counted {
@@ -22,14 +22,14 @@ impl Counted {
     /// Returns the count after another event: `queued` is counted now, the histories every 32 events.
     #[inline]
     pub(crate) fn next(self, queued: usize, histories: impl FnOnce() -> usize) -> Self {
-        let (look_in, histories) = match self.look_in.checked_sub(1) {
+        let (recount_in, histories) = match self.recount_in.checked_sub(1) {
             Some(left) => (left, self.histories),
-            None => (LOOK_EVERY - 1, histories()),
+            None => (RECOUNT_EVERY - 1, histories()),
         };
         Self {
             all: histories.saturating_add(queued),
             histories,
-            look_in,
+            recount_in,
         }
     }
 }

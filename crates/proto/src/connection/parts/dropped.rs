@@ -30,7 +30,7 @@ pub(crate) struct Dropped {
     /// The newest packet that one of our reports has covered.
     told: Option<Seq>,
     /// Whether the application has stopped reading.
-    pub(crate) is_deaf: bool,
+    pub(crate) is_not_listening: bool,
     /// Whether the application has asked for no more data than now.
     pub(crate) is_slow: bool,
 }
@@ -74,7 +74,7 @@ impl Dropped {
     }
 
     /// Drops all codes to report, because the newest numbers were forged.
-    pub(crate) fn recede(&mut self) {
+    pub(crate) fn roll_back(&mut self) {
         self.codes.clear();
         self.oldest = None;
         self.told = None;
@@ -159,7 +159,7 @@ impl Dropped {
     }
 
     /// Notes that our packet `ours`, which acknowledges `ackno`, carries the report.
-    pub(crate) fn gave(&mut self, ours: Seq, ackno: Seq) {
+    pub(crate) fn on_report_sent(&mut self, ours: Seq, ackno: Seq) {
         if self.is_due() {
             self.records.push(ours, ackno);
             self.told = Some(self.told.map_or(ackno, |told| Seq::max(told, ackno)));

@@ -49,7 +49,7 @@ impl Liveness {
     }
 
     /// Records that a valid packet arrived.
-    pub(crate) fn on_heard(&mut self, now: Instant) {
+    pub(crate) fn on_received(&mut self, now: Instant) {
         self.asked_at = now;
         self.unanswered_since = None;
     }
@@ -60,7 +60,7 @@ impl Liveness {
     }
 
     /// Returns when to send a keep-alive Sync.
-    pub(crate) fn speaks_at(&self) -> Option<Instant> {
+    pub(crate) fn keep_alive_at(&self) -> Option<Instant> {
         Some(self.sent_at.min(self.asked_at) + self.keep_alive?)
     }
 }
@@ -83,13 +83,13 @@ mod tests {
         let mut liveness = Liveness::new(at(0), &config);
         for second in 1..15 {
             liveness.on_sent(at(second), false);
-            assert_eq!(liveness.speaks_at(), Some(at(15)));
+            assert_eq!(liveness.keep_alive_at(), Some(at(15)));
         }
         liveness.on_sent(at(15), true);
-        assert_eq!(liveness.speaks_at(), Some(at(30)));
+        assert_eq!(liveness.keep_alive_at(), Some(at(30)));
         assert_eq!(liveness.gives_up_at(), Some(at(45)));
-        liveness.on_heard(at(16));
-        assert_eq!(liveness.speaks_at(), Some(at(30)));
+        liveness.on_received(at(16));
+        assert_eq!(liveness.keep_alive_at(), Some(at(30)));
         assert_eq!(liveness.gives_up_at(), None);
     }
 }

@@ -26,7 +26,7 @@ const DOUBTFUL: u32 = 3;
 const DOUBT_AGAIN: Duration = Duration::from_secs(15);
 
 /// Number of suspect errors, and of losses since the first of them, above which they are trusted (RFC 4340, 14.1).
-const ODD: u64 = 3;
+const MAX_SUSPECT: u64 = 3;
 
 /// The path MTU of one connection.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ pub(crate) struct PathMtu {
     pub(crate) losses: u32,
     doubt_from: Instant,
     /// Number of suspect errors, and the peer's reported losses at the first of them.
-    odd: (u64, u64),
+    suspect: (u64, u64),
     pub(crate) request_from: Instant,
 }
 
@@ -60,7 +60,7 @@ impl PathMtu {
             uses_large: false,
             losses: 0,
             doubt_from: now,
-            odd: (0, 0),
+            suspect: (0, 0),
             request_from: now,
         }
     }
@@ -123,7 +123,7 @@ impl PathMtu {
     }
 
     /// Handles a Too Big that was found plausible. Returns whether it has an effect.
-    pub(crate) fn believe(&mut self, now: Instant, mtu: u16) -> bool {
+    pub(crate) fn apply_too_big(&mut self, now: Instant, mtu: u16) -> bool {
         match self.mode {
             PathMtuDiscovery::Off => false,
             PathMtuDiscovery::Icmp => self.search.lower(now, mtu),
@@ -133,23 +133,23 @@ impl PathMtu {
 
     /// Handles an error that is not shown to be about a packet of ours; `lost` is the number of losses the peer has
     /// reported so far. Returns true if there were so many that it has an effect.
-    pub(crate) fn on_odd(&mut self, now: Instant, mtu: u16, lost: u64) -> bool {
+    pub(crate) fn on_suspect_too_big(&mut self, now: Instant, mtu: u16, lost: u64) -> bool {
         if self.mode == PathMtuDiscovery::Probe {
             self.doubt(now);
             return false;
         }
-        let (count, lost_before) = self.odd;
-        self.odd = match count {
+        let (count, lost_before) = self.suspect;
+        self.suspect = match count {
             0 => (1, lost),
             count => (count + 1, lost_before),
         };
         // RFC 4340, 14.1: then a confused router sends them. With probes there is a better test.
-        let (count, lost_before) = self.odd;
-        if count <= ODD || lost - lost_before <= ODD {
+        let (count, lost_before) = self.suspect;
+        if count <= MAX_SUSPECT || lost - lost_before <= MAX_SUSPECT {
             return false;
         }
-        self.odd = (0, 0);
-        self.believe(now, mtu)
+        self.suspect = (0, 0);
+        self.apply_too_big(now, mtu)
     }
 }
 

@@ -63,7 +63,7 @@ impl SendQueue {
     }
 
     /// Drops the oldest datagram to free memory elsewhere, if the policy allows it; returns its id and size.
-    pub(crate) fn give_way(&mut self) -> Option<(DatagramId, usize)> {
+    pub(crate) fn drop_oldest(&mut self) -> Option<(DatagramId, usize)> {
         if self.limits.policy != QueuePolicy::DropOldest {
             return None;
         }

@@ -73,8 +73,8 @@ impl ReceiveQueue {
     }
 
     /// Goes back to `seq` as the greatest number that the peer has sent, because the newest numbers were forged.
-    pub(crate) fn recede(&mut self, seq: Seq) {
-        self.arrivals.recede(seq);
+    pub(crate) fn roll_back(&mut self, seq: Seq) {
+        self.arrivals.roll_back(seq);
     }
 
     /// Returns whether another `size` bytes of payload fit.

@@ -5,17 +5,17 @@
 //! means for the window or the rate.
 
 use fairwire_units::Instant;
-use fairwire_wire::{CellState, DropBlock, Seq};
+use fairwire_wire::{DropBlock, EntryState, Seq};
 
 use super::codes::Codes;
-use crate::half::{DropRun, HostNews};
+use crate::half::{DropRun, HostReport};
 use crate::packet_options::{PacketOptions, Vectors};
 
 /// What the peer has reported, and what the present packet adds.
 #[derive(Debug)]
 pub(crate) struct Reported {
     codes: Codes,
-    pub(crate) news: HostNews,
+    pub(crate) new: HostReport,
     /// All runs that the present packet reports, newest first.
     runs: Vec<DropRun>,
     /// Whether a report of drops is not acknowledged yet.
@@ -27,20 +27,20 @@ pub(crate) struct Reported {
     /// Until when no data leaves, because the peer may not take it.
     pub(crate) refused_until: Option<Instant>,
     /// Whether the peer's application has stopped reading.
-    pub(crate) is_deaf: bool,
+    pub(crate) is_not_listening: bool,
 }
 
 impl Default for Reported {
     fn default() -> Self {
         Self {
             codes: Codes::growing(),
-            news: HostNews::default(),
+            new: HostReport::default(),
             runs: Vec::new(),
             owed: false,
             acknowledged_at: None,
             slow_until: None,
             refused_until: None,
-            is_deaf: false,
+            is_not_listening: false,
         }
     }
 }
@@ -48,7 +48,7 @@ impl Default for Reported {
 impl Reported {
     /// Returns the bytes of memory on the heap.
     pub(crate) fn footprint(&self) -> usize {
-        let runs = self.runs.capacity() + self.news.drops.capacity();
+        let runs = self.runs.capacity() + self.new.drops.capacity();
         self.codes.footprint() + runs * size_of::<DropRun>()
     }
 
@@ -60,8 +60,8 @@ impl Reported {
         ackno: Option<Seq>,
         iss: Seq,
     ) -> bool {
-        self.news.drops.clear();
-        self.news.slow = options.is_slow;
+        self.new.drops.clear();
+        self.new.slow = options.is_slow;
         if let Some(ackno) = ackno
             && !options.drops.is_empty()
         {
@@ -75,7 +75,7 @@ impl Reported {
                 self.note_news(ackno);
             }
         }
-        self.news.slow || !self.news.drops.is_empty()
+        self.new.slow || !self.new.drops.is_empty()
     }
 
     /// Collects the runs of drops; returns false if they cover more packets than were ever sent.
@@ -112,7 +112,7 @@ impl Reported {
         if let Some(oldest) = self.runs.last() {
             self.codes.reach(ackno, oldest.low);
         }
-        let drops = &mut self.news.drops;
+        let drops = &mut self.new.drops;
         for run in &self.runs {
             let code = run.code;
             self.codes.set_new(run, |high, packets| {
@@ -149,14 +149,14 @@ impl Reported {
 fn contradicts(vectors: &Vectors<'_>, ackno: Seq, runs: &[DropRun]) -> bool {
     let mut runs = runs.iter().peekable();
     let mut high = ackno;
-    for cell in vectors.cells() {
-        let low = high.sub(u64::from(cell.run()) - 1);
+    for entry in vectors.entries() {
+        let low = high.sub(u64::from(entry.run()) - 1);
         // Both lists go from new to old.
         while runs.next_if(|run| run.low.is_after(high)).is_some() {}
         let Some(run) = runs.peek() else {
             return false;
         };
-        if cell.state() == CellState::NotReceived && !run.high.is_before(low) {
+        if entry.state() == EntryState::NotReceived && !run.high.is_before(low) {
             return true;
         }
         high = low.prev();

@@ -24,7 +24,7 @@ pub(crate) enum Verdict {
     /// It does not belong to it, and a Sync would only make matters worse.
     Ignore,
     /// It belongs to the connection, and it shows that GSR was forged: the peer never sent that number.
-    Recede,
+    RollBack,
 }
 
 /// The sequence variables of one connection, named as in RFC 4340, section 7.1. Every packet sent gets the next number
@@ -94,7 +94,7 @@ impl Sequence {
     }
 
     /// Goes back to `seq` as the greatest number that the peer may have sent, because GSR was forged.
-    pub(crate) fn recede(&mut self, seq: Seq) {
+    pub(crate) fn roll_back(&mut self, seq: Seq) {
         self.gsr = seq;
         self.gss_at_gsr = self.gss;
         self.gsr_was_short = false;
@@ -183,7 +183,7 @@ impl Sequence {
             let ack_valid = ack.is_some_and(|ack| self.is_ack_valid(ack));
             // RFC 4340, 7.5.5: recovery after a forged packet has hit the window.
             if ack_valid && ack.is_some_and(|ack| self.disproves_gsr(seq, ack)) {
-                return Verdict::Recede;
+                return Verdict::RollBack;
             }
             // RFC 4340, 7.5.3: these two may lie beyond the window's high end, but not on an active connection.
             let seq_valid = if active {
@@ -347,9 +347,9 @@ mod tests {
             assert_eq!(check(&s, 501, before), Verdict::Ignore);
             assert_eq!(check(&s, 501, after.next()), Verdict::Ignore, "never sent");
             assert_eq!(check(&s, 571, after), Verdict::Valid);
-            assert_eq!(check(&s, 560, after), Verdict::Recede);
-            assert_eq!(check(&s, 501, after), Verdict::Recede);
-            s.recede(Seq::new(501));
+            assert_eq!(check(&s, 560, after), Verdict::RollBack);
+            assert_eq!(check(&s, 501, after), Verdict::RollBack);
+            s.roll_back(Seq::new(501));
             assert_eq!(check(&s, 501, after), Verdict::Valid);
             let data = s.check(PacketType::Data, Seq::new(502), None, true);
             assert_eq!(data, Verdict::Valid);
@@ -366,8 +366,8 @@ mod tests {
             let after = s.next_sent();
             let check = |seq| s.check(PacketType::Sync, seq, Some(after), true);
             let gsr = Seq::new(570);
-            assert_eq!(check(gsr.sub(100)), Verdict::Recede);
-            let beyond = [Verdict::Ignore, Verdict::Recede][usize::from(short)];
+            assert_eq!(check(gsr.sub(100)), Verdict::RollBack);
+            let beyond = [Verdict::Ignore, Verdict::RollBack][usize::from(short)];
             assert_eq!(check(gsr.sub(101)), beyond);
         }
     }
@@ -386,10 +386,10 @@ mod tests {
             s.remote_window = later;
             let after = s.next_sent();
             let check = |seq| s.check(PacketType::Sync, seq, Some(after), true);
-            assert_eq!(check(Seq::new(5_001)), Verdict::Recede, "{later}");
-            assert_eq!(check(forged.sub(1_000)), Verdict::Recede, "{later}");
+            assert_eq!(check(Seq::new(5_001)), Verdict::RollBack, "{later}");
+            assert_eq!(check(forged.sub(1_000)), Verdict::RollBack, "{later}");
             let beyond = check(forged.sub(1_001));
-            assert_ne!(beyond, Verdict::Recede, "{later}");
+            assert_ne!(beyond, Verdict::RollBack, "{later}");
         }
     }
 

@@ -21,16 +21,16 @@ const SYNC_ACK_BURST: u32 = SYNC_ACKS_PER_S;
 
 /// How long a packet whose sender knew our numbers waits for a Sync. After this time another one has arrived, or the
 /// answer is no longer needed.
-const PATIENCE: Duration = Duration::from_secs(1);
+const WAITING_LIFETIME: Duration = Duration::from_secs(1);
 
 /// What an invalid packet shows about its sender.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Sender {
     /// The sender knows our numbers: the packet acknowledges one of our packets, or its own number is valid. Nobody off
     /// the path can guess these (RFC 4340, 7.5.5).
-    Knows,
+    OnPath,
     /// The sender may be anybody.
-    Anybody,
+    Unknown,
 }
 
 /// Syncs and `SyncAck`s to send.
@@ -66,24 +66,24 @@ impl Syncs {
         let allowed = self.asks.allow(now);
         let waiting = self
             .waiting
-            .filter(|&(_, since)| now.saturating_since(since) <= PATIENCE);
+            .filter(|&(_, since)| now.saturating_since(since) <= WAITING_LIFETIME);
         match (sender, allowed) {
-            (Sender::Knows, true) => {
+            (Sender::OnPath, true) => {
                 self.waiting = None;
                 self.ask = Some(ackno);
             }
-            (Sender::Knows, false) => self.waiting = Some((ackno, now)),
-            (Sender::Anybody, true) => {
+            (Sender::OnPath, false) => self.waiting = Some((ackno, now)),
+            (Sender::Unknown, true) => {
                 self.waiting = None;
                 self.ask = Some(waiting.map_or(ackno, |(known, _)| known));
             }
-            (Sender::Anybody, false) => {}
+            (Sender::Unknown, false) => {}
         }
     }
 
     /// Asks the peer to answer, about its packet `ackno`. There is no limit here, because our own application causes
     /// it.
-    pub(crate) fn call(&mut self, ackno: Seq) {
+    pub(crate) fn request_answer(&mut self, ackno: Seq) {
         self.ask = Some(ackno);
     }
 

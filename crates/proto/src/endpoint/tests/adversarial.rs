@@ -4,7 +4,7 @@
 
 use fairwire_units::{Duration, Ecn};
 use fairwire_wire::{
-    AckCell, Ccid, CellState, DccpOption, Encoder, HeadBuf, Kind, PacketType, ResetCode, Seq,
+    AckEntry, Ccid, DccpOption, Encoder, EntryState, HeadBuf, Kind, PacketType, ResetCode, Seq,
 };
 
 use super::pair::{Fault, PORT, Pair, SERVICE, Wire, data, ms};
@@ -106,15 +106,15 @@ fn item_2_reserved_types_are_not_received() {
             let options = answer.options.iter().filter_map(|raw| raw.decode().ok());
             let states: Vec<_> = options
                 .filter_map(|option| match option {
-                    DccpOption::AckVector { cells, .. } => Some(cells),
+                    DccpOption::AckVector { entries, .. } => Some(entries),
                     _ => None,
                 })
-                .flat_map(|cells| cells.iter().collect::<Vec<_>>())
-                .map(|cell| (cell.state(), cell.run()))
+                .flat_map(|entries| entries.iter().collect::<Vec<_>>())
+                .map(|entry| (entry.state(), entry.run()))
                 .collect();
             assert_eq!(
                 states[..2],
-                [(CellState::Received, 1), (CellState::NotReceived, 1)],
+                [(EntryState::Received, 1), (EntryState::NotReceived, 1)],
                 "{number}"
             );
         }
@@ -346,7 +346,7 @@ fn item_28_feedback_from_a_wrong_port_is_ignored() {
     pair.ends[0].send(pair.now, client, data(5)).unwrap();
     pair.drain();
     let vector = |encoder: &mut Encoder<'_>| {
-        let arrived = AckCell::new(CellState::Received, 1);
+        let arrived = AckEntry::new(EntryState::Received, 1);
         encoder.ack_vector([arrived]).expect("room");
     };
     let wire = pair.forge(1, 1, ACK, vector, Payload::EMPTY);

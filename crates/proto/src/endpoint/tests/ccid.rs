@@ -2,7 +2,7 @@
 
 use fairwire_units::Duration;
 use fairwire_wire::{
-    AckCell, Ccid, CellState, DccpOption, Kind, RawOption, ResetCode, option_type,
+    AckEntry, Ccid, DccpOption, EntryState, Kind, RawOption, ResetCode, option_type,
 };
 use proptest::prelude::*;
 
@@ -394,12 +394,12 @@ fn a_ccid_that_changes_with_a_late_packet_reports_nothing_missing() {
     pair.run_for(ms(250));
     let told = pair.log[begun..].iter().filter(|wire| wire.from == 1);
     let mut told = told.flat_map(|wire| wire.packet().options.iter());
-    let cells = told.find_map(|raw| match DccpOption::decode(raw) {
-        Ok(DccpOption::AckVector { cells, .. }) => Some(cells.iter().collect::<Vec<_>>()),
+    let entries = told.find_map(|raw| match DccpOption::decode(raw) {
+        Ok(DccpOption::AckVector { entries, .. }) => Some(entries.iter().collect::<Vec<_>>()),
         _ => None,
     });
     // The entry is for the last delivered packet, the only one after the change.
-    assert_eq!(cells, Some(vec![AckCell::new(CellState::Received, 1)]));
+    assert_eq!(entries, Some(vec![AckEntry::new(EntryState::Received, 1)]));
 }
 
 /// RFC 4340, 10.5: when the path changes, congestion control starts again in both halves of an end.

@@ -1,7 +1,7 @@
 //! Data that arrives and does not reach the application, and receivers that cannot keep up.
 
 use fairwire_units::Duration;
-use fairwire_wire::{Ccid, CellState, DccpOption, DropBlock, DropCode, Kind, PacketType, Seq};
+use fairwire_wire::{Ccid, DccpOption, DropBlock, DropCode, EntryState, Kind, PacketType, Seq};
 
 use super::pair::{Fault, Pair, SERVICE, Wire, data, ms};
 use crate::{Config, ConnectionId, DatagramId, Event, Fate, ReceiveQueuePolicy, SendError};
@@ -116,10 +116,10 @@ fn a_slow_application_slows_the_sender() {
             assert!(read >= 3_800, "{read}: {name}");
             assert!((3_800..6_000).contains(&packets), "{packets}: {name}");
             assert!(sent.slow_receivers > 0, "{name}");
-            assert!(here.dropped_here[2] > 0, "{name}");
-            assert_eq!(here.dropped_here[2], here.receive_drops, "{name}");
+            assert!(here.dropped_locally[2] > 0, "{name}");
+            assert_eq!(here.dropped_locally[2], here.receive_drops, "{name}");
             // All reports have arrived, except those that are still in flight.
-            let (there, here) = (sent.dropped_there[2], here.dropped_here[2]);
+            let (there, here) = (sent.dropped_by_peer[2], here.dropped_locally[2]);
             assert!(there <= here && here - there < 40, "{there} of {here}");
             let told = pair.told(0);
             assert!(told.contains(&Event::SlowReceiver), "{name}");
@@ -170,7 +170,7 @@ fn reports_are_repeated_until_acknowledged() {
             silent.into_iter().all(|blocks| blocks.is_empty()),
             "it is done"
         );
-        let there = pair.ends[0].stats(client).unwrap().dropped_there;
+        let there = pair.ends[0].stats(client).unwrap().dropped_by_peer;
         assert_eq!(there, [0, 0, 5, 0, 0, 0, 0, 0], "each counts once");
         for wire in &pair.log {
             agrees_with_the_vector(wire);
@@ -189,10 +189,10 @@ fn agrees_with_the_vector(wire: &Wire) {
     let mut missing = Vec::new();
     let mut at = ack.extend(Seq::ZERO);
     for raw in packet.options {
-        if let Ok(DccpOption::AckVector { cells, .. }) = raw.decode() {
-            for cell in cells.iter() {
-                for _ in 0..cell.run() {
-                    if cell.state() == CellState::NotReceived {
+        if let Ok(DccpOption::AckVector { entries, .. }) = raw.decode() {
+            for entry in entries.iter() {
+                for _ in 0..entry.run() {
+                    if entry.state() == EntryState::NotReceived {
                         missing.push(at);
                     }
                     at = at.prev();
@@ -226,8 +226,8 @@ fn reports_agree_with_ack_vectors_under_loss() {
     let reports = pair.log.iter().filter(|wire| !reported(wire).is_empty());
     assert!(reports.clone().count() > 50, "{}", reports.count());
     reports.for_each(agrees_with_the_vector);
-    let here = pair.ends[1].stats(ids.1).unwrap().dropped_here[2];
-    let there = pair.ends[0].stats(ids.0).unwrap().dropped_there[2];
+    let here = pair.ends[1].stats(ids.1).unwrap().dropped_locally[2];
+    let there = pair.ends[0].stats(ids.0).unwrap().dropped_by_peer[2];
     assert!(there > 20 && there + 10 >= here, "{there} of {here}");
 }
 
@@ -281,7 +281,7 @@ fn item_21_a_reader_that_has_stopped() {
                 .all(|&(_, code)| code == DropCode::NotListening)
         );
         let sent = pair.ends[0].stats(client).unwrap();
-        assert_eq!(stats.dropped_here, [0, sent.data_sent, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(stats.dropped_locally, [0, sent.data_sent, 0, 0, 0, 0, 0, 0]);
         assert!(sent.data_sent < 50, "{}", sent.data_sent);
         let told = pair.told(0);
         let of = |wanted: &Event| told.iter().filter(|event| *event == wanted).count();
@@ -330,7 +330,7 @@ fn item_21_a_reader_that_stalls() {
             pair.ends[1].stats(server).unwrap(),
         );
         assert!(here.receive_drops > 0, "CCID {ccid}");
-        assert!(sent.dropped_there[2] > 0, "CCID {ccid}");
+        assert!(sent.dropped_by_peer[2] > 0, "CCID {ccid}");
         assert!(sent.slow_receivers > 0, "CCID {ccid}");
         // The stalled side's own data still flows, at a far higher rate than its reader.
         assert!(here.data_sent > 1_000, "CCID {ccid}: {}", here.data_sent);
@@ -430,7 +430,7 @@ fn data_before_its_ccid_is_refused() {
     assert!(pair.ends[1].recv(server).is_none());
     let stats = pair.ends[1].stats(server).unwrap();
     assert_eq!(stats.receive_ccid, None);
-    assert_eq!(stats.dropped_here, [1, 0, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(stats.dropped_locally, [1, 0, 0, 0, 0, 0, 0, 0]);
 }
 
 /// Returns a CCID 2 sender with 10 packets in flight, after a report that the newest 4 were dropped.
@@ -472,7 +472,7 @@ fn codes_have_their_effect_on_a_window() {
         assert_eq!(stats.gauges.cwnd_packets, Some(window), "code {code}");
         let slow_start = stats.gauges.ssthresh_packets > Some(window);
         assert_eq!(slow_start, code == 0, "code {code}");
-        assert_eq!(stats.dropped_there[usize::from(code)], 4);
+        assert_eq!(stats.dropped_by_peer[usize::from(code)], 4);
         assert_eq!((stats.acknowledged, stats.marked), (10, 0));
         let fates: Vec<_> = pair
             .told(0)
@@ -523,7 +523,7 @@ fn invalid_packets_have_no_options() {
         });
         let stats = pair.ends[0].stats(client).unwrap();
         assert_eq!(stats.slow_receivers, u64::from(valid));
-        assert_eq!(stats.dropped_there[2], u64::from(valid));
+        assert_eq!(stats.dropped_by_peer[2], u64::from(valid));
         pair.ends[0].send(pair.now, client, data(SIZE)).unwrap();
         pair.drain();
         let echo = |raw: fairwire_wire::RawOption<'_>| {
@@ -560,8 +560,8 @@ fn finding_17_a_large_queue_that_drops_the_oldest_slows_the_sender() {
         let here = pair.ends[1].stats(ids.1).unwrap();
         let name = format!("CCID {ccid}, {size}");
         assert!(here.receive_drops > 0, "{name}");
-        assert_eq!(here.dropped_here[2], here.receive_drops, "{name}");
-        let (there, here) = (sent.dropped_there[2], here.dropped_here[2]);
+        assert_eq!(here.dropped_locally[2], here.receive_drops, "{name}");
+        let (there, here) = (sent.dropped_by_peer[2], here.dropped_locally[2]);
         assert!(
             there <= here && here - there < 200,
             "{there} of {here}, {name}"

@@ -105,7 +105,7 @@ fn all_combinations_work() {
                 assert_eq!(said, !reads[side], "{name}");
                 let stats = pair.ends[side].stats(ids[side]).unwrap();
                 assert!(stats.data_received > 50, "{name}: {stats:?}");
-                assert_eq!(stats.dropped_here, [0; 8], "{name}");
+                assert_eq!(stats.dropped_locally, [0; 8], "{name}");
             }
             let capable = pair.log.iter().filter(|w| w.transmit.ecn != Ecn::NotEct);
             assert_eq!(capable.count() > 0, reads == [true, true], "{name}");
@@ -179,7 +179,7 @@ fn a_peer_that_is_silent_about_it() {
     pair.run_for(ms(3_000));
     assert!(pair.ends[0].recv(client).is_none());
     let stats = pair.ends[0].stats(client).unwrap();
-    assert_eq!(stats.dropped_here, [4, 0, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(stats.dropped_locally, [4, 0, 0, 0, 0, 0, 0, 0]);
     let report = |packet: Packet<'_>| {
         packet.options.iter().any(|raw| match raw.decode() {
             Ok(DccpOption::DataDropped(blocks)) => blocks.iter().eq([DropBlock::Dropped {

@@ -337,5 +337,5 @@ fn refusals_for_options_count_as_resets() {
         });
     }
     // Four seconds' worth at once; each costs four.
-    assert_eq!(pair.ends[1].endpoint_stats().rationed, 2_000 - share);
+    assert_eq!(pair.ends[1].endpoint_stats().rate_limited, 2_000 - share);
 }

@@ -257,7 +257,7 @@ fn a_busy_port_says_so() {
         (true, refused(ResetCode::TooBusy)),
         (false, Event::Connected),
     ] {
-        pair.ends[1].set_room(PORT, usize::from(!busy));
+        pair.ends[1].set_accept_places(PORT, usize::from(!busy));
         pair.connect_only(Config::default());
         pair.run_for(ms(1_000));
         assert!(pair.told(0).contains(&expected), "busy: {busy}");
@@ -429,7 +429,7 @@ fn data_before_ecn_incapable_is_confirmed_is_missing() {
     let received = pair.ends[1].recv(server).expect("confirmed");
     assert_eq!((received.payload.len(), received.lost_before), (9, 1));
     let stats = pair.ends[1].stats(server).unwrap();
-    assert_eq!((stats.dropped_here[0], stats.receive_drops), (1, 0));
+    assert_eq!((stats.dropped_locally[0], stats.receive_drops), (1, 0));
 }
 
 /// Adversarial 16; RFC 4340, 8.1.3: each Request in RESPOND gets a Response with the next number.

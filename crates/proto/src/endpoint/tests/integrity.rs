@@ -86,7 +86,7 @@ fn damage_is_noticed_by_the_data_checksum() {
             let report = first_report(&answers);
             if !damaged {
                 assert_eq!(read, [false, false], "{name}");
-                assert_eq!(stats.dropped_here, [0; 8], "{name}");
+                assert_eq!(stats.dropped_locally, [0; 8], "{name}");
                 assert_eq!(report, None, "{name}");
                 continue;
             }
@@ -97,7 +97,7 @@ fn damage_is_noticed_by_the_data_checksum() {
                 DamagedData::Deliver => vec![true, false],
             };
             assert_eq!(read, expected, "{name}");
-            assert_eq!(stats.dropped_here[usize::from(code.number())], 1);
+            assert_eq!(stats.dropped_locally[usize::from(code.number())], 1);
         }
     }
 }
@@ -114,7 +114,7 @@ fn padding_is_checked_too() {
             let wire = pair.forge(0, 1, kind, |e| e.option(&checksum).unwrap(), Payload::EMPTY);
             pair.deliver(1, &wire);
             assert!(pair.ends[1].recv(server).is_none());
-            let corrupt = pair.ends[1].stats(server).unwrap().dropped_here[3];
+            let corrupt = pair.ends[1].stats(server).unwrap().dropped_locally[3];
             assert_eq!(corrupt, u64::from(reported));
             let next = pair.forge(0, 2, |_| Kind::Data, |_| {}, data(1));
             let before = pair.log.len();
@@ -209,7 +209,7 @@ fn checking_is_negotiated() {
             pair.saturate(0, client, 700, ms(1_000));
             let stats = pair.ends[1].stats(server).unwrap();
             assert!(stats.data_received > 20, "{}", stats.data_received);
-            assert_eq!(stats.dropped_here, [0; 8]);
+            assert_eq!(stats.dropped_locally, [0; 8]);
             for wire in pair.log.iter().filter(|wire| is_data(wire)) {
                 let checksums = options(wire);
                 let is_checksum = |o: &&DccpOption<'_>| matches!(o, DccpOption::DataChecksum(_));
@@ -319,7 +319,7 @@ fn item_7_data_with_too_little_coverage() {
             taken,
             "{least} {cscov}"
         );
-        let refused = pair.ends[1].stats(server).unwrap().dropped_here[0];
+        let refused = pair.ends[1].stats(server).unwrap().dropped_locally[0];
         assert_eq!(refused, u64::from(!taken));
         pair.ends[1].send(pair.now, server, data(1)).unwrap();
         let before = pair.log.len();

@@ -60,7 +60,7 @@ fn finding_4_data_beyond_the_budget_is_dropped() {
         for &[client, server] in &ids {
             let (sent, got) = (pair.ends[0].stats(client), pair.ends[1].stats(server));
             let (sent, got) = (sent.unwrap(), got.unwrap());
-            assert!(got.dropped_here[code] > 0 && sent.dropped_there[code] > 0);
+            assert!(got.dropped_locally[code] > 0 && sent.dropped_by_peer[code] > 0);
             assert!(got.data_sent > 0 && sent.data_received == got.data_sent);
             assert!(pair.ends[1].recv(server).is_some());
             pair.ends[0].close(pair.now, client);

@@ -332,7 +332,7 @@ fn many_connections() {
     pair.record = false;
     pair.ends[1].config.max_half_open = 20_000;
     pair.ends[1].config.max_connections_per_source = 20_000;
-    pair.ends[1].allowances = super::super::Allowances::new(20_000);
+    pair.ends[1].source_limits = super::super::SourceLimits::new(20_000);
     pair.ends[1]
         .listen(PORT, &[SERVICE], Config::default())
         .unwrap();

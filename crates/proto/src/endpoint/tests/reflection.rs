@@ -202,7 +202,7 @@ fn finding_8_one_source_has_its_share_of_answers() {
         let mut pair = listening(policy);
         pair.ends[1].config.max_half_open_per_source = 10_000;
         pair.ends[1].config.max_half_open = 10_000;
-        pair.ends[1].allowances = super::super::Allowances::new(100);
+        pair.ends[1].source_limits = super::super::SourceLimits::new(100);
         let mut count = 0;
         for n in 0..20_000 {
             let n = if same { 1 } else { n };
@@ -215,8 +215,8 @@ fn finding_8_one_source_has_its_share_of_answers() {
             (23 * rate..=25 * rate).contains(&count),
             "{count}: {kind:?}"
         );
-        let rationed = pair.ends[1].endpoint_stats().rationed;
-        assert_eq!(rationed, 20_000 - count as u64);
+        let rate_limited = pair.ends[1].endpoint_stats().rate_limited;
+        assert_eq!(rate_limited, 20_000 - count as u64);
         hand_over(&mut pair, (7, 2), &kind, |_| {});
         assert_eq!(answers(&mut pair.ends[1], pair.now).0, 1);
     }
@@ -231,7 +231,7 @@ fn finding_8_honest_clients_share_an_address() {
         let mut pair = Pair::along(Encapsulation::Udp, ms(1));
         pair.record = false;
         pair.ends[1].config.init_cookies = policy;
-        pair.ends[1].allowances = super::super::Allowances::new(2);
+        pair.ends[1].source_limits = super::super::SourceLimits::new(2);
         pair.ends[1]
             .listen(PORT, &[SERVICE], Config::default())
             .unwrap();
@@ -240,6 +240,10 @@ fn finding_8_honest_clients_share_an_address() {
             pair.run_for(ms(8));
         }
         let stats = pair.ends[1].endpoint_stats();
-        assert_eq!((stats.connections, stats.rationed), (100, 0), "{policy:?}");
+        assert_eq!(
+            (stats.connections, stats.rate_limited),
+            (100, 0),
+            "{policy:?}"
+        );
     }
 }

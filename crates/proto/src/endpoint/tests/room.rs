@@ -19,7 +19,7 @@ fn ten_clients_for_two_places(policy: InitCookies) -> u64 {
     let mut pair = Pair::new();
     pair.ends[1].config.init_cookies = policy;
     let mut clients = vec![pair.connect(Config::default(), Config::default())];
-    pair.ends[1].set_room(PORT, 2);
+    pair.ends[1].set_accept_places(PORT, 2);
     clients.extend((1..10).map(|_| pair.connect_only(Config::default())));
     pair.run_for(ms(150));
     let connected = pair
@@ -100,7 +100,7 @@ fn finding_15_who_waits_is_called() {
     let mut pair = Pair::new();
     pair.ends[1].config.init_cookies = InitCookies::Never;
     pair.connect(Config::default(), Config::default());
-    pair.ends[1].set_room(PORT, 1);
+    pair.ends[1].set_accept_places(PORT, 1);
     for _ in 0..99 {
         pair.connect_only(Config::default());
     }
@@ -111,7 +111,7 @@ fn finding_15_who_waits_is_called() {
         pair.run_for(ms(41));
         assert_eq!(accepted(&pair), 1 + taken_over, "a round trip later");
     }
-    let line = pair.ends[1].listeners.line(PORT).expect("it listens");
+    let line = pair.ends[1].listeners.waiting(PORT).expect("it listens");
     assert!(line.len() <= 64, "{}", line.len());
 }
 
@@ -119,12 +119,12 @@ fn finding_15_who_waits_is_called() {
 ///
 /// It knows no number of ours. Its next packet has no acknowledgement or a guessed one.
 #[test]
-fn finding_15_a_forger_does_not_stand_in_line() {
+fn finding_15_a_forger_does_not_wait_for_a_place() {
     let mut pair = Pair::new();
     pair.rule(|wire| (wire.from == 1).then_some(Fault::Lose));
     pair.connect(Config::default(), Config::default());
     pair.run_for(ms(25));
-    pair.ends[1].set_room(PORT, 0);
+    pair.ends[1].set_accept_places(PORT, 0);
     let guess = Seq::new(4_340);
     let kinds = [Kind::Data, Kind::Ack { ack: guess.into() }];
     for kind in kinds {
@@ -132,7 +132,7 @@ fn finding_15_a_forger_does_not_stand_in_line() {
         pair.deliver(1, &forged);
     }
     assert_eq!(pair.ends[1].endpoint_stats().deferred, 0);
-    let line = pair.ends[1].listeners.line(PORT).expect("it listens");
+    let line = pair.ends[1].listeners.waiting(PORT).expect("it listens");
     assert!(line.is_empty());
 }
 
@@ -141,7 +141,7 @@ fn finding_15_a_forger_does_not_stand_in_line() {
 fn places_do_not_multiply() {
     let mut pair = Pair::new();
     pair.connect(Config::default(), Config::default());
-    pair.ends[1].set_room(PORT, 1);
+    pair.ends[1].set_accept_places(PORT, 1);
     for _ in 0..5 {
         pair.ends[1].free_place(pair.now, PORT);
     }

@@ -246,7 +246,7 @@ fn resets_are_rationed() {
         destination: 2,
     };
     pair.record = false;
-    pair.ends[1].allowances = super::super::Allowances::new(u32::MAX);
+    pair.ends[1].source_limits = super::super::SourceLimits::new(u32::MAX);
     let wire = super::forged(&pair, 0, ports, Seq::new(1), &Kind::Data);
     for _ in 0..10_000 {
         pair.deliver(1, &wire);

@@ -6,7 +6,7 @@ use fairwire_wire::HeadBuf;
 
 use super::pair::{PORT, Pair, SERVICE, data, ms};
 use crate::Config;
-use crate::half::{Incoming, Sent, Told, Tx};
+use crate::half::{FeedbackOutcome, Incoming, Sent, Tx};
 
 /// A worst-case sending half.
 ///
@@ -25,12 +25,12 @@ impl Tx for Restless {
         0
     }
     fn on_sent(&mut self, _: Instant, _: Sent, _: u32) {}
-    fn on_packet(&mut self, _: Instant, _: Incoming<'_>, _: u32, _: &mut Told) {}
+    fn on_packet(&mut self, _: Instant, _: Incoming<'_>, _: u32, _: &mut FeedbackOutcome) {}
     fn on_rtt_sample(&mut self, _: Instant, _: Duration) {}
     fn next_timeout(&self) -> Option<Instant> {
         Some(Instant::START)
     }
-    fn handle_timeout(&mut self, _: Instant, _: u32, _: &mut Told) {}
+    fn handle_timeout(&mut self, _: Instant, _: u32, _: &mut FeedbackOutcome) {}
     fn wants_ack_of_ack(&self) -> bool {
         true
     }
@@ -53,7 +53,7 @@ impl Tx for Restless {
     fn footprint(&self) -> usize {
         0
     }
-    fn finish(&mut self, _: &mut Told) {}
+    fn finish(&mut self, _: &mut FeedbackOutcome) {}
 }
 
 /// Two ends that always want an acknowledgement sent send one per round trip each.

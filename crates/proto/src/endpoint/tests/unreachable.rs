@@ -50,7 +50,7 @@ fn attempt(encapsulation: Encapsulation) -> Pair {
 /// An attempt ends when its own Requests come back, as from an echo service, and they are not answered.
 ///
 /// They come from the same DCCP port or another, also to an endpoint that listens on that port. The attempt ends with
-/// `Echoed` when a second Request comes back. The first alone, or copies of it, end nothing, because an attacker may
+/// `Reflected` when a second Request comes back. The first alone, or copies of it, end nothing, because an attacker may
 /// send them. A Request of another host does not count.
 #[test]
 fn finding_22_our_own_request_is_not_answered() {
@@ -88,7 +88,7 @@ fn finding_22_our_own_request_is_not_answered() {
         pair.drain();
         assert_eq!(
             ended(&pair),
-            Some(CloseReason::Echoed),
+            Some(CloseReason::Reflected),
             "{port:?} {listens}"
         );
         pair.run_for(ms(5_000));

@@ -29,14 +29,14 @@ pub(super) struct Stamp {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct LossEvents {
     /// The round-trip time that the sender tells, if it does.
-    pub(super) told: Option<Duration>,
+    pub(super) sender_rtt: Option<Duration>,
     /// Whether each lost packet is a loss event of its own.
     pub(super) rule: config::LossEvents,
 }
 
 impl LossEvents {
     fn by_time(self) -> Option<ByTime> {
-        self.told.map(|rtt| ByTime { rtt })
+        self.sender_rtt.map(|rtt| ByTime { rtt })
     }
 }
 
@@ -44,7 +44,7 @@ impl Grouping for LossEvents {
     type Stamp = Stamp;
 
     fn lost(&self, before: Stamp, after: Stamp, nth: u64, span: u64) -> Stamp {
-        let rtt = self.told.unwrap_or(Duration::ZERO);
+        let rtt = self.sender_rtt.unwrap_or(Duration::ZERO);
         Stamp {
             counter: before.counter,
             at: ByTime { rtt }.lost(before.at, after.at, nth, span),

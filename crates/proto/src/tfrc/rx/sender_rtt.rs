@@ -14,7 +14,7 @@ const Q: f64 = 0.9;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SenderRtt {
     /// The round-trip time told last, unless the last packet told none.
-    told: Option<Duration>,
+    latest: Option<Duration>,
     /// `receiver_RTT`.
     long_term: Duration,
     /// Whether that is a guess, or backed off, so that the next value replaces it.
@@ -26,7 +26,7 @@ pub(super) struct SenderRtt {
 impl SenderRtt {
     pub(super) const fn new() -> Self {
         Self {
-            told: None,
+            latest: None,
             long_term: FIRST,
             is_guess: true,
             silent_since: None,
@@ -37,7 +37,7 @@ impl SenderRtt {
     pub(super) fn rtt(&self) -> Duration {
         // RFC 6323, 3.3: the sender's value is used wherever a round-trip time is needed; 3.4: without a value, the
         // long-term average is used.
-        self.told.unwrap_or(self.long_term)
+        self.latest.unwrap_or(self.long_term)
     }
 
     /// Handles a packet; `us` is the value of its option, if it has one. The sender must send the option with its data,
@@ -60,7 +60,7 @@ impl SenderRtt {
         } else {
             self.long_term.mul_f64(Q) + sample.mul_f64(1.0 - Q)
         };
-        self.told = Some(sample);
+        self.latest = Some(sample);
         self.is_guess = false;
         self.silent_since = None;
     }
@@ -68,7 +68,7 @@ impl SenderRtt {
     /// Doubles the average if no value has come for longer than it. RFC 6323, 3.4: the next doubling waits for the new
     /// average.
     fn on_no_number(&mut self, now: Instant) {
-        self.told = None;
+        self.latest = None;
         let since = *self.silent_since.get_or_insert(now);
         if now.saturating_since(since) > self.long_term {
             self.long_term = (self.long_term * 2).min(MAX);

@@ -62,7 +62,7 @@ fn non_data(seq: u64) -> Arrival {
 
 /// The options of one feedback packet.
 #[derive(Debug, Default)]
-struct Told {
+struct FeedbackOptions {
     bytes: Vec<u8>,
     rate: u32,
     inverse: u32,
@@ -73,7 +73,7 @@ struct Told {
 }
 
 /// Writes feedback that acknowledges `ackno` and reads it back.
-fn feedback(rx: &mut TfrcRx, now: Instant, ackno: u64) -> Told {
+fn feedback(rx: &mut TfrcRx, now: Instant, ackno: u64) -> FeedbackOptions {
     let mut buf = HeadBuf::new();
     let ack = Seq::new(ackno);
     let kind = Kind::Ack { ack: ack.into() };
@@ -91,9 +91,9 @@ fn feedback(rx: &mut TfrcRx, now: Instant, ackno: u64) -> Told {
         "the announced length is kept"
     );
     let packet = Packet::decode(encoder.finish().as_slice()).expect("we wrote it");
-    let mut told = Told {
+    let mut told = FeedbackOptions {
         bytes: packet.options.as_bytes().to_vec(),
-        ..Told::default()
+        ..FeedbackOptions::default()
     };
     for option in packet.options {
         match option.decode().expect("we wrote it") {
@@ -304,7 +304,7 @@ fn the_drop_counts_of_the_rfc() {
 }
 
 /// Returns the feedback that acknowledges the last of the 44 packets of the examples.
-fn feedback_of_the_example(mut rx: TfrcRx) -> Told {
+fn feedback_of_the_example(mut rx: TfrcRx) -> FeedbackOptions {
     let lost = [10, 19, 20, 21, 23, 32, 43];
     let without_data = [12, 25, 26, 27, 40];
     for seq in (0..=44).filter(|seq| !lost.contains(seq)) {

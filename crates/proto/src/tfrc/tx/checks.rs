@@ -6,8 +6,8 @@
 //! skipped, so one that hides losses will sooner or later claim to have received a packet that was never sent.
 
 mod holes;
+mod rtt;
 mod sent_rate;
-mod trips;
 
 #[cfg(test)]
 mod tests;
@@ -17,8 +17,8 @@ use fairwire_units::{Duration, Instant};
 use fairwire_wire::{LossInterval, Seq};
 
 use self::holes::{Holes, Piece};
+use self::rtt::RttChecks;
 use self::sent_rate::SentRate;
-use self::trips::Trips;
 use super::report::Intervals;
 use crate::suspicion::Suspicion;
 
@@ -30,7 +30,7 @@ const HOLES_APART: u64 = 4;
 const MIN_PER_RTT: f64 = 2.0;
 /// Factor by which the interval before the first loss event may exceed our own value. The interval grows with the
 /// square of the rate and of the round-trip time, and the receiver estimates both in its own way.
-const SEED_SLACK: f64 = 4.0;
+const FIRST_INTERVAL_SLACK: f64 = 4.0;
 /// The largest value of the Lossless Length field; the real length may be larger.
 const SATURATED: u32 = (1 << 24) - 1;
 /// Packets that a report may leave out of every interval (RFC 4342, section 8.6.1).
@@ -44,22 +44,22 @@ pub(super) struct Checks {
     /// The first packet that reports can refer to.
     first: Option<Seq>,
     /// The packet with which the loss history was last restarted.
-    void: Option<Seq>,
+    restart: Option<Seq>,
     /// Where the receiver's first interval begins.
     first_start: Option<Seq>,
     /// When the last packet left, and when the next number may be skipped.
     sent_at: Instant,
     next_hole: Instant,
     sent: SentRate,
-    trips: Trips,
+    rtt: RttChecks,
     holes: Holes,
     suspicion: Suspicion,
     /// Whether the peer sends Loss Intervals.
-    tells_intervals: bool,
+    sends_intervals: bool,
     /// The largest receive rate believed so far, bytes per second.
     largest_rate: f64,
     /// The length that the interval before the first loss event counts as, once there was an event.
-    seed: Option<u32>,
+    first_interval: Option<u32>,
 }
 
 /// The result of checking one report.
@@ -68,7 +68,7 @@ pub(super) struct Checked {
     /// The intervals to use.
     pub intervals: Intervals,
     /// The packet with which the loss history restarts, as if it were lost.
-    pub void: Option<Seq>,
+    pub restart: Option<Seq>,
 }
 
 /// The inputs of the throughput equation.
@@ -93,17 +93,17 @@ impl Checks {
     pub(super) fn new() -> Self {
         Self {
             first: None,
-            void: None,
+            restart: None,
             first_start: None,
             sent_at: Instant::START,
             next_hole: Instant::START,
             sent: SentRate::new(),
-            trips: Trips::default(),
+            rtt: RttChecks::default(),
             holes: Holes::default(),
             suspicion: Suspicion::default(),
-            tells_intervals: false,
+            sends_intervals: false,
             largest_rate: 0.0,
-            seed: None,
+            first_interval: None,
         }
     }
 
@@ -130,11 +130,11 @@ impl Checks {
         // RFC 4342, 9: Loss Intervals show how the receiver reports a skipped number. A Loss Event Rate would only show
         // a loss that did not happen.
         let is_possible =
-            self.tells_intervals && !self.holes.is_open() && self.sent_at >= self.next_hole;
+            self.sends_intervals && !self.holes.is_open() && self.sent_at >= self.next_hole;
         // At a low rate, the time lost by not sending a packet is long.
         if is_possible && packets_per_rtt >= MIN_PER_RTT {
             // A new proof would show whether the path has become shorter.
-            self.suspicion.skips_of_65536(self.trips.want_proof())
+            self.suspicion.skips_of_65536(self.rtt.needs_proof())
         } else {
             0
         }
@@ -146,18 +146,18 @@ impl Checks {
     }
 
     /// Returns whether the peer has sent Loss Intervals. If so, it has no reason to leave them out.
-    pub(super) fn tells_intervals(&self) -> bool {
-        self.tells_intervals
+    pub(super) fn sends_intervals(&self) -> bool {
+        self.sends_intervals
     }
 
-    pub(super) fn trips(&mut self) -> &mut Trips {
-        &mut self.trips
+    pub(super) fn rtt_checks(&mut self) -> &mut RttChecks {
+        &mut self.rtt
     }
 
     /// Returns the receive rate to believe of a report on a packet that left at `left`.
-    pub(super) fn receive_rate(&mut self, told: f64, left: Instant, rtt: Duration) -> f64 {
+    pub(super) fn receive_rate(&mut self, reported: f64, left: Instant, rtt: Duration) -> f64 {
         // RFC 5348, 4.2, 6.2 and 10: a receiver cannot receive more than was sent.
-        let rate = told.min(self.sent.largest(left, rtt));
+        let rate = reported.min(self.sent.largest(left, rtt));
         self.largest_rate = self.largest_rate.max(rate);
         rate
     }
@@ -169,7 +169,7 @@ impl Checks {
             return None;
         }
         self.suspicion.on_lie();
-        self.void = Some(ackno);
+        self.restart = Some(ackno);
         Some(ackno)
     }
 
@@ -178,39 +178,39 @@ impl Checks {
         &mut self,
         now: Instant,
         ackno: Seq,
-        told: &Intervals,
+        reported: &Intervals,
         measure: Measure,
     ) -> Checked {
-        self.tells_intervals = true;
-        let (pieces, len) = self.possible(ackno, told);
+        self.sends_intervals = true;
+        let (pieces, len) = self.clamp(ackno, reported);
         let verdict = self.holes.judge(now, &pieces[..len]);
         if verdict.truth {
             self.suspicion.on_truth();
         }
         if let Some(proof) = verdict.proof {
-            self.trips.on_proof(proof);
+            self.rtt.on_proof(proof);
         }
-        let mut void = self.begins_anew(told, &pieces[..len]);
+        let mut restart = self.receiver_restart(reported, &pieces[..len]);
         if let Some(lie) = verdict.lie {
             self.suspicion.on_lie();
-            void = Some(lie);
+            restart = Some(lie);
         }
-        if void.is_some() {
-            self.void = void;
+        if restart.is_some() {
+            self.restart = restart;
         }
-        let (pieces, len) = self.since_void(&pieces[..len]);
-        let mut intervals = self.holes.without(told.skip, &pieces[..len]);
-        self.bound_seed(now, &mut intervals, measure);
-        Checked { intervals, void }
+        let (pieces, len) = self.since_restart(&pieces[..len]);
+        let mut intervals = self.holes.without(reported.skip, &pieces[..len]);
+        self.bound_first_interval(now, &mut intervals, measure);
+        Checked { intervals, restart }
     }
 
     /// Returns the intervals with the numbers that they begin with, together no longer than what was sent.
-    fn possible(&self, ackno: Seq, told: &Intervals) -> ([Piece; COUNTED], usize) {
+    fn clamp(&self, ackno: Seq, reported: &Intervals) -> ([Piece; COUNTED], usize) {
         let mut pieces = [Piece::NONE; COUNTED];
         let mut len = 0;
-        let mut end = ackno.next().sub(u64::from(told.skip));
+        let mut end = ackno.next().sub(u64::from(reported.skip));
         let first = self.first.filter(|first| first.distance(end) < LONG_AGO);
-        for (i, &interval) in told.as_slice().iter().enumerate() {
+        for (i, &interval) in reported.as_slice().iter().enumerate() {
             let mut interval = interval;
             if let Some(first) = first {
                 // RFC 4342, 6.1: both lengths together are the packets sent in the interval.
@@ -224,7 +224,7 @@ impl Checks {
             pieces[len] = Piece {
                 start,
                 interval,
-                drops: told.drops(i).min(interval.loss_length),
+                drops: reported.drops(i).min(interval.loss_length),
             };
             len += 1;
             if first == Some(start) {
@@ -238,11 +238,11 @@ impl Checks {
     /// Returns where the receiver restarted its loss history, if it did. It then knows of no earlier loss, and a
     /// receiver that could do so at will would hide losses. At best it is a new path (RFC 4340, section 10.5), so the
     /// sender restarts its history too.
-    fn begins_anew(&mut self, told: &Intervals, pieces: &[Piece]) -> Option<Seq> {
+    fn receiver_restart(&mut self, reported: &Intervals, pieces: &[Piece]) -> Option<Seq> {
         let oldest = pieces.last()?;
         // RFC 4342, 6.1: only the first interval begins without a loss.
         let is_first = oldest.interval.loss_length == 0;
-        let saturated = told
+        let saturated = reported
             .as_slice()
             .iter()
             .any(|interval| interval.lossless_length >= SATURATED);
@@ -252,35 +252,38 @@ impl Checks {
         let before = *self.first_start.get_or_insert(oldest.start);
         // A packet of a type that is not acknowledged may move the start by a few numbers.
         let moved = oldest.start.is_after(before.add(u64::from(MAX_SKIP)));
-        let anew = moved && self.void.is_none_or(|void| oldest.start.is_after(void));
+        let anew = moved
+            && self
+                .restart
+                .is_none_or(|restart| oldest.start.is_after(restart));
         if anew {
             self.first_start = Some(oldest.start);
-            self.seed = None;
+            self.first_interval = None;
         }
         anew.then_some(oldest.start)
     }
 
     /// Returns the intervals since the history was restarted. The interval that contains the restart is cut to begin
     /// there.
-    fn since_void(&self, pieces: &[Piece]) -> ([Piece; COUNTED], usize) {
+    fn since_restart(&self, pieces: &[Piece]) -> ([Piece; COUNTED], usize) {
         let mut kept = [Piece::NONE; COUNTED];
         let mut len = 0;
         let end = pieces.first().map_or(Seq::ZERO, Piece::end);
-        let void = self
-            .void
-            .filter(|&void| end.delta(void).unsigned_abs() < LONG_AGO);
+        let restart = self
+            .restart
+            .filter(|&restart| end.delta(restart).unsigned_abs() < LONG_AGO);
         for &piece in pieces {
-            let Some(void) = void.filter(|void| !piece.start.is_after(*void)) else {
+            let Some(restart) = restart.filter(|restart| !piece.start.is_after(*restart)) else {
                 kept[len] = piece;
                 len += 1;
                 continue;
             };
-            if len == 0 || piece.end().is_after(void) {
+            if len == 0 || piece.end().is_after(restart) {
                 // The packet of the restart may not have been acknowledged yet.
-                let packets = piece.end().delta(void).max(1);
+                let packets = piece.end().delta(restart).max(1);
                 let packets = u32::try_from(packets).unwrap_or(u32::MAX);
                 kept[len] = Piece {
-                    start: void,
+                    start: restart,
                     interval: LossInterval {
                         lossless_length: packets - 1,
                         ecn_nonce: false,
@@ -302,7 +305,7 @@ impl Checks {
 
     /// Limits the length of the interval before the first loss event. RFC 4342, 6.1.1: that length depends not on what
     /// was sent but on the rate that was reached (RFC 5348, 6.3.1).
-    fn bound_seed(&mut self, now: Instant, intervals: &mut Intervals, measure: Measure) {
+    fn bound_first_interval(&mut self, now: Instant, intervals: &mut Intervals, measure: Measure) {
         let all = intervals.as_slice();
         let Some((oldest, others)) = all.split_last() else {
             return;
@@ -310,10 +313,10 @@ impl Checks {
         if oldest.loss_length > 0 || others.is_empty() {
             return;
         }
-        let told = oldest.data_length;
+        let reported = oldest.data_length;
         // If the receiver took a skipped number for its first loss, it reported the rate of that moment. The rate
         // reached since then is known to us.
-        let seed = *self.seed.get_or_insert_with(|| {
+        let first_interval = *self.first_interval.get_or_insert_with(|| {
             // RFC 5348, 6.3: the first report gives no rate.
             let rate = if self.largest_rate > 0.0 {
                 self.largest_rate
@@ -322,10 +325,10 @@ impl Checks {
             };
             let ours = measure.interval(rate.max(1.0));
             let least = if self.holes.any() { ours } else { 1.0 };
-            let most = ours * SEED_SLACK;
-            whole(f64::from(told).max(least).min(most))
+            let most = ours * FIRST_INTERVAL_SLACK;
+            rounded(f64::from(reported).max(least).min(most))
         });
-        intervals.set_oldest_data_length(seed);
+        intervals.set_oldest_data_length(first_interval);
     }
 }
 
@@ -352,7 +355,7 @@ fn length(interval: &LossInterval) -> u64 {
 }
 
 /// Rounds to the nearest whole number, at least one.
-fn whole(number: f64) -> u32 {
+fn rounded(number: f64) -> u32 {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

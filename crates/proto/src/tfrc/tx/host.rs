@@ -9,7 +9,7 @@ use fairwire_wire::{DropCode, LossInterval, Seq};
 
 use super::report::Intervals;
 use super::sent::SentPackets;
-use crate::half::{HostNews, counts_as_marked};
+use crate::half::{HostReport, counts_as_marked};
 
 /// The number of loss events remembered: as many as there are intervals that count.
 const EVENTS: usize = fairwire_cc::tfrc::INTERVALS + 1;
@@ -20,7 +20,7 @@ const ROUND_TRIP: u64 = 4;
 
 /// What the peer's host has reported.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Host {
+pub(super) struct HostReports {
     /// The limits that have not been passed to the controller yet.
     pub(super) limits: HostLimits,
     /// The packets with which loss events of corrupt data begin, newest first.
@@ -33,10 +33,10 @@ struct Event {
     counter: u64,
 }
 
-impl Host {
-    pub(super) fn hear(&mut self, news: &HostNews, sent: &SentPackets) {
-        self.limits.slow |= news.slow;
-        for run in news.drops.iter().rev() {
+impl HostReports {
+    pub(super) fn on_report(&mut self, report: &HostReport, sent: &SentPackets) {
+        self.limits.slow |= report.slow;
+        for run in report.drops.iter().rev() {
             match run.code {
                 // RFC 4340, 11.7.2: not congestion; treated as if the data had been received.
                 DropCode::ProtocolConstraints => {}
@@ -69,11 +69,11 @@ impl Host {
     }
 
     /// Splits the intervals reported up to `ackno` where a loss event of corrupt data begins.
-    pub(super) fn cut(&self, ackno: Seq, reported: &Intervals) -> Intervals {
+    pub(super) fn split(&self, ackno: Seq, reported: &Intervals) -> Intervals {
         if self.events[0].is_none() {
             return *reported;
         }
-        let mut cut = Intervals::new(reported.skip);
+        let mut split = Intervals::new(reported.skip);
         let mut end = ackno.next().sub(u64::from(reported.skip));
         for (i, &interval) in reported.as_slice().iter().enumerate() {
             let mut rest = interval;
@@ -86,13 +86,13 @@ impl Host {
                     continue;
                 }
                 let newer = event.seq.distance(high);
-                cut.push(piece(&mut rest, newer), 1);
+                split.push(piece(&mut rest, newer), 1);
                 high = event.seq;
             }
-            cut.push(rest, reported.drops(i));
+            split.push(rest, reported.drops(i));
             end = start;
         }
-        cut
+        split
     }
 }
 
@@ -116,8 +116,8 @@ fn sequence_length(interval: &LossInterval) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Host, Intervals, LossInterval, SentPackets, Seq};
-    use crate::half::{DropRun, HostNews};
+    use super::{HostReports, Intervals, LossInterval, SentPackets, Seq};
+    use crate::half::{DropRun, HostReport};
     use fairwire_units::Instant;
     use fairwire_wire::DropCode;
 
@@ -140,22 +140,22 @@ mod tests {
 
     /// Returns a state in which packets 1 to 200 were sent, ten per step of the window counter, and `numbers` were
     /// reported as corrupt.
-    fn heard(numbers: &[u64]) -> Host {
+    fn reported_events(numbers: &[u64]) -> HostReports {
         let mut sent = SentPackets::new();
         for number in 1..=200 {
             sent.push(Seq::new(number), Instant::START, Some(100), number / 10);
         }
-        let mut host = Host::default();
+        let mut host = HostReports::default();
         let drops = numbers.iter().rev().map(|&number| DropRun {
             high: Seq::new(number),
             low: Seq::new(number),
             code: DropCode::Corrupt,
         });
-        let news = HostNews {
+        let report = HostReport {
             drops: drops.collect(),
             slow: false,
         };
-        host.hear(&news, &sent);
+        host.on_report(&report, &sent);
         host
     }
 
@@ -163,35 +163,35 @@ mod tests {
     /// 41 and 161 also begin loss events; 45 belongs to the event of 41, and 101 is lost already.
     #[test]
     fn damage_makes_loss_events() {
-        let host = heard(&[41, 45, 101, 161]);
+        let host = reported_events(&[41, 45, 101, 161]);
         // Up to 200: 99 received after one lost (101), and the 100 before it.
         let reported = intervals(&[interval(99, 1), interval(100, 0)]);
-        let cut = host.cut(Seq::new(200), &reported);
+        let split = host.split(Seq::new(200), &reported);
         let expected = [
             interval(39, 1), // 161 to 200
             interval(59, 1), // 101 to 160
             interval(59, 1), // 41 to 100
             interval(40, 0), // 1 to 40
         ];
-        assert_eq!(cut.as_slice(), expected);
-        let none = heard(&[]).cut(Seq::new(200), &reported);
+        assert_eq!(split.as_slice(), expected);
+        let none = reported_events(&[]).split(Seq::new(200), &reported);
         assert_eq!(none, reported);
     }
 
     /// RFC 4342, 5.2: data dropped because the receive buffer was full is not a loss event.
     #[test]
     fn full_buffers_make_none() {
-        let mut host = Host::default();
+        let mut host = HostReports::default();
         let run = DropRun {
             high: Seq::new(9),
             low: Seq::new(5),
             code: DropCode::ReceiveBuffer,
         };
-        let news = HostNews {
+        let report = HostReport {
             drops: vec![run],
             slow: true,
         };
-        host.hear(&news, &SentPackets::new());
+        host.on_report(&report, &SentPackets::new());
         assert_eq!(host.limits.buffer_drops, 5);
         assert!(host.limits.slow);
         assert!(host.events[0].is_none());

@@ -69,7 +69,7 @@ impl ReportedIntervals {
 
     /// Discards what was reported before packet `seq`: a loss event begins with that packet. Each interval before it
     /// counts as `most` packets, or as the present mean interval if that is shorter.
-    pub(super) fn begin_anew(&mut self, seq: Seq, most: f64) {
+    pub(super) fn restart(&mut self, seq: Seq, most: f64) {
         let p = self.average.p();
         let length = if p > 0.0 { most.min(1.0 / p) } else { most };
         self.average = self.empty;

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use fairwire_units::{Duration, Instant};
 
 use crate::tfrc::{
-    ByTime, Equation, LossAverage, LossHistory, ReceiveRate, Seen, Sender, TfrcConfig,
+    ByTime, Equation, LossAverage, LossHistory, ReceiveRate, ReceivedPacket, Sender, TfrcConfig,
 };
 use crate::{Controller, Feedback, Flight, Permit, TfrcReport};
 
@@ -66,12 +66,12 @@ fn run(loss: f64, seconds: u64, seed: u64) -> Outcome {
         }
         while let Some((_, seq, sent)) = arrivals.pop_front_if(|(at, ..)| *at <= now) {
             meter.on_data(now, SIZE, RTT);
-            let packet = Seen {
+            let packet = ReceivedPacket {
                 seq,
                 stamp: now,
                 is_data: true,
                 marked: false,
-                quiet_before: 0,
+                non_data_before: 0,
             };
             let rate = meter.bytes_per_s(RTT).max(max_rate);
             let seed = |_| 1.0 / Equation::RFC5348.loss_rate(f64::from(SIZE), RTT, rate);

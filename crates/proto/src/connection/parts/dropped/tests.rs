@@ -24,7 +24,7 @@ fn report(
     if dropped.write(ackno, fit, 0, &mut encoder).is_err() {
         return None;
     }
-    dropped.gave(seq, ackno);
+    dropped.on_report_sent(seq, ackno);
     let head = encoder.finish();
     let packet = Packet::decode(head.as_slice()).expect("a packet");
     let blocks = packet.options.iter().filter_map(|raw| match raw.decode() {

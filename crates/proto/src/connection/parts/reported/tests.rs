@@ -10,7 +10,7 @@ const ISS: Seq = Seq::new(10);
 fn read(reported: &mut Reported, ackno: u64, options: &[u8]) -> Vec<DropRun> {
     let options = PacketOptions::read(Options::new(options));
     reported.read(&options, Some(Seq::new(ackno)), ISS);
-    reported.news.drops.clone()
+    reported.new.drops.clone()
 }
 
 fn run(high: u64, low: u64, code: DropCode) -> DropRun {

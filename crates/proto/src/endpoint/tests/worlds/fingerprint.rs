@@ -8,7 +8,7 @@
 //! - `config` and `secret`: the same in all states of a world with equally many restarts, which are hashed;
 //! - `table`, `connecting`, `live`, `incoming`, `memory`: they follow from the connections;
 //! - `count`: part of the next connection's id, which affects nothing;
-//! - `allowances`: a source may have 4,096 answers at once, and no world has as many packets;
+//! - `source_limits`: a source may have 4,096 answers at once, and no world has as many packets;
 //! - `stats`: counters that nothing reads;
 //! - `told`, `events`, `ready`: empty between calls, which is asserted.
 //!
@@ -81,9 +81,9 @@ pub(super) fn add(digest: &mut Digest, end: &Endpoint) -> fmt::Result {
         draws,
         cookies_until,
         replies,
-        allowances: _,
+        source_limits: _,
         events,
-        told: _,
+        outcome: _,
         stats: _,
     } = end;
     assert!(events.is_empty() && ready.is_empty(), "not drained");

@@ -63,8 +63,7 @@ impl fmt::Display for Met {
         write!(
             f,
             "{states} states, {transitions} transitions, {depth} steps at most, {flight} packets in \
-             flight and {answers} answers to one at most, {crowded} states crowded, {settled} led to \
-             their end, {sides} sides left alone, {} pairs of states of RFC 4340, 8.4",
+             flight and {answers} answers to one at most, {crowded} states crowded, {settled} settled, {sides} sides run with a silent peer, {} pairs of states of RFC 4340, 8.4",
             phases.len()
         )
     }

@@ -355,7 +355,7 @@ impl State {
                 self.sides[side] = Side::new(&self.world, side, restarts);
                 self.sides[side].app.called = called;
             }
-            Call::SetRoom(places) => end.set_room(PORT, places),
+            Call::SetRoom(places) => end.set_accept_places(PORT, places),
             Call::FreePlace => end.free_place(now, PORT),
         }
         self.drain(side)

@@ -59,7 +59,7 @@ enum State {
 
 /// What an interval says about a sequence number.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Told {
+enum Reported {
     Nothing,
     Lost,
     Received,
@@ -133,8 +133,8 @@ impl Holes {
     pub(super) fn judge(&mut self, now: Instant, pieces: &[Piece]) -> Verdict {
         let mut verdict = Verdict::default();
         for hole in self.newest_first.iter_mut().flatten() {
-            match told(hole.seq, pieces) {
-                Told::Lost if hole.state == State::Unknown => {
+            match reported(hole.seq, pieces) {
+                Reported::Lost if hole.state == State::Unknown => {
                     hole.state = State::ReportedLost;
                     verdict.truth = true;
                     let left = hole.third_left;
@@ -142,7 +142,7 @@ impl Holes {
                 }
                 // RFC 4342, 8.6.1: while fewer than three packets have arrived after the hole, a receiver may have to
                 // count it as received.
-                Told::Received
+                Reported::Received
                     if hole.state == State::ReportedLost
                         || (hole.state == State::Unknown && hole.reports >= NDUPACK) =>
                 {
@@ -168,10 +168,10 @@ impl Holes {
                 let Some(hole) = hole.filter(|hole| hole.state != State::Claimed) else {
                     continue;
                 };
-                match told(hole.seq, std::slice::from_ref(&piece)) {
-                    Told::Nothing => continue,
-                    Told::Lost => lost += 1,
-                    Told::Received => {}
+                match reported(hole.seq, std::slice::from_ref(&piece)) {
+                    Reported::Nothing => continue,
+                    Reported::Lost => lost += 1,
+                    Reported::Received => {}
                 }
                 inside += 1;
                 if hole.seq == piece.start && piece.interval.loss_length == 1 {
@@ -214,7 +214,7 @@ impl Holes {
 }
 
 /// Returns what `pieces`, newest first, say about number `seq`.
-fn told(seq: Seq, pieces: &[Piece]) -> Told {
+fn reported(seq: Seq, pieces: &[Piece]) -> Reported {
     for piece in pieces {
         if seq.is_before(piece.start) {
             continue;
@@ -222,14 +222,14 @@ fn told(seq: Seq, pieces: &[Piece]) -> Told {
         let place = piece.start.distance(seq);
         let lossy = u64::from(piece.interval.loss_length);
         return if place < lossy {
-            Told::Lost
+            Reported::Lost
         } else if place < lossy + u64::from(piece.interval.lossless_length) {
-            Told::Received
+            Reported::Received
         } else {
-            Told::Nothing
+            Reported::Nothing
         };
     }
-    Told::Nothing
+    Reported::Nothing
 }
 
 /// Joins the interval `before` and `piece`, which begins where `before` ends.

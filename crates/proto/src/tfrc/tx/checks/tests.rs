@@ -73,9 +73,9 @@ fn finding_5_intervals_are_no_longer_than_what_was_sent() {
     checks.receive_rate(1e9, at(300), R);
     let first = (300, 0, (1 << 24) - 1);
     let checked = report(&mut checks, 400, &[(99, 1, 100), first]);
-    let most = super::SEED_SLACK * MEASURE.interval(checks.largest_rate);
-    let seed = f64::from(lengths(&checked)[1].2);
-    assert!(seed <= most + 1.0 && most < 1e6, "{seed} of {most}");
+    let most = super::FIRST_INTERVAL_SLACK * MEASURE.interval(checks.largest_rate);
+    let first = f64::from(lengths(&checked)[1].2);
+    assert!(first <= most + 1.0 && most < 1e6, "{first} of {most}");
 }
 
 /// A loss event that begins with nothing but a hole is removed: its interval is joined to the one before it, without
@@ -93,7 +93,7 @@ fn holes_are_no_losses() {
         (100, 0, 90),
     ];
     let checked = report(&mut checks, 400, &heard);
-    assert_eq!(checked.void, None);
+    assert_eq!(checked.restart, None);
     let found = lengths(&checked);
     let lossless: Vec<_> = found
         .iter()
@@ -116,7 +116,7 @@ fn what_holes_push_out_is_remembered() {
         heard.truncate(9);
         // For each hole, one hundred packets after the loss of 51, and the hole.
         let checked = report(&mut checks, hole + 98, &heard);
-        assert_eq!(checked.void, None);
+        assert_eq!(checked.restart, None);
         let newest = lengths(&checked)[0];
         let packets = u32::try_from(hole + 98 - 51).unwrap();
         assert_eq!((newest.0, newest.1), (packets, 1), "hole {hole}");
@@ -132,11 +132,11 @@ fn finding_5_a_hole_received_is_a_lie() {
     let mut checks = sent(600, &[101]);
     for ackno in [102, 103] {
         let checked = report(&mut checks, ackno, &[(u32::try_from(ackno).unwrap(), 0, 0)]);
-        assert_eq!(checked.void, None, "{ackno}");
+        assert_eq!(checked.restart, None, "{ackno}");
         assert_eq!(checks.skips_of_65536(9.0), 0, "one at a time");
     }
     let checked = report(&mut checks, 104, &[(104, 0, 0)]);
-    assert_eq!(checked.void, Some(Seq::new(101)));
+    assert_eq!(checked.restart, Some(Seq::new(101)));
     assert_eq!(
         lengths(&checked),
         [(3, 1, 4)],
@@ -144,7 +144,7 @@ fn finding_5_a_hole_received_is_a_lie() {
     );
     assert!(checks.skips_of_65536(9.0) > 2_048, "it is suspected");
     let again = report(&mut checks, 105, &[(105, 0, 0)]);
-    assert_eq!(again.void, None, "one lie, told twice");
+    assert_eq!(again.restart, None, "one lie, told twice");
     assert_eq!(lengths(&again), [(4, 1, 5)]);
     // To acknowledge a skipped number is a lie as well.
     checks.on_skipped(at(601), Seq::new(601), R);
@@ -156,10 +156,10 @@ fn finding_5_a_hole_received_is_a_lie() {
 fn finding_5_what_was_lost_stays_lost() {
     let mut checks = sent(600, &[101]);
     let checked = report(&mut checks, 200, &[(99, 1, 100), (100, 0, 50)]);
-    assert_eq!(checked.void, None);
+    assert_eq!(checked.restart, None);
     assert_eq!(checks.skips_of_65536(9.0), 256, "on trial");
     let checked = report(&mut checks, 201, &[(201, 0, 0)]);
-    assert_eq!(checked.void, Some(Seq::new(101)));
+    assert_eq!(checked.restart, Some(Seq::new(101)));
 }
 
 /// The next hole waits for some round trips, even if the last one was reported at once. Two holes within a round trip
@@ -182,13 +182,13 @@ fn finding_5_holes_are_events_of_their_own() {
 fn finding_5_forgetting_gains_nothing() {
     let mut checks = sent(400, &[]);
     let checked = report(&mut checks, 200, &[(200, 0, 0)]);
-    assert_eq!(checked.void, None);
+    assert_eq!(checked.restart, None);
     let checked = report(&mut checks, 300, &[(50, 0, 0)]);
-    assert_eq!(checked.void, Some(Seq::new(251)));
+    assert_eq!(checked.restart, Some(Seq::new(251)));
     assert_eq!(lengths(&checked), [(49, 1, 50)]);
     let checked = report(&mut checks, 350, &[(100, 0, 0)]);
     assert_eq!(
-        (checked.void, lengths(&checked)),
+        (checked.restart, lengths(&checked)),
         (None, vec![(99, 1, 100)])
     );
 }

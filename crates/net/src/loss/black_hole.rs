@@ -9,18 +9,18 @@ use crate::Packet;
 ///
 /// Such a black hole results from routers that send no ICMP errors or firewalls that drop them (RFC 2923, section 2.1).
 #[derive(Clone, Copy, Debug)]
-pub struct Oversize {
+pub struct BlackHole {
     mtu: u32,
 }
 
-impl Oversize {
+impl BlackHole {
     /// Creates a link with an MTU of `mtu` bytes.
     pub fn new(mtu: u32) -> Self {
         Self { mtu }
     }
 }
 
-impl Loss for Oversize {
+impl Loss for BlackHole {
     fn verdict(&mut self, _now: Instant, packet: &Packet) -> Verdict {
         if packet.wire_len > self.mtu {
             Verdict::Drop

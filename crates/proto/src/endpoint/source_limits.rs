@@ -18,18 +18,18 @@ const BURST_S: u64 = 4;
 ///
 /// No source needs many Resets, and all sources together share one limit (RFC 4340, 8.1.3). With the default limits one
 /// source can use a quarter of it.
-pub(super) const RESET: u64 = 4;
+pub(super) const RESET_COST: u64 = 4;
 
 /// The rate limits of all sources.
 #[derive(Debug)]
-pub(super) struct Allowances {
+pub(super) struct SourceLimits {
     interval: Duration,
     burst: Duration,
     /// For each entry, when the next answer would be due if answers were evenly spaced.
     due: Vec<Instant>,
 }
 
-impl Allowances {
+impl SourceLimits {
     /// Creates limits of `per_s` answers per second for each source.
     pub(super) fn new(per_s: u32) -> Self {
         let interval = match per_s {
@@ -75,7 +75,7 @@ fn place(hash: u64) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{Allowances, Duration, Instant, PLACES};
+    use super::{Duration, Instant, PLACES, SourceLimits};
 
     /// A source gets a burst of four seconds' worth, then the configured rate.
     ///
@@ -83,9 +83,9 @@ mod tests {
     /// fixed.
     #[test]
     fn finding_8_a_burst_and_then_the_rate() {
-        let mut shares = Allowances::new(10);
+        let mut shares = SourceLimits::new(10);
         let now = Instant::START + Duration::from_secs(100);
-        let taken = |shares: &mut Allowances, now, hash| {
+        let taken = |shares: &mut SourceLimits, now, hash| {
             (0..1_000).filter(|_| shares.take(now, hash, 1)).count()
         };
         assert_eq!(taken(&mut shares, now, 7), 40);
@@ -97,6 +97,6 @@ mod tests {
         assert!(shares.take(later, 7, 40) && !shares.take(later, 7, 1));
         assert_eq!(taken(&mut shares, later + Duration::from_secs(60), 7), 40);
         assert_eq!(shares.due.len(), PLACES);
-        assert!(!Allowances::new(0).take(now, 1, 1));
+        assert!(!SourceLimits::new(0).take(now, 1, 1));
     }
 }

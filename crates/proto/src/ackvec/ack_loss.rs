@@ -14,10 +14,10 @@ const REMEMBERED: u64 = u64::BITS as u64;
 
 /// The state of the packets from the peer.
 #[derive(Clone, Debug, Default)]
-pub(super) struct AckWatch {
+pub(super) struct AckLossDetector {
     newest: Option<Seq>,
     /// Bit n is for the packet n numbers before the newest: whether it has arrived.
-    come: u64,
+    arrived: u64,
     /// Whether it is missing and may have been an acknowledgement.
     missing: u64,
     /// Whether it arrived with data.
@@ -26,24 +26,24 @@ pub(super) struct AckWatch {
 
 /// A packet from the peer, as far as it matters here.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Heard {
+pub(super) struct SeenPacket {
     seq: Seq,
     is_data: bool,
     /// Whether it arrived with a congestion mark.
     marked: bool,
     /// How many packets without data the peer sent just before it; `None` if the peer does not say (RFC 4340, section
     /// 7.7).
-    quiet_before: Option<u64>,
+    non_data_before: Option<u64>,
 }
 
-impl From<Arrival> for Heard {
+impl From<Arrival> for SeenPacket {
     fn from(arrival: Arrival) -> Self {
         let count = arrival.ndp_count.unwrap_or(0);
         Self {
             seq: arrival.seq,
             is_data: arrival.data.is_some(),
             marked: arrival.ecn == Ecn::Ce,
-            quiet_before: arrival.has_ndp_counts.then_some(count),
+            non_data_before: arrival.has_ndp_counts.then_some(count),
         }
     }
 }
@@ -54,49 +54,49 @@ pub(super) struct Found {
     /// Whether an acknowledgement was lost or marked.
     pub(super) congestion: bool,
     /// Whether the lost packet may have been data.
-    pub(super) doubtful: bool,
+    pub(super) may_be_data: bool,
 }
 
-impl AckWatch {
+impl AckLossDetector {
     /// Records a packet that is not a copy. Returns whether it shows that acknowledgements were lost, or is a marked
     /// one.
-    pub(super) fn note(&mut self, heard: Heard) -> Found {
-        let newest = *self.newest.get_or_insert(heard.seq.prev());
+    pub(super) fn note(&mut self, packet: SeenPacket) -> Found {
+        let newest = *self.newest.get_or_insert(packet.seq.prev());
         let mut lost = false;
-        let back = if heard.seq.is_after(newest) {
-            lost = self.advance(newest.distance(heard.seq), heard.quiet_before);
-            self.newest = Some(heard.seq);
+        let back = if packet.seq.is_after(newest) {
+            lost = self.advance(newest.distance(packet.seq), packet.non_data_before);
+            self.newest = Some(packet.seq);
             0
         } else {
-            heard.seq.distance(newest)
+            packet.seq.distance(newest)
         };
         if back < REMEMBERED {
-            self.come |= 1 << back;
+            self.arrived |= 1 << back;
             self.missing &= !(1 << back);
-            self.data |= u64::from(heard.is_data) << back;
+            self.data |= u64::from(packet.is_data) << back;
         }
         lost |= self.take_lost();
         // RFC 4340, 7.7: without counts, a lost packet of a peer that sends data may have been data.
         Found {
-            congestion: lost || (heard.marked && !heard.is_data),
-            doubtful: lost && self.data != 0 && heard.quiet_before.is_none(),
+            congestion: lost || (packet.marked && !packet.is_data),
+            may_be_data: lost && self.data != 0 && packet.non_data_before.is_none(),
         }
     }
 
     /// Advances by `steps`. Returns whether missing acknowledgements are no longer remembered.
-    fn advance(&mut self, steps: u64, quiet_before: Option<u64>) -> bool {
+    fn advance(&mut self, steps: u64, non_data_before: Option<u64>) -> bool {
         let shifted = |bits: u64| {
             let by = u32::try_from(steps).unwrap_or(u32::MAX);
             bits.checked_shl(by).unwrap_or(0)
         };
         let fell_out = self.missing.count_ones() > shifted(self.missing).count_ones();
-        self.come = shifted(self.come);
+        self.arrived = shifted(self.arrived);
         self.missing = shifted(self.missing);
         self.data = shifted(self.data);
         // Bits 1 to `gap` are new packets, and missing.
         let gap = steps - 1;
         let mut acks = up_to(gap);
-        if let Some(quiet) = quiet_before
+        if let Some(quiet) = non_data_before
             && quiet < gap
         {
             // The packet just before those without data carried data. Packets before it are unknown, and a lost unknown
@@ -115,7 +115,7 @@ impl AckWatch {
     /// Removes the lost packets, and returns whether there were any. RFC 4341, 6.1.1: a packet is lost if three later
     /// ones have arrived.
     fn take_lost(&mut self) -> bool {
-        let without_newest = self.come & self.come.wrapping_sub(1);
+        let without_newest = self.arrived & self.arrived.wrapping_sub(1);
         let from_third = without_newest & without_newest.wrapping_sub(1);
         if from_third == 0 {
             return false;
@@ -139,24 +139,24 @@ fn up_to(last: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{AckWatch, Heard, Seq};
+    use super::{AckLossDetector, SeenPacket, Seq};
 
-    fn ack(number: u64) -> Heard {
-        Heard {
+    fn ack(number: u64) -> SeenPacket {
+        SeenPacket {
             seq: Seq::new(number),
             is_data: false,
             marked: false,
-            quiet_before: None,
+            non_data_before: None,
         }
     }
 
     /// Returns at which of these packets an acknowledgement was found lost or marked.
-    fn found(packets: &[Heard]) -> Vec<u64> {
-        let mut watch = AckWatch::default();
+    fn found(packets: &[SeenPacket]) -> Vec<u64> {
+        let mut detector = AckLossDetector::default();
         let found = packets
             .iter()
-            .filter(|&&heard| watch.note(heard).congestion);
-        found.map(|heard| heard.seq.get()).collect()
+            .filter(|&&packet| detector.note(packet).congestion);
+        found.map(|packet| packet.seq.get()).collect()
     }
 
     /// RFC 4341, 6.1.1: a packet is lost when three later packets have arrived, not when two have. It is lost once, and
@@ -191,7 +191,7 @@ mod tests {
     /// RFC 4341, 6.1.1: a mark on an acknowledgement counts; a mark on data does not.
     #[test]
     fn marks_on_acknowledgements() {
-        let marked = |number, is_data| Heard {
+        let marked = |number, is_data| SeenPacket {
             marked: true,
             is_data,
             ..ack(number)
@@ -202,11 +202,11 @@ mod tests {
     /// RFC 4340, 7.7: an NDP Count distinguishes lost data from lost acknowledgements.
     #[test]
     fn counts_tell_data_from_acknowledgements() {
-        let counted = |number, quiet| Heard {
-            quiet_before: Some(quiet),
+        let counted = |number, quiet| SeenPacket {
+            non_data_before: Some(quiet),
             ..ack(number)
         };
-        let then = |first: Heard| {
+        let then = |first: SeenPacket| {
             let next = first.seq.get() + 1;
             [counted(1, 0), first, counted(next, 1), counted(next + 1, 2)]
         };
@@ -225,21 +225,21 @@ mod tests {
             (true, None, true),
             (true, Some(1), false),
         ] {
-            let mut watch = AckWatch::default();
-            let first = Heard {
+            let mut detector = AckLossDetector::default();
+            let first = SeenPacket {
                 is_data: sends_data,
                 ..ack(1)
             };
-            watch.note(first);
+            detector.note(first);
             let note = |number| {
-                watch.note(Heard {
-                    quiet_before: counts,
+                detector.note(SeenPacket {
+                    non_data_before: counts,
                     ..ack(number)
                 })
             };
             let found = [3, 4, 5].map(note)[2];
             assert!(found.congestion);
-            assert_eq!(found.doubtful, doubtful, "{sends_data} {counts:?}");
+            assert_eq!(found.may_be_data, doubtful, "{sends_data} {counts:?}");
         }
     }
 }

@@ -15,7 +15,7 @@ const DOUBTS: u32 = 64;
 
 /// The state of the checks on round-trip times.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::tfrc::tx) struct Trips {
+pub(in crate::tfrc::tx) struct RttChecks {
     /// The shortest time that an acknowledgement took, beginning with the handshake's round-trip time. It ignores the
     /// reported holding time, so it follows a path that becomes shorter.
     least: Option<Duration>,
@@ -25,7 +25,7 @@ pub(in crate::tfrc::tx) struct Trips {
     doubted: u32,
 }
 
-impl Trips {
+impl RttChecks {
     /// Records a round-trip time that the connection measured, from which nothing was subtracted.
     pub(in crate::tfrc::tx) fn on_measured(&mut self, rtt: Duration) {
         self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
@@ -67,7 +67,7 @@ impl Trips {
     }
 
     /// Returns whether samples are shorter than the proofs allow, so that a new proof would help.
-    pub(super) const fn want_proof(&self) -> bool {
+    pub(super) const fn needs_proof(&self) -> bool {
         self.doubted > 0
     }
 
@@ -90,7 +90,7 @@ impl Trips {
 
 #[cfg(test)]
 mod tests {
-    use super::{DOUBTS, Trips};
+    use super::{DOUBTS, RttChecks};
     use fairwire_units::Duration;
 
     fn ms(ms: u64) -> Duration {
@@ -101,47 +101,47 @@ mod tests {
     /// handshake's.
     #[test]
     fn finding_5_elapsed_times_do_not_shorten_the_path() {
-        let mut trips = Trips::default();
-        trips.on_measured(ms(100));
-        assert_eq!(trips.sample(ms(130), ms(20), Some(ms(25))), ms(110));
-        assert_eq!(trips.sample(ms(130), ms(129), Some(ms(10))), ms(120));
-        assert_eq!(trips.sample(ms(130), ms(129), None), ms(100));
+        let mut checks = RttChecks::default();
+        checks.on_measured(ms(100));
+        assert_eq!(checks.sample(ms(130), ms(20), Some(ms(25))), ms(110));
+        assert_eq!(checks.sample(ms(130), ms(129), Some(ms(10))), ms(120));
+        assert_eq!(checks.sample(ms(130), ms(129), None), ms(100));
     }
 
     /// A path that becomes shorter is believed if the acknowledgement itself arrives sooner.
     #[test]
     fn paths_get_shorter() {
-        let mut trips = Trips::default();
-        trips.on_measured(ms(100));
-        assert_eq!(trips.sample(ms(60), ms(5), Some(ms(8))), ms(60));
-        assert_eq!(trips.sample(ms(70), ms(5), Some(ms(8))), ms(65));
+        let mut checks = RttChecks::default();
+        checks.on_measured(ms(100));
+        assert_eq!(checks.sample(ms(60), ms(5), Some(ms(8))), ms(60));
+        assert_eq!(checks.sample(ms(70), ms(5), Some(ms(8))), ms(65));
     }
 
     /// Acknowledgements sent before the packet arrived do not shorten the path. The floor follows the newest proofs,
     /// which come from skipped numbers that the receiver cannot know.
     #[test]
     fn finding_5_early_acknowledgements_do_not_shorten_the_path() {
-        let mut trips = Trips::default();
-        trips.on_measured(ms(100));
+        let mut checks = RttChecks::default();
+        checks.on_measured(ms(100));
         for _ in 0..4 {
-            trips.on_proof(ms(150));
+            checks.on_proof(ms(150));
         }
-        assert_eq!(trips.sample(ms(5), ms(0), None), ms(120));
-        trips.on_proof(ms(50));
-        assert_eq!(trips.sample(ms(5), ms(0), None), ms(40));
+        assert_eq!(checks.sample(ms(5), ms(0), None), ms(120));
+        checks.on_proof(ms(50));
+        assert_eq!(checks.sample(ms(5), ms(0), None), ms(40));
     }
 
     /// A path that became shorter while nothing could be proven is believed in the end.
     #[test]
     fn old_proofs_are_forgotten() {
-        let mut trips = Trips::default();
+        let mut checks = RttChecks::default();
         for _ in 0..4 {
-            trips.on_proof(ms(600));
+            checks.on_proof(ms(600));
         }
         for _ in 0..DOUBTS {
-            assert_eq!(trips.sample(ms(50), ms(0), None), ms(480));
-            assert!(trips.want_proof() || trips.floor().is_zero());
+            assert_eq!(checks.sample(ms(50), ms(0), None), ms(480));
+            assert!(checks.needs_proof() || checks.floor().is_zero());
         }
-        assert_eq!(trips.sample(ms(50), ms(0), None), ms(50));
+        assert_eq!(checks.sample(ms(50), ms(0), None), ms(50));
     }
 }

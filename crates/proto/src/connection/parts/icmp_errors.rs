@@ -8,17 +8,17 @@ use crate::transmit::Unreachable;
 
 /// The ICMP errors about one connection.
 #[derive(Debug, Default)]
-pub(crate) struct Unreached {
+pub(crate) struct IcmpErrors {
     /// The last error that an attempt to connect met.
-    pub(crate) said: Option<Unreachable>,
+    pub(crate) last: Option<Unreachable>,
     /// When an error came that needs a second one to confirm it, and GSS at that time.
     doubt: Option<(Instant, Seq)>,
 }
 
-impl Unreached {
+impl IcmpErrors {
     /// Returns why an attempt to connect that timed out is over.
     pub(crate) fn timeout_reason(&self) -> CloseReason {
-        match self.said {
+        match self.last {
             Some(why) => CloseReason::Unreachable { why },
             None => CloseReason::ConnectTimeout,
         }

@@ -20,7 +20,7 @@ const DELAY: Duration = Duration::from_millis(30);
 
 /// The impairments of the path besides queueing.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Weather {
+pub(crate) struct Impairments {
     /// Lost packets per thousand, in each direction.
     pub lost: u64,
     /// Packets per thousand that arrive twice.
@@ -32,7 +32,7 @@ pub(crate) struct Weather {
 }
 
 /// A path with a bottleneck.
-pub(crate) struct Road {
+pub(crate) struct Bottleneck {
     now: Instant,
     senders: Vec<Endpoint>,
     receivers: Vec<Endpoint>,
@@ -45,7 +45,7 @@ pub(crate) struct Road {
     queue: u64,
     free_at: Instant,
     dice: u64,
-    pub(crate) weather: Weather,
+    pub(crate) impairments: Impairments,
 }
 
 struct Flow {
@@ -74,7 +74,7 @@ fn path(flow: usize, back: bool) -> Path {
     }
 }
 
-impl Road {
+impl Bottleneck {
     /// Creates `flows` flows with `config` over a link that takes `each` per packet and queues up to `queue` packets.
     pub(crate) fn new(
         flows: usize,
@@ -87,7 +87,7 @@ impl Road {
             Endpoint::new(EndpointConfig::default(), secret)
         };
         let now = Instant::START + Duration::from_secs(1);
-        let mut road = Self {
+        let mut bottleneck = Self {
             now,
             senders: (0..flows).map(|flow| end(0, flow)).collect(),
             receivers: (0..flows).map(|flow| end(1, flow)).collect(),
@@ -99,14 +99,14 @@ impl Road {
             queue,
             free_at: now,
             dice: 0x9E37_79B9_7F4A_7C15,
-            weather: Weather::default(),
+            impairments: Impairments::default(),
         };
         for flow in 0..flows {
-            let listening = road.receivers[flow].listen(PORT, &[SERVICE], config.clone());
+            let listening = bottleneck.receivers[flow].listen(PORT, &[SERVICE], config.clone());
             assert_eq!(listening, Ok(()));
-            let from = &mut road.senders[flow];
+            let from = &mut bottleneck.senders[flow];
             let id = from.connect(now, path(flow, false), None, PORT, SERVICE, config.clone());
-            road.flows.push(Flow {
+            bottleneck.flows.push(Flow {
                 sender: id.expect("there is room"),
                 receiver: None,
                 received: 0,
@@ -114,7 +114,7 @@ impl Road {
                 closed: None,
             });
         }
-        road
+        bottleneck
     }
 
     fn draw(&mut self) -> u64 {
@@ -184,17 +184,17 @@ impl Road {
             self.free_at = starts + self.each;
             arrival = self.free_at + DELAY;
         }
-        let weather = self.weather;
-        if self.draw() % 1_000 < weather.lost {
+        let impairments = self.impairments;
+        if self.draw() % 1_000 < impairments.lost {
             return;
         }
-        if weather.jitter {
+        if impairments.jitter {
             arrival += Duration::from_micros(self.draw() % 4_000);
         }
-        if self.draw() % 1_000 < weather.delayed {
+        if self.draw() % 1_000 < impairments.delayed {
             arrival += Duration::from_millis(5 + self.draw() % 20);
         }
-        let copied = self.draw() % 1_000 < weather.copied;
+        let copied = self.draw() % 1_000 < impairments.copied;
         for copy in 0..=u64::from(copied) {
             self.count += 1;
             let flying = Flying {
@@ -255,7 +255,7 @@ impl Road {
     }
 
     /// Returns the number of lost datagrams of which the first flow's application was told.
-    pub(crate) fn told_lost(&self) -> u64 {
+    pub(crate) fn reported_lost(&self) -> u64 {
         self.flows[0].lost_before
     }
 
