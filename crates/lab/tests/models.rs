@@ -288,7 +288,7 @@ fn nonsense_is_refused() {
         ),
         (
             "topology.links.wire.loss={ kind = \"every\", n = 0 }",
-            "n = 1",
+            "n must be at least 1",
         ),
         (
             "topology.links.wire.queue={ kind = \"red\", min = \"9 packets\", max = \"9 packets\" }",
@@ -304,7 +304,7 @@ fn nonsense_is_refused() {
         ),
         (
             "topology.links.wire.delay_variation={ deviation = \"2 h\" }",
-            "hour",
+            "at most 1 h",
         ),
         ("flows.voice.traffic.talk=1 s", "talk-spurts"),
         (

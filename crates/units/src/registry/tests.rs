@@ -76,7 +76,7 @@ fn kinds_are_chosen_by_name() {
         .expect_err("taken");
     assert_eq!(
         taken.to_string(),
-        "there is a drink called 'tea' already: choose another name"
+        "the drink 'tea' exists already: choose another name"
     );
 }
 
@@ -90,7 +90,7 @@ fn kinds_are_added() {
     assert!(registry.kinds().iter().any(|kind| kind.name() == "juice"));
     let error = registry.choose("juice").expect_err("no standard");
     assert!(
-        error.to_string().contains("settings without a default"),
+        error.to_string().contains("some have no default"),
         "{error}"
     );
 }

@@ -48,7 +48,7 @@ fn keys_of_another_ccid_are_refused() {
         ("ccid = 3, ccid3.granularity = \"1 h\"", "at most a second"),
         (
             "ccid = 2, ccid2.min_rto = \"0 s\"",
-            "1 ms at least and 60 s at most",
+            "at least 1 ms and at most 60 s",
         ),
         (
             "ccid = 3, ccid3.segment = \"0 B\"",

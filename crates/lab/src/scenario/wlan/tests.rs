@@ -73,7 +73,7 @@ fn impossible_networks_are_refused() {
             "there is no access point 'three': there are one, two",
         ),
         ("\"20 dB\"", "\"20\"", "'20' is not a level"),
-        ("\"adaptive\"", "\"11 Mbit/s\"", "no rate of 802.11g"),
+        ("\"adaptive\"", "\"11 Mbit/s\"", "is not a rate of 802.11g"),
         (
             "station = \"a\", at = \"2 s\"",
             "station = \"c\", at = \"2 s\"",
@@ -126,7 +126,7 @@ fn impossible_networks_are_refused() {
             "channel = 1, queue = \"0 packets\" }",
             "a queue must hold 1 to 10000000 packets",
         ),
-        ("\"1 ms\" } }", "\"1 h\" } }", "packet"),
+        ("\"1 ms\" } }", "\"1 h\" } }", "must be at most 10 s"),
         (
             "outage = \"1 s\"",
             "outage = \"2 h\"",
