@@ -151,6 +151,8 @@ pub struct Feedback {
     pub start_over: bool,
     /// Whether the caller's retransmission timeout expired, that is, nothing came back for that long.
     pub timeout: bool,
+    /// Whether the last timeout turned out to be spurious: what was in flight arrived late (RFC 5682).
+    pub spurious_timeout: bool,
     /// The report of a TFRC receiver.
     pub tfrc: Option<TfrcReport>,
     /// The current Ack Ratio, at least one: how many packets one acknowledgement may cover (RFC 4340, section 11.3).

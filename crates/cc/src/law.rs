@@ -127,6 +127,11 @@ pub trait WindowLaw: fmt::Debug + Send {
         window.cwnd / 2.0
     }
 
+    /// Restores the state from before the last timeout, which turned out to be spurious.
+    ///
+    /// The window and the threshold are not the law's concern here.
+    fn undo_timeout(&mut self) {}
+
     /// Returns what slow start adds to the window if the protocol's growth proposes `growth` packets.
     fn slow_start(&mut self, _window: &Window, growth: f64) -> f64 {
         growth
@@ -231,6 +236,10 @@ impl<L: WindowLaw + ?Sized> WindowLaw for Box<L> {
 
     fn after_timeout(&mut self, window: &Window) -> f64 {
         (**self).after_timeout(window)
+    }
+
+    fn undo_timeout(&mut self) {
+        (**self).undo_timeout();
     }
 
     fn slow_start(&mut self, window: &Window, growth: f64) -> f64 {

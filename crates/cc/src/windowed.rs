@@ -85,8 +85,19 @@ pub struct Windowed<L> {
     used: WindowUse,
     /// Whether nothing has been acknowledged since the last timeout.
     silent: bool,
+    /// The state that a spurious timeout gives back.
+    before_timeout: Option<BeforeTimeout>,
     cuts: u64,
     timeouts: u64,
+}
+
+/// The state before the first timeout in a row.
+#[derive(Clone, Copy, Debug)]
+struct BeforeTimeout {
+    /// `pipe_prev` of RFC 4015, section 3, step 1: the packets in flight or the threshold, if that is higher.
+    pipe: f64,
+    last_cut: Option<Instant>,
+    hystart: Option<HyStart>,
 }
 
 impl<L: WindowLaw> Windowed<L> {
@@ -125,6 +136,7 @@ impl<L: WindowLaw> Windowed<L> {
             held_until: None,
             used: WindowUse::default(),
             silent: false,
+            before_timeout: None,
             cuts: 0,
             timeouts: 0,
         }
@@ -343,6 +355,13 @@ impl<L: WindowLaw> Windowed<L> {
 
     /// Starts again from one packet: nothing came back for a whole timeout.
     fn time_out(&mut self, now: Instant, flight: Flight) {
+        if !self.silent {
+            self.before_timeout = Some(BeforeTimeout {
+                pipe: self.ssthresh.max(f64::from(flight.packets)),
+                last_cut: self.last_cut,
+                hystart: self.hystart,
+            });
+        }
         if !self.silent || self.growth.each_timeout_lowers_threshold() {
             let window = self.window_to_cut(now, flight, 0);
             let left = self.law.after_timeout(&window);
@@ -355,6 +374,22 @@ impl<L: WindowLaw> Windowed<L> {
         self.silent = true;
         self.last_cut = Some(now);
         self.timeouts += 1;
+    }
+
+    /// Undoes a timeout that was spurious (RFC 4015, section 3, steps 7 and 8).
+    ///
+    /// The window continues with what is in flight, so that no burst leaves; slow start leads back to the threshold.
+    fn undo_timeout(&mut self, flight: Flight, feedback: &Feedback) {
+        let Some(before) = self.before_timeout.take() else {
+            return;
+        };
+        let more = f64::from(feedback.newly_acked).min(self.initial_window);
+        let cwnd = f64::from(flight.packets) + more;
+        self.cwnd = at_least(1.0, cwnd).min(self.max_cwnd);
+        self.ssthresh = at_least(MIN_SSTHRESH, before.pipe);
+        (self.last_cut, self.hystart) = (before.last_cut, before.hystart);
+        self.law.undo_timeout();
+        self.silent = false;
     }
 
     /// Returns the law's window in the protocol's unit. CCID 2 uses whole packets and rounds down (RFC 4341, 5); TCP
@@ -504,6 +539,10 @@ impl<L: WindowLaw> Controller for Windowed<L> {
             self.time_out(now, flight);
             return;
         }
+        if feedback.spurious_timeout {
+            self.undo_timeout(flight, feedback);
+            return;
+        }
         if feedback.newly_acked > 0 {
             self.silent = false;
         }
@@ -539,6 +578,7 @@ impl<L: WindowLaw> Controller for Windowed<L> {
         self.held_until = None;
         self.used = WindowUse::default();
         self.silent = false;
+        self.before_timeout = None;
     }
 
     fn limit(&self) -> Limit {

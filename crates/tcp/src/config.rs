@@ -124,6 +124,8 @@ pub struct Config {
     pub tick: Option<Duration>,
     /// Whether `HyStart++` (RFC 9406) may end the first slow start when the round trip grows.
     pub hystart: bool,
+    /// Whether spurious timeouts are detected and their cuts undone (F-RTO, RFC 5682).
+    pub frto: bool,
     /// Whether [`Traced`](crate::Traced) events are kept for [`Sender::poll_event`](crate::Sender::poll_event).
     pub trace: bool,
 }
@@ -148,6 +150,7 @@ impl Default for Config {
             timestamps: false,
             tick: None,
             hystart: false,
+            frto: false,
             trace: false,
         }
     }

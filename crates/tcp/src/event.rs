@@ -45,6 +45,8 @@ pub enum Event {
         /// The new timeout.
         rto: Duration,
     },
+    /// The newest timeout was spurious (RFC 5682): nothing was lost, and the window was restored.
+    TimeoutWasSpurious,
 }
 
 /// An event with its time and the state after it.

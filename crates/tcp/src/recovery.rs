@@ -117,6 +117,19 @@ impl Recovery {
         }
     }
 
+    /// Allows losses from before a spurious timeout to begin a recovery: `una` is not below the last timeout any more
+    /// (RFC 5682, section 2.1, step 3b).
+    pub(crate) fn on_spurious_timeout(&mut self, una: u64) {
+        let recover = match self {
+            Self::Tahoe(tahoe) => &mut tahoe.recover,
+            Self::Reno(reno) => &mut reno.recover,
+            Self::NewReno(newreno) => &mut newreno.recover,
+            Self::Sack(sack) => &mut sack.recover,
+            Self::Vegas(vegas) => &mut vegas.recover,
+        };
+        *recover = una.saturating_sub(1);
+    }
+
     /// Returns whether a recovery is in progress.
     pub(crate) fn is_active(&self) -> bool {
         match self {

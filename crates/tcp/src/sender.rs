@@ -1,11 +1,12 @@
 //! The sender of a connection.
 //!
 //! [`input`] processes acknowledgements, [`ecn`] their marks, [`output`] decides what leaves, and [`timeout`] handles
-//! the retransmission timer. [`outstanding`] holds the segments that were sent, and its [`scoreboard`] what the peer
+//! the retransmission timer, and [`frto`] detects needless timeouts. [`outstanding`] holds the segments that were sent, and its [`scoreboard`] what the peer
 //! has selected of them. [`round_trip`] owns the estimate of the round-trip time.
 
 mod ecn;
 mod fine;
+mod frto;
 mod input;
 mod marks;
 mod output;
@@ -24,6 +25,7 @@ use crate::event::{Event, Trace, Traced};
 use crate::recovery::{Recovery, Sequence};
 use crate::segment::TcpSegment;
 use crate::stats::SenderStats;
+use frto::Frto;
 use marks::Marks;
 use outstanding::Outstanding;
 use round_trip::RoundTrips;
@@ -50,6 +52,7 @@ pub struct Sender {
     peer_stamp: u32,
 
     recovery: Recovery,
+    frto: Frto,
     marks: Marks,
     duplicates: u32,
     /// Whether the first outstanding segment has to leave again, regardless of the window.
@@ -107,6 +110,7 @@ impl Sender {
             peer_window: config.window_bytes(),
             peer_stamp: 0,
             recovery: Recovery::new(config.recovery),
+            frto: Frto::default(),
             marks: Marks::new(config.ecn, config.handshake),
             duplicates: 0,
             retransmit_first: false,

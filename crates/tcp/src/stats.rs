@@ -21,6 +21,8 @@ pub struct SenderStats {
     pub fast_recoveries: u64,
     /// Expirations of the retransmission timer, during the handshake included.
     pub timeouts: u64,
+    /// Of these, timeouts that F-RTO (RFC 5682) found spurious.
+    pub spurious_timeouts: u64,
     /// Acknowledgements that echoed congestion marks (ECE).
     pub echoes: u64,
     /// Segments that were not valid, such as acknowledgements of data that was never sent.

@@ -3,8 +3,8 @@
 //! This implements RFC 9438, and the older RFC 8312 as another version. Section and equation numbers are those of RFC
 //! 9438; where a comment means the older one, it says so. Windows are in segments, times in seconds.
 //!
-//! Slow start is that of RFC 5681, without `HyStart++`. A cut is not undone when its loss turns out to be spurious (RFC
-//! 9438, 4.9).
+//! Slow start is that of RFC 5681, without `HyStart++`. A spurious timeout is undone (RFC 9438, 4.9.1), if the protocol
+//! detects it; a cut by a loss that turns out to be spurious is not (4.9.2).
 
 use std::sync::Arc;
 
@@ -46,6 +46,18 @@ pub struct Cubic {
     flat: bool,
     epoch: Option<Epoch>,
     seen: Option<Seen>,
+    /// The state that a spurious timeout gives back.
+    before_timeout: Option<BeforeTimeout>,
+}
+
+/// The state before a timeout (4.9.1).
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct BeforeTimeout {
+    w_max: f64,
+    w_last_max: f64,
+    cwnd_prior: f64,
+    flat: bool,
+    epoch: Option<Epoch>,
 }
 
 /// A congestion avoidance stage: the growth from one cut to the next.
@@ -82,6 +94,7 @@ impl Cubic {
             flat: true,
             epoch: None,
             seen: None,
+            before_timeout: None,
         }
     }
 
@@ -185,9 +198,26 @@ impl WindowLaw for Cubic {
     }
 
     fn after_timeout(&mut self, window: &Window) -> f64 {
+        self.before_timeout = Some(BeforeTimeout {
+            w_max: self.w_max,
+            w_last_max: self.w_last_max,
+            cwnd_prior: self.cwnd_prior,
+            flat: self.flat,
+            epoch: self.epoch,
+        });
         self.record_maximum(window.cwnd);
         self.flat = true;
         window.cwnd * BETA
+    }
+
+    fn undo_timeout(&mut self) {
+        if let Some(before) = self.before_timeout.take() {
+            self.w_max = before.w_max;
+            self.w_last_max = before.w_last_max;
+            self.cwnd_prior = before.cwnd_prior;
+            self.flat = before.flat;
+            self.epoch = before.epoch;
+        }
     }
 
     fn observe(&mut self, window: &Window) -> Option<Adjustment> {

@@ -3,7 +3,7 @@
 use fairwire_units::{Duration, Instant};
 
 use super::{CutFrom, Growth, IdleRule, SlowStart, Windowed};
-use crate::law::{NewReno, ThresholdWindow};
+use crate::law::{Cubic, NewReno, ThresholdWindow};
 use crate::{Congestion, Controller, Feedback, Flight, Permit, RoundTrip, Signal};
 
 /// Three losses of one round trip cut the window once; a fourth, in the next round trip, cuts it again.
@@ -396,6 +396,37 @@ fn full(packets: u32) -> Flight {
         bytes: u64::from(packets) * 500,
         waiting: 1,
     }
+}
+
+/// RFC 4015, section 3: after a spurious timeout the window continues with what is in flight, and slow start leads back
+/// to the window before, once. RFC 9438, 4.9.1: CUBIC remembers nothing of it.
+#[test]
+fn a_spurious_timeout_is_undone() {
+    let mut cc = Windowed::new(Cubic::default(), 4.0).with_initial_ssthresh(2.0);
+    cc.on_feedback(ms(100), full(16), &loss_of_packet_sent_at(ms(10)));
+    let (law, threshold) = (*cc.law(), cc.gauges().ssthresh_packets);
+    let spurious = Feedback {
+        spurious_timeout: true,
+        ..acks(6)
+    };
+    cc.on_feedback(ms(1_100), full(12), &timeout());
+    assert_ne!(*cc.law(), law);
+    cc.on_feedback(ms(1_200), full(10), &spurious);
+    assert_eq!(
+        cwnd(&cc),
+        14.0,
+        "ten in flight, and at most an initial window of four for six acknowledged"
+    );
+    assert_eq!(
+        cc.gauges().ssthresh_packets,
+        Some(12.0),
+        "what was in flight"
+    );
+    assert!(threshold < Some(12.0));
+    assert_eq!(*cc.law(), law);
+    // The same timeout cannot be undone twice.
+    cc.on_feedback(ms(1_300), full(2), &spurious);
+    assert_eq!(cwnd(&cc), 14.0);
 }
 
 fn acks(newly_acked: u32) -> Feedback {

@@ -20,7 +20,7 @@ pub(crate) enum PartialAckTimer {
 pub(crate) struct NewReno {
     timer: PartialAckTimer,
     /// The number that must be passed before a recovery begins, and acknowledged before it ends.
-    recover: u64,
+    pub(super) recover: u64,
     phase: Phase,
 }
 

@@ -10,7 +10,7 @@ pub(crate) struct Reno {
     once_per_window: bool,
     /// The number that must be passed before a recovery begins: the end of the data outstanding at the last timeout or,
     /// with `once_per_window`, at the last recovery.
-    recover: u64,
+    pub(super) recover: u64,
     inflation: Option<i64>,
 }
 

@@ -7,7 +7,7 @@ use super::{Answer, DUPLICATES, Sequence};
 #[derive(Debug, Default)]
 pub(crate) struct Sack {
     /// `RecoveryPoint`: a recovery ends when this number is acknowledged, and none begins before that.
-    recover: u64,
+    pub(super) recover: u64,
     active: bool,
 }
 

@@ -8,7 +8,7 @@ use super::{Answer, DUPLICATES, Sequence};
 
 #[derive(Debug, Default)]
 pub(crate) struct Tahoe {
-    recover: u64,
+    pub(super) recover: u64,
 }
 
 impl Tahoe {

@@ -13,7 +13,7 @@ const CHECKS: u32 = 2;
 #[derive(Debug, Default)]
 pub(crate) struct Vegas {
     /// The end of the data outstanding at the last timeout: duplicates for it show no new loss.
-    recover: u64,
+    pub(super) recover: u64,
     inflation: Option<i64>,
     checks: u32,
 }

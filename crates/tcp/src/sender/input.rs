@@ -60,7 +60,7 @@ impl Sender {
             let same_window = segment.window == self.peer_window;
             self.peer_window = segment.window;
             if same_window && segment.len == 0 && !self.outstanding.is_empty() {
-                self.handle_duplicate(now);
+                self.handle_duplicate(now, Selected::default());
                 self.report_duplicate(now, segment.flags, Selected::default());
             }
         }
@@ -78,7 +78,7 @@ impl Sender {
         } else {
             let selected = self.outstanding.select(&segment.sack);
             if selected.segments > 0 {
-                self.handle_duplicate(now);
+                self.handle_duplicate(now, selected);
                 self.report_duplicate(now, segment.flags, selected);
             }
         }
@@ -145,12 +145,16 @@ impl Sender {
                 self.restart_timer(now);
             }
         }
+        feedback.spurious_timeout = self.frto_on_new_ack(ack);
         let mut flight = self.flight();
         flight.waiting = was_waiting;
         self.controller.on_feedback(now, flight, &feedback);
         self.record(now, Event::Acked { ack });
+        if feedback.spurious_timeout {
+            self.record(now, Event::TimeoutWasSpurious);
+        }
         if selected.segments > 0 && !self.recovery.is_active() {
-            self.handle_duplicate(now);
+            self.handle_duplicate(now, selected);
         }
     }
 
@@ -167,9 +171,19 @@ impl Sender {
         Some((rtt.max(self.config.stamp_tick()), samples))
     }
 
-    fn handle_duplicate(&mut self, now: Instant) {
+    fn handle_duplicate(&mut self, now: Instant, selected: Selected) {
         self.duplicates = self.duplicates.saturating_add(1);
         self.stats.duplicate_acks += 1;
+        if self.frto_on_duplicate(selected) {
+            let feedback = Feedback {
+                spurious_timeout: true,
+                path: self.rtt.known(),
+                ..Feedback::default()
+            };
+            let flight = self.flight();
+            self.controller.on_feedback(now, flight, &feedback);
+            self.record(now, Event::TimeoutWasSpurious);
+        }
         let flight = self.flight_size();
         let sequence = self.sequence(now);
         let count = self.duplicates;

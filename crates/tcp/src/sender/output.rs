@@ -59,6 +59,11 @@ impl Sender {
             let first = self.outstanding.retransmit_first(now)?;
             return Some(self.send_again(now, first));
         }
+        if let Some(new) = self.next_new(now)
+            && self.takes_frto_segment()
+        {
+            return Some(self.send_new(now, new));
+        }
         let Some(next) = self.next_segment(now) else {
             self.held = false;
             return None;
@@ -115,6 +120,11 @@ impl Sender {
         let len = u32::try_from(unsent).unwrap_or(u32::MAX).min(self.mss);
         let fits = seq.saturating_add(u64::from(len)) <= self.send_limit();
         (len > 0 && fits).then(|| Sent::new(seq, len, now))
+    }
+
+    /// Returns whether there is a new segment that the receiver's window allows.
+    pub(super) fn has_new_data(&self) -> bool {
+        self.send_limit() > self.outstanding.max()
     }
 
     fn is_permitted(&mut self, now: Instant, len: u32) -> bool {

@@ -67,6 +67,8 @@ pub(super) struct Selected {
     pub(super) segments: u32,
     /// When the newest of them left that was sent only once.
     pub(super) newest_sent: Option<Instant>,
+    /// The lowest number of those that were sent only once.
+    pub(super) lowest: Option<u64>,
 }
 
 /// The segments between the oldest unacknowledged number and the newest one sent.
@@ -223,6 +225,16 @@ impl Outstanding {
     }
 }
 
+/// The detection of spurious timeouts.
+impl Outstanding {
+    /// Counts all segments as outstanding again: a timeout may have given them up too early.
+    pub(super) fn resume(&mut self) {
+        self.in_flight = self.segments.len();
+        let sacked = self.segments.iter().filter(|segment| segment.sacked);
+        self.sacked = u32::try_from(sacked.count()).unwrap_or(u32::MAX);
+    }
+}
+
 /// The processing of selective acknowledgements (RFC 6675, section 4).
 impl Outstanding {
     /// Records `blocks` and returns which segments they select that were not selected before.
@@ -248,6 +260,9 @@ impl Outstanding {
                         news.segments += 1;
                         let left = (!was.resent).then_some(was.at);
                         news.newest_sent = news.newest_sent.max(left);
+                        if !was.resent && news.lowest.is_none_or(|lowest| was.seq < lowest) {
+                            news.lowest = Some(was.seq);
+                        }
                     }
                     if at < in_flight {
                         *sacked += u32::from(!was.sacked);

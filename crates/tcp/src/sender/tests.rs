@@ -294,13 +294,13 @@ fn the_end_of_a_recovery_is_no_burst() {
     );
 }
 
-fn ms(ms: u64) -> Instant {
+pub(super) fn ms(ms: u64) -> Instant {
     Instant::START + Duration::from_millis(ms)
 }
 
 /// Returns a configuration with segments of 100 bytes, no handshake, an initial window of two and a receive window of
 /// 20.
-fn plain() -> Config {
+pub(super) fn plain() -> Config {
     Config::one_way(140)
 }
 
@@ -312,18 +312,18 @@ fn handshaking() -> Config {
 }
 
 /// Returns a sender that starts at 10 ms.
-fn sender(config: Config, source: Source) -> Sender {
+pub(super) fn sender(config: Config, source: Source) -> Sender {
     Sender::new(config, Box::new(config.window(NewReno)), source, ms(10))
 }
 
 /// Returns the number and the length of all segments that leave now.
-fn drain(sender: &mut Sender, now: Instant) -> Vec<(u64, u32)> {
+pub(super) fn drain(sender: &mut Sender, now: Instant) -> Vec<(u64, u32)> {
     std::iter::from_fn(|| sender.poll_transmit(now))
         .map(|segment| (segment.seq, segment.len))
         .collect()
 }
 
-fn ack(ack: u64) -> TcpSegment {
+pub(super) fn ack(ack: u64) -> TcpSegment {
     TcpSegment {
         seq: 1,
         ack,

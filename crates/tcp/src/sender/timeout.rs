@@ -25,6 +25,7 @@ impl Sender {
     /// Counts all outstanding data as lost, to be sent again from the front, window by window.
     fn time_out_data(&mut self, now: Instant) {
         let flight = self.flight_size();
+        self.begin_frto();
         self.recovery.on_timeout(self.sequence(now));
         self.outstanding.give_up(self.config.sack_after_timeout);
         self.duplicates = 0;

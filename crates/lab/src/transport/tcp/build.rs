@@ -55,6 +55,7 @@ pub(super) fn config(tcp: &Tcp, wire_bytes: u32) -> Config {
         timestamps: tcp.timestamps,
         tick: tcp.tick,
         hystart: tcp.hystart,
+        frto: tcp.frto,
         trace: false,
     }
 }

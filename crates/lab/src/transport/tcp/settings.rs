@@ -102,6 +102,9 @@ pub struct Tcp {
     /// acknowledgement there counts for at most eight segments.
     #[serde(default)]
     pub hystart: bool,
+    /// Whether to detect spurious timeouts and to restore the window after them (F-RTO, RFC 5682).
+    #[serde(default)]
+    pub frto: bool,
     /// Whether the window grows by the segments acknowledged rather than by acknowledgements (RFC 3465). In slow start
     /// an acknowledgement counts for at most two segments. It is the default with CUBIC.
     #[serde(default)]
