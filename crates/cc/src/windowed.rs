@@ -3,11 +3,13 @@
 //! This module contains slow start, one cut per round trip, timeouts, and the treatment of unused windows. The
 //! [`WindowLaw`] decides by how much the window changes. [`Growth`] decides what an acknowledgement counts for.
 
+mod before_timeout;
 mod growth;
 mod host;
 mod hystart;
 mod idle;
 mod initial;
+mod timeout;
 #[cfg(test)]
 mod tests;
 
@@ -20,6 +22,7 @@ use crate::{
     RoundTrip, RtoConfig, Signal,
 };
 
+use before_timeout::BeforeTimeout;
 use hystart::HyStart;
 use idle::WindowUse;
 
@@ -89,15 +92,6 @@ pub struct Windowed<L> {
     before_timeout: Option<BeforeTimeout>,
     cuts: u64,
     timeouts: u64,
-}
-
-/// The state before the first timeout in a row.
-#[derive(Clone, Copy, Debug)]
-struct BeforeTimeout {
-    /// `pipe_prev` of RFC 4015, section 3, step 1: the packets in flight or the threshold, if that is higher.
-    pipe: f64,
-    last_cut: Option<Instant>,
-    hystart: Option<HyStart>,
 }
 
 impl<L: WindowLaw> Windowed<L> {
@@ -351,45 +345,6 @@ impl<L: WindowLaw> Windowed<L> {
         self.cwnd = at_least(1.0, left);
         self.ssthresh = at_least(MIN_SSTHRESH, adjustment.ssthresh);
         self.credit = 0.0;
-    }
-
-    /// Starts again from one packet: nothing came back for a whole timeout.
-    fn time_out(&mut self, now: Instant, flight: Flight) {
-        if !self.silent {
-            self.before_timeout = Some(BeforeTimeout {
-                pipe: self.ssthresh.max(f64::from(flight.packets)),
-                last_cut: self.last_cut,
-                hystart: self.hystart,
-            });
-        }
-        if !self.silent || self.growth.each_timeout_lowers_threshold() {
-            let window = self.window_to_cut(now, flight, 0);
-            let left = self.law.after_timeout(&window);
-            let left = self.rounded(left);
-            self.ssthresh = at_least(MIN_SSTHRESH, left);
-        }
-        self.cwnd = 1.0;
-        self.credit = 0.0;
-        self.end_first_slow_start();
-        self.silent = true;
-        self.last_cut = Some(now);
-        self.timeouts += 1;
-    }
-
-    /// Undoes a timeout that was spurious (RFC 4015, section 3, steps 7 and 8).
-    ///
-    /// The window continues with what is in flight, so that no burst leaves; slow start leads back to the threshold.
-    fn undo_timeout(&mut self, flight: Flight, feedback: &Feedback) {
-        let Some(before) = self.before_timeout.take() else {
-            return;
-        };
-        let more = f64::from(feedback.newly_acked).min(self.initial_window);
-        let cwnd = f64::from(flight.packets) + more;
-        self.cwnd = at_least(1.0, cwnd).min(self.max_cwnd);
-        self.ssthresh = at_least(MIN_SSTHRESH, before.pipe);
-        (self.last_cut, self.hystart) = (before.last_cut, before.hystart);
-        self.law.undo_timeout();
-        self.silent = false;
     }
 
     /// Returns the law's window in the protocol's unit. CCID 2 uses whole packets and rounds down (RFC 4341, 5); TCP

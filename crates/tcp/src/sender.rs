@@ -1,7 +1,7 @@
 //! The sender of a connection.
 //!
 //! [`input`] processes acknowledgements, [`ecn`] their marks, [`output`] decides what leaves, and [`timeout`] handles
-//! the retransmission timer, and [`frto`] detects needless timeouts. [`outstanding`] holds the segments that were sent, and its [`scoreboard`] what the peer
+//! the retransmission timer, and [`spurious`] undoes needless timeouts, which [`frto`] detects. [`outstanding`] holds the segments that were sent, and its [`scoreboard`] what the peer
 //! has selected of them. [`round_trip`] owns the estimate of the round-trip time.
 
 mod ecn;
@@ -13,6 +13,7 @@ mod output;
 mod outstanding;
 mod round_trip;
 mod scoreboard;
+mod spurious;
 #[cfg(test)]
 mod tests;
 mod timeout;

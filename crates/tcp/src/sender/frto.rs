@@ -2,16 +2,10 @@
 //!
 //! A timeout is spurious if the segments or their acknowledgements were late and not lost. After it the sender
 //! retransmits one segment. When that is acknowledged, it sends two new segments in place of further retransmissions.
-//! The next acknowledgement then decides: if it covers data that was sent only once, that data was not lost. The sender
-//! carries on with new data, and its window recovers as in RFC 4015, section 3.
+//! The next acknowledgement then decides: if it covers data that was sent only once, that data was not lost.
 //!
 //! With SACK, duplicates before the first such acknowledgement decide nothing, and a selection of data from before the
 //! timeout shows that it was not lost (RFC 5682, section 3).
-//!
-//! Left out: the timeout is not adapted to the longer delay (RFC 4015, section 3, step 9).
-
-use super::Sender;
-use super::outstanding::Selected;
 
 /// The number of new segments that leave in step 2b.
 const NEW_SEGMENTS: u32 = 2;
@@ -35,214 +29,83 @@ enum Phase {
     Probing { left: u32 },
 }
 
-impl Sender {
-    /// Begins the detection at a timeout, before anything is retransmitted (step 1).
+/// What an acknowledgement shows.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Finding {
+    /// Nothing, or no timeout is examined.
+    Nothing,
+    /// New segments have to show whether anything was lost (step 2b).
+    Probe,
+    /// The timeout was genuine (step 3a).
+    Genuine,
+    /// The timeout was spurious (step 3b).
+    Spurious,
+}
+
+impl Frto {
+    /// Begins the detection at a timeout (step 1).
     ///
-    /// Segments that a recovery or an earlier timeout has retransmitted make the acknowledgements ambiguous, so in these
-    /// cases the timeout counts as genuine.
-    pub(super) fn begin_frto(&mut self) {
-        if !self.config.frto {
-            return;
-        }
-        let is_repairing = self.recovery.is_active() || self.una < self.frto.recover;
-        self.frto.phase = match self.outstanding.first() {
-            Some(first) if !is_repairing => Phase::Retransmitted { end: first.end() },
+    /// `first_end` is the end of the segment that is retransmitted; `None` if the timeout counts as genuine. Segments up
+    /// to `max` were sent.
+    pub(super) fn begin(&mut self, una: u64, first_end: Option<u64>, max: u64) {
+        // An earlier timeout has retransmitted segments, which makes their acknowledgements ambiguous.
+        let is_repeated = una < self.recover;
+        self.phase = match first_end {
+            Some(end) if !is_repeated => Phase::Retransmitted { end },
             _ => Phase::Idle,
         };
-        self.frto.recover = self.outstanding.max();
+        self.recover = max;
     }
 
-    /// Processes an acknowledgement of new data up to `ack`; returns whether it shows that the timeout was spurious.
-    pub(super) fn frto_on_new_ack(&mut self, ack: u64) -> bool {
-        match self.frto.phase {
-            Phase::Idle => false,
+    /// Processes an acknowledgement of new data up to `ack`.
+    pub(super) fn on_new_ack(&mut self, ack: u64, has_new_data: bool) -> Finding {
+        match self.phase {
+            Phase::Idle => Finding::Nothing,
             Phase::Retransmitted { end } => {
                 // Step 2a: all or not even the retransmitted segment has arrived. Without new data there is no step 3.
-                let has_step_3 = ack >= end && ack < self.frto.recover && self.has_new_data();
-                self.frto.phase = if has_step_3 {
-                    self.outstanding.resume();
-                    Phase::Probing { left: NEW_SEGMENTS }
+                if ack >= end && ack < self.recover && has_new_data {
+                    self.phase = Phase::Probing { left: NEW_SEGMENTS };
+                    Finding::Probe
                 } else {
-                    Phase::Idle
-                };
-                false
+                    self.phase = Phase::Idle;
+                    Finding::Nothing
+                }
             }
             Phase::Probing { .. } => {
-                self.timeout_was_spurious();
-                true
+                *self = Self::default();
+                Finding::Spurious
             }
         }
     }
 
-    /// Processes a duplicate acknowledgement that selected `selected`; returns whether it shows that the timeout was
-    /// spurious.
-    pub(super) fn frto_on_duplicate(&mut self, selected: Selected) -> bool {
-        let has_sack = self.config.recovery.uses_sack();
-        match self.frto.phase {
-            Phase::Idle => false,
+    /// Processes a duplicate acknowledgement. With SACK, `selected` is the lowest number that it newly selected of data
+    /// that was sent only once.
+    pub(super) fn on_duplicate(&mut self, uses_sack: bool, selected: Option<u64>) -> Finding {
+        match self.phase {
+            Phase::Idle => Finding::Nothing,
             Phase::Retransmitted { .. } => {
-                if !has_sack {
-                    self.frto.phase = Phase::Idle;
+                if !uses_sack {
+                    self.phase = Phase::Idle;
                 }
-                false
+                Finding::Nothing
+            }
+            Phase::Probing { .. } if selected.is_some_and(|seq| seq < self.recover) => {
+                *self = Self::default();
+                Finding::Spurious
             }
             Phase::Probing { .. } => {
-                let was_late = selected.lowest.is_some_and(|seq| seq < self.frto.recover);
-                if was_late {
-                    self.timeout_was_spurious();
-                } else {
-                    // Step 3a: the data is lost. It is retransmitted in slow start, with a window that is below the
-                    // three segments that the step allows.
-                    self.frto.phase = Phase::Idle;
-                    self.outstanding.give_up(self.config.sack_after_timeout);
-                }
-                was_late
+                self.phase = Phase::Idle;
+                Finding::Genuine
             }
         }
     }
 
     /// Returns whether a new segment leaves now whatever the window is, and counts it.
-    pub(super) fn takes_frto_segment(&mut self) -> bool {
-        let Phase::Probing { left: left @ 1.. } = &mut self.frto.phase else {
+    pub(super) fn takes_segment(&mut self) -> bool {
+        let Phase::Probing { left: left @ 1.. } = &mut self.phase else {
             return false;
         };
         *left -= 1;
         true
-    }
-
-    /// Ends the detection: nothing was lost, and losses from before the timeout may begin a recovery again.
-    fn timeout_was_spurious(&mut self) {
-        self.frto = Frto::default();
-        self.recovery.on_spurious_timeout(self.una);
-        self.stats.spurious_timeouts += 1;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::config::{Config, SackAfterTimeout, Source};
-    use crate::recovery::RecoveryKind;
-    use crate::sack::SackBlocks;
-    use crate::segment::TcpSegment;
-    use crate::sender::Sender;
-    use crate::sender::tests::{ack, drain, ms, plain, sender};
-
-    /// Returns a sender of ten segments whose timer has expired once, just after the retransmission.
-    fn timed_out(recovery: RecoveryKind, source: Source) -> Sender {
-        let config = Config {
-            frto: true,
-            initial_window: Some(10.0),
-            recovery,
-            sack_after_timeout: SackAfterTimeout::Keep,
-            ..plain()
-        };
-        let mut sender = sender(config, source);
-        assert_eq!(drain(&mut sender, ms(10)).len(), 10);
-        sender.handle_timeout(ms(1_010));
-        assert_eq!(drain(&mut sender, ms(1_010)), [(1, 100)]);
-        sender
-    }
-
-    fn selecting(number: u64, start: u64, end: u64) -> TcpSegment {
-        let mut sack = SackBlocks::default();
-        assert!(sack.push((start, end)));
-        TcpSegment {
-            sack,
-            ..ack(number)
-        }
-    }
-
-    /// RFC 5682, 2.1, steps 2b and 3b: late acknowledgements show that nothing was lost. Nothing more is retransmitted,
-    /// and the window continues with what is in flight (RFC 4015, 3, step 8).
-    #[test]
-    fn late_acknowledgements_undo_the_timeout() {
-        for recovery in [RecoveryKind::NewReno, RecoveryKind::Sack] {
-            let mut sender = timed_out(recovery, Source::Greedy);
-            sender.handle_segment(ms(1_020), &ack(101));
-            let new = [(1_001, 100), (1_101, 100)];
-            assert_eq!(drain(&mut sender, ms(1_020)), new, "{recovery:?}");
-            sender.handle_segment(ms(1_030), &ack(201));
-            assert_eq!(
-                sender.stats().cwnd_packets,
-                Some(11.0),
-                "ten in flight and one acknowledged"
-            );
-            assert_eq!(sender.stats().ssthresh_packets, Some(f64::INFINITY));
-            assert_eq!(drain(&mut sender, ms(1_030)), [(1_201, 100)]);
-            let stats = sender.stats();
-            assert_eq!(
-                (stats.spurious_timeouts, stats.segments_retransmitted),
-                (1, 1)
-            );
-            // A loss from before the timeout begins a recovery.
-            for _ in 0..3 {
-                let duplicate = match recovery {
-                    RecoveryKind::Sack => selecting(201, 301, 701),
-                    _ => ack(201),
-                };
-                sender.handle_segment(ms(1_040), &duplicate);
-            }
-            assert_eq!(sender.stats().fast_recoveries, 1, "{recovery:?}");
-        }
-    }
-
-    /// Step 3a: a duplicate after the new segments shows a loss, which is repaired in slow start.
-    #[test]
-    fn a_duplicate_confirms_the_timeout() {
-        let mut sender = timed_out(RecoveryKind::NewReno, Source::Greedy);
-        sender.handle_segment(ms(1_020), &ack(401));
-        assert_eq!(drain(&mut sender, ms(1_020)), [(1_001, 100), (1_101, 100)]);
-        sender.handle_segment(ms(1_030), &ack(401));
-        assert_eq!(drain(&mut sender, ms(1_030)), [(401, 100), (501, 100)]);
-        assert_eq!(sender.stats().spurious_timeouts, 0);
-        assert!(sender.stats().cwnd_packets <= Some(3.0));
-    }
-
-    /// Step 2a, and cases without a step 3: everything has arrived, there is no new data, or the timer expires again.
-    #[test]
-    fn a_timeout_is_genuine_without_evidence() {
-        let mut all = timed_out(RecoveryKind::NewReno, Source::Greedy);
-        all.handle_segment(ms(1_020), &ack(1_001));
-        assert_eq!(drain(&mut all, ms(1_020)), [(1_001, 100), (1_101, 100)]);
-        all.handle_segment(ms(1_030), &ack(1_101));
-        let mut last = timed_out(RecoveryKind::NewReno, Source::Finite(1_000));
-        last.handle_segment(ms(1_020), &ack(101));
-        assert_eq!(drain(&mut last, ms(1_020)), [(101, 100), (201, 100)]);
-        let mut twice = timed_out(RecoveryKind::NewReno, Source::Greedy);
-        twice.handle_timeout(ms(3_010));
-        assert_eq!(drain(&mut twice, ms(3_010)), [(1, 100)]);
-        twice.handle_segment(ms(3_020), &ack(101));
-        assert_eq!(drain(&mut twice, ms(3_020)), [(101, 100), (201, 100)]);
-        let mut duplicate = timed_out(RecoveryKind::NewReno, Source::Greedy);
-        duplicate.handle_segment(ms(1_020), &ack(1));
-        duplicate.handle_segment(ms(1_030), &ack(101));
-        assert_eq!(drain(&mut duplicate, ms(1_030)), [(101, 100), (201, 100)]);
-        for sender in [all, last, twice, duplicate] {
-            assert_eq!(sender.stats().spurious_timeouts, 0);
-        }
-    }
-
-    /// RFC 5682, 3: with SACK the first duplicates decide nothing. Then old data that is selected shows that it was late,
-    /// and new data alone that what is missing is lost.
-    #[test]
-    fn selections_decide_as_well() {
-        for (start, is_spurious) in [(501, true), (1_001, false)] {
-            let mut sender = timed_out(RecoveryKind::Sack, Source::Greedy);
-            sender.handle_segment(ms(1_015), &selecting(1, 301, 401));
-            assert_eq!(drain(&mut sender, ms(1_015)), []);
-            sender.handle_segment(ms(1_020), &ack(101));
-            assert_eq!(drain(&mut sender, ms(1_020)).len(), 2, "new segments");
-            sender.handle_segment(ms(1_030), &selecting(101, start, start + 100));
-            assert_eq!(sender.stats().spurious_timeouts, u64::from(is_spurious));
-            let next = drain(&mut sender, ms(1_030)).first().map(|first| first.0);
-            let expected = if is_spurious { None } else { Some(101) };
-            assert_eq!(next.filter(|seq| *seq < 1_001), expected);
-        }
-    }
-
-    /// Without the setting every timeout counts as genuine.
-    #[test]
-    fn it_is_off_by_default() {
-        assert!(!Config::default().frto);
     }
 }

@@ -60,7 +60,7 @@ impl Sender {
             return Some(self.send_again(now, first));
         }
         if let Some(new) = self.next_new(now)
-            && self.takes_frto_segment()
+            && self.frto.takes_segment()
         {
             return Some(self.send_new(now, new));
         }
