@@ -9,9 +9,9 @@ mod host;
 mod hystart;
 mod idle;
 mod initial;
-mod timeout;
 #[cfg(test)]
 mod tests;
+mod timeout;
 
 use fairwire_units::plant::{Plant, planted};
 use fairwire_units::{Duration, Ecn, Instant};
