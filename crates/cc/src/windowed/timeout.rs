@@ -8,7 +8,8 @@ use crate::law::WindowLaw;
 use crate::{Feedback, Flight};
 
 impl<L: WindowLaw> Windowed<L> {
-    /// Starts again from one packet: nothing came back for a whole timeout (RFC 5681, section 3.1; RFC 4341, section 5).
+    /// Starts again from one packet, because nothing came back for a whole timeout (RFC 5681, section 3.1; RFC 4341,
+    /// section 5).
     pub(super) fn time_out(&mut self, now: Instant, flight: Flight) {
         if !self.silent {
             self.before_timeout = Some(BeforeTimeout {
