@@ -55,12 +55,12 @@ fn runs(cell: &Cell) -> Vec<Run<'_>> {
     let first = Run::first(cell);
     if cell.scenario.run.duration <= SHORT {
         let seeds = first.seed..first.seed + u64::from(QUICK_SEEDS);
-        let unperturbed = Run {
+        let unperturbed = cell.has_unperturbed_run().then_some(Run {
             perturbed: false,
             ..first
-        };
+        });
         let perturbed = seeds.map(|seed| Run { seed, ..first });
-        perturbed.chain([unperturbed]).collect()
+        perturbed.chain(unperturbed).collect()
     } else if LONG.contains(&cell.name.as_str()) {
         vec![first]
     } else {
