@@ -494,8 +494,12 @@ impl<L: WindowLaw> Controller for Windowed<L> {
             self.time_out(now, flight);
             return;
         }
-        if feedback.spurious_timeout {
+        // A mark on what was late is congestion, so the reduction stands (RFC 4015, section 3, step 7).
+        if feedback.spurious_timeout && feedback.congestion.is_none() {
             self.undo_timeout(flight, feedback);
+            if let Some(adjustment) = self.observe(now, flight, feedback) {
+                self.adjust(adjustment);
+            }
             return;
         }
         if feedback.newly_acked > 0 {

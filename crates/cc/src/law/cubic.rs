@@ -58,6 +58,7 @@ struct BeforeTimeout {
     cwnd_prior: f64,
     flat: bool,
     epoch: Option<Epoch>,
+    seen: Option<Seen>,
 }
 
 /// A congestion avoidance stage: the growth from one cut to the next.
@@ -204,6 +205,7 @@ impl WindowLaw for Cubic {
             cwnd_prior: self.cwnd_prior,
             flat: self.flat,
             epoch: self.epoch,
+            seen: self.seen,
         });
         self.record_maximum(window.cwnd);
         self.flat = true;
@@ -217,6 +219,8 @@ impl WindowLaw for Cubic {
             self.cwnd_prior = before.cwnd_prior;
             self.flat = before.flat;
             self.epoch = before.epoch;
+            // The time of the timeout then counts as a pause (4.2).
+            self.seen = before.seen;
         }
     }
 

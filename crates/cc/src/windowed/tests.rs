@@ -404,28 +404,44 @@ fn full(packets: u32) -> Flight {
 fn a_spurious_timeout_is_undone() {
     let mut cc = Windowed::new(Cubic::default(), 4.0).with_initial_ssthresh(2.0);
     cc.on_feedback(ms(100), full(16), &loss_of_packet_sent_at(ms(10)));
-    let (law, threshold) = (*cc.law(), cc.gauges().ssthresh_packets);
-    let spurious = Feedback {
-        spurious_timeout: true,
-        ..acks(6)
-    };
+    let law = *cc.law();
     cc.on_feedback(ms(1_100), full(12), &timeout());
     assert_ne!(*cc.law(), law);
+    let spurious = Feedback {
+        spurious_timeout: true,
+        ..Feedback::default()
+    };
+    let mut marked = cc.clone();
     cc.on_feedback(ms(1_200), full(10), &spurious);
-    assert_eq!(
-        cwnd(&cc),
-        14.0,
-        "ten in flight, and at most an initial window of four for six acknowledged"
-    );
+    assert_eq!(cwnd(&cc), 10.0, "what is in flight");
     assert_eq!(
         cc.gauges().ssthresh_packets,
         Some(12.0),
         "what was in flight"
     );
-    assert!(threshold < Some(12.0));
     assert_eq!(*cc.law(), law);
-    // The same timeout cannot be undone twice.
     cc.on_feedback(ms(1_300), full(2), &spurious);
+    assert_eq!(cwnd(&cc), 10.0, "the same timeout is not undone twice");
+
+    // Step 7: if the late packets were marked, the reduction stands.
+    let feedback = Feedback {
+        spurious_timeout: true,
+        ..mark_of_packet_sent_at(ms(50))
+    };
+    marked.on_feedback(ms(1_200), full(10), &feedback);
+    assert_eq!(cwnd(&marked), 1.0);
+}
+
+/// RFC 4015, section 3, step 8: what was acknowledged adds to the window, at most an initial window.
+#[test]
+fn a_restored_window_is_no_burst() {
+    let mut cc = Windowed::new(NewReno, 4.0);
+    cc.on_feedback(ms(1_100), full(12), &timeout());
+    let spurious = Feedback {
+        spurious_timeout: true,
+        ..acks(6)
+    };
+    cc.on_feedback(ms(1_200), full(10), &spurious);
     assert_eq!(cwnd(&cc), 14.0);
 }
 

@@ -167,13 +167,9 @@ impl Check {
         if !self.quantities.iter().any(is_replaced) {
             return None;
         }
-        let other = |cell: &str| Some(by(cell).unwrap_or_else(|| cell.to_owned()));
         self.of(|quantity| {
-            if is_replaced(quantity) {
-                quantity.moved(&other)
-            } else {
-                self.kind.compares().then(|| quantity.clone())
-            }
+            let stays = self.kind.compares() || is_replaced(quantity);
+            stays.then(|| quantity.replaced(by))
         })
     }
 

@@ -46,8 +46,10 @@ pub struct Controlled {
     pub says: String,
     /// The number of checks that hold there; a check counts once for each window.
     pub held: usize,
-    /// The number of checks.
+    /// The number of checks of these cells.
     pub of: usize,
+    /// The number of all checks of the claim.
+    of_claim: usize,
     /// Whether everything that holds for the claim holds there too. Then the checks do not support the claim.
     pub passes: bool,
 }
@@ -244,15 +246,20 @@ impl Controlled {
     /// Returns the outcome as a sentence.
     pub fn sentence(&self) -> String {
         let Self { says, held, of, .. } = self;
+        let part = if *of < self.of_claim {
+            " of these cells"
+        } else {
+            ""
+        };
         let share = match (held, of) {
-            (0, 1) => "the check does not hold".to_owned(),
-            (0, _) => format!("none of {of} checks hold"),
-            (1, 1) => "the check holds".to_owned(),
-            (held, of) if held == of => format!("all {of} checks hold"),
-            (held, of) => format!("{held} of {of} checks hold"),
+            (0, 1) => format!("the check{part} does not hold"),
+            (0, _) => format!("none of {of} checks{part} hold"),
+            (1, 1) => format!("the check{part} holds"),
+            (held, of) if held == of => format!("all {of} checks{part} hold"),
+            (held, of) => format!("{held} of {of} checks{part} hold"),
         };
         let remark = if self.passes {
-            " All checks that hold for the claim hold here too, so they do not support the claim."
+            " Those that hold for the claim hold here too, so they do not support the claim."
         } else {
             ""
         };
@@ -309,6 +316,7 @@ fn controlled(
         says: control.says.clone(),
         held,
         of,
+        of_claim: evidence.len(),
         passes: is_held && !told_apart,
     })
 }

@@ -199,6 +199,28 @@ impl Quantity {
         }
     }
 
+    /// Returns the same quantity with the cells that `by` replaces. Published numbers and other cells stay.
+    pub(super) fn replaced(&self, by: &dyn Fn(&str) -> Option<String>) -> Self {
+        match self {
+            Self::Value {
+                cell,
+                subject,
+                what,
+                window,
+            } => Self::Value {
+                cell: by(cell).unwrap_or_else(|| cell.clone()),
+                subject: subject.clone(),
+                what: what.clone(),
+                window: window.clone(),
+            },
+            Self::Printed { .. } => self.clone(),
+            Self::Computed { how, parts } => Self::Computed {
+                how: *how,
+                parts: parts.iter().map(|part| part.replaced(by)).collect(),
+            },
+        }
+    }
+
     /// Returns its name in reports.
     pub(super) fn label(&self) -> String {
         let joined = |parts: &[Self], with: &str| {

@@ -29,6 +29,17 @@ enum Phase {
     Probing { left: u32 },
 }
 
+/// The parts of an acknowledgement that decide.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Evidence {
+    /// The acknowledgement number.
+    pub(super) una: u64,
+    /// Whether it newly covers or selects data that was sent only once.
+    pub(super) is_late_data: bool,
+    /// With SACK, the highest number that it covers or newly selects.
+    pub(super) highest: Option<u64>,
+}
+
 /// What an acknowledgement shows.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Finding {
@@ -57,13 +68,13 @@ impl Frto {
         self.recover = max;
     }
 
-    /// Processes an acknowledgement of new data up to `ack`.
-    pub(super) fn on_new_ack(&mut self, ack: u64, has_new_data: bool) -> Finding {
+    /// Processes an acknowledgement of new data.
+    pub(super) fn on_new_ack(&mut self, ack: &Evidence, has_new_data: bool) -> Finding {
         match self.phase {
             Phase::Idle => Finding::Nothing,
             Phase::Retransmitted { end } => {
                 // Step 2a: all or not even the retransmitted segment has arrived. Without new data there is no step 3.
-                if ack >= end && ack < self.recover && has_new_data {
+                if ack.una >= end && ack.una < self.recover && has_new_data {
                     self.phase = Phase::Probing { left: NEW_SEGMENTS };
                     Finding::Probe
                 } else {
@@ -71,33 +82,45 @@ impl Frto {
                     Finding::Nothing
                 }
             }
-            Phase::Probing { .. } => {
-                *self = Self::default();
-                Finding::Spurious
-            }
+            Phase::Probing { .. } => self.judge(ack),
         }
     }
 
-    /// Processes a duplicate acknowledgement. With SACK, `selected` is the lowest number that it newly selected of data
-    /// that was sent only once.
-    pub(super) fn on_duplicate(&mut self, uses_sack: bool, selected: Option<u64>) -> Finding {
+    /// Processes a duplicate acknowledgement.
+    pub(super) fn on_duplicate(&mut self, ack: &Evidence) -> Finding {
         match self.phase {
             Phase::Idle => Finding::Nothing,
             Phase::Retransmitted { .. } => {
-                if !uses_sack {
+                if ack.highest.is_none() {
                     self.phase = Phase::Idle;
                 }
                 Finding::Nothing
             }
-            Phase::Probing { .. } if selected.is_some_and(|seq| seq < self.recover) => {
-                *self = Self::default();
-                Finding::Spurious
-            }
-            Phase::Probing { .. } => {
-                self.phase = Phase::Idle;
-                Finding::Genuine
-            }
+            Phase::Probing { .. } => self.judge(ack),
         }
+    }
+
+    /// Decides by the acknowledgement after the new segments (step 3).
+    fn judge(&mut self, ack: &Evidence) -> Finding {
+        // With SACK, step 3a holds for what covers more than was sent before the timeout.
+        let is_beyond = ack.highest.is_some_and(|highest| highest > self.recover);
+        if ack.is_late_data && !is_beyond {
+            *self = Self::default();
+            Finding::Spurious
+        } else {
+            self.phase = Phase::Idle;
+            Finding::Genuine
+        }
+    }
+
+    /// Records that segments up to `max` may be retransmitted: a timeout before that number is passed is not examined.
+    pub(super) fn on_retransmission_up_to(&mut self, max: u64) {
+        self.recover = max;
+    }
+
+    /// Returns whether new segments leave in place of retransmissions.
+    pub(super) fn is_probing(&self) -> bool {
+        matches!(self.phase, Phase::Probing { .. })
     }
 
     /// Returns whether a new segment leaves now whatever the window is, and counts it.

@@ -3,6 +3,7 @@
 use fairwire_cc::{Congestion, Delivery, Feedback, Flight, Signal};
 use fairwire_units::{Duration, Instant};
 
+use super::frto::Finding;
 use super::outstanding::Selected;
 use super::{Phase, Sender};
 use crate::config::SackAfterTimeout;
@@ -60,7 +61,8 @@ impl Sender {
             let same_window = segment.window == self.peer_window;
             self.peer_window = segment.window;
             if same_window && segment.len == 0 && !self.outstanding.is_empty() {
-                self.handle_duplicate(now, Selected::default());
+                self.undo_by_duplicate(now, Selected::default());
+                self.handle_duplicate(now);
                 self.report_duplicate(now, segment.flags, Selected::default());
             }
         }
@@ -78,7 +80,8 @@ impl Sender {
         } else {
             let selected = self.outstanding.select(&segment.sack);
             if selected.segments > 0 {
-                self.handle_duplicate(now, selected);
+                self.undo_by_duplicate(now, selected);
+                self.handle_duplicate(now);
                 self.report_duplicate(now, segment.flags, selected);
             }
         }
@@ -145,7 +148,11 @@ impl Sender {
                 self.restart_timer(now);
             }
         }
-        feedback.spurious_timeout = self.frto_on_new_ack(ack);
+        match self.frto_on_new_ack(now, covered, selected) {
+            // While a timeout is examined, slow start takes one step: step 3a allows three segments at most.
+            Finding::Probe => feedback.newly_acked = feedback.newly_acked.min(1),
+            finding => feedback.spurious_timeout = finding == Finding::Spurious,
+        }
         let mut flight = self.flight();
         flight.waiting = was_waiting;
         self.controller.on_feedback(now, flight, &feedback);
@@ -154,7 +161,7 @@ impl Sender {
             self.record(now, Event::TimeoutWasSpurious);
         }
         if selected.segments > 0 && !self.recovery.is_active() {
-            self.handle_duplicate(now, selected);
+            self.handle_duplicate(now);
         }
     }
 
@@ -171,10 +178,9 @@ impl Sender {
         Some((rtt.max(self.config.stamp_tick()), samples))
     }
 
-    fn handle_duplicate(&mut self, now: Instant, selected: Selected) {
-        self.duplicates = self.duplicates.saturating_add(1);
-        self.stats.duplicate_acks += 1;
-        if self.frto_on_duplicate(selected) {
+    /// Restores the window if a duplicate acknowledgement shows that the last timeout was spurious.
+    fn undo_by_duplicate(&mut self, now: Instant, selected: Selected) {
+        if self.frto_on_duplicate(now, selected) == Finding::Spurious {
             let feedback = Feedback {
                 spurious_timeout: true,
                 path: self.rtt.known(),
@@ -184,6 +190,11 @@ impl Sender {
             self.controller.on_feedback(now, flight, &feedback);
             self.record(now, Event::TimeoutWasSpurious);
         }
+    }
+
+    fn handle_duplicate(&mut self, now: Instant) {
+        self.duplicates = self.duplicates.saturating_add(1);
+        self.stats.duplicate_acks += 1;
         let flight = self.flight_size();
         let sequence = self.sequence(now);
         let count = self.duplicates;
@@ -222,6 +233,7 @@ impl Sender {
         self.controller.on_feedback(now, flight, &feedback);
         self.marks.on_reduced(self.outstanding.max());
         if start_over {
+            self.frto.on_retransmission_up_to(self.outstanding.max());
             self.outstanding.give_up(SackAfterTimeout::Forget);
             self.rtt.stop();
         } else {

@@ -59,9 +59,12 @@ impl Sender {
             let first = self.outstanding.retransmit_first(now)?;
             return Some(self.send_again(now, first));
         }
-        if let Some(new) = self.next_new(now)
-            && self.frto.takes_segment()
-        {
+        if self.frto.is_probing() {
+            // The next acknowledgement decides what leaves after these segments.
+            let new = self.next_new(now)?;
+            if !self.frto.takes_segment() {
+                return None;
+            }
             return Some(self.send_new(now, new));
         }
         let Some(next) = self.next_segment(now) else {
@@ -114,17 +117,13 @@ impl Sender {
         self.outstanding.next_rescue().map(Next::Rescue)
     }
 
-    fn next_new(&self, now: Instant) -> Option<Sent> {
+    /// Returns the next new segment, if there is one that the receiver's window allows.
+    pub(super) fn next_new(&self, now: Instant) -> Option<Sent> {
         let seq = self.outstanding.max();
         let unsent = self.stream_end.saturating_sub(seq);
         let len = u32::try_from(unsent).unwrap_or(u32::MAX).min(self.mss);
         let fits = seq.saturating_add(u64::from(len)) <= self.send_limit();
         (len > 0 && fits).then(|| Sent::new(seq, len, now))
-    }
-
-    /// Returns whether there is a new segment that the receiver's window allows.
-    pub(super) fn has_new_data(&self) -> bool {
-        self.send_limit() > self.outstanding.max()
     }
 
     fn is_permitted(&mut self, now: Instant, len: u32) -> bool {

@@ -67,8 +67,8 @@ pub(super) struct Selected {
     pub(super) segments: u32,
     /// When the newest of them left that was sent only once.
     pub(super) newest_sent: Option<Instant>,
-    /// The lowest number of those that were sent only once.
-    pub(super) lowest: Option<u64>,
+    /// The number after the last of them; zero without any.
+    pub(super) highest: u64,
 }
 
 /// The segments between the oldest unacknowledged number and the newest one sent.
@@ -260,9 +260,7 @@ impl Outstanding {
                         news.segments += 1;
                         let left = (!was.resent).then_some(was.at);
                         news.newest_sent = news.newest_sent.max(left);
-                        if !was.resent && news.lowest.is_none_or(|lowest| was.seq < lowest) {
-                            news.lowest = Some(was.seq);
-                        }
+                        news.highest = news.highest.max(was.end());
                     }
                     if at < in_flight {
                         *sacked += u32::from(!was.sacked);

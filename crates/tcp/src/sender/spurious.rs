@@ -3,9 +3,12 @@
 //! It carries on with new data, and the controller restores its window. Left out: the timeout is not adapted to the
 //! longer delay (RFC 4015, section 3, step 9).
 
+use fairwire_units::Instant;
+
 use super::Sender;
-use super::frto::Finding;
-use super::outstanding::Selected;
+use super::frto::{Evidence, Finding};
+use super::outstanding::{Covered, Selected};
+use crate::config::SackAfterTimeout;
 
 impl Sender {
     /// Begins the detection at a timeout, before anything is retransmitted.
@@ -20,34 +23,54 @@ impl Sender {
         }
     }
 
-    /// Processes an acknowledgement of new data up to `ack`; returns whether it shows that the timeout was spurious.
-    pub(super) fn frto_on_new_ack(&mut self, ack: u64) -> bool {
-        let has_new_data = self.has_new_data();
-        let finding = self.frto.on_new_ack(ack, has_new_data);
-        self.act_on(finding)
+    /// Processes an acknowledgement of new data, which covered `covered` and selected `selected`.
+    pub(super) fn frto_on_new_ack(
+        &mut self,
+        now: Instant,
+        covered: Covered,
+        selected: Selected,
+    ) -> Finding {
+        let has_new_data = self.next_new(now).is_some();
+        let late = covered.newest_sent.or(selected.newest_sent);
+        let evidence = self.evidence(late.is_some(), selected);
+        let finding = self.frto.on_new_ack(&evidence, has_new_data);
+        self.act_on(now, finding)
     }
 
-    /// Processes a duplicate acknowledgement that selected `selected`; returns whether it shows that the timeout was
-    /// spurious.
-    pub(super) fn frto_on_duplicate(&mut self, selected: Selected) -> bool {
+    /// Processes a duplicate acknowledgement, which selected `selected`.
+    pub(super) fn frto_on_duplicate(&mut self, now: Instant, selected: Selected) -> Finding {
+        let evidence = self.evidence(selected.newest_sent.is_some(), selected);
+        let finding = self.frto.on_duplicate(&evidence);
+        self.act_on(now, finding)
+    }
+
+    fn evidence(&self, is_late_data: bool, selected: Selected) -> Evidence {
         let uses_sack = self.config.recovery.uses_sack();
-        let finding = self.frto.on_duplicate(uses_sack, selected.lowest);
-        self.act_on(finding)
+        Evidence {
+            una: self.una,
+            is_late_data,
+            highest: uses_sack.then_some(selected.highest.max(self.una)),
+        }
     }
 
-    fn act_on(&mut self, finding: Finding) -> bool {
+    fn act_on(&mut self, now: Instant, finding: Finding) -> Finding {
         match finding {
             Finding::Nothing => {}
             Finding::Probe => self.outstanding.resume(),
-            // The data is retransmitted in slow start, with a window below the three segments that step 3a allows.
-            Finding::Genuine => self.outstanding.give_up(self.config.sack_after_timeout),
+            Finding::Genuine => {
+                // The new segments are given up as well, so they count like those of the timeout. What was selected
+                // since the timeout need not be sent again (RFC 5682, 3.1, step 2).
+                self.recovery.on_timeout(self.sequence(now));
+                self.frto.on_retransmission_up_to(self.outstanding.max());
+                self.outstanding.give_up(SackAfterTimeout::Keep);
+            }
             Finding::Spurious => {
                 // Losses from before the timeout may begin a recovery again.
                 self.recovery.on_spurious_timeout(self.una);
                 self.stats.spurious_timeouts += 1;
             }
         }
-        finding == Finding::Spurious
+        finding
     }
 }
 
@@ -159,13 +182,18 @@ mod tests {
     /// and new data alone that what is missing is lost.
     #[test]
     fn selections_decide_as_well() {
-        for (start, is_spurious) in [(501, true), (1_001, false)] {
+        // Old data, a new segment, and both in one block.
+        for (block, is_spurious) in [
+            ((501, 601), true),
+            ((1_001, 1_101), false),
+            ((901, 1_101), false),
+        ] {
             let mut sender = timed_out(RecoveryKind::Sack, Source::Greedy);
             sender.handle_segment(ms(1_015), &selecting(1, 301, 401));
             assert_eq!(drain(&mut sender, ms(1_015)), []);
             sender.handle_segment(ms(1_020), &ack(101));
             assert_eq!(drain(&mut sender, ms(1_020)).len(), 2, "new segments");
-            sender.handle_segment(ms(1_030), &selecting(101, start, start + 100));
+            sender.handle_segment(ms(1_030), &selecting(101, block.0, block.1));
             assert_eq!(sender.stats().spurious_timeouts, u64::from(is_spurious));
             let next = drain(&mut sender, ms(1_030)).first().map(|first| first.0);
             let expected = if is_spurious { None } else { Some(101) };
@@ -173,9 +201,54 @@ mod tests {
         }
     }
 
+    /// RFC 5682, 3.1: only the acknowledgement after the new segments decides. Here 101 to 200 and 301 to 400 arrived,
+    /// their acknowledgements were lost, and the first one after the timeout tells of both.
+    #[test]
+    fn the_first_acknowledgement_does_not_decide() {
+        let mut sender = timed_out(RecoveryKind::Sack, Source::Greedy);
+        sender.handle_segment(ms(1_020), &selecting(201, 301, 401));
+        assert_eq!(drain(&mut sender, ms(1_020)), [(1_001, 100), (1_101, 100)]);
+        sender.handle_segment(ms(1_030), &selecting(201, 1_001, 1_101));
+        assert_eq!(sender.stats().spurious_timeouts, 0);
+        assert_eq!(
+            drain(&mut sender, ms(1_030)),
+            [(201, 100), (401, 100)],
+            "what was selected is skipped"
+        );
+    }
+
+    /// The new segments of a genuine timeout are sent again like the rest. Duplicates that this causes begin no recovery.
+    #[test]
+    fn a_genuine_timeout_begins_no_recovery_later() {
+        let mut sender = timed_out(RecoveryKind::NewReno, Source::Greedy);
+        sender.handle_segment(ms(1_020), &ack(401));
+        drain(&mut sender, ms(1_020));
+        for at in 1_030..1_034 {
+            sender.handle_segment(ms(at), &ack(401));
+            drain(&mut sender, ms(at));
+        }
+        sender.handle_segment(ms(1_040), &ack(1_201));
+        drain(&mut sender, ms(1_040));
+        for at in 1_041..1_044 {
+            sender.handle_segment(ms(at), &ack(1_201));
+        }
+        assert_eq!(sender.stats().fast_recoveries, 0);
+    }
+
     /// Without the setting every timeout counts as genuine.
     #[test]
-    fn it_is_off_by_default() {
-        assert!(!Config::default().frto);
+    fn without_the_setting_everything_is_retransmitted() {
+        let mut sender = sender(
+            Config {
+                initial_window: Some(10.0),
+                ..plain()
+            },
+            Source::Greedy,
+        );
+        drain(&mut sender, ms(10));
+        sender.handle_timeout(ms(1_010));
+        drain(&mut sender, ms(1_010));
+        sender.handle_segment(ms(1_020), &ack(101));
+        assert_eq!(drain(&mut sender, ms(1_020)), [(101, 100), (201, 100)]);
     }
 }

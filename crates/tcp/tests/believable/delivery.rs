@@ -34,6 +34,7 @@ fn every_byte_arrives_through_heavy_loss() {
             },
             timestamps: seed % 5 < 2,
             hystart: seed % 6 < 3,
+            frto: seed % 7 < 4,
             tick: (seed % 10 < 3).then_some(Duration::from_millis(10)),
             ..Config::default()
         };

@@ -98,6 +98,37 @@ controls = [{ says = "b in the place of a", cells = ["a"], by = ["b"] }]
     }
 }
 
+/// A control also applies to a check against a published number, and counts the checks of its cells only.
+#[test]
+fn a_control_keeps_published_numbers() {
+    let judged = judge(
+        r#"
+[[claims]]
+id = "C"
+place = "p"
+says = "a has what is printed"
+because = { holds = "h", fails = "f" }
+checks = [
+  { kind = "range", expected = [0.9, 1.1], why = "w", of = [{ ratio = [
+    { cell = "a", flow = "dccp", metric = "throughput", window = "whole" },
+    { cell = "a", flow = "dccp", metric = "throughput", published = "t.csv" },
+  ] }] },
+  { kind = "range", expected = [0, 300], why = "w", of = [
+    { cell = "b", flow = "dccp", metric = "throughput", window = "late" },
+  ] },
+]
+controls = [{ says = "b in the place of a", cells = ["a"], by = ["b"] }]
+"#,
+        (100.0, 100.0),
+        (200.0, 200.0),
+    );
+    assert_eq!(judged.verdict, Verdict::Reproduced);
+    assert_eq!(
+        judged.controls[0].sentence(),
+        "With b in the place of a, the check of these cells does not hold."
+    );
+}
+
 /// A control of a comparison replaces one side and keeps the other.
 #[test]
 fn a_control_replaces_one_side() {
