@@ -98,7 +98,7 @@ impl GilbertElliottConfig {
     }
 }
 
-/// The state of a link with [`Bursts`]. Each packet takes two draws: its fate, then the next state.
+/// The state of a link with [`GilbertElliottConfig`]. Each packet takes two draws: its fate, then the next state.
 #[derive(Debug)]
 pub struct GilbertElliott {
     bursts: GilbertElliottConfig,
