@@ -27,10 +27,16 @@ impl Group {
         }
         let place = entry.node.place.clone();
         let items = references(Some(entry.node));
+        let items = items.map_err(|_| ScenarioError::at(message, &place))?;
+        if items.is_empty() {
+            let name = shorten(&entry.name, QUOTED);
+            let message = format!("the group '{name}' has no cells: name at least one, in quotes");
+            return Err(ScenarioError::at(message, &place));
+        }
         Ok(Self {
             name: entry.name,
             place: entry.place,
-            items: items.map_err(|_| ScenarioError::at(message, &place))?,
+            items,
         })
     }
 

@@ -116,6 +116,12 @@ const REFUSED: &[(&str, &str, &str, &str)] = &[
         "a group is a list of names of cells",
     ),
     (
+        "groups.all = []",
+        "[cells.plain]",
+        "new.toml:2:14",
+        "the group 'all' has no cells",
+    ),
+    (
         "groups.all = [\"pl*\", \"x\"]",
         "[cells.plain]",
         "new.toml:2:22",
