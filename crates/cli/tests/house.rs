@@ -18,7 +18,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         &["units", "wire", "cc", "proto", "net", "tcp", "measure"],
     ),
     ("io", &["units", "wire", "proto"]),
-    ("tools", &["units", "wire", "proto", "io", "measure", "net"]),
+    ("tools", &["units", "io", "measure"]),
     ("cli", &["lab", "tools"]),
     // For development only: no crate uses it.
     ("torture", &["units", "wire", "cc", "proto", "net"]),

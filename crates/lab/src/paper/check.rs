@@ -169,7 +169,7 @@ impl Check {
         }
         self.of(|quantity| {
             let stays = self.kind.compares() || is_replaced(quantity);
-            stays.then(|| quantity.replaced(by))
+            quantity.replaced(by).filter(|_| stays)
         })
     }
 

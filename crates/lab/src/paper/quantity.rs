@@ -176,6 +176,15 @@ impl Quantity {
     /// Returns the same quantity in other cells; `None` if `to` does not map one of its cells, or if it contains a
     /// published number.
     pub(super) fn moved(&self, to: &dyn Fn(&str) -> Option<String>) -> Option<Self> {
+        self.map(to, false)
+    }
+
+    /// Returns the same quantity with the cells that `by` replaces. Published numbers and other cells stay.
+    pub(super) fn replaced(&self, by: &dyn Fn(&str) -> Option<String>) -> Option<Self> {
+        self.map(&|cell| by(cell).or_else(|| Some(cell.to_owned())), true)
+    }
+
+    fn map(&self, to: &dyn Fn(&str) -> Option<String>, keeps_published: bool) -> Option<Self> {
         match self {
             Self::Value {
                 cell,
@@ -188,36 +197,14 @@ impl Quantity {
                 what: what.clone(),
                 window: window.clone(),
             }),
-            Self::Printed { .. } => None,
-            Self::Computed { how, parts } => Some(Self::Computed {
-                how: *how,
-                parts: parts
-                    .iter()
-                    .map(|part| part.moved(to))
-                    .collect::<Option<_>>()?,
-            }),
-        }
-    }
-
-    /// Returns the same quantity with the cells that `by` replaces. Published numbers and other cells stay.
-    pub(super) fn replaced(&self, by: &dyn Fn(&str) -> Option<String>) -> Self {
-        match self {
-            Self::Value {
-                cell,
-                subject,
-                what,
-                window,
-            } => Self::Value {
-                cell: by(cell).unwrap_or_else(|| cell.clone()),
-                subject: subject.clone(),
-                what: what.clone(),
-                window: window.clone(),
-            },
-            Self::Printed { .. } => self.clone(),
-            Self::Computed { how, parts } => Self::Computed {
-                how: *how,
-                parts: parts.iter().map(|part| part.replaced(by)).collect(),
-            },
+            Self::Printed { .. } => keeps_published.then(|| self.clone()),
+            Self::Computed { how, parts } => {
+                let parts = parts.iter().map(|part| part.map(to, keeps_published));
+                Some(Self::Computed {
+                    how: *how,
+                    parts: parts.collect::<Option<_>>()?,
+                })
+            }
         }
     }
 
