@@ -32,30 +32,25 @@ pub enum CubicVersion {
     Rfc8312,
 }
 
-/// The state of CUBIC.
+/// CUBIC: its settings and its state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cubic {
     version: CubicVersion,
     fast_convergence: bool,
+    state: State,
+    /// The state before a timeout, which a spurious one gives back (4.9.1).
+    before_timeout: Option<State>,
+}
+
+/// What changes with acknowledgements and cuts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct State {
     w_max: f64,
     /// `W_last_max` of RFC 8312: the maximum before fast convergence reduced it.
     w_last_max: f64,
     /// The window before the last cut.
     cwnd_prior: f64,
     /// Whether the next epoch begins at its own plateau, as after a timeout (4.8).
-    flat: bool,
-    epoch: Option<Epoch>,
-    seen: Option<Seen>,
-    /// The state that a spurious timeout gives back.
-    before_timeout: Option<BeforeTimeout>,
-}
-
-/// The state before a timeout (4.9.1).
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct BeforeTimeout {
-    w_max: f64,
-    w_last_max: f64,
-    cwnd_prior: f64,
     flat: bool,
     epoch: Option<Epoch>,
     seen: Option<Seen>,
@@ -89,12 +84,14 @@ impl Cubic {
         Self {
             version,
             fast_convergence: true,
-            w_max: 0.0,
-            w_last_max: 0.0,
-            cwnd_prior: 0.0,
-            flat: true,
-            epoch: None,
-            seen: None,
+            state: State {
+                w_max: 0.0,
+                w_last_max: 0.0,
+                cwnd_prior: 0.0,
+                flat: true,
+                epoch: None,
+                seen: None,
+            },
             before_timeout: None,
         }
     }
@@ -112,12 +109,12 @@ impl Cubic {
 
     pub(super) fn begin(&self, now: Instant, cwnd: f64) -> Epoch {
         // 4.8, 4.10: after a timeout, or when slow start ended without a loss, the plateau is the present window.
-        let flat = self.flat || cwnd >= self.w_max;
+        let flat = self.state.flat || cwnd >= self.state.w_max;
         let (k, w_max) = if flat {
             (0.0, cwnd)
         } else {
             // 4.2, equation 2.
-            (libm::cbrt((self.w_max - cwnd) / C), self.w_max)
+            (libm::cbrt((self.state.w_max - cwnd) / C), self.state.w_max)
         };
         Epoch {
             began: now,
@@ -130,17 +127,17 @@ impl Cubic {
     /// Records the window before a cut as the maximum (4.6), or a lower one to release bandwidth to others (4.7).
     fn record_maximum(&mut self, cwnd: f64) {
         let last = match self.version {
-            CubicVersion::Rfc9438 => self.w_max,
-            CubicVersion::Rfc8312 => self.w_last_max,
+            CubicVersion::Rfc9438 => self.state.w_max,
+            CubicVersion::Rfc8312 => self.state.w_last_max,
         };
-        self.w_last_max = cwnd;
-        self.w_max = if self.fast_convergence && cwnd < last {
+        self.state.w_last_max = cwnd;
+        self.state.w_max = if self.fast_convergence && cwnd < last {
             cwnd * (1.0 + BETA) / 2.0
         } else {
             cwnd
         };
-        self.cwnd_prior = cwnd;
-        self.epoch = None;
+        self.state.cwnd_prior = cwnd;
+        self.state.epoch = None;
     }
 }
 
@@ -154,12 +151,12 @@ impl Epoch {
 
 impl WindowLaw for Cubic {
     fn increase(&mut self, window: &Window, acked: f64) -> f64 {
-        if let Some(seen) = &mut self.seen {
+        if let Some(seen) = &mut self.state.seen {
             seen.grew = true;
         }
         // The earned credit counts, although a window of whole packets does not show it yet.
         let cwnd = window.cwnd + window.credit;
-        let mut epoch = match self.epoch {
+        let mut epoch = match self.state.epoch {
             Some(epoch) => epoch,
             None => self.begin(window.now, cwnd),
         };
@@ -168,7 +165,7 @@ impl WindowLaw for Cubic {
         match self.version {
             CubicVersion::Rfc9438 => {
                 // 4.3, equation 4; as fast as Reno once the window before the cut is reached.
-                let alpha = if epoch.w_est >= self.cwnd_prior {
+                let alpha = if epoch.w_est >= self.state.cwnd_prior {
                     1.0
                 } else {
                     ALPHA
@@ -181,7 +178,7 @@ impl WindowLaw for Cubic {
                 epoch.w_est = epoch.w_max * if epoch.k > 0.0 { BETA } else { 1.0 } + ALPHA * rounds;
             }
         }
-        self.epoch = Some(epoch);
+        self.state.epoch = Some(epoch);
         if epoch.w_cubic(t) < epoch.w_est {
             // At most what slow start would add; only equation 4 of RFC 8312 can give more.
             return (epoch.w_est - cwnd).clamp(0.0, acked);
@@ -194,38 +191,24 @@ impl WindowLaw for Cubic {
 
     fn cut(&mut self, window: &Window, _signal: Signal) -> f64 {
         self.record_maximum(window.cwnd);
-        self.flat = false;
+        self.state.flat = false;
         window.cwnd * BETA
     }
 
     fn after_timeout(&mut self, window: &Window) -> f64 {
-        self.before_timeout = Some(BeforeTimeout {
-            w_max: self.w_max,
-            w_last_max: self.w_last_max,
-            cwnd_prior: self.cwnd_prior,
-            flat: self.flat,
-            epoch: self.epoch,
-            seen: self.seen,
-        });
+        self.before_timeout = Some(self.state);
         self.record_maximum(window.cwnd);
-        self.flat = true;
+        self.state.flat = true;
         window.cwnd * BETA
     }
 
     fn undo_timeout(&mut self) {
-        if let Some(before) = self.before_timeout.take() {
-            self.w_max = before.w_max;
-            self.w_last_max = before.w_last_max;
-            self.cwnd_prior = before.cwnd_prior;
-            self.flat = before.flat;
-            self.epoch = before.epoch;
-            // The time of the timeout then counts as a pause (4.2).
-            self.seen = before.seen;
-        }
+        // The time of the timeout then counts as a pause (4.2).
+        self.state = self.before_timeout.take().unwrap_or(self.state);
     }
 
     fn observe(&mut self, window: &Window) -> Option<Adjustment> {
-        if let (Some(epoch), Some(seen)) = (&mut self.epoch, self.seen) {
+        if let (Some(epoch), Some(seen)) = (&mut self.state.epoch, self.state.seen) {
             // 4.2: time in which the window was not used does not count. The window was not the limit if the last
             // acknowledgement earned nothing, or if there was no acknowledgement for several round trips.
             let gap = window.now.saturating_since(seen.at);
@@ -234,7 +217,7 @@ impl WindowLaw for Cubic {
                 epoch.began += gap;
             }
         }
-        self.seen = Some(Seen {
+        self.state.seen = Some(Seen {
             at: window.now,
             grew: false,
         });
