@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
+use fairwire_lab::counted;
 use fairwire_lab::paper::{Bundle, Paper, PaperError, catalogue};
 use fairwire_lab::report::Reported;
 use fairwire_lab::results::{Form, Output, OutputDirectory, Results, SeriesChoice};
@@ -334,8 +335,9 @@ fn list() -> ExitCode {
         match Paper::load(bundle, &Paper::adjust(false, None)) {
             Ok(paper) => {
                 let _ = writeln!(text, "{}\n  {}\n  {}", paper.name, paper.title, paper.line);
-                let (cells, claims) = (paper.cells.len(), paper.claims.len());
-                let _ = writeln!(text, "  {cells} cells, {claims} claims; {}", paper.runtime);
+                let cells = counted(paper.cells.len() as u64, "cell");
+                let claims = counted(paper.claims.len() as u64, "claim");
+                let _ = writeln!(text, "  {cells}, {claims}; {}", paper.runtime);
             }
             Err(error) => return fail(FAILED, &error),
         }

@@ -11,9 +11,12 @@ use std::sync::atomic::Ordering;
 
 use clap::Parser;
 use fairwire_lab::campaign::{self, Campaign, CampaignError, Progress};
+use fairwire_lab::counted;
 use fairwire_lab::digests::{self, DigestError};
 use fairwire_lab::report::{PAGE, write_experiment};
-use fairwire_lab::results::{CellResult, Form, Output, OutputDirectory, Results, table, to_json};
+use fairwire_lab::results::{
+    CellResult, Form, Output, OutputDirectory, Results, overview, table, to_json,
+};
 use fairwire_lab::scenario::{
     Adjust, Cell, DUMBBELL, Encapsulation, Scenario, ScenarioError, ScenarioFile, notes,
 };
@@ -24,6 +27,11 @@ use self::explain::{explanation, note_lines};
 use crate::jobs::jobs;
 use crate::print::{self, FAILED, USAGE, fail, note};
 use crate::{number, out, progress, stop};
+
+/// The number of cells from which `--out` leaves the table of each cell to the files.
+const MANY_CELLS: usize = 5;
+/// The most notes of runs that are printed with one table of all cells.
+const MOST_NOTES: usize = 6;
 
 /// The number of seeds with `--quick`.
 const QUICK_SEEDS: u32 = 3;
@@ -183,8 +191,9 @@ impl Args {
         };
         // Results that cannot be printed are still written, and vice versa. If neither works, the run stops.
         let (mut unprinted, mut unwritten) = (None, None);
+        let is_brief = !self.json && self.out.is_some() && cells.len() >= MANY_CELLS;
         let mut on_cell = |cell: &CellResult| {
-            if !self.json && unprinted.is_none() {
+            if !self.json && !is_brief && unprinted.is_none() {
                 unprinted = bar.suspend(|| print::try_text(&self.report(cell))).err();
             }
             if let Some((_, output)) = &mut output
@@ -206,7 +215,7 @@ impl Args {
                 // After a directory failed to take a cell, it gets no list of all cells either.
                 let output = output.filter(|_| unwritten.is_none());
                 let failures: Vec<io::Error> = unprinted.into_iter().chain(unwritten).collect();
-                self.finish(&results, output, &failures)
+                self.finish(&results, output, is_brief, &failures)
             }
             Err(error @ (CampaignError::Run(_) | CampaignError::Output(_))) => {
                 print::refuse(self.json, FAILED, &error)
@@ -229,25 +238,14 @@ impl Args {
 
     /// Returns the text about one cell.
     fn report(&self, cell: &CellResult) -> String {
-        let seeds = match cell.runs.len() {
-            1 => "1 seed".to_owned(),
-            n => format!("{n} seeds"),
-        };
+        let seeds = counted(cell.runs.len() as u64, "seed");
         let partial = if cell.partial { ", interrupted" } else { "" };
         let mut text = format!(
             "{} / {} ({seeds}{partial})\n",
             cell.scenario.title, cell.name
         );
         text.push_str(&table(cell));
-        let mut notes: Vec<&str> = Vec::new();
-        for run in cell.runs.iter().chain(&cell.unperturbed) {
-            for note in &run.notes {
-                if !notes.contains(&note.as_str()) {
-                    notes.push(note);
-                }
-            }
-        }
-        for note in notes {
+        for note in cell.notes() {
             let _ = writeln!(text, "  note: {note}");
         }
         if let (Some(path), Some(run)) = (&self.pcap, cell.runs.first())
@@ -273,11 +271,13 @@ impl Args {
         text
     }
 
-    /// Writes and prints the rest. JSON is printed whatever else failed, and each failure is reported.
+    /// Writes and prints the rest. JSON is printed whatever else failed, and each failure is reported. With `is_brief`
+    /// nothing about the cells was printed yet: one table of all cells is, or all tables if they are not in files.
     fn finish(
         &self,
         results: &Results,
         output: Option<(OutputDirectory, Output)>,
+        is_brief: bool,
         failures: &[io::Error],
     ) -> ExitCode {
         let mut failures: Vec<String> = failures.iter().map(ToString::to_string).collect();
@@ -286,15 +286,38 @@ impl Args {
             write_experiment(&directory.place(None), results)?;
             out::publish(directory, results.partial)
         });
-        failures.extend(written.and_then(Result::err).map(|error| error.to_string()));
+        let written = written.and_then(|written| match written {
+            Ok(published) => Some(published),
+            Err(error) => {
+                failures.push(error.to_string());
+                None
+            }
+        });
         let text = if self.json {
             let text = serde_json::to_string_pretty(&to_json(results)).unwrap_or_default();
             format!("{text}\n")
         } else {
-            note_lines(&results.notes)
+            let tables = match (is_brief, &written) {
+                (false, _) => String::new(),
+                (true, Some(_)) => brief(&results.cells),
+                (true, None) => results.cells.iter().map(|cell| self.report(cell)).collect(),
+            };
+            tables + &note_lines(&results.notes)
         };
         let printed = print::try_text(&text);
         failures.extend(printed.err().map(|error| error.to_string()));
+        if let Some(published) = written {
+            let page = published.directory().join(PAGE);
+            let what = if is_brief {
+                "with plots and the tables of every cell"
+            } else {
+                "with plots"
+            };
+            note(&format!(
+                "written: {}, {what}; beside it the numbers as CSV and JSON",
+                page.display()
+            ));
+        }
         let runs = results.cells.iter().flat_map(|cell| &cell.runs);
         for reason in runs.filter_map(|run| run.capture_failure.as_ref()) {
             let path = self.pcap.as_deref().unwrap_or(Path::new(""));
@@ -333,13 +356,34 @@ impl Args {
             return print::text("all digests match\n");
         }
         if self.update_digests {
-            return print::text(&format!("{} digests written\n", moved.len()));
+            let digests = counted(moved.len() as u64, "digest");
+            return print::text(&format!("{digests} written\n"));
         }
         fail(
             FAILED,
             &"digests changed; if this is intended, write them with --update-digests",
         )
     }
+}
+
+/// Returns one table of all cells, and the notes of their runs.
+fn brief(cells: &[CellResult]) -> String {
+    let mut text = overview(cells);
+    let mut notes: Vec<&str> = Vec::new();
+    for note in cells.iter().flat_map(CellResult::notes) {
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+    for note in notes.iter().take(MOST_NOTES) {
+        let _ = writeln!(text, "  note: {note}");
+    }
+    if let Some(more) = notes.len().checked_sub(MOST_NOTES).filter(|more| *more > 0) {
+        let notes = counted(more as u64, "more note");
+        let _ = writeln!(text, "  and {notes} in {PAGE}");
+    }
+    text.push('\n');
+    text
 }
 
 /// Returns whether any flow carries DCCP in UDP.

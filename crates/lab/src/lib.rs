@@ -23,5 +23,7 @@ pub mod sim;
 pub mod traffic;
 mod transport;
 
+/// Returns a number of things in words, as the reports do.
+pub use fairwire_measure::counted;
 /// The quantities that this crate's interface uses.
 pub use fairwire_units as units;

@@ -5,6 +5,7 @@
 mod choice;
 mod json;
 mod output;
+mod representative;
 mod summary;
 mod table;
 #[cfg(test)]
@@ -25,8 +26,9 @@ pub use choice::{SeriesChoice, SeriesName};
 pub use json::to_json;
 pub(crate) use output::write_file;
 pub use output::{Form, Output, OutputDirectory, Placement, UNFINISHED};
+pub(crate) use representative::Representative;
 pub use summary::{Row, summary};
-pub use table::table;
+pub use table::{overview, table};
 
 /// The subject of a value: a flow, a link, or all flows together.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -289,6 +291,19 @@ impl CellResult {
             .iter()
             .filter_map(|run| run.value(subject, window, metric))
             .collect()
+    }
+
+    /// Returns the notes of its runs, each once.
+    pub fn notes(&self) -> Vec<&str> {
+        let mut notes: Vec<&str> = Vec::new();
+        for run in self.runs.iter().chain(&self.unperturbed) {
+            for note in &run.notes {
+                if !notes.contains(&note.as_str()) {
+                    notes.push(note);
+                }
+            }
+        }
+        notes
     }
 
     /// Returns the subjects, windows and metrics that any run has, in order.

@@ -10,7 +10,9 @@
 //! - Results of several runs: [`Moments`], [`Estimate`] with its confidence interval, [`Repetitions`] for the number of
 //!   runs needed, [`jain`] and [`within_factor`] for fairness.
 //! - Call quality: [`Call::rating`] and [`mos`] of the E-model.
+//! - Texts: [`counted`].
 
+mod counted;
 mod delay;
 mod emodel;
 mod estimate;
@@ -22,6 +24,7 @@ mod repetitions;
 mod student;
 mod traffic;
 
+pub use counted::counted;
 pub use delay::DelayHistogram;
 pub use emodel::{Call, SpeechCodec, mos};
 pub use estimate::{Confidence, Estimate, Spread};

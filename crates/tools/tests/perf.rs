@@ -151,6 +151,8 @@ fn a_rate_is_measured_on_both_sides() {
                 Role::Sender
             };
             assert_eq!(outcome.intervals[0].role, role);
+            let sent = format!("  {} sent ", sender.datagrams);
+            assert!(text.contains(&sent) && served.contains(&sent), "{what}");
             for line in [" sender\n", " receiver\n"] {
                 assert!(text.contains(line) && served.contains(line), "{what}");
             }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
+use fairwire_lab::counted;
 use fairwire_lab::paper::{Bundle, Paper, digests};
 use fairwire_lab::results::Results;
 
@@ -65,8 +66,10 @@ pub(super) fn check(papers: &[Loaded], jobs: usize) -> ExitCode {
     if all == 0 {
         return ExitCode::SUCCESS;
     }
-    let message =
-        format!("{all} digests changed; if this is intended, write them with --update-digests");
+    let message = format!(
+        "{} changed; if this is intended, write them with --update-digests",
+        counted(all as u64, "digest")
+    );
     fail(FAILED, &message)
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use fairwire_lab::counted;
 use fairwire_lab::scenario::{Cell, explain, notes};
 
 /// Describes what would run. Of a family it shows only the axes, unless its cells were selected by name.
@@ -35,7 +36,7 @@ fn of_family(cells: &[Cell], family: &str) -> String {
         .iter()
         .filter(|cell| cell.family.as_deref() == Some(family));
     let all: Vec<&Cell> = all.collect();
-    let mut text = format!("[{family}] {} cells\n", all.len());
+    let mut text = format!("[{family}] {}\n", counted(all.len() as u64, "cell"));
     let axes = all.iter().flat_map(|cell| &cell.axes);
     let mut known: Vec<(&str, Vec<&str>)> = Vec::new();
     for (axis, value) in axes {

@@ -46,11 +46,10 @@ fn a_run_prints_and_writes() {
     for part in ["tcp", "dccp", "bottleneck", "2 seeds", "DCCP packets"] {
         assert!(text.contains(part), "{part} is missing in\n{text}");
     }
-    assert!(
-        err(&output).is_empty(),
-        "no progress off a terminal: {}",
-        err(&output)
+    let written = format!(
+        "written: {directory}/report.html, with plots; beside it the numbers as CSV and JSON\n"
     );
+    assert_eq!(err(&output), written, "no progress off a terminal");
     for file in [
         "results.csv",
         "summary.csv",
@@ -81,6 +80,65 @@ fn json_is_json() {
     assert_eq!(
         output.stdout, again.stdout,
         "same scenario, same seeds, same bytes"
+    );
+}
+
+/// With `--out` a family of cells is one table with a row for each cell. It says that a flow stands for others, and where
+/// the rest is. What the congestion control sets is explained so.
+#[test]
+fn a_family_is_one_table() {
+    let place = scratch("brief");
+    let directory = place.join("out").display().to_string();
+    let crowds = [
+        "run",
+        "scenarios/crowds.toml",
+        "--duration",
+        "1s",
+        "--seeds",
+        "1",
+        "--out",
+    ];
+    let output = fairwire(&[&crowds[..], &[&directory]].concat());
+    assert!(output.status.success(), "{}", err(&output));
+    let text = out(&output);
+    for part in [
+        "(18 cells, 1 seed each; whole run, 1s)\n",
+        "\n  codel-tcps20-cubic  ",
+        "\n  tcp1: one of 1 to 20 alike\n",
+    ] {
+        assert!(text.contains(part), "{part} is missing in\n{text}");
+    }
+    assert!(text.lines().count() < 30, "{text}");
+    let written =
+        format!("written: {directory}/report.html, with plots and the tables of every cell;");
+    assert!(err(&output).starts_with(&written), "{}", err(&output));
+    let page = std::fs::read_to_string(place.join("out/report.html")).expect("a page");
+    for part in [
+        "goodput of tcp1 (one of 1 to 20 alike)",
+        "tcps (logarithmic)",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    std::fs::remove_dir_all(&place).expect("removed");
+
+    let law = "flows.one.tcp.law=dctcp";
+    let output = fairwire(&[
+        "run",
+        "scenarios/dctcp.toml",
+        "--explain",
+        "--set",
+        "flows.one.tcp.ecn=",
+        "--set",
+        law,
+    ]);
+    let text = out(&output);
+    let line = text
+        .lines()
+        .find(|line| line.contains("flows.one.tcp.ecn = true"));
+    let line = line.unwrap_or_else(|| panic!("{text}{}", err(&output)));
+    assert!(
+        line.contains(" law ") && line.contains("the congestion control sets it"),
+        "{line}"
     );
 }
 

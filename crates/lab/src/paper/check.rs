@@ -279,6 +279,16 @@ impl Checked {
                 .eq(other.measured.iter().map(|one| &one.label))
     }
 
+    /// Returns the names of the values, in their order; empty if there are more than `most`.
+    pub(crate) fn of(&self, most: usize) -> String {
+        let all = self.measured.iter().map(|one| one.label.as_str());
+        let all: Vec<&str> = all.collect();
+        if all.len() > most {
+            return String::new();
+        }
+        all.join(" / ")
+    }
+
     /// Returns what was expected, in words and with its unit.
     pub fn expectation(&self) -> String {
         let unit = self

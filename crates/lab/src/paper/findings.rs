@@ -1,5 +1,7 @@
 //! The report of a paper's runs: tables, figures, verdicts, and how the numbers were obtained.
 
+use fairwire_measure::counted;
+
 use super::{Figure, Judged, Paper, Table, quick};
 use crate::results::{CellResult, Results, RunResult};
 use crate::sim::NO_DELIVERY_NOTES;
@@ -37,7 +39,7 @@ impl Paper {
         let seeds = results.cells.iter().map(|cell| cell.runs.len());
         let (least, most) = (seeds.clone().min().unwrap_or(0), seeds.max().unwrap_or(0));
         let seeds = if least == most {
-            format!("{least} seeds")
+            counted(least as u64, "seed")
         } else {
             format!("{least} to {most} seeds, depending on their spread")
         };

@@ -9,3 +9,13 @@ pub(super) enum MetricOrMoment {
     /// A moment, by its name in the paper's file.
     Moment(String),
 }
+
+impl MetricOrMoment {
+    /// Returns its name.
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Self::Metric(metric) => metric.name(),
+            Self::Moment(name) => name,
+        }
+    }
+}

@@ -214,26 +214,36 @@ impl Quantity {
             let labels: Vec<String> = parts.iter().map(Self::label).collect();
             labels.join(with)
         };
+        let terms = |parts: &[Self], with: &str| {
+            let labels: Vec<String> = parts.iter().map(Self::term).collect();
+            labels.join(with)
+        };
         match self {
             Self::Value {
                 cell,
-                subject: Subject::All,
+                subject,
+                what,
                 ..
-            } => cell.clone(),
-            Self::Value { cell, subject, .. } => format!("{cell} {subject}"),
+            } => {
+                let what = what.name().replace('_', " ");
+                match subject {
+                    Subject::All => format!("{what} in {cell}"),
+                    subject => format!("{what} of {subject} in {cell}"),
+                }
+            }
             Self::Printed { label, .. } => label.clone(),
             Self::Computed {
                 how: Operation::Ratio,
                 parts,
-            } => joined(parts, " / "),
+            } => format!("ratio of {}", terms(parts, " to ")),
             Self::Computed {
                 how: Operation::Difference,
                 parts,
-            } => joined(parts, " - "),
+            } => terms(parts, " - "),
             Self::Computed {
                 how: Operation::Sum,
                 parts,
-            } => joined(parts, " + "),
+            } => terms(parts, " + "),
             Self::Computed {
                 how: Operation::Jain,
                 parts,
@@ -250,6 +260,17 @@ impl Quantity {
                 how: Operation::Tfrc(_),
                 parts,
             } => format!("equation at {}", joined(parts, " and ")),
+        }
+    }
+
+    /// Returns its name as a part of a ratio, difference or sum: in brackets if it is one itself.
+    fn term(&self) -> String {
+        match self {
+            Self::Computed {
+                how: Operation::Ratio | Operation::Difference | Operation::Sum,
+                ..
+            } => format!("({})", self.label()),
+            _ => self.label(),
         }
     }
 

@@ -127,7 +127,7 @@ impl<'a> Drawing<'a> {
             out,
             (2.0, 14.0),
             "axis-title",
-            &format!("{}{unit}", y.title),
+            &format!("{}{unit}{}", y.title, remark(y.scale)),
         );
         for tick in &self.y.ticks {
             let at = self.at_y(*tick);
@@ -179,8 +179,14 @@ impl<'a> Drawing<'a> {
             "<line class=\"axis\" x1=\"{from:.1}\" x2=\"{to:.1}\" y1=\"{bottom:.1}\" y2=\"{bottom:.1}\"/>"
         );
         let middle = self.left + self.width / 2.0;
-        let title = &self.figure.x.title;
-        svg_text(out, (middle, self.height - 6.0), "axis-title middle", title);
+        let x = &self.figure.x;
+        let title = format!("{}{}", x.title, remark(x.scale));
+        svg_text(
+            out,
+            (middle, self.height - 6.0),
+            "axis-title middle",
+            &title,
+        );
     }
 
     /// Draws a marked moment: a vertical line with its label.
@@ -380,6 +386,14 @@ impl<'a> Drawing<'a> {
     }
 }
 
+/// Returns what the title of an axis adds about its scale.
+fn remark(scale: Scale) -> &'static str {
+    match scale {
+        Scale::Linear => "",
+        Scale::Log => " (logarithmic)",
+    }
+}
+
 /// Returns the horizontal axis: numbers, labels or time.
 fn x_axis(figure: &Figure, width: f64, frame: Frame) -> Axis {
     let x = &figure.x;
@@ -441,7 +455,14 @@ fn alt(figure: &Figure) -> String {
         Form::Line => "Line chart",
         Form::Bar => "Bar chart",
     };
-    let mut text = format!("{kind}: {} over {}.", figure.y.title, figure.x.title);
+    let (x, y) = (&figure.x, &figure.y);
+    let mut text = format!(
+        "{kind}: {}{} over {}{}.",
+        y.title,
+        remark(y.scale),
+        x.title,
+        remark(x.scale)
+    );
     for line in &figure.lines {
         let mut values = line
             .points

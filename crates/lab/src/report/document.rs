@@ -11,7 +11,7 @@ use super::shell::shell;
 use super::sources::sources;
 use super::table::table;
 use super::topology::networks;
-use super::verdict::{badge, meaning, tally, verdicts};
+use super::verdict::{IDS, badge, meaning, tally, verdicts};
 use crate::paper::{Paper, Part, Table, Verdict, without_repeats};
 
 /// Returns the report on `papers` as one page.
@@ -165,6 +165,7 @@ fn paper(one: &Reported<'_>, is_one_of_many: bool) -> Markup {
             (figures(one, Part::Published))
             @if !report.verdicts.is_empty() {
                 (heading(&id, "verdicts", "Verdicts, claim by claim"))
+                @if paper.is_built_in { (paragraph("about", IDS)) }
                 (verdicts(paper, &report.verdicts))
             }
             @if contents::has_left_out(one) {

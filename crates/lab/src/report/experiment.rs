@@ -100,6 +100,7 @@ fn tables(results: &Results) -> Markup {
                     div class="scroll" role="region" tabindex="0" aria-label=(cell.name) {
                         pre { (table(cell)) }
                     }
+                    @for note in cell.notes() { p class="small" { "Note: " (prose(note)) } }
                 }
             }
         }

@@ -1,5 +1,7 @@
 //! Papers that were run together, and the count of their verdicts.
 
+use fairwire_measure::counted;
+
 use crate::paper::{Judged, Paper, Report, Verdict};
 
 /// A paper with the report of its runs.
@@ -49,9 +51,9 @@ impl Tally {
             .iter()
             .map(|(verdict, count)| format!("{count} {}", verdict.counted()))
             .collect();
-        let claims = if self.total() == 1 { "claim" } else { "claims" };
+        let claims = counted(self.total() as u64, "claim");
         let colon = if counts.is_empty() { "" } else { ": " };
-        format!("{} {claims}{colon}{}", self.total(), counts.join(", "))
+        format!("{claims}{colon}{}", counts.join(", "))
     }
 }
 

@@ -282,7 +282,8 @@ fn note_mark(row: &Row, notes: &[&str]) -> Markup {
     let place = notes.iter().position(|note| *note == row.note);
     html! {
         @if let Some(place) = place {
-            sup class="mark" title=(row.note) { (place + 1) }
+            // The blank and the brackets keep it apart from the number where the table is copied as text.
+            " " sup class="mark" title=(row.note) { "[" (place + 1) "]" }
         }
     }
 }

@@ -69,7 +69,8 @@ fn tables_and_figures_are_there() {
         .find(|row| row.contains(">second</th>"))
         .expect("the row of cell b");
     for part in [
-        "<span class=\"value\">210<sup",
+        "<span class=\"value\">210 <sup",
+        ">[1]</sup>",
         "<b>189.0</b>",
         "\u{2212}21.0",
         "\u{2212}10.0 %",

@@ -8,6 +8,8 @@ use crate::paper::{
     without_repeats,
 };
 
+use super::verdict::{IDS, MOST_IN_LINE};
+
 /// The greatest length of a line of prose, in characters.
 const WIDTH: usize = 110;
 
@@ -189,6 +191,9 @@ impl Paper {
 
     fn verdicts(&self, text: &mut String, verdicts: &[Judged]) {
         heading(text, "Verdicts", '=');
+        if self.is_built_in {
+            prose(text, "", IDS);
+        }
         for judged in verdicts {
             let _ = writeln!(text);
             prose(text, "  ", &format!("{}  {}", judged.id, outcome(judged)));
@@ -220,7 +225,7 @@ impl Paper {
                 let figures: Vec<String> = isolated
                     .measured
                     .iter()
-                    .map(|measured| format!("{} {}", measured.label, measured.text()))
+                    .map(|measured| format!("{}: {}", measured.label, measured.text()))
                     .collect();
                 let unit = isolated
                     .measured
@@ -281,7 +286,17 @@ fn question(check: &Checked) -> String {
     } else {
         format!(" ({})", check.why)
     };
-    format!("expected{what}{}: {}{why}", check.what, check.expectation())
+    let of = check.of(MOST_IN_LINE);
+    let of = if of.is_empty() {
+        of
+    } else {
+        format!("; measured: {of}")
+    };
+    format!(
+        "expected{what}{}: {}{of}{why}",
+        check.what,
+        check.expectation()
+    )
 }
 
 fn printed(row: &Row, digits: usize, notes: &mut Vec<String>) -> String {

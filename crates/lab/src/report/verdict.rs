@@ -6,8 +6,12 @@ use super::markup::{measured, minus, prose, slug};
 use super::reported::Tally;
 use crate::paper::{CLOSE, Checked, Isolated, Judged, Measured, Paper, Verdict};
 
+/// The meaning of the claims' ids in the papers that Fairwire has.
+pub(super) const IDS: &str = "An id such as S2-C4 names the paper (S2) and what is judged: C is a claim of the paper, and D \
+    follows from its numbers or asks what it left out.";
+
 /// The greatest number of values of a check in one line; more are listed with their names.
-const MOST_IN_LINE: usize = 2;
+pub(super) const MOST_IN_LINE: usize = 2;
 
 /// Returns the class that gives a verdict its colour.
 pub(super) fn class(verdict: &Verdict) -> &'static str {
@@ -171,6 +175,8 @@ fn asked(check: &Checked) -> Markup {
             (check.what)
             @if !check.what.is_empty() { ", " }
             "expected: " (minus(check.expectation()))
+            @let of = check.of(MOST_IN_LINE);
+            @if !of.is_empty() { "; measured: " (of) }
             @if !check.why.is_empty() {
                 " " span class="reason" { "(" (check.why) ")" }
             }

@@ -4,10 +4,10 @@ mod grid;
 
 use std::fmt::Write;
 
-use fairwire_measure::{Estimate, Spread};
+use fairwire_measure::{Estimate, Spread, counted};
 
 use self::grid::{Grid, Layout};
-use super::{CellResult, Metric, Subject, WHOLE};
+use super::{CellResult, Metric, Representative, Subject, WHOLE};
 
 /// A column: its heading and its metric.
 struct Column {
@@ -90,6 +90,78 @@ pub fn table(cell: &CellResult) -> String {
     }
     without_value(cell, &mut text);
     unperturbed(cell, &mut text);
+    text
+}
+
+/// The most flows with columns in an overview.
+const MOST_FLOWS: usize = 3;
+
+/// Returns one table with a row for each cell: a metric of the first flows and links that all cells have, and one of
+/// all flows together.
+///
+/// Without selected metrics these are goodput, utilisation and Jain's index.
+pub fn overview(cells: &[CellResult]) -> String {
+    let Some(first) = cells.first() else {
+        return String::new();
+    };
+    let keys = first.keys();
+    let is_whole = keys.iter().any(|(_, window, _)| window == WHOLE);
+    let window = keys.first().filter(|_| !is_whole);
+    let window = window.map_or(WHOLE, |(_, window, _)| window.as_str());
+    let flows = Representative::of(cells, MOST_FLOWS);
+    let link = first.scenario.topology.measured_links().into_iter().next();
+    let subjects = (flows
+        .iter()
+        .map(|it| (Subject::flow(&it.flow), &FLOW[1..2])))
+    .chain(link.map(|link| (Subject::link(link), &LINK[1..2])))
+    .chain([(Subject::All, &ALL[..])]);
+    let columns: Vec<(Subject, Column)> = subjects
+        .filter_map(|(subject, fixed)| {
+            let has = |column: &Column| {
+                let mut cells = cells.iter();
+                cells.any(|cell| cell.estimate(&subject, window, column.metric).is_some())
+            };
+            let column = columns(first, fixed).into_iter().find(has)?;
+            Some((subject, column))
+        })
+        .collect();
+    let head = columns.iter().map(|(subject, column)| match subject {
+        Subject::All => column.heading.clone(),
+        subject => format!("{subject} {}", column.heading),
+    });
+    let head: Vec<String> = std::iter::once("cell".to_owned()).chain(head).collect();
+    let rows = cells.iter().map(|cell| {
+        let values = columns.iter().map(|(subject, column)| {
+            let estimate = cell.estimate(subject, window, column.metric);
+            estimate.map_or_else(|| "-".to_owned(), |estimate| show(&estimate, column))
+        });
+        std::iter::once(cell.name.clone()).chain(values).collect()
+    });
+    let grid = Grid(std::iter::once(head).chain(rows).collect());
+    let seeds = || cells.iter().map(|cell| cell.runs.len());
+    let (least, most) = (seeds().min().unwrap_or(0), seeds().max().unwrap_or(0));
+    let seeds = if least == most {
+        counted(most as u64, "seed")
+    } else {
+        format!("{least} to {most} seeds")
+    };
+    let mut text = format!(
+        "{} ({}, {seeds} each; {})\n",
+        first.scenario.title,
+        counted(cells.len() as u64, "cell"),
+        title(first, window)
+    );
+    // Rows as rows: a cell for each row is what this table is for.
+    let layout = match Layout::of(std::iter::once(&grid)) {
+        Layout::Plain => Layout::Plain,
+        Layout::Transposed | Layout::Split => Layout::Split,
+    };
+    grid.write(layout, &mut text);
+    for flow in &flows {
+        if let Some(among) = flow.among() {
+            let _ = writeln!(text, "  {}: {among}", flow.flow);
+        }
+    }
     text
 }
 

@@ -16,8 +16,8 @@ pub struct Explained {
     pub path: String,
     /// The value, as TOML.
     pub value: String,
-    /// The source: `paper`, `derived`, `assumed` or `fitted`; `stated` in a file without sources; `preset`, or
-    /// `default`.
+    /// The source: `paper`, `derived`, `assumed` or `fitted`; `stated` in a file without sources; `preset`, `law`
+    /// (the congestion control of a TCP sets it), or `default`.
     pub source: &'static str,
     /// The note of the source, if there is one.
     pub note: Option<String>,
@@ -31,7 +31,7 @@ pub struct Explained {
 impl Explained {
     /// Returns whether the file or the command line states the value.
     pub fn is_stated(&self) -> bool {
-        !["default", "preset"].contains(&self.source)
+        !["default", "preset", "law"].contains(&self.source)
     }
 }
 
@@ -121,6 +121,7 @@ fn meaning<'a>(tree: &Node, path: &str, form: &'a schema::Form) -> &'a str {
 fn line(cell: &Cell, path: &str, value: String) -> Explained {
     let known = cell.provenance.get(path);
     let is_stated = cell.stated.iter().any(|stated| stated == path);
+    let law = law_that_sets(cell, path);
     Explained {
         path: path.to_owned(),
         value,
@@ -128,9 +129,16 @@ fn line(cell: &Cell, path: &str, value: String) -> Explained {
             Some(known) => known.source.word(),
             None if is_stated => "stated",
             None if is_of_preset(cell, path) => "preset",
+            None if law.is_some() => "law",
             None => "default",
         },
-        note: known.and_then(|known| known.note.clone()),
+        note: match (known, is_stated || is_of_preset(cell, path), law) {
+            (Some(known), ..) => known.note.clone(),
+            (None, false, Some(law)) => {
+                Some(format!("the congestion control sets it: law = \"{law}\""))
+            }
+            _ => None,
+        },
         meaning: String::new(),
         has_effect: has_effect(cell, path),
     }
@@ -157,6 +165,17 @@ fn has_effect(cell: &Cell, path: &str) -> bool {
         }
         _ => true,
     }
+}
+
+/// Returns the law of the TCP flow, if it sets the value.
+fn law_that_sets<'a>(cell: &'a Cell, path: &str) -> Option<&'a str> {
+    let parts: Vec<&str> = path.split('.').collect();
+    let ["flows", flow, "tcp", key @ ..] = &parts[..] else {
+        return None;
+    };
+    let tcp = cell.scenario.flows.get(flow)?.tcp.as_ref()?;
+    let law = tcp.law.kind();
+    preset::is_of_law(law, key).then_some(law)
 }
 
 /// Returns whether the flow's preset sets the value.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use fairwire_measure::counted;
 use fairwire_units::Duration;
 use serde::Deserialize;
 
@@ -110,7 +111,8 @@ impl Cell {
         };
         let (seeds, most) = (run.seeds, run.max_seeds);
         if seeds == most {
-            return format!("{seeds} seeds from {} on: {random}", run.seed);
+            let seeds = counted(seeds.into(), "seed");
+            return format!("{seeds} from {} on: {random}", run.seed);
         }
         format!(
             "{seeds} to {most} seeds from {} on, depending on the spread: {random}",

@@ -20,6 +20,7 @@ pub fn notes(cells: &[Cell]) -> Vec<String> {
         }
     }
     all.extend(phase_note(cells));
+    all.extend(ecn_notes(cells));
     let lines = all.into_iter().map(|(note, names)| {
         if names.len() == cells.len() {
             return note;
@@ -49,6 +50,66 @@ fn phase_note(cells: &[Cell]) -> Option<(String, Vec<&str>)> {
          whose packets are dropped; give the flows a jitter of {jitter} or more (docs/models/drop-tail.md)"
     );
     Some((note, concerned.iter().map(|(name, _, _)| *name).collect()))
+}
+
+/// The names of a flow and of its protocol's table.
+type FlowTable<'a> = (&'a str, &'a str);
+
+/// Returns the notes on flows that differ in ECN at a queue that marks, with the cells that each concerns.
+fn ecn_notes(cells: &[Cell]) -> Vec<(String, Vec<&str>)> {
+    let mut all: Vec<(String, Vec<&str>)> = Vec::new();
+    for cell in cells {
+        let Some(note) = unequal_ecn(&cell.scenario) else {
+            continue;
+        };
+        match all.iter_mut().find(|(known, _)| *known == note) {
+            Some((_, names)) => names.push(&cell.name),
+            None => all.push((note, vec![&cell.name])),
+        }
+    }
+    all
+}
+
+/// Returns the note on the first queue that marks packets of one flow and drops those of another. UDP is left out: it
+/// has no ECN in any scenario.
+fn unequal_ecn(scenario: &Scenario) -> Option<String> {
+    let topology = &scenario.topology;
+    if matches!(topology, Topology::Wlan(_)) {
+        return None;
+    }
+    let shared = topology.measured_links();
+    let mut seen: Vec<(&str, bool, [Option<FlowTable<'_>>; 2])> = Vec::new();
+    for (name, flow) in scenario.enabled_flows() {
+        let Some((table, transport)) = flow.transports().next() else {
+            continue;
+        };
+        if !transport.is_connected() {
+            continue;
+        }
+        for hop in topology.data_route(flow) {
+            if !shared.contains(&hop.table) || !hop.link.queue.marks() {
+                continue;
+            }
+            let of_queue = (hop.table, hop.is_back);
+            let at = seen.iter().position(|one| (one.0, one.1) == of_queue);
+            let at = at.unwrap_or_else(|| {
+                seen.push((hop.table, hop.is_back, [None; 2]));
+                seen.len() - 1
+            });
+            let first = &mut seen[at].2[usize::from(transport.is_ecn_capable())];
+            *first = first.or(Some((name, table)));
+        }
+    }
+    let differ = seen.iter().find_map(|(link, _, flows)| match flows {
+        [Some(without), Some(with)] => Some((*link, *without, *with)),
+        _ => None,
+    });
+    let (link, (without, its_table), (with, table)) = differ?;
+    Some(format!(
+        "the queue of '{link}' marks packets of flows with ECN ({with}) and drops those of flows without ({without}), so \
+         their losses differ: to compare them, set flows.{without}.{its_table}.ecn = true, or \
+         flows.{with}.{table}.ecn = false"
+    ))
 }
 
 /// Returns the link whose DropTail queue is shared by flows whose packets nothing delays at random. Packets of each

@@ -155,6 +155,12 @@ pub(super) fn is_of_preset(tcp: &Tcp, key: &[&str]) -> bool {
     preset.is_some_and(|preset| sets(preset, tcp.law.kind(), key))
 }
 
+/// Returns whether the window law `law` of a TCP sets `key`, given as the names down to it.
+pub(super) fn is_of_law(law: &str, key: &[&str]) -> bool {
+    let set = presets().below(&["law", law]);
+    set.is_some_and(|set| set.below(key).is_some())
+}
+
 /// Returns whether `preset` sets `key` for a flow of this law.
 fn sets(preset: &str, law: &str, key: &[&str]) -> bool {
     let cases: [&[&str]; 3] = [

@@ -31,6 +31,11 @@ pub(crate) trait Transport: fmt::Debug + Send + Sync {
         true
     }
 
+    /// Returns whether its packets can be marked (ECN).
+    fn is_ecn_capable(&self) -> bool {
+        false
+    }
+
     /// Returns whether the way back also carries data.
     fn is_two_way(&self) -> bool {
         false

@@ -80,6 +80,10 @@ impl QueueModel for DropTailConfig {
         self.limit
     }
 
+    fn marks(&self) -> bool {
+        self.mark_threshold.is_some()
+    }
+
     fn problem(&self) -> Option<(&'static str, String)> {
         let (Some(threshold), QueueLimit::Packets(limit)) = (self.mark_threshold, self.limit)
         else {

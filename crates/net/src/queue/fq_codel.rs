@@ -96,6 +96,10 @@ impl QueueModel for FqCodelConfig {
         QueueLimit::Packets(self.limit.0)
     }
 
+    fn marks(&self) -> bool {
+        self.ecn
+    }
+
     fn problem(&self) -> Option<(&'static str, String)> {
         self.law.problem()
     }

@@ -14,6 +14,11 @@ pub trait QueueModel: fmt::Debug + Send + Sync + 'static {
     /// Returns the most that waits.
     fn limit(&self) -> QueueLimit;
 
+    /// Returns whether the queue marks ECN-capable packets where it would drop others.
+    fn marks(&self) -> bool {
+        false
+    }
+
     /// Returns whether the queue draws random numbers, so that seeds give different results.
     fn is_random(&self) -> bool {
         false

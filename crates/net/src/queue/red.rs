@@ -141,6 +141,10 @@ impl QueueModel for RedConfig {
         QueueLimit::Packets(self.limit.0)
     }
 
+    fn marks(&self) -> bool {
+        self.ecn
+    }
+
     fn is_random(&self) -> bool {
         true
     }

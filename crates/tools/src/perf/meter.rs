@@ -15,10 +15,12 @@ pub(crate) struct Meter(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    /// Time zero of the counters.
+    /// Time zero of the counters: the two sides have agreed on the flow.
     epoch: std::time::Instant,
     /// The connection that has more information; DCCP only.
     connection: Option<Connection>,
+    /// The messages of the agreement, and their bytes, which do not count.
+    before: (u64, u64),
     counts: Mutex<Counts>,
 }
 
@@ -35,8 +37,8 @@ pub(crate) struct Counts {
     pub account: LossAccount,
     /// The jitter of RFC 3550, at the receiver.
     pub jitter: InterarrivalJitter,
-    /// When the first and the last message were sent or received.
-    pub span: Option<(Instant, Instant)>,
+    /// When the last message was sent or received.
+    pub last: Option<Instant>,
     /// What DCCP knows about the connection.
     pub stats: Option<Stats>,
     /// Messages, and their bytes, that are known to have left the send queue.
@@ -51,7 +53,7 @@ impl Default for Counts {
             marked: 0,
             account: LossAccount::new(0),
             jitter: InterarrivalJitter::default(),
-            span: None,
+            last: None,
             stats: None,
             left_queue: (0, 0),
         }
@@ -59,15 +61,23 @@ impl Default for Counts {
 }
 
 impl Meter {
-    /// Makes counters at zero, for the messages of `link` from now on.
+    /// Makes counters at zero, for the messages that are given to `link` from now on.
     pub(crate) fn of(link: &Link) -> Self {
         let connection = match link {
             Link::Dccp(connection) => Some(connection.clone()),
             Link::Udp(_) | Link::Tcp(_) => None,
         };
+        let stats = connection.as_ref().map(Connection::stats);
+        let before = stats.map_or((0, 0), |stats| {
+            (
+                stats.data_sent + stats.queued_packets as u64,
+                stats.bytes_sent + stats.queued_bytes as u64,
+            )
+        });
         Self(Arc::new(Shared {
             epoch: cpu::now(),
             connection,
+            before,
             counts: Mutex::default(),
         }))
     }
@@ -82,7 +92,7 @@ impl Meter {
         let mut counts = self.lock();
         // In this order: every counted message is or was in the queue, so none is counted as sent too early.
         counts.stats = self.0.connection.as_ref().map(Connection::stats);
-        counts.update_left_queue();
+        counts.update_left_queue(self.0.before);
         counts.clone()
     }
 
@@ -93,7 +103,7 @@ impl Meter {
 
     /// Returns when the last message was sent or received.
     pub(crate) fn last_moved(&self) -> Option<std::time::Instant> {
-        let (_, last) = self.lock().span?;
+        let last = self.lock().last?;
         let after = last.saturating_since(Instant::START);
         self.0.epoch.checked_add(after.into())
     }
@@ -131,14 +141,14 @@ impl Counts {
     }
 
     /// Updates the messages that have left, from the protocol's statistics: not those that wait in DCCP's send queue,
-    /// nor those that it gave up.
-    fn update_left_queue(&mut self) {
+    /// nor those that it gave up. `before` are the messages, and their bytes, that the protocol sent before these.
+    fn update_left_queue(&mut self, before: (u64, u64)) {
         let (mut datagrams, mut bytes) = (self.datagrams, self.bytes);
         if let Some(stats) = &self.stats {
             datagrams = datagrams.saturating_sub(stats.queued_packets as u64);
             bytes = bytes.saturating_sub(stats.queued_bytes as u64);
-            datagrams = datagrams.min(stats.data_sent);
-            bytes = bytes.min(stats.bytes_sent);
+            datagrams = datagrams.min(stats.data_sent.saturating_sub(before.0));
+            bytes = bytes.min(stats.bytes_sent.saturating_sub(before.1));
         }
         // Control messages wait in the same queue, and so does a message that is about to be counted. So the queue may
         // grow a little although no message came back.
@@ -155,14 +165,16 @@ impl Counts {
 
     /// Records that a message was sent or received.
     pub(crate) fn moved(&mut self, now: Instant) {
-        let first = self.span.map_or(now, |(first, _)| first);
-        self.span = Some((first, now));
+        self.last = Some(now);
     }
 
-    /// Returns the seconds from the first message to the last.
+    /// Returns the seconds from the agreement on the flow to the last message.
+    ///
+    /// Both ends count so: a receiver that began with its first message would leave out the time in which the path lost
+    /// everything.
     pub(crate) fn seconds(&self) -> f64 {
-        self.span.map_or(0.0, |(first, last)| {
-            last.saturating_since(first).as_secs_f64()
+        self.last.map_or(0.0, |last| {
+            last.saturating_since(Instant::START).as_secs_f64()
         })
     }
 }
@@ -196,13 +208,13 @@ mod tests {
     fn what_has_left_stays_so() {
         let mut counts = handed_over(10);
         counts.stats = Some(stats(2, 8));
-        counts.update_left_queue();
+        counts.update_left_queue((0, 0));
         assert_eq!(counts.left_queue(), (8, 800));
         counts.stats = Some(stats(4, 8));
-        counts.update_left_queue();
+        counts.update_left_queue((0, 0));
         assert_eq!(counts.left_queue(), (8, 800));
         counts.stats = Some(stats(0, 10));
-        counts.update_left_queue();
+        counts.update_left_queue((0, 0));
         assert_eq!(counts.left_queue(), (10, 1_000));
     }
 
@@ -213,11 +225,25 @@ mod tests {
         for (queued, sent) in [(256, 44), (0, 44)] {
             let mut counts = handed_over(300);
             counts.stats = Some(stats(queued, sent));
-            counts.update_left_queue();
+            counts.update_left_queue((0, 0));
             let mut report = SenderReport::of(&counts, None);
             report.keep_sent(&counts);
             assert_eq!((report.datagrams, report.bytes), (44, 4_400));
         }
+    }
+
+    /// The messages of the agreement do not stand for data that never left. The time begins with the agreement, although
+    /// the first message moved later.
+    #[test]
+    fn only_data_counts_from_the_agreement_on() {
+        let mut counts = handed_over(10);
+        counts.stats = Some(stats(0, 9));
+        counts.update_left_queue((2, 200));
+        assert_eq!(counts.left_queue(), (7, 700));
+        let mut counts = Counts::default();
+        assert_eq!(counts.seconds(), 0.0, "nothing moved");
+        counts.sent(Instant::from_nanos(3_000_000_000), 100);
+        assert_eq!(counts.seconds(), 3.0);
     }
 
     /// Over UDP and TCP no message waits in a queue.
@@ -225,7 +251,7 @@ mod tests {
     fn without_a_queue_all_has_left() {
         let mut counts = handed_over(3);
         counts.stats = None;
-        counts.update_left_queue();
+        counts.update_left_queue((0, 0));
         assert_eq!(counts.left_queue(), (3, 300));
     }
 }

@@ -79,11 +79,12 @@ pub struct PathReport {
 /// The report of the sender at the end of a flow.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct SenderReport {
-    /// The number of messages sent.
+    /// The number of messages that left this host. Those that never left are not counted: they were in the queue when
+    /// the path turned out to carry less, or when the connection ended.
     pub datagrams: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// The time from the first message to the last, seconds.
+    /// The time from the agreement on the flow to the last message that was sent, seconds.
     pub seconds: f64,
     /// The rate over that time, bits per second.
     pub bits_per_second: f64,
@@ -105,7 +106,7 @@ pub struct ReceiverReport {
     pub datagrams: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// The time from the first message to the last, seconds.
+    /// The time from the agreement on the flow to the last message that arrived, seconds.
     pub seconds: f64,
     /// The rate over that time, bits per second.
     pub bits_per_second: f64,
@@ -239,8 +240,7 @@ impl PathReport {
 }
 
 impl SenderReport {
-    /// Makes the report from the counters of a flow, with all messages that were handed over. The receiver gets this
-    /// report, because its final message comes after those that wait.
+    /// Makes the report from the counters of a flow, with all messages that were handed over.
     pub(crate) fn of(counts: &Counts, cpu_seconds: Option<f64>) -> Self {
         Self {
             datagrams: counts.datagrams,
@@ -261,7 +261,7 @@ impl SenderReport {
         self
     }
 
-    /// Reduces the counts to what has left, once the flow is over: messages may have waited when it was cut off.
+    /// Reduces the counts to what has left.
     pub(crate) fn keep_sent(&mut self, counts: &Counts) {
         (self.datagrams, self.bytes) = counts.left_queue();
         self.bits_per_second = rate(self.bytes, self.seconds);

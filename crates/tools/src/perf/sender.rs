@@ -55,8 +55,13 @@ impl<'a> Sender<'a> {
         if let Err(error) = outcome {
             outcome = Err(abort_reason(self.link, error).await);
         }
-        let mut report =
-            SenderReport::of(&self.meter.read(), cpu::used_since(cpu)).with_law(self.law);
+        let counts = self.meter.read();
+        let mut report = SenderReport::of(&counts, cpu::used_since(cpu)).with_law(self.law);
+        let all_left = outcome.is_ok();
+        if all_left {
+            // The receiver gets the same count.
+            report.keep_sent(&counts);
+        }
         match source.map(Source::sha256).transpose() {
             Ok(sum) => report.sha256 = sum,
             Err(error) => outcome = outcome.and(Err(error)),
@@ -77,7 +82,10 @@ impl<'a> Sender<'a> {
                 Err(_) => {}
             }
         }
-        report.keep_sent(&self.meter.read());
+        if !all_left {
+            // What waited was told to the receiver as sent, because the final message comes after it.
+            report.keep_sent(&self.meter.read());
+        }
         // The peer's acknowledgements of the last datagrams are known only now.
         if let (Some(path), Some(stats)) = (&mut report.path, self.link.stats()) {
             path.update_counts(&stats);

@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use fairwire::{BindError, Config, Endpoint, ListenError, ListenOptions, Listener, ServiceCode};
+use fairwire_measure::counted;
 use tokio::net::{TcpListener, UdpSocket};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
@@ -207,7 +208,7 @@ impl Server {
                     show(test.ticker.lines(), &mut outcome, console);
                 }
                 () = &mut all_here, if test.missing > 0 => {
-                    let text = format!("{} flows never arrived", test.missing);
+                    let text = format!("{} never arrived", counted(test.missing.into(), "flow"));
                     outcome.error = Some((&PerfError::Peer(text)).into());
                     test.missing = 0;
                 }
@@ -292,6 +293,8 @@ impl Server {
         let max = u32::try_from(link.max_message()).unwrap_or(u32::MAX);
         params.length = params.length.clamp(DATA_HEADER, max.max(DATA_HEADER));
         outcome.length = params.length;
+        // If it is lost, the client asks again.
+        let _ = link.send(Message::Ready.encode()).await;
         let flow = Flow {
             role: our_role(&params),
             meter: Meter::of(&link),
@@ -307,8 +310,6 @@ impl Server {
             params,
         };
         test.ticker.watch(flow.params.flow, flow.meter.clone());
-        // If it is lost, the client asks again.
-        let _ = flow.link.send(Message::Ready.encode()).await;
         test.running.spawn(flow.run());
     }
 }

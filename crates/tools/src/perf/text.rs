@@ -2,12 +2,17 @@
 
 use std::fmt::Write as _;
 
+use fairwire_measure::counted;
+
 use super::report::{
     FlowReport, Interval, Outcome, PathReport, ReceiverReport, Role, SenderReport,
 };
 
 const RULE: &str =
     "- - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - -\n";
+
+/// What the numbers of the summary mean at both ends.
+const DEFINITION: &str = "Both ends count from the agreement on the flow to their last datagram. What never left was not sent.\n";
 
 /// Returns the column names of [`interval`].
 pub(super) fn heading(first: &Interval) -> String {
@@ -73,6 +78,10 @@ pub(super) fn summary(outcome: &Outcome) -> String {
     }
     if several {
         both(&mut text, None, &sum(&outcome.flows), Some(()));
+    }
+    let has_both = |flow: &FlowReport| flow.sender.is_some() && flow.receiver.is_some();
+    if outcome.flows.iter().any(has_both) {
+        text.push_str(DEFINITION);
     }
     for flow in &outcome.flows {
         details(&mut text, outcome, flow);
@@ -147,15 +156,15 @@ fn details(text: &mut String, outcome: &Outcome, flow: &FlowReport) {
         };
         let _ = writeln!(
             text,
-            "{name}CCID {ccid}{law}: RTT {}, {}, {lost}{never_sent}{} marked, {} cuts, {} timeouts, {} Syncs sent, path MTU {} ({} probes)",
+            "{name}CCID {ccid}{law}: RTT {}, {}, {lost}{never_sent}{} marked, {}, {}, {} sent, path MTU {} ({})",
             millis(path.rtt_ms),
             window(path),
             path.marked,
-            path.cuts,
-            path.timeouts,
-            path.syncs,
+            counted(path.cuts, "cut"),
+            counted(path.timeouts, "timeout"),
+            counted(path.syncs, "Sync"),
             path.path_mtu,
-            path.mtu_probes,
+            counted(path.mtu_probes, "probe"),
         );
     }
     if let Some(receiver) = &flow.receiver
@@ -182,7 +191,8 @@ fn file(text: &mut String, outcome: &Outcome, flow: &FlowReport) {
     let sent = sent.map(printable);
     let _ = writeln!(
         text,
-        "File of {size} bytes, SHA-256 {}",
+        "File of {}, SHA-256 {}",
+        counted(size, "byte"),
         sent.as_deref().unwrap_or("unknown")
     );
     let Some(receiver) = &flow.receiver else {
@@ -216,9 +226,9 @@ fn file(text: &mut String, outcome: &Outcome, flow: &FlowReport) {
     }
     let _ = write!(
         text,
-        "     missing: {} bytes in {} ranges ({}): ",
-        missing.bytes,
-        missing.count,
+        "     missing: {} in {} ({}): ",
+        counted(missing.bytes, "byte"),
+        counted(missing.count, "range"),
         percent(missing.bytes, size)
     );
     let ranges: Vec<_> = missing

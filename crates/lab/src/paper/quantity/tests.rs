@@ -68,6 +68,16 @@ fn ratios_are_paired_by_seed() {
     assert_eq!(estimate.spread, Spread::None);
     let never = measure(RATIO, "late", "", cells);
     assert_eq!(never.value(), None, "nothing is divided by zero");
+    let above = "throughput of dccp in b";
+    let below = "throughput of dccp in a";
+    assert_eq!(measured.label, format!("ratio of {above} to {below}"));
+    let sum = format!("ratio = [{{ sum = [{{ {RATIO} }}, {{ {RATIO} }}] }}, {{ {RATIO} }}]")
+        .replace('\n', "");
+    let ratio = format!("(ratio of {above} to {below})");
+    assert_eq!(
+        measure(&sum, "whole", "", cells).label,
+        format!("ratio of ({ratio} + {ratio}) to {ratio}")
+    );
     assert_eq!(never.text(), "no value");
 }
 

@@ -7,7 +7,7 @@ use fairwire_measure::{Confidence, Estimate, Moments, Spread};
 
 use super::super::chart::COLOURS;
 use crate::paper::{Figure, Form, Line, Part, Point, Scale, Unit, XAxis, YAxis};
-use crate::results::{CellResult, Metric, SeriesMetric, Subject, WHOLE};
+use crate::results::{CellResult, Metric, Representative, SeriesMetric, Subject, WHOLE};
 
 /// The metrics that are plotted if the scenario does not select any.
 const OF_FLOWS: [Metric; 3] = [Metric::Goodput, Metric::Loss, Metric::DelayMean];
@@ -27,12 +27,14 @@ const WIDE: f64 = 20.0;
 /// Returns the plots of `cells`: of their metrics, and of throughput over time where the scenario keeps series.
 pub(super) fn plots(cells: &[CellResult]) -> Vec<Figure> {
     let layout = Layout::of(cells);
+    let flows = Representative::of(cells, MOST);
     let mut all = Vec::new();
     for window in windows(cells) {
         let mut of_window: Vec<(Metric, Figure)> = Vec::new();
-        for (subject, metric) in wanted(cells) {
+        for (subject, metric) in wanted(cells, &flows) {
             let number = all.len() + of_window.len();
-            let Some(figure) = layout.figure((&subject, &window, metric), number) else {
+            let name = title(&subject, &flows);
+            let Some(figure) = layout.figure((&subject, &name, &window, metric), number) else {
                 continue;
             };
             // Flows of cells that stand side by side share a plot.
@@ -137,21 +139,11 @@ fn windows(cells: &[CellResult]) -> Vec<String> {
 }
 
 /// Returns the plotted subjects with their metrics: flows that all cells have, links, and all flows together.
-fn wanted(cells: &[CellResult]) -> Vec<(Subject, Metric)> {
-    let Some((first, others)) = cells.split_first() else {
+fn wanted(cells: &[CellResult], flows: &[Representative]) -> Vec<(Subject, Metric)> {
+    let Some(first) = cells.first() else {
         return Vec::new();
     };
-    let in_all = |name: &&str| {
-        let has = |cell: &CellResult| {
-            cell.scenario
-                .flows
-                .get(name)
-                .is_some_and(|flow| flow.enabled)
-        };
-        others.iter().all(has)
-    };
-    let flows = first.scenario.enabled_flows().map(|(name, _)| name);
-    let flows = flows.filter(in_all).take(MOST).map(Subject::flow);
+    let flows = flows.iter().map(|it| Subject::flow(&it.flow));
     let links = first.scenario.topology.measured_links().into_iter();
     let links = links.take(MOST).map(Subject::link);
     let asked = &first.scenario.measure.metrics;
@@ -172,6 +164,14 @@ fn wanted(cells: &[CellResult]) -> Vec<(Subject, Metric)> {
         metrics.map(move |metric| (subject.clone(), metric))
     });
     pairs.collect()
+}
+
+/// Returns the name of `subject` in a plot, which says how many flows it stands for.
+fn title(subject: &Subject, flows: &[Representative]) -> String {
+    let flow = flows.iter().find(|it| Subject::flow(&it.flow) == *subject);
+    let among = flow.and_then(Representative::among);
+    let among = among.map_or(String::new(), |among| format!(" ({among})"));
+    format!("{}{among}", subject.name())
 }
 
 /// The arrangement of cells in a plot.
@@ -261,7 +261,7 @@ impl<'a> Layout<'a> {
     /// Returns the plot of one metric; `None` if no cell has a value.
     fn figure(
         &self,
-        (subject, window, metric): (&Subject, &str, Metric),
+        (subject, name, window, metric): (&Subject, &str, &str, Metric),
         number: usize,
     ) -> Option<Figure> {
         let unit = unit(metric);
@@ -285,7 +285,7 @@ impl<'a> Layout<'a> {
                     .map(|(_, cell)| *cell);
                 point(x, &mut here)
             });
-            let label = if self.is_plain { subject.name() } else { label };
+            let label = if self.is_plain { name } else { label };
             Line {
                 label: label.to_owned(),
                 points: points.collect(),
@@ -299,7 +299,7 @@ impl<'a> Layout<'a> {
         let of = match subject {
             Subject::All => String::new(),
             Subject::Flow(_) if self.is_plain => " of flows".to_owned(),
-            subject => format!(" of {subject}"),
+            _ => format!(" of {name}"),
         };
         let during = if window == WHOLE {
             String::new()
@@ -314,7 +314,7 @@ impl<'a> Layout<'a> {
             form: self.form,
             x: self.across.clone(),
             y: YAxis {
-                title: metric.name().replace('_', " "),
+                title: axis_title(metric),
                 unit,
                 scale: Scale::Linear,
                 from: Some(0.0),
@@ -398,6 +398,15 @@ fn numbers(values: &[String]) -> Option<(Vec<f64>, String)> {
     let plural = |word: &str| word.trim_end_matches('s').to_owned();
     let are_alike = all.iter().all(|(_, other)| plural(other) == plural(&unit));
     are_alike.then(|| (all.into_iter().map(|(number, _)| number).collect(), unit))
+}
+
+/// Returns the title of the vertical axis: the metric, and what its values mean if it has no unit.
+fn axis_title(metric: Metric) -> String {
+    match metric {
+        Metric::Jain => "Jain's fairness index of the throughputs (1: all equal)".to_owned(),
+        Metric::MaxOverMin => "greatest throughput / least throughput (1: all equal)".to_owned(),
+        metric => metric.name().replace('_', " "),
+    }
 }
 
 /// Returns the unit of `metric` in plots.

@@ -1,4 +1,4 @@
-//! The note on phase effects.
+//! The notes on phase effects and on unequal ECN.
 
 use std::path::Path;
 
@@ -63,7 +63,31 @@ fn flows_in_step_are_told() {
     );
 }
 
-/// No scenario of the repository needs the note.
+/// Flows with and without ECN that share a queue that marks get a note that says what to set. Equal flows do not, nor do
+/// flows at a queue that only drops.
+#[test]
+fn unequal_ecn_is_told() {
+    let marking = "topology.bottleneck.queue=fq-codel";
+    let told = |set: &[&str]| told(SHARED, set);
+    let unequal = told(&[marking, "flows.two.tcp.ecn=true"]);
+    assert_eq!(unequal.len(), 1, "{unequal:?}");
+    for part in [
+        "the queue of 'bottleneck' marks packets of flows with ECN (two)",
+        "drops those of flows without (one)",
+        "set flows.one.tcp.ecn = true, or flows.two.tcp.ecn = false",
+    ] {
+        assert!(unequal[0].contains(part), "{part}: {unequal:?}");
+    }
+    let equal = [marking, "flows.one.tcp.ecn=true", "flows.two.tcp.ecn=true"];
+    assert_eq!(told(&equal), [""; 0]);
+    assert_eq!(told(&[marking]), [""; 0]);
+    let dropping = "topology.bottleneck.queue=codel";
+    assert_eq!(told(&[dropping, "flows.two.tcp.ecn=true"]), [""; 0]);
+    let ccid3 = "flows.two={ wire = \"1500 B\", traffic = \"greedy\", dccp = { ccid = 3 } }";
+    assert!(told(&[marking, ccid3])[0].contains("flows.two.dccp.ecn = false"));
+}
+
+/// No scenario of the repository needs the note on phase effects.
 #[test]
 fn our_scenarios_have_jitter() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
@@ -78,6 +102,8 @@ fn our_scenarios_have_jitter() {
         }
         let cells = ScenarioFile::load(&path).and_then(|file| file.cells(&Adjust::default()));
         let cells = cells.unwrap_or_else(|error| panic!("{error}"));
-        assert_eq!(notes(&cells), [""; 0], "{}", path.display());
+        let mut notes = notes(&cells).into_iter();
+        let in_step = notes.find(|note| note.contains("phase effects"));
+        assert_eq!(in_step, None, "{}", path.display());
     }
 }

@@ -26,6 +26,10 @@ impl Transport for Dccp {
         "DCCP"
     }
 
+    fn is_ecn_capable(&self) -> bool {
+        self.ecn
+    }
+
     fn header_bytes(&self) -> u32 {
         let head = if self.short_seqnos {
             SHORT_DATA_HEAD

@@ -17,6 +17,10 @@ impl Transport for Tcp {
         "TCP"
     }
 
+    fn is_ecn_capable(&self) -> bool {
+        self.ecn
+    }
+
     fn header_bytes(&self) -> u32 {
         HEADER + if self.timestamps { TIMESTAMPS } else { 0 }
     }
