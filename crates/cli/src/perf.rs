@@ -70,15 +70,15 @@ pub(crate) struct Args {
     time: Option<Duration>,
     /// Stop after this many bytes, for example 10M.
     #[arg(short = 'n', long, value_parser = parse_byte_count, help_heading = CLIENT)]
-    #[arg(conflicts_with_all = ["server", "time"], allow_negative_numbers = true)]
+    #[arg(conflicts_with_all = ["server", "time"], allow_hyphen_values = true)]
     bytes: Option<u64>,
     /// Highest rate of each flow, in bits per second; 0 means unlimited [default: unlimited; udp: 1M].
     #[arg(short, long, value_parser = parse_bit_rate, value_name = "RATE", help_heading = CLIENT)]
-    #[arg(conflicts_with = "server", allow_negative_numbers = true)]
+    #[arg(conflicts_with = "server", allow_hyphen_values = true)]
     bitrate: Option<u64>,
     /// Size of each datagram in bytes [default: 1200, or what the path carries; tcp: 128K].
     #[arg(short, long, value_parser = parse_byte_count, value_name = "BYTES", help_heading = CLIENT)]
-    #[arg(conflicts_with = "server", allow_negative_numbers = true)]
+    #[arg(conflicts_with = "server", allow_hyphen_values = true)]
     length: Option<u64>,
     /// Number of flows at the same time.
     #[arg(short = 'P', long, default_value_t = 1, value_name = "FLOWS", help_heading = CLIENT)]

@@ -3,7 +3,7 @@
 mod explain;
 
 use std::fmt::Write as _;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -394,8 +394,11 @@ fn in_udp(scenario: &Scenario) -> bool {
     dccp.any(|dccp| dccp.encapsulation == Encapsulation::Udp)
 }
 
+/// Creates the file at `path` for writing, and the directories above it that do not exist.
 fn create(path: &Path) -> io::Result<Box<dyn io::Write + Send>> {
-    let file = File::create(path).map_err(|error| {
+    let above = path.parent().unwrap_or(Path::new(""));
+    let file = fs::create_dir_all(above).and_then(|()| File::create(path));
+    let file = file.map_err(|error| {
         io::Error::new(
             error.kind(),
             format!("cannot write {}: {error}", path.display()),

@@ -2,6 +2,9 @@
 //!
 //! `timeout` and batch systems send SIGTERM. A second Ctrl-C ends the process at once. A second SIGTERM does not,
 //! because `timeout` sends it twice: to the process and to its group.
+//!
+//! SIGXFSZ, which a limit on the size of files (`ulimit -f`) sends, does not end the process either: the write fails, is
+//! reported as any other, and the finished results are kept.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
@@ -54,6 +57,8 @@ impl Signals {
     /// Installs the handlers.
     fn new() -> std::io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
+        // The handler stays when the receiver is dropped. Without it a write beyond the limit still ends the process.
+        drop(signal(SignalKind::from_raw(libc::SIGXFSZ)));
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,

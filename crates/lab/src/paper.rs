@@ -40,7 +40,8 @@ mod verdict;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::scenario::{Adjust, Cell, Families, ScenarioFile};
+use crate::results::{Subject, WHOLE};
+use crate::scenario::{Adjust, Cell, Families, ScenarioError, ScenarioFile};
 use bundle::{MANIFEST, not_toml};
 use document::Document;
 use figure::FigurePlan;
@@ -112,11 +113,13 @@ impl Paper {
     pub fn load(bundle: &Bundle, adjust: &Adjust) -> Result<Self, PaperError> {
         let file = bundle.path(MANIFEST);
         let refuse = |message: String| PaperError::file(&file, message);
-        let mut document = Document::read(bundle, MANIFEST)?;
+        let text = bundle.text(MANIFEST).map_err(refuse)?;
+        let mut document = Document::read(bundle.path(MANIFEST), text)?;
         let mut families = Families::default();
         let mut scenarios = Vec::new();
-        for scenario in document.take_texts("scenarios")? {
-            let text = bundle.text(MANIFEST, &scenario)?;
+        for (scenario, place) in document.take_texts("scenarios")? {
+            let text = bundle.text(&scenario);
+            let text = text.map_err(|message| ScenarioError::at(message, &place))?;
             let path = bundle.path(&scenario);
             let scenario = ScenarioFile::parse_beside(&path, text, bundle.beside())?;
             scenario.add_to(&mut families)?;
@@ -146,14 +149,17 @@ impl Paper {
         }
         let mut published = BTreeMap::new();
         for table in &manifest.published {
-            let rows = published::read(&bundle.path(table), bundle.text(MANIFEST, table)?)?;
+            let text = bundle.text(table);
+            let text = text.map_err(|message| document.refuse(&message))?;
+            let rows = published::read(&bundle.path(table), text)?;
             published.insert(table.clone(), rows);
         }
         for (name, moment) in &manifest.moments {
             if let Some(problem) = moment.validate() {
-                return Err(refuse(format!("moment {name}: {problem}")));
+                return Err(document.refuse(&format!("moment {name}: {problem}")).into());
             }
         }
+        check_shown_names(&document, &cells, shorter.is_some())?;
         let names = Names {
             cells: &cells,
             moments: &manifest.moments,
@@ -170,9 +176,13 @@ impl Paper {
             figures.push(plan.map_err(|message| document::refuse(&node, &message))?);
         }
         let shortened = shorter.map(|quick| quick.says.clone());
-        let mut document = Document::read(bundle, &manifest.claims)?;
+        let text = bundle.text(&manifest.claims);
+        let text = text.map_err(|message| document.refuse(&message))?;
+        let mut document = Document::read(bundle.path(&manifest.claims), text)?;
         document.expand_families(&mut families)?;
         let claims = claim::read(&mut document, &names)?;
+        let texts = bundle.beside();
+        families.refuse_unused_axes(&texts.values().map(String::as_str).collect::<Vec<_>>())?;
         let unperturbed = shown_unperturbed(&tables);
         for cell in &mut cells {
             cell.wants_unperturbed = unperturbed.contains(&cell.name);
@@ -214,7 +224,8 @@ impl Paper {
     /// If their file cannot be read.
     pub fn golden(bundle: &Bundle) -> Result<digests::Golden, PaperError> {
         let file = digests::FILE;
-        let text = bundle.text(MANIFEST, file)?;
+        let text = bundle.text(file);
+        let text = text.map_err(|message| PaperError::file(&bundle.path(MANIFEST), message))?;
         digests::read(text).map_err(|error| not_toml(&bundle.path(file), text, &error))
     }
 
@@ -266,6 +277,27 @@ impl Paper {
     pub(crate) fn window_heading<'a>(&'a self, window: &'a str) -> &'a str {
         self.windows.get(window).map_or(window, String::as_str)
     }
+}
+
+/// Checks that the windows and flows that readers see by other names exist in some of the `cells`. Shorter runs may lack
+/// windows.
+fn check_shown_names(
+    document: &Document,
+    cells: &[Cell],
+    is_shorter: bool,
+) -> Result<(), ScenarioError> {
+    let flows = cells.iter().flat_map(|cell| cell.scenario.flows.iter());
+    let all = Subject::All.to_string();
+    let flows: BTreeSet<&str> = flows.map(|(name, _)| name).chain([&*all]).collect();
+    document.check_keys("flows", flows.iter().copied())?;
+    if is_shorter {
+        return Ok(());
+    }
+    let windows = cells
+        .iter()
+        .flat_map(|cell| cell.scenario.measure.windows.iter());
+    let windows: BTreeSet<&str> = windows.map(|(name, _)| name).chain([WHOLE]).collect();
+    document.check_keys("windows", windows.iter().copied())
 }
 
 /// Returns the names of the cells whose unperturbed run stands in one of `tables`.

@@ -59,6 +59,9 @@ not_testable = "no colours here"
 
 const TABLE: &str = "cell,flow,metric,value,unit,note\nslow,dccp,throughput,950,kbit/s,\n";
 
+/// How the first check of the claims begins.
+const CHECK: &str = "kind = \"increasing\"";
+
 /// A directory that holds the paper and is removed at the end of the test.
 struct Mine(PathBuf);
 
@@ -200,57 +203,160 @@ fn with_a_directory_little_is_printed() {
     assert_eq!(out(&mine.fairwire(&csv)), mine.read("out/tables.csv"));
 }
 
+/// A file, a part of it and its wrong replacement, and how the error begins and the place that it names.
+const WRONG: &[(&str, &str, &str, &str)] = &[
+    (
+        "paper.toml",
+        "line = ",
+        "lin = ",
+        "unknown key 'lin'|mine/paper.toml:3:1",
+    ),
+    (
+        "paper.toml",
+        "\"slow\"",
+        "\"slwo\"",
+        "table table: there is no cell 'slwo'|mine/paper.toml:",
+    ),
+    (
+        "paper.toml",
+        "\"cells.toml\"",
+        "\"cels.toml\"",
+        "there is no file 'cels.toml' in this paper: did you mean 'cells.toml'?|mine/paper.toml:5:14",
+    ),
+    (
+        "claims.toml",
+        "cell = \"fast\"",
+        "cell = \"fats\"",
+        "claim T-1: there is no cell 'fats'|mine/claims.toml:",
+    ),
+    (
+        "claims.toml",
+        "not_testable = ",
+        "not_testable ",
+        "|mine/claims.toml:17:14",
+    ),
+    (
+        "cells.toml",
+        "\"5 s\"",
+        "\"5\"",
+        "'5' has no unit: write one of h, min, s, ms, us, ns\n --> mine/cells.toml:3:12",
+    ),
+    (
+        "table.csv",
+        "kbit/s",
+        "furlong",
+        "unknown unit 'furlong'|mine/table.csv:2:1",
+    ),
+    (
+        "table.csv",
+        "950",
+        "much",
+        "the value 'much' is not a number|mine/table.csv:2:1",
+    ),
+    (
+        "table.csv",
+        "cell,",
+        "cel,",
+        "no column is called 'cel': did you mean 'cell'?|mine/table.csv:1:1",
+    ),
+    (
+        "paper.toml",
+        "claims.toml",
+        "clams.toml",
+        "there is no file 'clams.toml' in this paper: did you mean 'claims.toml'?|mine/paper.toml:6:10",
+    ),
+    (
+        "paper.toml",
+        "published = \"table.csv\"",
+        "published = \"tabel.csv\"",
+        "table table: there is no file 'tabel.csv' among 'published': did you mean 'table.csv'?|mine/paper.toml:12:13",
+    ),
+    (
+        "paper.toml",
+        "{ cell = \"slow\", label = \"1 Mbit/s\" }",
+        "\"slow\"",
+        "expected a table as { cell = \"NAME\", label = \"...\" }, found the text \"slow\"|mine/paper.toml:14:10",
+    ),
+    (
+        "paper.toml",
+        "flows = [\"dccp\"]",
+        "flows = \"dccp\"",
+        "expected a list in brackets, found the text \"dccp\"|mine/paper.toml:15:9",
+    ),
+    (
+        "paper.toml",
+        "[[tables]]",
+        "windows.lat = \"late\"\n[[tables]]",
+        "no cell has 'lat', which [windows] names: write one of whole|mine/paper.toml:9:9",
+    ),
+    (
+        "paper.toml",
+        "[[tables]]",
+        "flows.dcpc = \"late\"\n[[tables]]",
+        "no cell has 'dcpc', which [flows] names: did you mean 'dccp'?|mine/paper.toml:9:7",
+    ),
+    (
+        "cells.toml",
+        "[flows.dccp]",
+        "[flows.\"dccp{n}\"]\ncount = 0",
+        "'count' is 0, so 'dccp{n}' makes no flow, and there is no other|mine/cells.toml:8:9",
+    ),
+    (
+        "cells.toml",
+        "[run]",
+        "axes.blue = [1, 2]\n[run]",
+        "nothing uses the axis 'blue': write {blue} into|mine/cells.toml:2:6",
+    ),
+    (
+        "claims.toml",
+        "[[claims]]",
+        "axes.blue = [1, 2]\n[[claims]]",
+        "nothing uses the axis 'blue': write {blue} into|mine/claims.toml:1:6",
+    ),
+    (
+        "cells.toml",
+        "\"5 s\"",
+        "{ value = \"5 s\", sorce = \"paper\" }",
+        "unknown key 'sorce' beside 'value': did you mean 'source'?|mine/cells.toml:3:29",
+    ),
+    (
+        "cells.toml",
+        "topology.links.one.rate = ",
+        "flows.dcpc.dccp.ccid = 3\ntopology.links.one.rate = ",
+        "no flow is called 'dcpc': did you mean 'dccp'? write one of dccp; this makes a new flow|mine/cells.toml:13:7",
+    ),
+    (
+        "claims.toml",
+        CHECK,
+        "kind = \"relative\"\ntolerance = \"30 %\"",
+        "expected a number without quotes (30 % is 0.3 in a check|mine/claims.toml:8:13",
+    ),
+    (
+        "claims.toml",
+        CHECK,
+        "kind = \"range\"\nexpected = [950, 20]\nwhy = \"so\"",
+        "claim T-1: 'expected' of a range is [lower, upper], and 950 is more than 20: write [20, 950]|mine/claims.toml:8:12",
+    ),
+    (
+        "claims.toml",
+        "{ cell = \"slow\", flow = \"dccp\", metric = \"throughput\", window = \"whole\" }",
+        "{ published = \"tabel.csv\", cell = \"slow\" }",
+        "claim T-1: there is no file 'tabel.csv' among 'published': did you mean 'table.csv'?|mine/claims.toml:10:17",
+    ),
+    (
+        "claims.toml",
+        "{ cell = \"slow\", flow = \"dccp\", metric = \"throughput\", window = \"whole\" }",
+        "{ published = \"table.csv\", cell = \"slow\", flow = \"dcpc\", metric = \"throughput\" }",
+        "claim T-1: there is no published flow 'dcpc' in the cell 'slow' of 'table.csv': did you mean|mine/claims.toml:10:52",
+    ),
+];
+
 /// An error in a file is reported with the file and the line before anything runs. The exit status is that of wrong
 /// usage, because the user can correct it.
 #[test]
 fn what_is_wrong_is_told_with_its_line() {
-    let cases = [
-        (
-            "paper.toml",
-            "line = ",
-            "lin = ",
-            "unknown key 'lin'|mine/paper.toml:3:1",
-        ),
-        (
-            "paper.toml",
-            "\"slow\"",
-            "\"slwo\"",
-            "table table: there is no cell 'slwo'|mine/paper.toml:",
-        ),
-        (
-            "paper.toml",
-            "\"cells.toml\"",
-            "\"cels.toml\"",
-            "mine/paper.toml:5:14: there is no file 'cels.toml'",
-        ),
-        (
-            "claims.toml",
-            "cell = \"fast\"",
-            "cell = \"fats\"",
-            "claim T-1: there is no cell 'fats'|mine/claims.toml:",
-        ),
-        (
-            "claims.toml",
-            "not_testable = ",
-            "not_testable ",
-            "|mine/claims.toml:17:14",
-        ),
-        (
-            "cells.toml",
-            "\"5 s\"",
-            "\"5\"",
-            "'5' has no unit: write one of h, min, s, ms, us, ns\n --> mine/cells.toml:3:12",
-        ),
-        (
-            "table.csv",
-            "kbit/s",
-            "furlong",
-            "mine/table.csv:2: unknown unit 'furlong'",
-        ),
-        ("table.csv", "950", "much", "mine/table.csv:2: "),
-    ];
     let mine = Mine::new("wrong");
-    for (file, right, wrong, words) in cases {
+    for &(file, right, wrong, words) in WRONG {
         let text = mine.read(&format!("mine/{file}"));
         mine.write(file, &text.replacen(right, wrong, 1));
         let output = mine.fairwire(&["paper", "mine", "--out", "out"]);

@@ -26,7 +26,8 @@ fn alone_it_shows_five_examples() {
 #[test]
 fn a_run_prints_and_writes() {
     let place = scratch("files");
-    let pcap = place.join("x.pcapng");
+    // Folders that do not exist are made.
+    let pcap = place.join("captured/today/x.pcapng");
     let pcap_text = pcap.display().to_string();
     let directory = place.join("out").display().to_string();
     let output = fairwire(&[
@@ -356,7 +357,7 @@ fn a_full_disk_keeps_what_was_computed() {
     let place = scratch("taken");
     let directory = place.display().to_string();
     // A limit on the size of files simulates a full disk: some kilobytes can be written, the values of a run cannot.
-    let limited = "trap '' XFSZ; ulimit -f 4; exec \"$@\"";
+    let limited = "ulimit -f 4; exec \"$@\"";
     let output = Command::new("sh")
         .args(["-c", limited, "sh", env!("CARGO_BIN_EXE_fairwire")])
         .args([&SHORT[..], &["--json", "--out", &directory]].concat())
@@ -446,9 +447,17 @@ fn failures_have_words_and_numbers() {
         .replace("\"10 Mbit/s\"", "\"10 Mbit\"");
     std::fs::write(&bad, text).expect("written");
     let bad = bad.display().to_string();
+    let binary = place.join("binary.toml");
+    std::fs::write(&binary, b"title\n\xff\xfe").expect("written");
+    let binary = binary.display().to_string();
     let missing = place.join("missing.toml").display().to_string();
-    let cases: [(&[&str], i32, &str); 20] = [
+    let cases: [(&[&str], i32, &str); 22] = [
         (&["perf", "-c", "::1", "-t", "-1"], 2, "'-1' is not a time"),
+        (
+            &["perf", "-c", "::1", "-b", "-5M"],
+            2,
+            "'-5M' is not a rate: write bits per second without a sign",
+        ),
         (&["perf", "-c", "::1", "-i", "0.05"], 2, "-i is too short"),
         (&["perf", "-c", "::1", "-p", "0"], 2, "-p 0"),
         (&["paper", "--quick"], 2, "NAME"),
@@ -456,6 +465,7 @@ fn failures_have_words_and_numbers() {
         (&["run", DUMBBELL, "--set", "nokey=1"], 2, "cells"),
         (&["run", &bad], 2, "bad.toml:15:8"),
         (&["run", &missing], 2, "cannot read"),
+        (&["run", &binary], 2, "it is not a text file: line 2 is not"),
         (&["run", "/dev/zero"], 2, "the most for a scenario"),
         (&["run", &missing, "--check-digests"], 2, "cannot read"),
         (

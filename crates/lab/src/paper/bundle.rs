@@ -2,12 +2,15 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs;
+use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::PaperError;
+use crate::scenario::files::read_bounded;
+use crate::scenario::hint::name_hint;
+use crate::scenario::shorten::{QUOTED, shorten};
 
 /// The main file of a paper.
 pub(super) const MANIFEST: &str = "paper.toml";
@@ -67,7 +70,8 @@ impl Bundle {
                 && entry.path().is_file()
             {
                 let path = directory.join(file);
-                let text = read_bounded(&path).map_err(|error| refuse(&path, &error))?;
+                let text = read_bounded(&path, "file of a paper", LONGEST_FILE)
+                    .map_err(|error| refuse(&path, &error))?;
                 texts.insert(file.to_owned(), text);
             }
         }
@@ -117,18 +121,12 @@ impl Bundle {
 
     /// Returns the files that its scenarios can read: other scenarios and traces of links, by name.
     pub(super) fn beside(&self) -> BTreeMap<String, String> {
-        let all: Vec<(&str, &str)> = match &self.files {
-            Files::BuiltIn(files) => files.to_vec(),
-            Files::Read { texts, .. } | Files::InMemory(texts) => {
-                let texts = texts.iter();
-                texts.map(|(name, text)| (&**name, &**text)).collect()
-            }
-        };
         let is_read = |name: &str| {
             let end = Path::new(name).extension();
             end.is_some_and(|it| it == TRACE || it == "toml")
         };
-        let files = all.into_iter().filter(|(name, _)| is_read(name));
+        let files = self.files().into_iter();
+        let files = files.filter(|(name, _)| is_read(name));
         let files = files.map(|(name, text)| (name.to_owned(), text.to_owned()));
         files.collect()
     }
@@ -142,23 +140,29 @@ impl Bundle {
         }
     }
 
-    /// Returns the text of `file`. If there is none, the error points to its name in the file `from`.
-    pub(super) fn text(&self, from: &str, file: &str) -> Result<&str, PaperError> {
-        let found = match &self.files {
-            Files::BuiltIn(files) => files
-                .iter()
-                .find(|(name, _)| *name == file)
-                .map(|(_, text)| *text),
-            Files::Read { texts, .. } | Files::InMemory(texts) => {
-                texts.get(file).map(String::as_str)
-            }
-        };
-        found.ok_or_else(|| {
-            let message = format!("there is no file '{file}' in this paper");
-            let asked = self.text(from, from).unwrap_or_default();
-            let at = asked.find(&format!("\"{file}\"")).map(|at| at..at);
-            PaperError::file(&place(&self.path(from), asked, at), message)
+    /// Returns the text of `file`, or a message that there is none.
+    pub(super) fn text(&self, file: &str) -> Result<&str, String> {
+        let files = self.files();
+        let found = files.iter().find(|(name, _)| *name == file);
+        found.map(|(_, text)| *text).ok_or_else(|| {
+            let end = Path::new(file).extension();
+            let names = files.iter().map(|(name, _)| *name);
+            let alike = names.filter(|name| Path::new(name).extension() == end);
+            let short = shorten(file, QUOTED);
+            let hint = name_hint(file, alike);
+            format!("there is no file '{short}' in this paper: {hint}")
         })
+    }
+
+    /// Returns the texts of its files, by name.
+    fn files(&self) -> Vec<(&str, &str)> {
+        match &self.files {
+            Files::BuiltIn(files) => files.to_vec(),
+            Files::Read { texts, .. } | Files::InMemory(texts) => {
+                let texts = texts.iter();
+                texts.map(|(name, text)| (&**name, &**text)).collect()
+            }
+        }
     }
 }
 
@@ -175,16 +179,4 @@ pub(super) fn place(file: &str, text: &str, span: Option<Range<usize>>) -> Strin
 /// Returns the error that `text`, which messages call `file`, is not the expected TOML.
 pub(super) fn not_toml(file: &str, text: &str, error: &toml::de::Error) -> PaperError {
     PaperError::file(&place(file, text, error.span()), error.message())
-}
-
-fn read_bounded(path: &Path) -> io::Result<String> {
-    let mut text = String::new();
-    let mut file = File::open(path)?.take(LONGEST_FILE + 1);
-    file.read_to_string(&mut text)?;
-    if text.len() as u64 > LONGEST_FILE {
-        let message =
-            format!("it is longer than {LONGEST_FILE} bytes, the limit for a file of a paper");
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
-    }
-    Ok(text)
 }

@@ -3,7 +3,10 @@
 mod kind;
 mod margin;
 
+use std::fmt;
+
 use serde::Deserialize;
+use serde::de::{Deserializer, Visitor};
 
 use super::quantity::{EvalContext, Measured, Quantities, Quantity, Written};
 use super::{Names, Unit};
@@ -34,11 +37,43 @@ pub(super) struct WrittenCheck {
     window: Option<String>,
     #[serde(default)]
     expected: Vec<f64>,
-    tolerance: Option<f64>,
+    #[serde(default)]
+    tolerance: Option<Tolerance>,
     #[serde(default)]
     why: String,
     /// In `beyond` of a claim: the condition that limits the claim if this check does not hold.
     pub(super) condition: Option<String>,
+}
+
+/// A tolerance as it is written.
+#[derive(Clone, Copy, Debug)]
+struct Tolerance(f64);
+
+impl<'de> Deserialize<'de> for Tolerance {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Number;
+
+        impl Visitor<'_> for Number {
+            type Value = Tolerance;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(
+                    "a number without quotes (30 % is 0.3 in a check of kind \"relative\"; \
+                     twice or half is 2 in one of kind \"factor\"; elsewhere it is in the check's unit)",
+                )
+            }
+
+            fn visit_f64<E>(self, number: f64) -> Result<Tolerance, E> {
+                Ok(Tolerance(number))
+            }
+
+            fn visit_i64<E>(self, number: i64) -> Result<Tolerance, E> {
+                Ok(Tolerance(number as f64))
+            }
+        }
+
+        deserializer.deserialize_f64(Number)
+    }
 }
 
 /// A check whose names exist and whose numbers fit its kind.
@@ -100,7 +135,7 @@ impl WrittenCheck {
             unit,
             quantities,
             expected: self.expected,
-            tolerance: self.tolerance.unwrap_or(0.0),
+            tolerance: self.tolerance.map_or(0.0, |Tolerance(it)| it),
             why: self.why,
         };
         check.validate(self.tolerance.is_some())?;
@@ -128,7 +163,9 @@ impl Check {
         if let (Kind::Range, [low, high]) = (self.kind, self.expected.as_slice())
             && low > high
         {
-            return Err("'expected' of a range must be [lower, upper]".into());
+            return Err(format!(
+                "'expected' of a range is [lower, upper], and {low} is more than {high}: write [{high}, {low}]"
+            ));
         }
         if found != numbers {
             return Err(format!(

@@ -13,6 +13,7 @@ use super::{Names, Unit};
 use crate::results::{Results, WHOLE};
 use crate::scenario::ScenarioError;
 use crate::scenario::read::Reader;
+use crate::scenario::tree::{Node, Value};
 
 /// The keys of a file of claims besides the claims and their defaults: there are none.
 #[derive(Deserialize)]
@@ -186,7 +187,10 @@ pub(super) fn read(file: &mut Document, names: &Names<'_>) -> Result<Vec<Claim>,
         apply_defaults(&mut node, &defaults);
         let written = WrittenClaim::deserialize(Reader(&node))?;
         let id = written.id.clone();
-        let refuse = |message: String| refuse(&node, &format!("claim {id}: {message}"));
+        let refuse = |refusal: Refusal| {
+            let message = format!("claim {id}: {}", refusal.message);
+            refuse(refusal.part(&node).unwrap_or(&node), &message)
+        };
         if id.trim().is_empty() {
             return Err(refuse("an 'id' must not be blank".into()));
         }
@@ -198,26 +202,67 @@ pub(super) fn read(file: &mut Document, names: &Names<'_>) -> Result<Vec<Claim>,
     Ok(ready)
 }
 
+/// What is wrong with a claim.
+struct Refusal {
+    message: String,
+    /// The list that the error is in, and the number of the item.
+    within: Option<(&'static [&'static str], usize)>,
+}
+
+impl<T: Into<String>> From<T> for Refusal {
+    fn from(message: T) -> Self {
+        let message = message.into();
+        Self {
+            message,
+            within: None,
+        }
+    }
+}
+
+impl Refusal {
+    /// Returns the part of `claim` that it is about.
+    fn part<'a>(&self, claim: &'a Node) -> Option<&'a Node> {
+        let (list, number) = self.within?;
+        match &claim.below(list)?.value {
+            Value::Array(items) => items.get(number),
+            _ => None,
+        }
+    }
+}
+
+/// Resolves the items of the list at `path`.
+fn resolve_all<W, R>(
+    path: &'static [&'static str],
+    written: Vec<W>,
+    resolve: impl Fn(W) -> Result<R, String>,
+) -> Result<Vec<R>, Refusal> {
+    let items = written.into_iter().enumerate();
+    let items = items.map(|(number, item)| {
+        resolve(item).map_err(|message| Refusal {
+            message,
+            within: Some((path, number)),
+        })
+    });
+    items.collect()
+}
+
 impl WrittenClaim {
-    fn resolve(self, names: &Names<'_>) -> Result<Claim, String> {
-        let resolve = |checks: Vec<WrittenCheck>| -> Result<Vec<Check>, String> {
-            checks
-                .into_iter()
-                .map(|check| check.resolve(names))
-                .collect()
+    fn resolve(self, names: &Names<'_>) -> Result<Claim, Refusal> {
+        let resolve = |path, checks: Vec<WrittenCheck>| {
+            resolve_all(path, checks, |check| check.resolve(names))
         };
         let contradiction = match self.contradiction {
             None => None,
             Some(written) => Some(Contradiction {
                 says: written.says,
-                must: resolve(written.must)?,
+                must: resolve(&["contradiction", "must"], written.must)?,
             }),
         };
         let mut because = self.because;
         if because.partly.is_empty() {
             because.partly.clone_from(&because.holds);
         }
-        let beyond = self.beyond.into_iter().map(|mut written| {
+        let beyond = resolve_all(&["beyond"], self.beyond, |mut written| {
             let condition = written.condition.take();
             let condition = condition.ok_or("a check in 'beyond' needs a 'condition'")?;
             let check = written.resolve(names)?;
@@ -227,22 +272,20 @@ impl WrittenClaim {
             Ok(Beyond { condition, check })
         });
         let claim = Claim {
-            beyond: beyond.collect::<Result<_, _>>()?,
+            beyond: beyond?,
             controls: self.controls,
             id: self.id,
             says: self.says,
             place: self.place,
             windows: self.windows,
-            checks: resolve(self.checks)?,
+            checks: resolve(&["checks"], self.checks)?,
             condition: self.condition,
             not_testable: self.not_testable,
             contradiction,
             because,
-            isolated_by: self
-                .isolated_by
-                .into_iter()
-                .map(|isolation| isolation.resolve(names))
-                .collect::<Result<_, _>>()?,
+            isolated_by: resolve_all(&["isolated_by"], self.isolated_by, |isolation| {
+                isolation.resolve(names)
+            })?,
         };
         claim.validate(names)?;
         Ok(claim)

@@ -5,11 +5,10 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::Bundle;
-use super::PaperError;
-use super::bundle::MANIFEST;
-use crate::scenario::place::SourceText;
+use crate::scenario::hint::name_hint;
+use crate::scenario::place::{Place, SourceText};
 use crate::scenario::read::Reader;
+use crate::scenario::shorten::{QUOTED, shorten};
 use crate::scenario::tree::{Node, Value};
 use crate::scenario::{Families, ScenarioError};
 
@@ -20,21 +19,49 @@ pub(super) struct Document {
 }
 
 impl Document {
-    /// Reads `file` of `bundle`.
-    pub(super) fn read(bundle: &Bundle, file: &str) -> Result<Self, PaperError> {
-        let source = Arc::new(SourceText {
-            name: bundle.path(file),
-            text: bundle.text(MANIFEST, file)?.to_owned(),
-        });
-        let root = Node::parse_plain(&source)?;
+    /// Reads `text`, which messages call `name`.
+    pub(super) fn read(name: String, text: &str) -> Result<Self, ScenarioError> {
+        let text = text.to_owned();
+        let root = Node::parse_plain(&Arc::new(SourceText { name, text }))?;
         Ok(Self { root })
     }
 
-    /// Removes the required list of texts `name` and returns it.
-    pub(super) fn take_texts(&mut self, name: &str) -> Result<Vec<String>, ScenarioError> {
+    /// Removes the required list of texts `name` and returns it, each text with its place.
+    pub(super) fn take_texts(&mut self, name: &str) -> Result<Vec<(String, Place)>, ScenarioError> {
         let list = self.root.take(name);
         let list = list.ok_or_else(|| self.missing(name, "write a list of names in quotes"))?;
-        Vec::deserialize(Reader(&list))
+        let texts = Vec::<String>::deserialize(Reader(&list))?;
+        let places = match list.value {
+            Value::Array(items) => items.into_iter().map(|item| item.place).collect(),
+            _ => Vec::new(),
+        };
+        Ok(texts.into_iter().zip(places).collect())
+    }
+
+    /// Returns the error `message` about the file, at the place of the first text that it quotes.
+    pub(super) fn refuse(&self, message: &str) -> ScenarioError {
+        refuse(&self.root, message)
+    }
+
+    /// Refuses the first key of its table `name` that is not `known`.
+    pub(super) fn check_keys<'a>(
+        &self,
+        name: &str,
+        known: impl Iterator<Item = &'a str> + Clone,
+    ) -> Result<(), ScenarioError> {
+        let Some(Value::Table(entries)) = self.root.below(&[name]).map(|node| &node.value) else {
+            return Ok(());
+        };
+        let is_known = |word: &str| known.clone().any(|one| one == word);
+        let Some(entry) = entries.iter().find(|entry| !is_known(&entry.name)) else {
+            return Ok(());
+        };
+        let message = format!(
+            "no cell has '{}', which [{name}] names: {}",
+            shorten(&entry.name, QUOTED),
+            name_hint(&entry.name, known)
+        );
+        Err(ScenarioError::at(message, &entry.place))
     }
 
     /// Returns the error that `name` is missing, with advice on what to write.
@@ -82,10 +109,12 @@ impl Document {
     }
 }
 
-/// Returns the error that `item` is wrong, at the place of the first text that `message` quotes and `item` contains.
+/// Returns the error that `item` is wrong. It points at the first text that `message` quotes and `item` contains, or at
+/// the first key of `item` that it quotes.
 pub(super) fn refuse(item: &Node, message: &str) -> ScenarioError {
-    let words = message.split('\'').skip(1).step_by(2);
-    let place = words.into_iter().find_map(|word| found(item, word));
+    let words = || message.split('\'').skip(1).step_by(2);
+    let text = words().find_map(|word| found(item, word));
+    let place = text.or_else(|| words().find_map(|word| item.below(&[word])));
     ScenarioError::at(message, &place.unwrap_or(item).place)
 }
 

@@ -118,6 +118,7 @@ pub(super) struct WrittenTable {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[serde(expecting = "a table as { cell = \"NAME\", label = \"...\" }")]
 struct WrittenCell {
     cell: String,
     label: String,
@@ -165,12 +166,8 @@ pub(super) struct RowPlan {
 impl WrittenTable {
     pub(super) fn resolve(self, names: &Names<'_>) -> Result<TablePlan, String> {
         let refuse = |message: String| format!("table {}: {message}", self.name);
-        if let Some(table) = &self.published
-            && !names.published.contains_key(table)
-        {
-            return Err(refuse(format!(
-                "there is no file '{table}' among 'published'"
-            )));
+        if let Some(table) = &self.published {
+            names.table(table).map_err(refuse)?;
         }
         let blocks = self.metrics.iter().map(|metric| self.block(metric, names));
         let blocks: Vec<BlockPlan> = blocks.collect::<Result<_, _>>().map_err(refuse)?;

@@ -1,11 +1,12 @@
 //! The names that a paper's files may use: cells, flows, windows, metrics, published numbers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::metric_or_moment::MetricOrMoment;
 use super::{Moment, Published};
 use crate::results::{Metric, WHOLE};
 use crate::scenario::Cell;
+use crate::scenario::hint::name_hint;
 
 /// The names that exist; files are checked against them.
 #[derive(Clone, Copy, Debug)]
@@ -18,14 +19,10 @@ pub(super) struct Names<'a> {
 impl<'a> Names<'a> {
     /// Finds the cell called `name`.
     pub(super) fn cell(&self, name: &str) -> Result<&'a str, String> {
-        let names = || self.cells.iter().map(|cell| cell.name.as_str());
-        names().find(|known| *known == name).ok_or_else(|| {
-            let known: Vec<&str> = names().collect();
-            format!(
-                "there is no cell '{name}': write one of {}",
-                known.join(", ")
-            )
-        })
+        let mut names = self.cells.iter().map(|cell| cell.name.as_str());
+        let all = names.clone();
+        let found = names.find(|known| *known == name);
+        found.ok_or_else(|| unknown("cell", name, all))
     }
 
     /// Checks that `cell` has the flow `name`, which may be a reverse direction as `name/back`.
@@ -39,10 +36,7 @@ impl<'a> Names<'a> {
         if known.contains(&plain) {
             return Ok(name);
         }
-        Err(format!(
-            "there is no flow '{name}': write one of {}",
-            known.join(", ")
-        ))
+        Err(unknown("flow", name, known.into_iter()))
     }
 
     /// Checks that `cell` has the link `name`, which may be a reverse direction as `name/back`.
@@ -56,10 +50,7 @@ impl<'a> Names<'a> {
         if known.contains(&plain) {
             return Ok(name);
         }
-        Err(format!(
-            "there is no link '{name}': write one of {}",
-            known.join(", ")
-        ))
+        Err(unknown("link", name, known.into_iter()))
     }
 
     /// Checks that `cell` has the window `name`.
@@ -74,10 +65,7 @@ impl<'a> Names<'a> {
         if known.contains(&name) {
             return Ok(name);
         }
-        Err(format!(
-            "there is no window '{name}': write one of {}",
-            known.join(", ")
-        ))
+        Err(unknown("window", name, known.into_iter()))
     }
 
     /// Finds the metric or moment called `name`.
@@ -89,16 +77,8 @@ impl<'a> Names<'a> {
             return Ok(MetricOrMoment::Metric(*metric));
         }
         let metrics = Metric::ALL.iter().map(|metric| metric.name());
-        let known: Vec<&str> = self
-            .moments
-            .keys()
-            .map(String::as_str)
-            .chain(metrics)
-            .collect();
-        Err(format!(
-            "there is no metric '{name}': write one of {}",
-            known.join(", ")
-        ))
+        let known = self.moments.keys().map(String::as_str).chain(metrics);
+        Err(unknown("metric", name, known))
     }
 
     /// Checks that the scenario of `cell` keeps the metric.
@@ -124,6 +104,16 @@ impl<'a> Names<'a> {
         }
     }
 
+    /// Finds the published numbers of the file `name`.
+    pub(super) fn table(&self, name: &str) -> Result<&'a [Published], String> {
+        let known = self.published.keys().map(String::as_str);
+        let found = self.published.get(name);
+        found.map(Vec::as_slice).ok_or_else(|| {
+            let hint = name_hint(name, known);
+            format!("there is no file '{name}' among 'published': {hint}")
+        })
+    }
+
     /// Finds a published number.
     pub(super) fn published(
         &self,
@@ -132,9 +122,49 @@ impl<'a> Names<'a> {
         flow: &str,
         metric: &str,
     ) -> Option<&'a Published> {
-        self.published
-            .get(table)?
-            .iter()
-            .find(|number| number.cell == cell && number.flow == flow && number.metric == metric)
+        let mut numbers = self.published.get(table)?.iter();
+        numbers.find(|it| it.cell == cell && it.flow == flow && it.metric == metric)
     }
+
+    /// Finds a published number, or tells which of its names the file does not have.
+    pub(super) fn printed(
+        &self,
+        table: &str,
+        [cell, flow, metric]: [&str; 3],
+    ) -> Result<&'a Published, String> {
+        let numbers = self.table(table)?;
+        if let Some(number) = self.published(table, cell, flow, metric) {
+            return Ok(number);
+        }
+        let of_cell = |it: &&Published| it.cell == cell;
+        let of_flow = |it: &&Published| it.cell == cell && it.flow == flow;
+        let place = format!("'{table}'");
+        if !numbers.iter().any(|it| of_cell(&it)) {
+            let known: BTreeSet<&str> = numbers.iter().map(|it| it.cell.as_str()).collect();
+            return Err(unprinted("cell", cell, &place, &known));
+        }
+        let of = numbers.iter().filter(of_cell);
+        let place = format!("the cell '{cell}' of {place}");
+        if !numbers.iter().any(|it| of_flow(&it)) {
+            let known: BTreeSet<&str> = of.map(|it| it.flow.as_str()).collect();
+            return Err(unprinted("flow", flow, &place, &known));
+        }
+        let known = of.filter(of_flow).map(|it| it.metric.as_str()).collect();
+        let place = format!("the flow '{flow}' in {place}");
+        Err(unprinted("metric", metric, &place, &known))
+    }
+}
+
+/// Returns the message that there is no `what` called `name`.
+fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
+    format!("there is no {what} '{name}': {}", name_hint(name, known))
+}
+
+/// Returns the message that `place`, a part of a file of published numbers, has no `what` called `name`.
+fn unprinted(what: &str, name: &str, place: &str, known: &BTreeSet<&str>) -> String {
+    let hint = name_hint(name, known.iter().copied());
+    if name.is_empty() {
+        return format!("a published number needs its '{what}': {hint}");
+    }
+    format!("there is no published {what} '{name}' in {place}: {hint}")
 }

@@ -1,8 +1,14 @@
 //! Published numbers: CSV files with a number for each cell, flow and metric.
 
-use serde::Deserialize;
+use std::sync::Arc;
 
-use super::{PaperError, Unit};
+use csv::{Position, StringRecord};
+
+use super::Unit;
+use crate::scenario::ScenarioError;
+use crate::scenario::hint::name_hint;
+use crate::scenario::place::{Place, SourceText};
+use crate::scenario::shorten::{QUOTED, shorten};
 
 /// One published number.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,45 +27,28 @@ pub struct Published {
     pub note: String,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Row {
-    cell: String,
-    flow: String,
-    metric: String,
-    value: f64,
-    unit: String,
-    note: String,
-}
+/// The columns of a file, which its first line names in any order.
+const COLUMNS: [&str; 6] = ["cell", "flow", "metric", "value", "unit", "note"];
 
 /// Reads the CSV `text`, which messages call `file`.
-pub(super) fn read(file: &str, text: &str) -> Result<Vec<Published>, PaperError> {
+pub(super) fn read(file: &str, text: &str) -> Result<Vec<Published>, ScenarioError> {
+    let source = Arc::new(SourceText {
+        name: file.to_owned(),
+        text: text.to_owned(),
+    });
+    let mut reader = csv::ReaderBuilder::new();
+    let reader = reader.has_headers(false).flexible(true);
+    let mut records = reader.from_reader(text.as_bytes()).into_records();
+    let head = records.next().transpose();
+    let head = head
+        .map_err(|error| refused(&source, &error))?
+        .unwrap_or_default();
+    let columns = columns(&head).map_err(|message| at(&source, head.position(), message))?;
     let mut rows: Vec<Published> = Vec::new();
-    let mut reader = csv::Reader::from_reader(text.as_bytes());
-    let refuse = |error: &csv::Error| {
-        let line = error.position().map(csv::Position::line);
-        PaperError::file(&at(file, line), error.to_string())
-    };
-    let head = reader.headers().map_err(|error| refuse(&error))?.clone();
-    for record in reader.records() {
-        let record = record.map_err(|error| refuse(&error))?;
-        let row: Row = record
-            .deserialize(Some(&head))
-            .map_err(|error| refuse(&error))?;
-        let unit = Unit::find(&row.unit).ok_or_else(|| {
-            let message = format!(
-                "unknown unit '{}': write one of {}",
-                row.unit,
-                Unit::names()
-            );
-            let line = record.position().map(csv::Position::line);
-            PaperError::file(&at(file, line), message)
-        })?;
-        let line = record.position().map(csv::Position::line);
-        if !row.value.is_finite() {
-            let message = format!("'{}' is not a finite number", row.value);
-            return Err(PaperError::file(&at(file, line), message));
-        }
+    for record in records {
+        let record = record.map_err(|error| refused(&source, &error))?;
+        let row = row(&record, &columns);
+        let row = row.map_err(|message| at(&source, record.position(), message))?;
         let same = |known: &Published| {
             (&known.cell, &known.flow, &known.metric) == (&row.cell, &row.flow, &row.metric)
         };
@@ -68,22 +57,88 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<Published>, PaperError>
                 "'{}' of '{}' in '{}' is in the file twice",
                 row.metric, row.flow, row.cell
             );
-            return Err(PaperError::file(&at(file, line), message));
+            return Err(at(&source, record.position(), message));
         }
-        rows.push(Published {
-            cell: row.cell,
-            flow: row.flow,
-            metric: row.metric,
-            value: row.value,
-            unit,
-            note: row.note,
-        });
+        rows.push(row);
     }
     Ok(rows)
 }
 
-fn at(file: &str, line: Option<u64>) -> String {
-    line.map_or(file.to_owned(), |line| format!("{file}:{line}"))
+/// Returns the place of each of [`COLUMNS`] in a row, or what is wrong with the file's first line.
+fn columns(head: &StringRecord) -> Result<Vec<usize>, String> {
+    let all = COLUMNS.join(",");
+    let is_known = |name: &&str| COLUMNS.contains(name);
+    if let Some(name) = head.iter().find(|name| !is_known(name)) {
+        let (short, hint) = (shorten(name, QUOTED), name_hint(name, COLUMNS.into_iter()));
+        return Err(format!("no column is called '{short}': {hint}"));
+    }
+    let place = |name: &str| {
+        let mut places = head.iter().enumerate().filter(|(_, known)| *known == name);
+        match (places.next(), places.next()) {
+            (Some((place, _)), None) => Ok(place),
+            (None, _) => Err(format!(
+                "the column '{name}' is missing: the first line is {all}"
+            )),
+            _ => Err(format!(
+                "the column '{name}' is there twice: the first line is {all}"
+            )),
+        }
+    };
+    COLUMNS.into_iter().map(place).collect()
+}
+
+/// Reads a row with these `columns`.
+fn row(record: &StringRecord, columns: &[usize]) -> Result<Published, String> {
+    let (found, wanted) = (record.len(), columns.len());
+    if found != wanted {
+        return Err(format!(
+            "this row has {found} values, and the first line names {wanted} columns: a value with a comma is written \
+             in quotes"
+        ));
+    }
+    let mut values = columns
+        .iter()
+        .map(|place| record.get(*place).unwrap_or_default());
+    let mut next = || values.next().unwrap_or_default();
+    let [cell, flow, metric, value, unit, note] = std::array::from_fn(|_| next().to_owned());
+    let number: Option<f64> = value.trim().parse().ok();
+    let Some(number) = number.filter(|number| number.is_finite()) else {
+        return Err(format!(
+            "the value '{}' is not a number: write it as 309.9, without a unit",
+            shorten(&value, QUOTED)
+        ));
+    };
+    Ok(Published {
+        cell,
+        flow,
+        metric,
+        value: number,
+        unit: Unit::named(&unit)?,
+        note,
+    })
+}
+
+/// Returns the error that the file is not CSV.
+fn refused(source: &Arc<SourceText>, error: &csv::Error) -> ScenarioError {
+    at(
+        source,
+        error.position(),
+        format!("this is not CSV: {error}"),
+    )
+}
+
+/// Returns an error about the row at `position`.
+fn at(source: &Arc<SourceText>, position: Option<&Position>, message: String) -> ScenarioError {
+    let start = position.map_or(0, Position::byte);
+    let rest = usize::try_from(start)
+        .ok()
+        .and_then(|start| source.text.get(start..));
+    let rest = rest.unwrap_or_default();
+    // The position is that of empty lines before the row, if there are any.
+    let row = rest.trim_start_matches(['\r', '\n']);
+    let from = source.text.len() - row.len();
+    let line = row.lines().next().unwrap_or_default();
+    ScenarioError::at(message, &Place::new(source, from..from + line.len()))
 }
 
 #[cfg(test)]
@@ -92,7 +147,7 @@ mod tests {
 
     /// Numbers are read with their units.
     ///
-    /// An unknown unit, a missing column, a number that is not finite and a repeated number are refused.
+    /// Wrong columns, an unknown unit, what is no finite number and a repeated number are refused at their lines.
     #[test]
     fn rows_are_read_or_refused() {
         let head = "cell,flow,metric,value,unit,note\n";
@@ -103,30 +158,46 @@ mod tests {
         let rows = rows.expect("reads");
         assert_eq!((rows[0].value, rows[0].unit.name), (309.9, "ms"));
         assert_eq!(rows[0].note, "odd, it is");
-        let error = read("t.csv", &format!("{head}a,b,delay,1,furlong,\n")).expect_err("no unit");
-        assert!(
-            error
-                .to_string()
-                .starts_with("t.csv:2: unknown unit 'furlong'"),
-            "{error}"
-        );
-        assert!(read("t.csv", "cell,flow\na,b\n").is_err());
-        for (rows, told) in [
+        assert_eq!(read("t.csv", head).expect("no rows"), []);
+        for (text, told, line) in [
             (
-                "a,b,delay,nan,ms,\n",
-                "t.csv:2: 'NaN' is not a finite number",
+                "a,b,delay,1,furlong,\n",
+                "unknown unit 'furlong': write one of bit/s",
+                2,
             ),
+            ("a,b,delay,nan,ms,\n", "the value 'nan' is not a number", 2),
+            ("a,b,delay,1e999,ms,\n", "'1e999' is not a number", 2),
+            ("a,b,delay,much,ms,\n", "'much' is not a number", 2),
             (
-                "a,b,delay,1e999,ms,\n",
-                "t.csv:2: 'inf' is not a finite number",
+                "\na,b,delay,1,ms\n",
+                "this row has 5 values, and the first line names 6 columns",
+                3,
             ),
             (
                 "a,b,delay,1,ms,\na,b,delay,2,ms,\n",
-                "t.csv:3: 'delay' of 'b' in 'a' is in the file twice",
+                "'delay' of 'b' in 'a' is in the file twice",
+                3,
             ),
         ] {
-            let error = read("t.csv", &format!("{head}{rows}")).expect_err(rows);
-            assert!(error.to_string().starts_with(told), "{error}");
+            let error = read("t.csv", &format!("{head}{text}")).expect_err(text);
+            assert!(error.to_string().contains(told), "{error}");
+            assert_eq!(error.line_column(), Some((line, 1)), "{error}");
+        }
+        for (wrong, told) in [
+            (
+                "cel,flow,metric,value,unit,note",
+                "no column is called 'cel': did you mean 'cell'?",
+            ),
+            ("cell,flow", "the column 'metric' is missing"),
+            (
+                "cell,cell,flow,metric,value,unit,note",
+                "the column 'cell' is there twice",
+            ),
+        ] {
+            let error = read("t.csv", &format!("{wrong}\na,b,delay,1,ms,\n"));
+            let error = error.expect_err(wrong);
+            assert!(error.to_string().contains(told), "{error}");
+            assert_eq!(error.line_column(), Some((1, 1)), "{error}");
         }
     }
 }

@@ -68,6 +68,11 @@ pub(crate) fn fitted_paper(claims: &str) -> Paper {
     paper_with(claims, &SCENARIO.replace("[cells.b]\n", over)).expect("loads")
 }
 
+/// Loads it with `more` at the end of its scenario.
+pub(crate) fn paper_with_cells(claims: &str, more: &str) -> Result<Paper, super::PaperError> {
+    paper_with(claims, &format!("{SCENARIO}{more}"))
+}
+
 /// Loads it without claims and with `figures`.
 pub(crate) fn figured_paper(figures: &str) -> Result<Paper, super::PaperError> {
     bundle(

@@ -55,14 +55,18 @@ pub(super) fn check(scenario: &Scenario, tree: &Node) -> Result<(), ScenarioErro
 
 fn run(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
     let run = &scenario.run;
-    let enough = run.max_seeds >= run.seeds;
-    checker.require(enough, "run.max_seeds", "max_seeds is less than seeds")?;
-    let last = run.seed.checked_add(u64::from(run.max_seeds));
-    checker.require(
-        last.is_some(),
-        "run.seed",
-        "the seeds after this one do not fit in 64 bits",
-    )
+    let (seeds, most) = (run.seeds, run.max_seeds);
+    let message = format!(
+        "max_seeds is {most}, which is less than seeds, {seeds}: write at least {seeds}, or fewer seeds"
+    );
+    checker.require(most >= seeds, "run.max_seeds", &message)?;
+    let last = run.seed.checked_add(u64::from(most));
+    let message = format!(
+        "the {most} seeds from {} on do not fit in 64 bits: write at most {}",
+        run.seed,
+        u64::MAX - u64::from(most)
+    );
+    checker.require(last.is_some(), "run.seed", &message)
 }
 
 fn topology(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
@@ -226,9 +230,12 @@ fn measure(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), ScenarioErr
         let message = "'whole' is always there: call this window something else";
         checker.require(name != "whole", &path, message)?;
         let to = window.to.unwrap_or(duration);
-        let ordered = window.from.unwrap_or_default() < to && to <= duration;
-        let message = "a window begins before it ends and ends within the run";
-        checker.require(ordered, &path, message)?;
+        let from = window.from.unwrap_or_default();
+        let message = format!(
+            "a window begins before it ends and ends within the run: this one is from {from} to {to}, and the run \
+             takes {duration}"
+        );
+        checker.require(from < to && to <= duration, &path, &message)?;
     }
     let Some(period) = scenario.measure.series else {
         return Ok(());

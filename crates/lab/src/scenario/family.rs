@@ -24,6 +24,7 @@ mod sheet;
 mod template;
 #[cfg(test)]
 mod tests;
+mod unused;
 
 pub(super) use draft::Draft;
 pub(crate) use families::Families;

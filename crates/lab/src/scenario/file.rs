@@ -125,27 +125,27 @@ impl ScenarioFile {
     /// Reads the file at `path` and the files that it extends.
     ///
     /// # Errors
-    /// If a file cannot be read or is not TOML, or if its cells, parts and axes are malformed.
+    /// If a file cannot be read or is not TOML, if its cells, parts and axes are malformed, or if nothing uses an axis.
     pub fn load(path: &Path) -> Result<Self, ScenarioError> {
         let name = path.display().to_string();
         let text = read_bounded(path, "scenario", LONGEST_FILE)
             .map_err(|error| ScenarioError::new(format!("cannot read {name}: {error}")))?;
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-        Self::read(&name, &text, Files::Folder(folder))
+        Self::alone(&name, &text, Files::Folder(folder))
     }
 
     /// Reads `text`, which messages call `name`. It is in no folder, so it can extend no file and use no trace.
     ///
     /// # Errors
-    /// If it is not TOML, or if its cells, parts and axes are malformed.
+    /// If it is not TOML, if its cells, parts and axes are malformed, or if nothing uses an axis.
     pub fn parse(name: &str, text: &str) -> Result<Self, ScenarioError> {
-        Self::read(name, text, Files::Nowhere)
+        Self::alone(name, text, Files::Nowhere)
     }
 
     /// Reads `text` with the files beside it: those that it extends and its traces, by the paths that it writes.
     ///
     /// # Errors
-    /// As [`parse`](Self::parse).
+    /// As [`parse`](Self::parse), except that axes may be left to other files.
     pub fn parse_beside(
         name: &str,
         text: &str,
@@ -165,6 +165,13 @@ impl ScenarioFile {
             is_short: true,
             ..Self::read(DUMBBELL, text, Files::Nowhere)?
         })
+    }
+
+    /// Reads a file that no other file uses.
+    fn alone(name: &str, text: &str, beside: Files) -> Result<Self, ScenarioError> {
+        let file = Self::read(name, text, beside)?;
+        file.sheet.refuse_unused_axes()?;
+        Ok(file)
     }
 
     fn read(name: &str, text: &str, beside: Files) -> Result<Self, ScenarioError> {
@@ -348,7 +355,7 @@ fn cell(
     complete::complete(&mut tree);
     let mut whole = complete::ways_back(&tree)?;
     let products = bdp::take(&mut whole)?;
-    let mut scenario = typed(&whole)?;
+    let mut scenario = typed(&whole).map_err(|error| draft.name_new_flow(error, &whole))?;
     let mut computed = bdp::Computed::new();
     if !products.is_empty() {
         computed = bdp::put(&mut whole, &scenario, &products)?;

@@ -41,7 +41,7 @@ impl Files {
                 let mut texts = texts.iter().filter(|(name, _)| plain(name) == whole);
                 match texts.next() {
                     Some((_, text)) => Ok((path.to_owned(), text.clone())),
-                    None => Err(io::Error::from(io::ErrorKind::NotFound)),
+                    None => Err(io::Error::other("there is no such file")),
                 }
             }
         }
@@ -73,13 +73,19 @@ pub(super) fn plain(path: &str) -> String {
 }
 
 /// Reads the text of the file at `path`, which should be a `what` and at most `most` bytes long.
-pub(super) fn read_bounded(path: &Path, what: &str, most: u64) -> io::Result<String> {
-    let mut text = String::new();
+pub(crate) fn read_bounded(path: &Path, what: &str, most: u64) -> io::Result<String> {
+    let mut bytes = Vec::new();
     let mut file = File::open(path)?.take(most.saturating_add(1));
-    file.read_to_string(&mut text)?;
-    if text.len() as u64 > most {
+    file.read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
         let message = format!("it is longer than {most} bytes, the most for a {what}");
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
     }
-    Ok(text)
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = error.utf8_error().valid_up_to();
+        let before = String::from_utf8_lossy(&error.as_bytes()[..valid]);
+        let line = before.matches('\n').count() + 1;
+        let message = format!("it is not a text file: line {line} is not UTF-8");
+        io::Error::new(io::ErrorKind::InvalidData, message)
+    })
 }

@@ -6,7 +6,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use fairwire_units::registry::nearest;
+use serde::de::{Expected, Unexpected};
 
+use super::expected::{plain, wrong_type};
 use super::shorten::{QUOTED, shorten};
 
 /// The name of the source of values that follow from others.
@@ -132,13 +134,25 @@ impl ScenarioError {
     /// Returns this error, pointing at `place` unless it already has a place.
     pub(crate) fn or_at(mut self, place: &Place) -> Self {
         if self.place.is_none() {
-            // `--set flows.typo.start=5s` makes a new flow that lacks all other keys.
+            // `--set topology.links.typo.delay=5ms` makes a new link that lacks all other keys.
             let is_set = place.source.name == COMMAND_LINE && place.source.text.starts_with(SET);
             if is_set && self.message.contains(MISSING) {
-                self.message += " (--set creates this table: check its name)";
+                self.message += CHECK_NAME;
             }
             self.place = Some(place.clone());
         }
+        self
+    }
+
+    /// Returns whether it says that a key is missing at `place`.
+    pub(super) fn is_missing_at(&self, place: &Place) -> bool {
+        self.place.as_ref() == Some(place) && self.message.contains(MISSING)
+    }
+
+    /// Returns this error with `words` before its message.
+    pub(super) fn prefixed(mut self, words: &str) -> Self {
+        let message = self.message.replace(CHECK_NAME, "");
+        self.message = escaped(format!("{words}: {message}"));
         self
     }
 
@@ -247,6 +261,9 @@ fn around(line: &str, at: usize) -> (String, usize) {
     (text, at - first + before.len())
 }
 
+/// The hint about a key that is missing in a table that `--set` makes.
+const CHECK_NAME: &str = " (--set creates this table: check its name)";
+
 /// The end of the message about a missing key.
 pub(super) const MISSING: &str = "is missing here";
 
@@ -258,6 +275,10 @@ impl Error for ScenarioError {}
 impl serde::de::Error for ScenarioError {
     fn custom<T: fmt::Display>(message: T) -> Self {
         Self::new(shorten(&message.to_string(), MESSAGE))
+    }
+
+    fn invalid_type(found: Unexpected<'_>, wanted: &dyn Expected) -> Self {
+        Self::new(wrong_type(&plain(wanted, found), found))
     }
 
     fn missing_field(field: &'static str) -> Self {

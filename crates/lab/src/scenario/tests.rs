@@ -389,7 +389,7 @@ fn other_mistakes_are_told() {
     assert!(error.to_string().contains("cut-5"), "{error}");
     for (setting, advice) in [
         ("flows.video.dcpp.ccid=3", "unknown key 'dcpp'"),
-        ("flows.vidoe.start=3s", "check its name"),
+        ("flows.vidoe.start=3s", "no flow is called 'vidoe'"),
         ("flows.video=fast", "expected a table, found"),
         ("nothing", "path.to.key=value"),
         ("a..b=1", "empty"),
@@ -465,7 +465,8 @@ fn as_many_seeds_at_most_as_are_asked_for() {
     }
     let error = refusal(&with("seeds = 40\nmax_seeds = 20"));
     assert!(
-        error.contains("less than seeds") && error.contains("bad.toml:7:"),
+        error.contains("max_seeds is 20, which is less than seeds, 40")
+            && error.contains("bad.toml:7:"),
         "{error}"
     );
     let error = refusal(&with("seeds = 0"));

@@ -10,6 +10,8 @@ mod written;
 
 use std::collections::BTreeMap;
 
+use serde::de::Unexpected;
+
 use super::place::Place;
 
 pub(super) use lay::Level;
@@ -45,6 +47,20 @@ pub(crate) enum Value {
     Text(String),
     Array(Vec<Node>),
     Table(Vec<Entry>),
+}
+
+impl Value {
+    /// Returns what it is, for messages.
+    pub(super) fn found(&self) -> Unexpected<'_> {
+        match self {
+            Self::Bool(value) => Unexpected::Bool(*value),
+            Self::Integer(number) => Unexpected::Signed(*number),
+            Self::Float(number) => Unexpected::Float(*number),
+            Self::Text(text) => Unexpected::Str(text),
+            Self::Array(_) => Unexpected::Seq,
+            Self::Table(_) => Unexpected::Map,
+        }
+    }
 }
 
 /// A key and its value.

@@ -380,7 +380,7 @@ pub fn law_names() -> Vec<&'static str> {
 pub fn parse_bit_rate(text: &str) -> Result<u64, PerfError> {
     scaled(text, 1_000).ok_or_else(|| {
         PerfError::Usage(format!(
-            "'{text}' is not a rate: write bits per second, as 200M, 1.5G, 64k, or 0 for unlimited"
+            "'{text}' is not a rate: write bits per second without a sign, as 200M, 1.5G, 64k, or 0 for unlimited"
         ))
     })
 }
@@ -392,7 +392,7 @@ pub fn parse_bit_rate(text: &str) -> Result<u64, PerfError> {
 pub fn parse_byte_count(text: &str) -> Result<u64, PerfError> {
     scaled(text, 1_024).ok_or_else(|| {
         PerfError::Usage(format!(
-            "'{text}' is not a size: write bytes, as 1200, 128K, 10M (powers of 1,024)"
+            "'{text}' is not a size: write bytes without a sign, as 1200, 128K, 10M (powers of 1,024)"
         ))
     })
 }

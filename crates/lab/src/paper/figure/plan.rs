@@ -56,6 +56,7 @@ struct WrittenYAxis {
 /// A line: quantities as `of`, or one for each of `cells`, or one `cell` with `windows`. A series has one cell.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[serde(expecting = "a table as { label = \"...\", cells = [\"NAME\"] }")]
 struct WrittenLine {
     label: String,
     flow: Option<String>,
@@ -158,9 +159,7 @@ impl WrittenFigure {
         let unit = Unit::named(&self.y.unit)?;
         self.validate()?;
         for table in &self.published {
-            if !names.published.contains_key(table) {
-                return Err(format!("there is no file '{table}' among 'published'"));
-            }
+            names.table(table)?;
         }
         let lines = self.lines.iter().map(|line| {
             let resolved = match &self.series {

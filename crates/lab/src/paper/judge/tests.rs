@@ -316,7 +316,7 @@ fn mistakes_are_refused_at_load() {
         (
             "cells = [\"a\", \"b\"]",
             "cells = [\"a\", \"c\"]",
-            "there is no cell 'c': write one of a, b",
+            "there is no cell 'c': did you mean 'a'? write one of a, b",
         ),
         (
             "metric = \"throughput\"",

@@ -14,6 +14,7 @@ const RUNS: &str = "runs";
 /// A metric and its conversion. A plain text stands for the metric of that name.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[serde(expecting = "the name of a metric in quotes, or a table as { metric = \"NAME\" }")]
 pub(super) struct WrittenMetric {
     metric: String,
     /// A metric that is subtracted, seed by seed.

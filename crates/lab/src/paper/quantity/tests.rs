@@ -180,5 +180,5 @@ fn a_distance_has_a_printed_number_for_each() {
     };
     let short = DISTANCE.replace(", \"late\"]", "]");
     assert!(refusal(&short).contains("as many"));
-    assert!(refusal(DISTANCE).contains("no published number"));
+    assert!(refusal(DISTANCE).contains("there is no file 't.csv' among 'published'"));
 }

@@ -12,6 +12,7 @@ use crate::results::{Subject, WHOLE};
 /// A quantity as it is written in a file.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields, default)]
+#[serde(expecting = "a quantity as { cell = \"NAME\", flow = \"NAME\", metric = \"NAME\" }")]
 pub(in crate::paper) struct Written {
     pub(in crate::paper) cell: Option<String>,
     pub(in crate::paper) flow: Option<String>,
@@ -119,11 +120,7 @@ impl Written {
     fn resolve_published(&self, table: &str, names: &Names<'_>) -> Result<Quantity, String> {
         let key = |part: &Option<String>| part.clone().unwrap_or_default();
         let (cell, flow, metric) = (key(&self.cell), key(&self.flow), key(&self.metric));
-        let known = names
-            .published(table, &cell, &flow, &metric)
-            .ok_or_else(|| {
-                format!("there is no published number '{cell}', '{flow}', '{metric}' in '{table}'")
-            })?;
+        let known = names.printed(table, [&cell, &flow, &metric])?;
         Ok(Quantity::Printed {
             label: format!("{cell} as printed in {table}"),
             value: known.value * known.unit.scale,

@@ -1,6 +1,6 @@
 //! Families in a paper's own files: how they are expanded, and what is refused.
 
-use crate::paper::synthetic::{extended_paper, paper};
+use crate::paper::synthetic::{extended_paper, paper, paper_with_cells};
 use crate::paper::{Paper, PaperError};
 use crate::scenario::Adjust;
 
@@ -127,6 +127,40 @@ fn what_is_said_above_can_be_undone() {
         )
     };
     assert!(isolated("link = \"one\", metric = \"utilisation\"").contains("Utilisation"));
+}
+
+/// A value of an axis is written in the name of a cell as in the scenario, and elsewhere as it is.
+#[test]
+fn values_are_written_in_names_of_cells_as_in_scenarios() {
+    let cells = "[cells.\"{kind}-long\"]\n[axes]\nkind = [\"a_b\", \"5 Mbit/s\"]\n";
+    let claims = r#"
+[axes.kind]
+"a_b" = { also = "A_B" }
+"5 Mbit/s" = { also = "B.C" }
+[[claims]]
+id = "C1"
+place = "Table 1"
+says = "They are equal."
+flow = "dccp"
+metric = "throughput"
+window = "whole"
+kind = "equal"
+tolerance = 1
+why = "they are"
+because = { holds = "they are.", fails = "they are not." }
+checks = [
+  { what = "{kind.also}", for = "kind", of = [{ cell = "a" }, { cell = "{kind}-long" }] },
+  { what = "all", cells = ["{kind}-long"] },
+]
+"#;
+    let paper = paper_with_cells(claims, cells).unwrap_or_else(|error| panic!("{error}"));
+    let names: Vec<&str> = paper.cells.iter().map(|cell| cell.name.as_str()).collect();
+    assert_eq!(names, ["a", "b", "a-b-long", "5Mbit-long"]);
+    let read = format!("{:#?}", paper.claims);
+    for part in ["what: \"A_B\"", "what: \"B.C\""] {
+        assert!(read.contains(part), "{part}: {read}");
+    }
+    assert_eq!(paper.claims[0].cells(), ["5Mbit-long", "a", "a-b-long"]);
 }
 
 fn tables(more: &str) -> Result<Paper, PaperError> {

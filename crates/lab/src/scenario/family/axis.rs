@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use fairwire_units::registry::nearest;
-
 use super::placeholder::is_name;
+use crate::scenario::hint::name_hint;
 use crate::scenario::place::{Place, ScenarioError};
 use crate::scenario::shorten::{QUOTED, shorten};
 use crate::scenario::tree::{Entry, Node, Value};
@@ -165,17 +164,4 @@ fn of_list(items: &[Node], known: Option<&Axis>) -> Result<Vec<Arc<AxisValue>>, 
         Err(ScenarioError::at(message, &item.place))
     };
     items.iter().map(value).collect()
-}
-
-/// Returns a hint for an unknown `word`: the nearest of `known`, and all of them.
-pub(super) fn name_hint<'a>(word: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
-    let hint = nearest(word, known.clone())
-        .map(|one| format!("did you mean '{}'? ", shorten(one, QUOTED)))
-        .unwrap_or_default();
-    let known: Vec<&str> = known.take(100).collect();
-    let known = match &known[..] {
-        [] => "there are none".to_owned(),
-        known => format!("write one of {}", shorten(&known.join(", "), 3 * QUOTED)),
-    };
-    hint + &known
 }

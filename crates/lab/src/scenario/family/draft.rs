@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
-use super::axis::{Values, name_hint};
+use super::axis::Values;
 use super::fill::{Budget, Filling, Shared};
 use super::flows;
 use super::placeholder::placeholders;
 use super::sheet::{FILE, Sheet};
 use super::template::{Instance, Reference, Template};
+use crate::scenario::hint::name_hint;
 use crate::scenario::place::{Place, ScenarioError};
 use crate::scenario::shorten::{QUOTED, shorten};
-use crate::scenario::tree::Node;
+use crate::scenario::tree::{Entry, Node, Value};
 
 /// The most layers of a cell.
 const MOST_LAYERS: usize = 1_000;
@@ -85,6 +86,7 @@ impl Sheet {
             all,
             shared: &self.shared,
             budget,
+            is_name: false,
         }
     }
 
@@ -199,6 +201,7 @@ impl Draft<'_> {
             all: &self.values,
             shared: self.shared,
             budget: &self.budget,
+            is_name: false,
         };
         (&mut self.tree, filling)
     }
@@ -222,6 +225,42 @@ impl Draft<'_> {
         let first = bases.find_map(|(_, base)| base.below(path));
         let now = tree.below(path).map(|node| &node.place);
         first.is_some_and(|first| Some(&first.place) != now)
+    }
+
+    /// Returns `error` in other words if a key is missing in a flow of `tree` that no file states outside its cells: its
+    /// name is probably misspelt.
+    pub(in crate::scenario) fn name_new_flow(
+        &self,
+        error: ScenarioError,
+        tree: &Node,
+    ) -> ScenarioError {
+        let flows = |node: &'_ Node| -> Vec<Entry> {
+            match node.below(&["flows"]).map(|flows| &flows.value) {
+                Some(Value::Table(flows)) => flows.clone(),
+                _ => Vec::new(),
+            }
+        };
+        let stated: Vec<Entry> = self
+            .bases
+            .iter()
+            .flat_map(|(_, base)| flows(base))
+            .collect();
+        let is_stated = |flow: &Entry| stated.iter().any(|known| known.place == flow.place);
+        let (old, new): (Vec<Entry>, Vec<Entry>) = flows(tree).into_iter().partition(is_stated);
+        let is_at = |flow: &&Entry| {
+            error.is_missing_at(&flow.place) || error.is_missing_at(&flow.node.place)
+        };
+        match new.iter().find(is_at) {
+            Some(flow) if !old.is_empty() => {
+                let known = old.iter().map(|flow| flow.name.as_str());
+                error.prefixed(&format!(
+                    "no flow is called '{}': {}; this makes a new flow, which must be complete",
+                    shorten(&flow.name, QUOTED),
+                    name_hint(&flow.name, known)
+                ))
+            }
+            _ => error,
+        }
     }
 
     /// Returns the values of its axes, by the names of the axes.

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::axis::{Axis, name_hint};
+use super::axis::Axis;
 use super::fill::{Shared, fill_shared};
 use super::sheet::Sheet;
 use super::template::entries;
+use super::unused::{Declared, refuse_unused};
+use crate::scenario::hint::name_hint;
 use crate::scenario::place::{Place, ScenarioError};
 use crate::scenario::shorten::{QUOTED, shorten};
 use crate::scenario::tree::Node;
@@ -20,6 +22,8 @@ pub(crate) struct Families {
     pub(super) parts: BTreeMap<String, Node>,
     /// The names of cells, by the name of their group.
     pub(super) groups: BTreeMap<String, Vec<String>>,
+    /// The axes that the files state.
+    declared: Vec<Declared>,
 }
 
 impl Families {
@@ -32,6 +36,7 @@ impl Families {
                 Some(_) => self.ambiguous.push(axis.name.to_string()),
             }
         }
+        self.declared.extend(sheet.declared.iter().cloned());
         for group in &sheet.groups {
             let cells = sheet.select(std::slice::from_ref(&group.name))?;
             let cells = cells.into_iter().map(|cell| cell.name.clone());
@@ -58,6 +63,8 @@ impl Families {
         self.parts
             .extend(parts.into_iter().map(|entry| (entry.name, entry.node)));
         for mut entry in axes {
+            self.declared
+                .push((entry.name.clone(), entry.place.clone()));
             entry.node = fill_shared(&entry.node, &self.shared)?;
             let known = self.axes.iter().position(|axis| *axis.name == *entry.name);
             let axis = Axis::read(&entry, known.map(|at| &self.axes[at]))?;
@@ -68,6 +75,11 @@ impl Families {
             }
         }
         Ok(())
+    }
+
+    /// Refuses an axis that none of the files `texts` uses.
+    pub(crate) fn refuse_unused_axes(&self, texts: &[&str]) -> Result<(), ScenarioError> {
+        refuse_unused(&self.declared, texts)
     }
 
     /// Returns the axis `name`, which the text at `place` names.

@@ -45,6 +45,7 @@ pub(super) fn expand(tree: &mut Node, budget: &Budget) -> Result<(), ScenarioErr
             alone.insert(flow.name.clone(), flow.node.clone());
         }
     }
+    refuse_none(&families)?;
     let mut seen = BTreeSet::new();
     for (flow, members) in families {
         let Some(members) = members else {
@@ -66,6 +67,26 @@ pub(super) fn expand(tree: &mut Node, budget: &Budget) -> Result<(), ScenarioErr
         }
     }
     Ok(())
+}
+
+/// Refuses families without a member where no other flow is.
+fn refuse_none(families: &[(Entry, Option<Vec<Entry>>)]) -> Result<(), ScenarioError> {
+    let has_flow = |members: &Option<Vec<Entry>>| members.as_ref().is_none_or(|it| !it.is_empty());
+    if families.iter().any(|(_, members)| has_flow(members)) {
+        return Ok(());
+    }
+    let mut counts = families.iter().filter_map(|(flow, _)| {
+        let count = flow.node.below(&[COUNT])?;
+        Some((&flow.name, &count.place))
+    });
+    let Some((name, place)) = counts.next() else {
+        return Ok(());
+    };
+    let message = format!(
+        "'{COUNT}' is 0, so '{}' makes no flow, and there is no other: write at least 1, or another flow",
+        shorten(name, QUOTED)
+    );
+    Err(ScenarioError::at(message, place))
 }
 
 /// Refuses the keys of a family in a flow whose name has no placeholder.
@@ -122,6 +143,7 @@ fn members(flow: &Entry, budget: &Budget) -> Result<Option<Vec<Entry>>, Scenario
             all: &values,
             shared: &shared,
             budget,
+            is_name: false,
         };
         all.push(Entry {
             name: filled(&flow.name, &flow.place, &values)?,
@@ -152,7 +174,7 @@ fn of_count(count: &Node) -> Result<Axis, ScenarioError> {
     let members = match count.value {
         Value::Integer(members) if (0..=MOST).contains(&members) => members,
         _ => {
-            let message = format!("'{COUNT}' is a whole number, {MOST} at most");
+            let message = format!("'{COUNT}' is a whole number from 0 to {MOST}");
             return Err(ScenarioError::at(message, &count.place));
         }
     };

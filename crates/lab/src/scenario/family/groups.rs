@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::axis::{Axis, name_hint};
+use super::axis::Axis;
 use super::pattern::matches;
 use super::placeholder::placeholders;
 use super::template::{MOST_CELLS, Reference, count, filled, product, references};
+use crate::scenario::hint::name_hint;
 use crate::scenario::place::{Place, ScenarioError};
 use crate::scenario::shorten::{QUOTED, shorten};
 use crate::scenario::tree::{Entry, Value};

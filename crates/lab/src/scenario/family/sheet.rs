@@ -4,13 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::axis::{Axis, Values, name_hint};
+use super::axis::{Axis, Values};
 use super::fill::{Shared, fill_shared};
 use super::groups::Group;
 use super::placeholder::placeholders;
 use super::template::{Instance, MOST_CELLS, Reference, Template, entries, references};
+use super::unused::{Declared, refuse_unused};
 use crate::scenario::argument_axis::CommandLineAxes;
 use crate::scenario::files::Files;
+use crate::scenario::hint::name_hint;
 use crate::scenario::place::{Place, ScenarioError, SourceText};
 use crate::scenario::shorten::{QUOTED, shorten};
 use crate::scenario::tree::{Entry, Node};
@@ -41,6 +43,10 @@ pub(in crate::scenario) struct Sheet {
     /// The cells of the file itself, in its order.
     pub(super) own: Vec<Arc<Instance>>,
     pub(super) groups: Vec<Group>,
+    /// The axes that the file itself states beside its cells. Without cells they make its cells.
+    pub(super) declared: Vec<Declared>,
+    /// The texts of the file and of all files that it extends.
+    sources: Vec<Arc<SourceText>>,
 }
 
 impl Sheet {
@@ -55,6 +61,16 @@ impl Sheet {
         Self::file((source, command_line), beside, &mut chain, &mut 1)
     }
 
+    /// Refuses an axis that nothing in its files uses. Axes of a paper's scenario may be used by the paper's other files.
+    pub(in crate::scenario) fn refuse_unused_axes(&self) -> Result<(), ScenarioError> {
+        let of_paper = |(_, base): &(String, Arc<Node>)| base.below(&["paper"]).is_some();
+        if self.bases.iter().any(of_paper) {
+            return Ok(());
+        }
+        let texts = self.sources.iter().map(|source| source.text.as_str());
+        refuse_unused(&self.declared, &texts.collect::<Vec<_>>())
+    }
+
     /// Returns whether it has an axis called `name`.
     pub(in crate::scenario) fn has_axis(&self, name: &str) -> bool {
         self.axes.iter().any(|axis| *axis.name == *name)
@@ -67,7 +83,10 @@ impl Sheet {
         count: &mut usize,
     ) -> Result<Self, ScenarioError> {
         let mut base = Node::parse(source)?;
-        let mut sheet = Self::default();
+        let mut sheet = Self {
+            sources: vec![Arc::clone(source)],
+            ..Self::default()
+        };
         let mut common = Vec::new();
         for reference in references(base.take("extends"))? {
             if reference.text.ends_with(FILE) {
@@ -91,6 +110,7 @@ impl Sheet {
                 self.bases.push((name, base));
             }
         }
+        self.sources.extend(parent.sources);
         self.common.extend(parent.common);
         for axis in parent.axes {
             self.put_axis(axis);
@@ -127,7 +147,13 @@ impl Sheet {
         let shared = shared.unwrap_or_default().into_iter();
         self.shared
             .extend(shared.map(|entry| (entry.name, entry.node)));
-        for mut entry in axes.unwrap_or_default() {
+        let axes = axes.unwrap_or_default();
+        if cells.as_ref().is_some_and(|cells| !cells.is_empty()) {
+            let declared = axes.iter();
+            let declared = declared.map(|entry| (entry.name.clone(), entry.place.clone()));
+            self.declared = declared.collect();
+        }
+        for mut entry in axes {
             entry.node = fill_shared(&entry.node, &self.shared)?;
             let known = self.axes.iter().find(|axis| *axis.name == *entry.name);
             self.put_axis(Axis::read(&entry, known)?);
@@ -201,6 +227,10 @@ impl Sheet {
         for entry in cells {
             templates.push(Template::cells(entry, &self.axes, &self.shared)?);
         }
+        self.declared.retain(|(name, _)| {
+            let mut templates = templates.iter();
+            !templates.any(|template: &Template| template.has_constant(name))
+        });
         let is_written = !templates.is_empty();
         if templates.is_empty() {
             templates.push(Template::of_file(

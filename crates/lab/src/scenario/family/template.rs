@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use super::axis::{Axis, Values, find, name_hint, text};
+use super::axis::{Axis, Values, find, text};
 use super::fill::{Shared, fill_shared};
 use super::name;
 use super::placeholder::{Part, parts, placeholders};
 use crate::scenario::check::checker::name_problem;
 use crate::scenario::choices;
+use crate::scenario::hint::name_hint;
 use crate::scenario::place::{Place, ScenarioError};
 use crate::scenario::shorten::{QUOTED, shorten};
 use crate::scenario::tree::{Entry, Node, Value};
@@ -122,6 +123,11 @@ impl Template {
             one.constants.push((axis.name, Arc::clone(value)));
         }
         Ok(one)
+    }
+
+    /// Returns whether it states the only value of the axis `name`, which is not in its name.
+    pub(super) fn has_constant(&self, name: &str) -> bool {
+        find(&self.constants, name).is_some()
     }
 
     /// Makes the family of all `axes` of a file without cells, with `constants` beside them. Without axes it is the

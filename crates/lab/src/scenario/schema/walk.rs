@@ -2,6 +2,7 @@
 
 use fairwire_units::registry::nearest;
 
+use super::super::expected;
 use super::super::place::{MISSING, ScenarioError};
 use super::super::shorten::{QUOTED, shorten};
 use super::super::tree::{Entry, Node, Value};
@@ -82,26 +83,26 @@ fn text(
 
 fn wrong_type(node: &Node, shape: &Shape, value: &Value) -> ScenarioError {
     let expected = match shape {
-        Shape::Bool => "true or false",
-        Shape::Integer => "a whole number",
-        Shape::Number => "a number",
-        Shape::Text(None) => "a text in quotes",
-        Shape::Text(Some(_)) => "a text in quotes with its unit",
-        Shape::Words(_) => "a word in quotes",
-        Shape::List(_) => "a list",
-        Shape::Named(_) => "a table of named tables",
-        Shape::Table(_) => "a table",
-        Shape::Kinds(_) => "a kind in quotes, or a table with its 'kind'",
+        Shape::Bool => "true or false".to_owned(),
+        Shape::Integer => "a whole number".to_owned(),
+        Shape::Number => "a number".to_owned(),
+        Shape::Text(None) => "a text in quotes".to_owned(),
+        Shape::Text(Some(_)) => "a text in quotes with its unit".to_owned(),
+        Shape::Words(_) => "a word in quotes".to_owned(),
+        Shape::List(_) => "a list".to_owned(),
+        Shape::Named(_) => "a table of named tables".to_owned(),
+        // A table with many keys is not written in one line.
+        Shape::Table(keys) if keys.len() <= 3 => {
+            let keys: Vec<String> = keys
+                .iter()
+                .map(|key| format!("{} = ...", key.name))
+                .collect();
+            format!("a table as {{ {} }}", keys.join(", "))
+        }
+        Shape::Table(_) => "a table".to_owned(),
+        Shape::Kinds(_) => "a kind in quotes, or a table with its 'kind'".to_owned(),
     };
-    let found = match value {
-        Value::Bool(value) => format!("{value}"),
-        Value::Integer(number) => format!("the whole number {number}"),
-        Value::Float(number) => format!("the number {number}"),
-        Value::Text(text) => format!("the text \"{}\"", shorten(text, QUOTED)),
-        Value::Array(_) => "a list".to_owned(),
-        Value::Table(_) => "a table".to_owned(),
-    };
-    let message = format!("expected {expected}, found {found}");
+    let message = expected::wrong_type(&expected, value.found());
     ScenarioError::at(message, &node.place)
 }
 

@@ -28,6 +28,10 @@ fn keys_of_another_ccid_are_refused() {
             "'send_rtt_estimate' is for CCID 3 and 4,",
         ),
         (
+            "ccid = 2, ecn = false, ecn_nonce = true",
+            "nonces are sent in ECN-capable packets, and this flow has ecn = false",
+        ),
+        (
             "ccid = 3, feedback = \"10 per rtt\"",
             "now written in the table of CCID 3 and 4: ccid3 = { feedback",
         ),

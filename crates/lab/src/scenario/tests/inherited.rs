@@ -101,7 +101,7 @@ fn removing_what_is_not_there_is_refused() {
             "[cells.plain]",
             "[cells.plain]\nflows.web = { remove = true, wire = \"9 B\" }",
             ":35:30",
-            "are allowed beside 'remove'",
+            "beside 'remove': only 'source' and 'note' are allowed there",
         ),
         (
             "[cells.plain]",

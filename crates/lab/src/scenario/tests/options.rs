@@ -18,7 +18,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ),
     (
         "flows.vidoe.start=5s",
-        "--set creates this table: check its name",
+        "no flow is called 'vidoe': did you mean 'video'? write one of",
         "--set flows.vidoe.start=5s",
     ),
     // A greedy flow over UDP: each key is valid alone, and the file was valid without the option.

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use fairwire_units::registry::nearest;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::provenance::{Provenance, provenance};
 use super::{Entry, Node, Overlay, Value};
 use crate::scenario::place::{Place, ScenarioError, SourceText};
+use crate::scenario::shorten::{QUOTED, shorten};
 
 /// The key that removes what is inherited under the name of its table.
 const REMOVE: &str = "remove";
@@ -194,7 +196,15 @@ fn only(table: &DeTable<'_>, keys: &[&str], source: &Arc<SourceText>) -> Result<
     let Some(first) = others.min_by_key(|key| key.span().start) else {
         return Ok(());
     };
-    let message = format!("only 'source' and 'note' are allowed beside '{}'", keys[0]);
+    let (reason, others) = (keys[0], &keys[1..]);
+    let hint = nearest(first.get_ref(), others.iter().copied())
+        .map(|one| format!("did you mean '{one}'? "))
+        .unwrap_or_default();
+    let message = format!(
+        "unknown key '{}' beside '{reason}': {hint}only '{}' are allowed there",
+        shorten(first.get_ref(), QUOTED),
+        others.join("' and '")
+    );
     Err(ScenarioError::at(
         message,
         &Place::new(source, first.span()),

@@ -42,6 +42,11 @@ pub(super) fn problem(dccp: &Dccp) -> Option<(&'static str, String)> {
         );
         return Some((key, message));
     }
+    if dccp.ecn_nonce && !dccp.ecn {
+        let message = "nonces are sent in ECN-capable packets, and this flow has ecn = false: write ecn = true, or \
+                       leave out 'ecn_nonce'";
+        return Some(("ecn_nonce", message.to_owned()));
+    }
     let law = &dccp.ccid2.law;
     if has(2) && law.counts_marks() && !dccp.ecn {
         let law = law.kind();

@@ -167,7 +167,7 @@ const REFUSED: &[(&str, &str, &str, &str)] = &[
         "",
         "[flows.\"web{n}\"]\ncount = 1001",
         "new.toml:11:9",
-        "'count' is a whole number, 1000 at most",
+        "'count' is a whole number from 0 to 1000",
     ),
     (
         "",

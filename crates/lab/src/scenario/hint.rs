@@ -1,0 +1,18 @@
+//! Hints for names that do not exist.
+
+use fairwire_units::registry::nearest;
+
+use super::shorten::{QUOTED, shorten};
+
+/// Returns a hint for an unknown `word`: the nearest of `known`, and all of them.
+pub(crate) fn name_hint<'a>(word: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
+    let hint = nearest(word, known.clone())
+        .map(|one| format!("did you mean '{}'? ", shorten(one, QUOTED)))
+        .unwrap_or_default();
+    let known: Vec<&str> = known.take(100).collect();
+    let known = match &known[..] {
+        [] => "there are none".to_owned(),
+        known => format!("write one of {}", shorten(&known.join(", "), 3 * QUOTED)),
+    };
+    hint + &known
+}
