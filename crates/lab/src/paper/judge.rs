@@ -259,7 +259,7 @@ impl Controlled {
             (held, of) => format!("{held} of {of} checks{part} hold"),
         };
         let remark = if self.passes {
-            " Those that hold for the claim hold here too, so they do not support the claim."
+            " Every check that holds for the claim holds here, too, so these checks do not support it."
         } else {
             ""
         };

@@ -108,25 +108,9 @@ impl Measured {
 
 impl Measured {
     /// Returns the number of digits to show after the point.
-    ///
-    /// They show two digits of the interval, or four of a mean without an interval, and are at most as many as the unit
-    /// has.
     fn digits(&self) -> usize {
-        let Some(estimate) = self.estimate else {
-            return self.unit.digits;
-        };
-        let least = match estimate.spread {
-            Spread::HalfWidth(half) if half > 0.0 => half / 10.0,
-            _ => estimate.mean.abs() / 1e3,
-        };
-        let mut step = 1.0;
-        for digits in 0..self.unit.digits {
-            if step <= least * (1.0 + 1e-9) {
-                return digits;
-            }
-            step /= 10.0;
-        }
-        self.unit.digits
+        self.estimate
+            .map_or(self.unit.digits, |estimate| self.unit.digits_of(estimate))
     }
 }
 

@@ -163,7 +163,7 @@ impl Sweep {
             "Over the ranges of the assumed values{}, the claim holds at {held} of {of} points{along}.",
             self.about
         );
-        let open = format!("at the assumed values and at {held} of {of} points of their range");
+        let open = format!("at {held} of {of} points of the ranges that the paper leaves open");
         let verdict = match verdict {
             Verdict::Reproduced if held < of => Verdict::Condition(open),
             Verdict::Condition(other) if held < of => {
@@ -298,7 +298,7 @@ why = "five per cent"
         );
         let some = [100.0, 100.0, 90.0, 104.0, 106.0, 90.0];
         let (verdict, swept) = judged(some, 100.0);
-        let condition = "at the assumed values and at 3 of 6 points of their range";
+        let condition = "at 3 of 6 points of the ranges that the paper leaves open";
         assert_eq!(verdict, Verdict::Condition(condition.into()));
         assert!(swept.contains("link: 1 Mbit/s 2 of 3, 2 Mbit/s 1 of 3; delay: 1 ms 2 of 2, 2 ms 1 of 2, 3 ms 0 of 2"), "{swept}");
         let (verdict, swept) = judged([100.0; 6], 50.0);

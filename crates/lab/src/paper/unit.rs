@@ -1,5 +1,7 @@
 //! The units of published numbers, and their conversion to the units of results.
 
+use fairwire_measure::{Estimate, Spread};
+
 /// A unit of tables and claims.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Unit {
@@ -64,6 +66,25 @@ impl Unit {
     pub fn names() -> String {
         let names: Vec<&str> = UNITS.iter().map(|unit| unit.name).collect();
         names.join(", ").trim_end_matches(", ").to_owned()
+    }
+
+    /// Returns the number of digits of `estimate` to show after the point.
+    ///
+    /// They show two digits of the interval, or four of a mean without an interval, and are at most as many as the unit
+    /// has.
+    pub(crate) fn digits_of(self, estimate: Estimate) -> usize {
+        let least = match estimate.spread {
+            Spread::HalfWidth(half) if half > 0.0 => half / 10.0,
+            _ => estimate.mean.abs() / 1e3,
+        };
+        let mut step = 1.0;
+        for digits in 0..self.digits {
+            if step <= least * (1.0 + 1e-9) {
+                return digits;
+            }
+            step /= 10.0;
+        }
+        self.digits
     }
 
     /// Returns ` kbit/s`, or nothing for a plain number.

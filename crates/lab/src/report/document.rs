@@ -65,7 +65,7 @@ fn top(papers: &[Reported<'_>], title: &str) -> Markup {
             @if papers.iter().any(|one| one.paper.is_quick()) {
                 p class="small" role="note" {
                     b { "Quick form." }
-                    " Three seeds unless asked otherwise, and shorter runs where a paper says so: \
+                    " At most three seeds unless asked otherwise, and shorter runs where a paper says so: \
                      intervals are wide, and a verdict marked \u{201c}close\u{201d} may change in a full run (without "
                     code { "--quick" }
                     "). If runs have two typical outcomes, three seeds may all give the same one; such a verdict is not marked."

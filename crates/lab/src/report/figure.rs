@@ -148,10 +148,9 @@ fn comma_unit(figure: &Figure) -> String {
 }
 
 fn point(point: &Point, figure: &Figure) -> Markup {
-    let digits = figure.y.unit.digits;
     let ours = point
         .measured
-        .map(|estimate| mean_and_interval(estimate, digits));
+        .map(|estimate| mean_and_interval(estimate, figure.y.unit.digits_of(estimate)));
     html! {
         @match ours {
             None => { "no value" }
