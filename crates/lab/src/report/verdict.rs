@@ -13,6 +13,9 @@ pub(super) const IDS: &str = "An id such as S2-C4 names the paper (S2) and what 
 /// The greatest number of values of a check in one line; more are listed with their names.
 pub(super) const MOST_IN_LINE: usize = 2;
 
+/// The length of a name, in bytes, from which values do not stand in columns beside each other.
+const LONG_LABEL: usize = 60;
+
 /// Returns the class that gives a verdict its colour.
 pub(super) fn class(verdict: &Verdict) -> &'static str {
     match verdict {
@@ -221,8 +224,10 @@ fn isolating(isolated: &[Isolated]) -> Markup {
 
 /// Returns values, each with the name of its run.
 fn named(figures: &[Measured]) -> Markup {
+    let long = figures.iter().any(|figure| figure.label.len() > LONG_LABEL);
+    let class = if long { "runs long" } else { "runs" };
     html! {
-        dl class="runs" {
+        dl class=(class) {
             @for figure in figures {
                 div {
                     dt { (figure.label) }
