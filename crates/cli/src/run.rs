@@ -192,7 +192,11 @@ impl Args {
         // Results that cannot be printed are still written, and vice versa. If neither works, the run stops.
         let (mut unprinted, mut unwritten) = (None, None);
         let is_brief = !self.json && self.out.is_some() && cells.len() >= MANY_CELLS;
+        let mut held = String::new();
         let mut on_cell = |cell: &CellResult| {
+            if is_brief {
+                held += &self.report(cell);
+            }
             if !self.json && !is_brief && unprinted.is_none() {
                 unprinted = bar.suspend(|| print::try_text(&self.report(cell))).err();
             }
@@ -218,6 +222,8 @@ impl Args {
                 self.finish(&results, output, is_brief, &failures)
             }
             Err(error @ (CampaignError::Run(_) | CampaignError::Output(_))) => {
+                // The finished cells are nowhere else.
+                let _ = print::try_text(&held);
                 print::refuse(self.json, FAILED, &error)
             }
         }
@@ -308,7 +314,9 @@ impl Args {
         failures.extend(printed.err().map(|error| error.to_string()));
         if let Some(published) = written {
             let page = published.directory().join(PAGE);
-            let what = if is_brief {
+            let what = if is_brief && results.partial {
+                "with plots and the tables of the finished cells"
+            } else if is_brief {
                 "with plots and the tables of every cell"
             } else {
                 "with plots"

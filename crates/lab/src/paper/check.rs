@@ -323,7 +323,7 @@ impl Checked {
         if all.len() > most {
             return String::new();
         }
-        all.join(" / ")
+        all.join("; ")
     }
 
     /// Returns what was expected, in words and with its unit.

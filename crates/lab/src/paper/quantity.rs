@@ -207,12 +207,15 @@ impl Quantity {
                 cell,
                 subject,
                 what,
-                ..
+                window,
             } => {
                 let what = what.name().replace('_', " ");
+                // Only a quantity with a window of its own has one here.
+                let window = window.iter().map(|window| format!(" ({window})"));
+                let window: String = window.collect();
                 match subject {
-                    Subject::All => format!("{what} in {cell}"),
-                    subject => format!("{what} of {subject} in {cell}"),
+                    Subject::All => format!("{what} in {cell}{window}"),
+                    subject => format!("{what} of {subject} in {cell}{window}"),
                 }
             }
             Self::Printed { label, .. } => label.clone(),

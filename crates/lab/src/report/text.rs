@@ -290,7 +290,7 @@ fn question(check: &Checked) -> String {
     let of = if of.is_empty() {
         of
     } else {
-        format!("; measured: {of}")
+        format!("; compared: {of}")
     };
     format!(
         "expected{what}{}: {}{of}{why}",

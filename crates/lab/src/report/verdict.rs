@@ -179,7 +179,7 @@ fn asked(check: &Checked) -> Markup {
             @if !check.what.is_empty() { ", " }
             "expected: " (minus(check.expectation()))
             @let of = check.of(MOST_IN_LINE);
-            @if !of.is_empty() { "; measured: " (of) }
+            @if !of.is_empty() { "; compared: " (of) }
             @if !check.why.is_empty() {
                 " " span class="reason" { "(" (check.why) ")" }
             }

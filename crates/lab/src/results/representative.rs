@@ -27,13 +27,15 @@ impl Representative {
         if names.len() > most {
             let mut chosen: Vec<&str> = Vec::new();
             for name in names {
+                if chosen.len() == most {
+                    break;
+                }
                 let stands_for =
-                    |known: &&str| scenarios().all(|it| like(it, known).any(|other| other == name));
+                    |known: &&str| scenarios().all(|it| it.flows.get(*known) == it.flows.get(name));
                 if !chosen.iter().any(stands_for) {
                     chosen.push(name);
                 }
             }
-            chosen.truncate(most);
             names = chosen;
         }
         let counts = |name: &str| {
