@@ -289,7 +289,9 @@ fn check_shown_names(
     let flows = cells.iter().flat_map(|cell| cell.scenario.flows.iter());
     let all = Subject::All.to_string();
     let flows: BTreeSet<&str> = flows.map(|(name, _)| name).chain([&*all]).collect();
-    document.check_keys("flows", flows.iter().copied())?;
+    document.check_keys("flows", flows.iter().copied(), |name| {
+        name.strip_suffix("/back").unwrap_or(name)
+    })?;
     if is_shorter {
         return Ok(());
     }
@@ -297,7 +299,7 @@ fn check_shown_names(
         .iter()
         .flat_map(|cell| cell.scenario.measure.windows.iter());
     let windows: BTreeSet<&str> = windows.map(|(name, _)| name).chain([WHOLE]).collect();
-    document.check_keys("windows", windows.iter().copied())
+    document.check_keys("windows", windows.iter().copied(), |name| name)
 }
 
 /// Returns the names of the cells whose unperturbed run stands in one of `tables`.

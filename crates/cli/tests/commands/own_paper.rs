@@ -295,6 +295,19 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
         "flows.dcpc = \"late\"\n[[tables]]",
         "no cell has 'dcpc', which [flows] names: did you mean 'dccp'?|mine/paper.toml:9:7",
     ),
+    // A flow's reverse direction may have a name for readers, too.
+    (
+        "paper.toml",
+        "[[tables]]",
+        "flows = { \"dccp/back\" = \"a\", \"dcpc/back\" = \"b\" }\n[[tables]]",
+        "no cell has 'dcpc/back', which [flows] names|mine/paper.toml:9:30",
+    ),
+    (
+        "paper.toml",
+        "unit = \"kbit/s\"",
+        "unit = \"kbit/s\", digits = -1",
+        "expected a whole number of at least 0, found the whole number -1|mine/paper.toml:16:",
+    ),
     (
         "cells.toml",
         "[flows.dccp]",

@@ -43,17 +43,21 @@ impl Document {
         refuse(&self.root, message)
     }
 
-    /// Refuses the first key of its table `name` that is not `known`.
+    /// Refuses the first key of its table `name` that is not `known` as it is `looked_up`.
     pub(super) fn check_keys<'a>(
         &self,
         name: &str,
         known: impl Iterator<Item = &'a str> + Clone,
+        looked_up: impl Fn(&str) -> &str,
     ) -> Result<(), ScenarioError> {
         let Some(Value::Table(entries)) = self.root.below(&[name]).map(|node| &node.value) else {
             return Ok(());
         };
         let is_known = |word: &str| known.clone().any(|one| one == word);
-        let Some(entry) = entries.iter().find(|entry| !is_known(&entry.name)) else {
+        let Some(entry) = entries
+            .iter()
+            .find(|entry| !is_known(looked_up(&entry.name)))
+        else {
             return Ok(());
         };
         let message = format!(

@@ -27,6 +27,20 @@ pub(super) fn plain(expected: &dyn Expected, found: Unexpected<'_>) -> String {
     }
 }
 
+/// Returns what serde expects in place of a value of the right type that is out of range.
+pub(super) fn within_range(expected: &dyn Expected, found: Unexpected<'_>) -> String {
+    let expected = plain(expected, found);
+    match found {
+        Unexpected::Signed(..=-1) if expected == "a whole number" => {
+            format!("{expected} of at least 0")
+        }
+        Unexpected::Signed(_) | Unexpected::Unsigned(_) if expected == "a whole number" => {
+            "a smaller whole number".to_owned()
+        }
+        _ => expected,
+    }
+}
+
 fn words(found: Unexpected<'_>) -> String {
     match found {
         Unexpected::Bool(value) => value.to_string(),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use fairwire_units::registry::nearest;
 use serde::de::{Expected, Unexpected};
 
-use super::expected::{plain, wrong_type};
+use super::expected::{plain, within_range, wrong_type};
 use super::shorten::{QUOTED, shorten};
 
 /// The name of the source of values that follow from others.
@@ -279,6 +279,10 @@ impl serde::de::Error for ScenarioError {
 
     fn invalid_type(found: Unexpected<'_>, wanted: &dyn Expected) -> Self {
         Self::new(wrong_type(&plain(wanted, found), found))
+    }
+
+    fn invalid_value(found: Unexpected<'_>, wanted: &dyn Expected) -> Self {
+        Self::new(wrong_type(&within_range(wanted, found), found))
     }
 
     fn missing_field(field: &'static str) -> Self {

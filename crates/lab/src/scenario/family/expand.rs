@@ -67,7 +67,7 @@ impl Families {
     }
 }
 
-/// Where a value is, and how many placeholders it is nested in.
+/// Where a value is, and how many placeholders led to it, each in the value of the one before.
 type At<'a> = (Under<'a>, usize);
 
 struct Expander<'a> {
