@@ -12,7 +12,10 @@ const RULE: &str =
     "- - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - -\n";
 
 /// What the numbers of the summary mean at both ends.
-const DEFINITION: &str = "Both ends count from the agreement on the flow to their last datagram. What never left was not sent.\n";
+const DEFINITION: &str = "\
+Times run from the agreement on the flow to the last datagram; an older version at the other end may differ.
+Datagrams that never left the sender's queue do not count as sent.
+";
 
 /// Returns the column names of [`interval`].
 pub(super) fn heading(first: &Interval) -> String {
