@@ -31,7 +31,7 @@ impl Representative {
                     break;
                 }
                 let stands_for =
-                    |known: &&str| scenarios().all(|it| it.flows.get(*known) == it.flows.get(name));
+                    |known: &&str| scenarios().all(|it| it.flows.get(known) == it.flows.get(name));
                 if !chosen.iter().any(stands_for) {
                     chosen.push(name);
                 }
