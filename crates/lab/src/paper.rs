@@ -131,7 +131,14 @@ impl Paper {
         if let Some(problem) = manifest.sweep.as_ref().and_then(Sweep::validate) {
             return Err(refuse(problem));
         }
-        let sweep = manifest.sweep.map(|sweep| sweep.quick_form(adjust.quick));
+        let known: Vec<&str> = scenarios.iter().flat_map(ScenarioFile::names).collect();
+        let sweep = match manifest.sweep {
+            Some(sweep) => {
+                let sweep = sweep.quick_form(adjust.quick).resolve(&known);
+                Some(sweep.map_err(|message| document.refuse(&message))?)
+            }
+            None => None,
+        };
         let shorter = manifest.quick.as_ref().filter(|_| adjust.quick);
         let mut cells: Vec<Cell> = Vec::new();
         for file in &scenarios {

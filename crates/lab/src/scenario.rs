@@ -53,7 +53,7 @@ pub use fairwire_proto::{
     Ccid2Config, Ccid3Config, Encapsulation, QueuePolicy, ReceiveQueuePolicy,
 };
 pub use fairwire_units::{Packets, Percent};
-pub(crate) use family::{Families, literal, plain, word};
+pub(crate) use family::{Families, find_cell, literal, plain, word};
 pub use file::{Adjust, Cell, DUMBBELL, ScenarioFile};
 pub use flow::{Flow, Side};
 pub use link::{Joined, Link};

@@ -65,14 +65,19 @@ impl Control {
         })
     }
 
-    fn check(&self, checks: &[Check], names: &Names<'_>) -> Result<(), String> {
+    fn resolve(mut self, names: &Names<'_>) -> Result<Self, String> {
+        for cell in self.cells.iter_mut().chain(&mut self.by) {
+            *cell = names.cell(cell)?.to_owned();
+        }
+        Ok(self)
+    }
+
+    fn check(&self, checks: &[Check]) -> Result<(), String> {
         if self.cells.len() != self.by.len() || self.cells.is_empty() {
             return Err(
                 "'cells' and 'by' of a control must be lists of equal length with at least one cell".into(),
             );
         }
-        let mut all = self.cells.iter().chain(&self.by);
-        all.try_for_each(|cell| names.cell(cell).map(drop))?;
         let mut checks = checks.iter();
         if checks.all(|check| self.apply(check).is_none()) {
             return Err("'cells' of a control must be cells of the claim's checks".into());
@@ -273,7 +278,9 @@ impl WrittenClaim {
         });
         let claim = Claim {
             beyond: beyond?,
-            controls: self.controls,
+            controls: resolve_all(&["controls"], self.controls, |control| {
+                control.resolve(names)
+            })?,
             id: self.id,
             says: self.says,
             place: self.place,
@@ -329,7 +336,7 @@ impl Claim {
             };
         }
         for control in &self.controls {
-            control.check(&self.checks, names)?;
+            control.check(&self.checks)?;
         }
         let contradiction = self.contradiction.as_ref();
         let is_settled = contradiction.is_some_and(|it| it.is_shown_in_print(names));

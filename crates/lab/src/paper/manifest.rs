@@ -177,8 +177,9 @@ impl WrittenTable {
             self.windows.clone()
         };
         for cell in &self.cells {
+            let name = names.cell(&cell.cell).map_err(refuse)?;
             for window in &windows {
-                names.window(&cell.cell, window).map_err(refuse)?;
+                names.window(name, window).map_err(refuse)?;
             }
         }
         Ok(TablePlan {
@@ -244,7 +245,7 @@ impl WrittenTable {
             ));
         }
         Ok(RowPlan {
-            cell: cell.cell.clone(),
+            cell: names.cell(&cell.cell)?.to_owned(),
             label: cell.label.clone(),
             flow: flow.to_owned(),
             quantity,

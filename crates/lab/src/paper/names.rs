@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::metric_or_moment::MetricOrMoment;
 use super::{Moment, Published};
 use crate::results::{Metric, WHOLE};
-use crate::scenario::Cell;
 use crate::scenario::hint::name_hint;
+use crate::scenario::{Cell, find_cell, plain};
 
 /// The names that exist; files are checked against them.
 #[derive(Clone, Copy, Debug)]
@@ -17,12 +17,9 @@ pub(super) struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    /// Finds the cell called `name`.
+    /// Finds the cell called `name`, which may have values as they are and not as they stand in names of cells.
     pub(super) fn cell(&self, name: &str) -> Result<&'a str, String> {
-        let mut names = self.cells.iter().map(|cell| cell.name.as_str());
-        let all = names.clone();
-        let found = names.find(|known| *known == name);
-        found.ok_or_else(|| unknown("cell", name, all))
+        cell(name, self.cells.iter().map(|cell| cell.name.as_str()))
     }
 
     /// Checks that `cell` has the flow `name`, which may be a reverse direction as `name/back`.
@@ -114,7 +111,7 @@ impl<'a> Names<'a> {
         })
     }
 
-    /// Finds a published number.
+    /// Finds a published number. Like [`Names::cell`], it accepts values as they are in the name of the cell.
     pub(super) fn published(
         &self,
         table: &str,
@@ -122,8 +119,11 @@ impl<'a> Names<'a> {
         flow: &str,
         metric: &str,
     ) -> Option<&'a Published> {
-        let mut numbers = self.published.get(table)?.iter();
-        numbers.find(|it| it.cell == cell && it.flow == flow && it.metric == metric)
+        let of_cell = |cell: &str| {
+            let mut numbers = self.published.get(table)?.iter();
+            numbers.find(|it| it.cell == cell && it.flow == flow && it.metric == metric)
+        };
+        of_cell(cell).or_else(|| of_cell(&plain(cell)))
     }
 
     /// Finds a published number, or tells which of its names the file does not have.
@@ -153,6 +153,14 @@ impl<'a> Names<'a> {
         let place = format!("the flow '{flow}' in {place}");
         Err(unprinted("metric", metric, &place, &known))
     }
+}
+
+/// Finds the cell called `name` among `known`.
+pub(super) fn cell<'a>(
+    name: &str,
+    known: impl Iterator<Item = &'a str> + Clone,
+) -> Result<&'a str, String> {
+    find_cell(name, known.clone()).ok_or_else(|| unknown("cell", name, known))
 }
 
 /// Returns the message that there is no `what` called `name`.

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use super::PaperError;
 use super::check::Check;
 use super::claim::Claim;
+use super::names;
 use super::quantity::EvalContext;
 use super::quick::Quick;
 use super::verdict::Verdict;
@@ -74,6 +75,17 @@ impl Sweep {
     fn points(&self) -> Vec<Point> {
         let counts = self.axes.iter().map(|axis| axis.values.len());
         choices(counts.collect()).collect()
+    }
+
+    /// Finds its cells among `known`.
+    pub(super) fn resolve(mut self, known: &[&str]) -> Result<Self, String> {
+        for name in &mut self.cells {
+            let found = names::cell(name, known.iter().copied());
+            *name = found
+                .map_err(|message| format!("sweep: {message}"))?
+                .to_owned();
+        }
+        Ok(self)
     }
 
     /// Returns the swept cells of `file` at every point.
@@ -304,6 +316,18 @@ why = "five per cent"
         let (verdict, swept) = judged([100.0; 6], 50.0);
         assert_eq!(verdict, Verdict::NotReproduced);
         assert!(swept.contains("at 6 of 6 points"), "{swept}");
+    }
+
+    /// A swept cell that does not exist is refused.
+    #[test]
+    fn a_misspelt_cell_is_refused() {
+        let error = extended_paper(
+            "claims = []",
+            &SWEEP.replace("[\"a\"]", "[\"aa\"]"),
+            &Adjust::default(),
+        );
+        let error = error.expect_err("is refused").to_string();
+        assert!(error.contains("sweep: there is no cell 'aa'"), "{error}");
     }
 
     /// A quick form changes the settings of the plain cells and the report says so. A full run is not affected.

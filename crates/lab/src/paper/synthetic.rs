@@ -119,9 +119,29 @@ fn paper_with(claims: &str, scenario: &str) -> Result<Paper, super::PaperError> 
     bundle(MANIFEST, claims, scenario, &Adjust::default())
 }
 
+/// Loads it without claims, with `more` at the end of its manifest, `cells` at the end of its scenario, and `published`.
+pub(crate) fn printed_paper(
+    more: &str,
+    cells: &str,
+    published: &str,
+) -> Result<Paper, super::PaperError> {
+    let (manifest, scenario) = (format!("{MANIFEST}{more}"), format!("{SCENARIO}{cells}"));
+    let adjust = Adjust::default();
+    bundle_with(&manifest, ("claims = []", published), &scenario, &adjust)
+}
+
 fn bundle(
     manifest: &str,
     claims: &str,
+    scenario: &str,
+    adjust: &Adjust,
+) -> Result<Paper, super::PaperError> {
+    bundle_with(manifest, (claims, PUBLISHED), scenario, adjust)
+}
+
+fn bundle_with(
+    manifest: &str,
+    (claims, published): (&str, &str),
     scenario: &str,
     adjust: &Adjust,
 ) -> Result<Paper, super::PaperError> {
@@ -129,7 +149,7 @@ fn bundle(
         ("paper.toml", manifest),
         ("s.toml", scenario),
         ("claims.toml", claims),
-        ("t.csv", PUBLISHED),
+        ("t.csv", published),
     ];
     let texts = files.map(|(file, text)| (file.to_owned(), text.to_owned()));
     Paper::load(&Bundle::in_memory("test", texts.into()), adjust)

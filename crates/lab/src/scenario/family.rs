@@ -30,7 +30,7 @@ pub(super) use draft::Draft;
 pub(crate) use families::Families;
 pub(super) use fill::Filling;
 pub(super) use name::joined;
-pub(crate) use name::{plain, word};
+pub(crate) use name::{find_cell, plain, word};
 pub(crate) use placeholder::literal;
 pub(super) use sheet::{BASE, LONGEST_FILE, Sheet};
 pub(super) use template::MOST_CELLS;

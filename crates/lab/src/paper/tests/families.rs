@@ -1,6 +1,6 @@
 //! Families in a paper's own files: how they are expanded, and what is refused.
 
-use crate::paper::synthetic::{extended_paper, paper, paper_with_cells};
+use crate::paper::synthetic::{PUBLISHED, extended_paper, paper, paper_with_cells, printed_paper};
 use crate::paper::{Paper, PaperError};
 use crate::scenario::Adjust;
 
@@ -129,10 +129,11 @@ fn what_is_said_above_can_be_undone() {
     assert!(isolated("link = \"one\", metric = \"utilisation\"").contains("Utilisation"));
 }
 
-/// A value of an axis is written in the name of a cell as in the scenario, and elsewhere as it is.
+/// A cell is found by its name, and by its name with values as they are written in the axis.
 #[test]
-fn values_are_written_in_names_of_cells_as_in_scenarios() {
-    let cells = "[cells.\"{kind}-long\"]\n[axes]\nkind = [\"a_b\", \"5 Mbit/s\"]\n";
+fn cells_are_found_by_the_values_of_their_axes() {
+    let cells =
+        "[cells.\"{kind}-long\"]\n[cells.x_y-long]\n[axes]\nkind = [\"a_b\", \"5 Mbit/s\"]\n";
     let claims = r#"
 [axes.kind]
 "a_b" = { also = "A_B" }
@@ -151,16 +152,62 @@ because = { holds = "they are.", fails = "they are not." }
 checks = [
   { what = "{kind.also}", for = "kind", of = [{ cell = "a" }, { cell = "{kind}-long" }] },
   { what = "all", cells = ["{kind}-long"] },
+  { what = "exact", cells = ["x_y-long", "a-b-long"] },
 ]
+controls = [{ says = "the other", cells = ["a_b-long"], by = ["5 Mbit/s-long"] }]
 "#;
     let paper = paper_with_cells(claims, cells).unwrap_or_else(|error| panic!("{error}"));
     let names: Vec<&str> = paper.cells.iter().map(|cell| cell.name.as_str()).collect();
-    assert_eq!(names, ["a", "b", "a-b-long", "5Mbit-long"]);
+    assert_eq!(names, ["a", "b", "a-b-long", "5Mbit-long", "x_y-long"]);
     let read = format!("{:#?}", paper.claims);
-    for part in ["what: \"A_B\"", "what: \"B.C\""] {
+    for part in [
+        "what: \"A_B\"",
+        "what: \"B.C\"",
+        "by: [\n                    \"5Mbit-long\"",
+    ] {
         assert!(read.contains(part), "{part}: {read}");
     }
-    assert_eq!(paper.claims[0].cells(), ["5Mbit-long", "a", "a-b-long"]);
+    assert_eq!(
+        paper.claims[0].cells(),
+        ["5Mbit-long", "a", "a-b-long", "x_y-long"]
+    );
+}
+
+/// A printed number is found by the name that its file has, whether values in it are as in the axis or in the cell.
+#[test]
+fn printed_numbers_are_found_by_either_name_of_their_cell() {
+    let rows = |first: &str, second: &str| {
+        format!(
+            "{PUBLISHED}{first},dccp,throughput,1,kbit/s,\n{second},dccp,throughput,2,kbit/s,\n"
+        )
+    };
+    let more = r#"
+[[tables]]
+name = "rates"
+title = "Table 2"
+published = "t.csv"
+heading = "rate"
+cells = [{ for = "rate", cell = "{rate}-long", label = "{rate}", published = "{rate}-long" }]
+flows = ["dccp"]
+metrics = [{ metric = "throughput", unit = "kbit/s" }]
+"#;
+    let cells = "[cells.\"{rate}-long\"]\n[axes]\nrate = [\"5 Mbit/s\", \"7.5 Mbit/s\"]\n";
+    for published in [
+        rows("5 Mbit/s-long", "7.5 Mbit/s-long"),
+        rows("5Mbit-long", "7-5Mbit-long"),
+    ] {
+        let paper =
+            printed_paper(more, cells, &published).unwrap_or_else(|error| panic!("{error}"));
+        let rows = &paper.tables[1].blocks[0].rows;
+        let read: Vec<_> = rows
+            .iter()
+            .map(|row| (row.cell.as_str(), row.published.as_ref().map(|it| it.0)))
+            .collect();
+        assert_eq!(
+            read,
+            [("5Mbit-long", Some(1.0)), ("7-5Mbit-long", Some(2.0))]
+        );
+    }
 }
 
 fn tables(more: &str) -> Result<Paper, PaperError> {

@@ -86,7 +86,6 @@ impl Sheet {
             all,
             shared: &self.shared,
             budget,
-            is_name: false,
         }
     }
 
@@ -201,7 +200,6 @@ impl Draft<'_> {
             all: &self.values,
             shared: self.shared,
             budget: &self.budget,
-            is_name: false,
         };
         (&mut self.tree, filling)
     }

@@ -3,8 +3,7 @@
 //! 1. A text in a list with a placeholder that has no value yet stands for all values of that axis.
 //! 2. A table in a list with `for` is repeated for each value. If it has `items`, those items are repeated instead.
 //! 3. A table with `extends` is laid over the parts that it names, key by key.
-//! 4. All other placeholders are filled in as in scenarios. `{groups.NAME}` is the list of a group's cells. In the name
-//!    of a cell a value is written as in the names of cells themselves ([`plain`](super::plain)).
+//! 4. All other placeholders are filled in as in scenarios. `{groups.NAME}` is the list of a group's cells.
 
 use super::axis::{Axis, Values, find};
 use super::families::Families;
@@ -25,31 +24,6 @@ const ITEMS: &str = "items";
 /// The name of the table of groups in placeholders.
 const GROUPS: &str = "groups";
 
-/// The keys whose texts are names of cells.
-const CELLS: [&str; 4] = ["cell", "cells", "by", "published_cells"];
-
-/// Where a value is: the keys of the tables above it, as far as they tell what its texts are.
-#[derive(Clone, Copy, Debug, Default)]
-struct Under<'a> {
-    key: &'a str,
-    above: &'a str,
-}
-
-impl<'a> Under<'a> {
-    /// Returns the place below `key`.
-    fn below(self, key: &'a str) -> Self {
-        Self {
-            key,
-            above: self.key,
-        }
-    }
-
-    /// Returns whether texts here are names of cells. A row of a table's `cells` has such a name in `published`, too.
-    fn names_cells(self) -> bool {
-        CELLS.contains(&self.key) || (self.above == "cells" && self.key == "published")
-    }
-}
-
 /// The longest chain of parts that extend parts.
 const DEEPEST: usize = 32;
 
@@ -63,12 +37,9 @@ impl Families {
             families: self,
             budget: Budget::new(),
         };
-        spread.value(file, &Values::new(), (Under::default(), 0))
+        spread.value(file, &Values::new(), 0)
     }
 }
-
-/// Where a value is, and how many placeholders led to it, each in the value of the one before.
-type At<'a> = (Under<'a>, usize);
 
 struct Expander<'a> {
     families: &'a Families,
@@ -76,11 +47,11 @@ struct Expander<'a> {
 }
 
 impl Expander<'_> {
-    fn value(&self, node: &Node, values: &Values, at: At<'_>) -> Result<Node, ScenarioError> {
+    fn value(&self, node: &Node, values: &Values, depth: usize) -> Result<Node, ScenarioError> {
         let value = match &node.value {
-            Value::Text(text) => return self.text(text, node, values, at),
-            Value::Array(items) => Value::Array(self.items(items, values, at)?),
-            Value::Table(_) => return self.table(node, values, at),
+            Value::Text(text) => return self.text(text, node, values, depth),
+            Value::Array(items) => Value::Array(self.items(items, values, depth)?),
+            Value::Table(_) => return self.table(node, values, depth),
             _ => return Ok(node.clone()),
         };
         Ok(Node {
@@ -94,18 +65,17 @@ impl Expander<'_> {
         text: &str,
         node: &Node,
         values: &Values,
-        (under, depth): At<'_>,
+        depth: usize,
     ) -> Result<Node, ScenarioError> {
         if let Some(found) = self.resolve(text, node)? {
             check_depth(depth, &node.place)?;
-            return self.value(&found, values, (under, depth + 1));
+            return self.value(&found, values, depth + 1);
         }
         let filling = Filling {
             own: values,
             all: values,
             shared: &self.families.shared,
             budget: &self.budget,
-            is_name: under.names_cells(),
         };
         let mut node = filling.filled(node)?;
         filling.finish(&mut node)?;
@@ -156,16 +126,16 @@ impl Expander<'_> {
         &self,
         items: &[Node],
         values: &Values,
-        at: At<'_>,
+        depth: usize,
     ) -> Result<Vec<Node>, ScenarioError> {
         let mut all = Vec::with_capacity(items.len());
         for item in items {
             match &item.value {
-                Value::Text(text) => self.texts(text, item, values, at, &mut all)?,
+                Value::Text(text) => self.texts(text, item, values, depth, &mut all)?,
                 Value::Table(entries) if entries.iter().any(|entry| entry.name == FOR) => {
-                    self.repeat(item, values, at, &mut all)?;
+                    self.repeat(item, values, depth, &mut all)?;
                 }
-                _ => all.push(self.value(item, values, at)?),
+                _ => all.push(self.value(item, values, depth)?),
             }
         }
         Ok(all)
@@ -177,7 +147,7 @@ impl Expander<'_> {
         text: &str,
         item: &Node,
         values: &Values,
-        at: At<'_>,
+        depth: usize,
         all: &mut Vec<Node>,
     ) -> Result<(), ScenarioError> {
         let mut free: Vec<Axis> = Vec::new();
@@ -191,7 +161,7 @@ impl Expander<'_> {
         }
         for more in product(&free) {
             self.budget.take(item)?;
-            let node = self.value(item, &with(values, more), at)?;
+            let node = self.value(item, &with(values, more), depth)?;
             match node.value {
                 // A list in place of an item adds all its items.
                 Value::Array(more) => all.extend(more),
@@ -206,12 +176,12 @@ impl Expander<'_> {
         &self,
         item: &Node,
         values: &Values,
-        at: At<'_>,
+        depth: usize,
         all: &mut Vec<Node>,
     ) -> Result<(), ScenarioError> {
         let mut table = item.clone();
         let axes = match table.take(FOR) {
-            Some(wanted) => self.wanted(&wanted, values, at)?,
+            Some(wanted) => self.wanted(&wanted, values, depth)?,
             None => Vec::new(),
         };
         let items = table.take(ITEMS);
@@ -229,14 +199,14 @@ impl Expander<'_> {
             match &items {
                 None => {
                     self.budget.take(&table)?;
-                    all.push(self.table(&table, &values, at)?);
+                    all.push(self.table(&table, &values, depth)?);
                 }
                 Some(Node {
                     value: Value::Array(items),
                     ..
                 }) => {
                     items.iter().try_for_each(|item| self.budget.take(item))?;
-                    all.extend(self.items(items, &values, at)?);
+                    all.extend(self.items(items, &values, depth)?);
                 }
                 Some(other) => {
                     let message = format!("'{ITEMS}' is a list of what is repeated");
@@ -248,7 +218,12 @@ impl Expander<'_> {
     }
 
     /// Returns the axes that a `for` names: one axis, a list of axes, or a table that states their values.
-    fn wanted(&self, node: &Node, values: &Values, at: At<'_>) -> Result<Vec<Axis>, ScenarioError> {
+    fn wanted(
+        &self,
+        node: &Node,
+        values: &Values,
+        depth: usize,
+    ) -> Result<Vec<Axis>, ScenarioError> {
         let mut axes: Vec<Axis> = Vec::new();
         let mut add = |axis: Axis, place: &Place| {
             let is_bound = |name: &str| axes.iter().any(|known| *known.name == *name);
@@ -273,7 +248,7 @@ impl Expander<'_> {
             Value::Table(entries) => {
                 for entry in entries {
                     let entry = Entry {
-                        node: self.value(&entry.node, values, (Under::default(), at.1))?,
+                        node: self.value(&entry.node, values, depth)?,
                         ..entry.clone()
                     };
                     let axis = Axis::read(&entry, self.families.known(&entry.name))?;
@@ -285,18 +260,13 @@ impl Expander<'_> {
         Ok(axes)
     }
 
-    fn table(
-        &self,
-        node: &Node,
-        values: &Values,
-        (under, depth): At<'_>,
-    ) -> Result<Node, ScenarioError> {
+    fn table(&self, node: &Node, values: &Values, depth: usize) -> Result<Node, ScenarioError> {
         let whole = self.extended(node.clone(), values, 0)?;
         let Value::Table(entries) = whole.value else {
             return Ok(whole);
         };
         let entry = |entry: Entry| {
-            let node = self.value(&entry.node, values, (under.below(&entry.name), depth))?;
+            let node = self.value(&entry.node, values, depth)?;
             Ok(Entry { node, ..entry })
         };
         let entries = entries.into_iter().map(entry);
@@ -321,7 +291,7 @@ impl Expander<'_> {
                 value: Value::Text(reference.text),
                 ..Node::empty(place)
             };
-            let Value::Text(name) = self.value(&named, values, At::default())?.value else {
+            let Value::Text(name) = self.value(&named, values, 0)?.value else {
                 return Err(ScenarioError::at(
                     "the name of a part must be a text",
                     place,

@@ -4,7 +4,6 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use super::axis::{SHARED, Values, find, text};
-use super::name::plain;
 use super::placeholder::{Part, Placeholder, only, parts, placeholders};
 use crate::scenario::hint::name_hint;
 use crate::scenario::place::{Place, ScenarioError};
@@ -91,8 +90,6 @@ pub(in crate::scenario) struct Filling<'a> {
     pub(super) all: &'a Values,
     pub(super) shared: &'a Shared,
     pub(super) budget: &'a Budget,
-    /// Whether the texts are names of cells, in which values are written as parts of a name.
-    pub(super) is_name: bool,
 }
 
 impl Filling<'_> {
@@ -123,12 +120,8 @@ impl Filling<'_> {
         match &mut node.value {
             Value::Text(text) => match only(text) {
                 Some(placeholder) => {
-                    let is_part = self.is_part_of_name(placeholder);
                     if let Some(found) = self.lookup(placeholder, &node.place)? {
                         *node = self.inserted(found, node, depth)?;
-                        if let Some(word) = as_text(node).filter(|_| is_part) {
-                            node.value = Value::Text(plain(&word));
-                        }
                     }
                 }
                 None => self.replace(text, &node.place, depth)?,
@@ -210,20 +203,12 @@ impl Filling<'_> {
                         check_depth(depth, place)?;
                         word = self.text(&word, place, depth + 1)?;
                     }
-                    if self.is_part_of_name(placeholder) {
-                        word = plain(&word);
-                    }
                     self.budget.take_all(0, word.len(), place)?;
                     all += &word;
                 }
             }
         }
         Ok(all)
-    }
-
-    /// Returns whether the value that fills `placeholder` becomes a part of a name. Shared texts stay as they are.
-    fn is_part_of_name(&self, placeholder: Placeholder<'_>) -> bool {
-        self.is_name && placeholder.name != SHARED
     }
 
     /// Returns the value that fills `placeholder`, if there is one.
@@ -315,7 +300,6 @@ pub(super) fn fill_shared(node: &Node, shared: &Shared) -> Result<Node, Scenario
         all: &none,
         shared,
         budget: &budget,
-        is_name: false,
     };
     filling.filled(node)
 }

@@ -143,7 +143,6 @@ fn members(flow: &Entry, budget: &Budget) -> Result<Option<Vec<Entry>>, Scenario
             all: &values,
             shared: &shared,
             budget,
-            is_name: false,
         };
         all.push(Entry {
             name: filled(&flow.name, &flow.place, &values)?,

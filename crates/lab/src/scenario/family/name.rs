@@ -16,6 +16,18 @@ pub(crate) fn plain(value: &str) -> String {
     word(value).replace('.', "-")
 }
 
+/// Finds `name` among the `known` names of cells: written as it is, or with values as they stand in names of cells.
+pub(crate) fn find_cell<'a>(
+    name: &str,
+    mut known: impl Iterator<Item = &'a str> + Clone,
+) -> Option<&'a str> {
+    let exact = known.clone().find(|known| *known == name);
+    exact.or_else(|| {
+        let name = plain(name);
+        known.find(|known| *known == name)
+    })
+}
+
 /// Returns the name of a cell with these values of axes. A value that begins with a digit has its axis before it.
 pub(in crate::scenario) fn joined<'a>(values: impl Iterator<Item = (&'a str, String)>) -> String {
     let mut name = String::new();
