@@ -1,11 +1,14 @@
 //! A progress bar that shows what runs and how long it will take.
 
 use std::fmt::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use console::Term;
 use fairwire_lab::campaign::Progress;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+
+use crate::print::note;
 
 /// The template for a terminal that is wide enough: name, bar, numbers.
 const WIDE: &str = "{msg:36!} {wide_bar} {percent:>3} %  {elapsed} elapsed{left}";
@@ -16,8 +19,56 @@ const ROOM_FOR_A_BAR: u16 = 76;
 /// The width that is assumed if the terminal does not report one, in columns.
 const USUAL: u16 = 80;
 
-/// Makes a progress bar on the terminal; without a terminal it shows nothing.
-pub(crate) fn bar() -> ProgressBar {
+/// The time after which the rest is estimated in any case.
+const LONG_ENOUGH: Duration = Duration::from_secs(10);
+/// The time that the rest takes at least, if it is reported without a terminal.
+const WORTH_A_NOTE: Duration = Duration::from_secs(60);
+
+/// A progress bar on the terminal. Without a terminal it shows nothing, but a long run gets one note with the time left.
+pub(crate) struct Bar {
+    bar: ProgressBar,
+    is_told: AtomicBool,
+}
+
+impl Bar {
+    /// Updates the bar.
+    pub(crate) fn show(&self, progress: Progress<'_>) {
+        match progress {
+            Progress::Cell { batch, cell } => self.bar.set_message(format!("{batch}: {cell}")),
+            Progress::Planned(work) => self.bar.inc_length(work),
+            Progress::Done(work) => {
+                self.bar.inc(work);
+                self.tell();
+            }
+        }
+    }
+
+    /// Prints the note, if it is time for it.
+    fn tell(&self) {
+        if !self.bar.is_hidden() || self.is_told.load(Ordering::Relaxed) {
+            return;
+        }
+        let (done, all) = (self.bar.position(), self.bar.length().unwrap_or(0));
+        if let Some(told) = told(self.bar.elapsed(), done, all)
+            && !self.is_told.swap(true, Ordering::Relaxed)
+        {
+            note(&told);
+        }
+    }
+
+    /// Calls `print` while the bar is off the terminal.
+    pub(crate) fn suspend<T>(&self, print: impl FnOnce() -> T) -> T {
+        self.bar.suspend(print)
+    }
+
+    /// Removes the bar.
+    pub(crate) fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// Makes a progress bar.
+pub(crate) fn bar() -> Bar {
     let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
     let columns = Term::stderr()
         .size_checked()
@@ -30,15 +81,9 @@ pub(crate) fn bar() -> ProgressBar {
         }
     };
     bar.set_style(style.with_key("left", told));
-    bar
-}
-
-/// Updates the bar.
-pub(crate) fn show(bar: &ProgressBar, progress: Progress<'_>) {
-    match progress {
-        Progress::Cell { batch, cell } => bar.set_message(format!("{batch}: {cell}")),
-        Progress::Planned(work) => bar.inc_length(work),
-        Progress::Done(work) => bar.inc(work),
+    Bar {
+        bar,
+        is_told: AtomicBool::new(false),
     }
 }
 
@@ -52,10 +97,20 @@ fn template(columns: u16) -> &'static str {
     }
 }
 
+/// Returns the note on the remaining time, if there is an estimate and it is long.
+fn told(gone: Duration, done: u64, all: u64) -> Option<String> {
+    let left = left(gone, done, all).filter(|left| gone >= LONG_ENOUGH && *left >= WORTH_A_NOTE)?;
+    Some(format!(
+        "at this speed the rest takes about {}",
+        HumanDuration(left)
+    ))
+}
+
 /// Estimates the remaining time from the progress so far. The first cells do not represent the whole run, so there is
-/// no estimate before 3 s and 2 % of the work.
+/// no estimate before 3 s and 2 % of the work, or before 10 s.
 fn left(gone: Duration, done: u64, all: u64) -> Option<Duration> {
-    if gone < Duration::from_secs(3) || done < all.div_ceil(50).max(1) {
+    let is_enough = gone >= LONG_ENOUGH || done >= all.div_ceil(50);
+    if gone < Duration::from_secs(3) || done == 0 || !is_enough {
         return None;
     }
     let rest = all.saturating_sub(done) as f64 / done as f64;
@@ -66,9 +121,10 @@ fn left(gone: Duration, done: u64, all: u64) -> Option<Duration> {
 mod tests {
     use std::time::Duration;
 
-    use super::{NARROW, WIDE, left, template};
+    use super::{NARROW, WIDE, left, template, told};
 
-    /// There is no estimate before 3 s and 2 % of the work. After that, the rest is taken to need time in proportion.
+    /// There is no estimate before 3 s and 2 % of the work, or before 10 s. After that, the rest is taken to need time in
+    /// proportion. A note on it is only printed if it is long.
     #[test]
     fn no_guess_in_the_first_seconds() {
         let second = Duration::from_secs(1);
@@ -78,6 +134,12 @@ mod tests {
         assert_eq!(left(second * 30, 500, 1_000), Some(second * 30));
         assert_eq!(left(second * 60, 1_000, 1_000), Some(Duration::ZERO));
         assert_eq!(left(second * 60, 0, 0), None, "nothing is planned yet");
+        assert_eq!(left(second * 10, 1, 1_000), Some(second * 9_990));
+        assert_eq!(left(second * 10, 0, 1_000), None);
+        let note = "at this speed the rest takes about 3 hours";
+        assert_eq!(told(second * 10, 1, 1_000).as_deref(), Some(note));
+        assert_eq!(told(second * 9, 20, 1_000), None, "too early");
+        assert_eq!(told(second * 10, 200, 1_000), None, "only 40 s");
         // More work was done than planned, before the plan grew.
         assert_eq!(left(second * 60, 1_010, 1_000), Some(Duration::ZERO));
     }

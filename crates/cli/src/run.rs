@@ -1,10 +1,10 @@
 //! `fairwire run`: runs the cells of a scenario file, each with its seeds.
 
+mod capture;
 mod explain;
 
 use std::fmt::Write as _;
-use std::fs::{self, File};
-use std::io::{self, BufWriter};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
@@ -173,7 +173,7 @@ impl Args {
             Ok(output) => output,
             Err(error) => return print::refuse(self.json, FAILED, &error),
         };
-        let capture = match self.pcap.as_deref().map(create).transpose() {
+        let capture = match self.pcap.as_deref().map(capture::create).transpose() {
             Ok(out) => out.map(|out| Tap {
                 out,
                 links: self.tap.clone(),
@@ -181,7 +181,7 @@ impl Args {
             Err(error) => return print::refuse(self.json, FAILED, &error),
         };
         let bar = progress::bar();
-        let progress = |progress: Progress<'_>| progress::show(&bar, progress);
+        let progress = |progress: Progress<'_>| bar.show(progress);
         let campaign = Campaign {
             name: self.name(),
             threads: jobs(self.jobs),
@@ -211,7 +211,7 @@ impl Args {
             Ok(())
         };
         let outcome = campaign::run_cells(cells, campaign, &mut on_cell);
-        bar.finish_and_clear();
+        bar.clear();
         match outcome {
             Ok(mut results) => {
                 results.partial |= unwritten.is_some();
@@ -329,7 +329,11 @@ impl Args {
         let runs = results.cells.iter().flat_map(|cell| &cell.runs);
         for reason in runs.filter_map(|run| run.capture_failure.as_ref()) {
             let path = self.pcap.as_deref().unwrap_or(Path::new(""));
-            failures.push(format!("cannot write {}: {reason}", path.display()));
+            failures.push(format!(
+                "cannot write {}: {reason}; {}",
+                path.display(),
+                capture::cut(path)
+            ));
         }
         if failures.is_empty() && results.partial {
             failures.push("interrupted: these results are partial".to_owned());
@@ -400,17 +404,4 @@ fn in_udp(scenario: &Scenario) -> bool {
         .enabled_flows()
         .filter_map(|(_, flow)| flow.dccp.as_ref());
     dccp.any(|dccp| dccp.encapsulation == Encapsulation::Udp)
-}
-
-/// Creates the file at `path` for writing, and the directories above it that do not exist.
-fn create(path: &Path) -> io::Result<Box<dyn io::Write + Send>> {
-    let above = path.parent().unwrap_or(Path::new(""));
-    let file = fs::create_dir_all(above).and_then(|()| File::create(path));
-    let file = file.map_err(|error| {
-        io::Error::new(
-            error.kind(),
-            format!("cannot write {}: {error}", path.display()),
-        )
-    })?;
-    Ok(Box::new(BufWriter::with_capacity(1 << 16, file)))
 }

@@ -131,14 +131,9 @@ impl Paper {
         if let Some(problem) = manifest.sweep.as_ref().and_then(Sweep::validate) {
             return Err(refuse(problem));
         }
-        let known: Vec<&str> = scenarios.iter().flat_map(ScenarioFile::names).collect();
-        let sweep = match manifest.sweep {
-            Some(sweep) => {
-                let sweep = sweep.quick_form(adjust.quick).resolve(&known);
-                Some(sweep.map_err(|message| document.refuse(&message))?)
-            }
-            None => None,
-        };
+        let sweep = manifest.sweep.map(|sweep| sweep.quick_form(adjust.quick));
+        let sweep = sweep.map(|sweep| sweep.resolve(&scenarios)).transpose();
+        let sweep = sweep.map_err(|message| document.refuse(&message))?;
         let shorter = manifest.quick.as_ref().filter(|_| adjust.quick);
         let mut cells: Vec<Cell> = Vec::new();
         for file in &scenarios {
@@ -188,8 +183,7 @@ impl Paper {
         let mut document = Document::read(bundle.path(&manifest.claims), text)?;
         document.expand_families(&mut families)?;
         let claims = claim::read(&mut document, &names)?;
-        let texts = bundle.beside();
-        families.refuse_unused_axes(&texts.values().map(String::as_str).collect::<Vec<_>>())?;
+        families.refuse_unused()?;
         let unperturbed = shown_unperturbed(&tables);
         for cell in &mut cells {
             cell.wants_unperturbed = unperturbed.contains(&cell.name);

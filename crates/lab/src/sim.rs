@@ -17,6 +17,7 @@ mod run_network;
 mod short_flows;
 #[cfg(test)]
 mod tests;
+mod whole_packets;
 mod windows;
 mod wlan;
 
@@ -25,3 +26,4 @@ pub use capture::Tap;
 pub use error::RunError;
 pub(crate) use gather::NO_DELIVERY_NOTES;
 pub use run::{RunOptions, run};
+pub use whole_packets::whole_packets;

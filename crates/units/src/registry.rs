@@ -323,13 +323,19 @@ impl std::error::Error for ChooseError {}
 /// The longest word for which a similar one is searched, bytes.
 const LONGEST: usize = 120;
 
-/// Returns the word of `known` that `word` may be a misspelling of: at most one letter in three differs.
+/// Returns the word of `known` that `word` may be a misspelling of: at most one letter in three differs, or one of two.
+///
+/// Upper and lower case are the same. A single letter is like no other.
 pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     if word.len() > LONGEST {
         return None;
     }
-    let far = |one: &&str| strsim::damerau_levenshtein(word, one);
+    let lower = word.to_lowercase();
+    let far = |one: &&str| strsim::damerau_levenshtein(&lower, &one.to_lowercase());
     let nearest = known.min_by_key(far)?;
-    let most = (word.chars().count() / 3).max(1);
+    let most = match word.chars().count() {
+        0 | 1 => 0,
+        letters => (letters / 3).max(1),
+    };
     (far(&nearest) <= most).then_some(nearest)
 }

@@ -27,7 +27,7 @@ pub(super) fn run(
     outputs: &mut [Output],
 ) -> Finished {
     let bar = progress::bar();
-    let progress = |progress: Progress<'_>| progress::show(&bar, progress);
+    let progress = |progress: Progress<'_>| bar.show(progress);
     let campaign = Campaign {
         name: String::new(),
         threads: jobs,
@@ -53,7 +53,7 @@ pub(super) fn run(
         Ok(())
     };
     let outcome = run_batches(&batches, campaign, &mut on_cell);
-    bar.finish_and_clear();
+    bar.clear();
     Finished {
         results: outcome.results,
         unwritten,

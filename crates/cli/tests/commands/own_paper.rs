@@ -269,7 +269,7 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
         "paper.toml",
         "published = \"table.csv\"",
         "published = \"tabel.csv\"",
-        "table table: there is no file 'tabel.csv' among 'published': did you mean 'table.csv'?|mine/paper.toml:12:13",
+        "table table: there is no file 'tabel.csv' among 'published': write 'table.csv'|mine/paper.toml:12:13",
     ),
     (
         "paper.toml",
@@ -287,13 +287,13 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
         "paper.toml",
         "[[tables]]",
         "windows.lat = \"late\"\n[[tables]]",
-        "no cell has 'lat', which [windows] names: write one of whole|mine/paper.toml:9:9",
+        "no cell has 'lat', which [windows] names: write 'whole'|mine/paper.toml:9:9",
     ),
     (
         "paper.toml",
         "[[tables]]",
         "flows.dcpc = \"late\"\n[[tables]]",
-        "no cell has 'dcpc', which [flows] names: did you mean 'dccp'?|mine/paper.toml:9:7",
+        "no cell has 'dcpc', which [flows] names: did you mean 'dccp'? write one of all, dccp|mine/paper.toml:9:7",
     ),
     // A flow's reverse direction may have a name for readers, too.
     (
@@ -326,6 +326,31 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
         "axes.blue = [1, 2]\n[[claims]]",
         "nothing uses the axis 'blue': write {blue} into|mine/claims.toml:1:6",
     ),
+    // Neither a comment nor braces that are text use an axis.
+    (
+        "claims.toml",
+        "[[claims]]",
+        "axes.blue = [1, 2] # {blue}\nshared.a = \"{{blue}}\"\n[[claims]]",
+        "nothing uses the axis 'blue'|mine/claims.toml:1:6",
+    ),
+    (
+        "claims.toml",
+        "[[claims]]",
+        "parts.z = { tolerence = 1 }\n[[claims]]",
+        "nothing extends the part 'z': write extends = \"z\"|mine/claims.toml:1:7",
+    ),
+    (
+        "cells.toml",
+        "[run]",
+        "parts.z.run = { duratoin = \"1 s\" }\n[run]",
+        "nothing extends the part 'z': write extends = \"z\"|mine/cells.toml:2:7",
+    ),
+    (
+        "table.csv",
+        "950",
+        "\"950",
+        "this quote is not closed|mine/table.csv:2:",
+    ),
     (
         "cells.toml",
         "\"5 s\"",
@@ -336,7 +361,7 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
         "cells.toml",
         "topology.links.one.rate = ",
         "flows.dcpc.dccp.ccid = 3\ntopology.links.one.rate = ",
-        "no flow is called 'dcpc': did you mean 'dccp'? write one of dccp; this makes a new flow|mine/cells.toml:13:7",
+        "no flow is called 'dcpc': write 'dccp'; this makes a new flow|mine/cells.toml:13:7",
     ),
     (
         "claims.toml",
@@ -354,13 +379,13 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
         "claims.toml",
         "{ cell = \"slow\", flow = \"dccp\", metric = \"throughput\", window = \"whole\" }",
         "{ published = \"tabel.csv\", cell = \"slow\" }",
-        "claim T-1: there is no file 'tabel.csv' among 'published': did you mean 'table.csv'?|mine/claims.toml:10:17",
+        "claim T-1: there is no file 'tabel.csv' among 'published': write 'table.csv'|mine/claims.toml:10:17",
     ),
     (
         "claims.toml",
         "{ cell = \"slow\", flow = \"dccp\", metric = \"throughput\", window = \"whole\" }",
         "{ published = \"table.csv\", cell = \"slow\", flow = \"dcpc\", metric = \"throughput\" }",
-        "claim T-1: there is no published flow 'dcpc' in the cell 'slow' of 'table.csv': did you mean|mine/claims.toml:10:52",
+        "claim T-1: there is no published flow 'dcpc' in the cell 'slow' of 'table.csv': write 'dccp'|mine/claims.toml:10:52",
     ),
 ];
 

@@ -49,11 +49,8 @@ impl Difference {
             return Some(format!("x {ratio:.0}"));
         }
         let text = format!("{:+.1} %", (ratio - 1.0) * 100.0);
-        Some(if text == "-0.0 %" {
-            "+0.0 %".to_owned()
-        } else {
-            text
-        })
+        let is_zero = ["-0.0 %", "+0.0 %"].contains(&&*text);
+        Some(if is_zero { "0.0 %".to_owned() } else { text })
     }
 }
 
@@ -78,7 +75,8 @@ mod tests {
         assert_eq!(of(0.5, 0.0, "s", 1), "+0.5|");
         assert_eq!(of(0.0, 0.0, "s", 5), "0|");
         assert_eq!(of(50.0, 2.0, "packets", 0), "+48|x 25");
-        assert_eq!(of(313.16, 313.25, "ms", 2), "-0.09|+0.0 %");
+        assert_eq!(of(313.16, 313.25, "ms", 2), "-0.09|0.0 %");
+        assert_eq!(of(313.34, 313.25, "ms", 2), "+0.09|0.0 %");
         assert_eq!(of(2.67, 0.465, "%", 2), "+2.21 points|");
     }
 }

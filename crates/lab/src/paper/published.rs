@@ -36,6 +36,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<Published>, ScenarioErr
         name: file.to_owned(),
         text: text.to_owned(),
     });
+    refuse_open_quote(&source)?;
     let mut reader = csv::ReaderBuilder::new();
     let reader = reader.has_headers(false).flexible(true);
     let mut records = reader.from_reader(text.as_bytes()).into_records();
@@ -62,6 +63,36 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<Published>, ScenarioErr
         rows.push(row);
     }
     Ok(rows)
+}
+
+/// Refuses a quote that is not closed on its line. The rows below it would be part of its value.
+fn refuse_open_quote(source: &Arc<SourceText>) -> Result<(), ScenarioError> {
+    let mut start = 0;
+    for line in source.text.split_inclusive('\n') {
+        if let Some(quote) = open_quote(line) {
+            let place = Place::new(source, start + quote..start + line.trim_end().len());
+            let message = "this quote is not closed: write the second quote on the same line";
+            return Err(ScenarioError::at(message, &place));
+        }
+        start += line.len();
+    }
+    Ok(())
+}
+
+/// Returns where in `line` the value begins that has a quote at its beginning and none at its end.
+fn open_quote(line: &str) -> Option<usize> {
+    let (mut begins, mut quoted, mut is_open) = (true, None, false);
+    for (at, character) in line.char_indices() {
+        match character {
+            '"' if begins => (quoted, is_open) = (Some(at), true),
+            // Two quotes in a quoted value stand for one: they close the value and open it again.
+            '"' if quoted.is_some() => is_open = !is_open,
+            ',' if !is_open => quoted = None,
+            _ => {}
+        }
+        begins = character == ',' && !is_open;
+    }
+    quoted.filter(|_| is_open)
 }
 
 /// Returns the place of each of [`COLUMNS`] in a row, or what is wrong with the file's first line.
@@ -147,17 +178,21 @@ mod tests {
 
     /// Numbers are read with their units.
     ///
-    /// Wrong columns, an unknown unit, what is no finite number and a repeated number are refused at their lines.
+    /// Wrong columns, an unknown unit, what is no finite number, a repeated number and an open quote are refused at their
+    /// lines.
     #[test]
     fn rows_are_read_or_refused() {
         let head = "cell,flow,metric,value,unit,note\n";
         let rows = read(
             "t.csv",
-            &format!("{head}a,b,delay,309.9,ms,\"odd, it is\"\n"),
+            &format!(
+                "{head}a,b,delay,309.9,ms,\"odd, it is \"\"so\"\"\"\na,5\" disk,delay,1,ms,\"\"\n"
+            ),
         );
         let rows = rows.expect("reads");
         assert_eq!((rows[0].value, rows[0].unit.name), (309.9, "ms"));
-        assert_eq!(rows[0].note, "odd, it is");
+        assert_eq!(rows[0].note, "odd, it is \"so\"");
+        assert_eq!((&*rows[1].flow, &*rows[1].note), ("5\" disk", ""));
         assert_eq!(read("t.csv", head).expect("no rows"), []);
         for (text, told, line) in [
             (
@@ -182,6 +217,20 @@ mod tests {
             let error = read("t.csv", &format!("{head}{text}")).expect_err(text);
             assert!(error.to_string().contains(told), "{error}");
             assert_eq!(error.line_column(), Some((line, 1)), "{error}");
+        }
+        // The rows behind an open quote would be part of its value, up to the next quote or the end.
+        for row in [
+            "a,b,delay,1,ms,\"odd",
+            "a,b,delay,1,ms,\"odd \"\"",
+            "\"a,b,delay,1,ms,",
+        ] {
+            let text = format!("{head}{row}\nc,d,delay,2,ms,\"even\"\n");
+            let error = read("t.csv", &text).expect_err(row).to_string();
+            let column = row.find('"').map(|at| at + 1).expect("a quote");
+            let told = format!(
+                "this quote is not closed: write the second quote on the same line\n --> t.csv:2:{column}\n"
+            );
+            assert!(error.starts_with(&told), "{error}");
         }
         for (wrong, told) in [
             (

@@ -77,8 +77,9 @@ impl Sweep {
         choices(counts.collect()).collect()
     }
 
-    /// Finds its cells among `known`.
-    pub(super) fn resolve(mut self, known: &[&str]) -> Result<Self, String> {
+    /// Finds its cells in `scenarios`.
+    pub(super) fn resolve(mut self, scenarios: &[ScenarioFile]) -> Result<Self, String> {
+        let known: Vec<&str> = scenarios.iter().flat_map(ScenarioFile::names).collect();
         for name in &mut self.cells {
             let found = names::cell(name, known.iter().copied());
             *name = found

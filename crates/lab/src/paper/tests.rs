@@ -97,8 +97,8 @@ fn tables_stand_beside_what_was_printed() {
         ]
     );
     let first = [
-        "dccp", "first", "100", "100.0", "±", "12.7", "0", "(+0.0", "%)", "110.0", "(no",
-        "spread)", "+10.0", "(+10.0", "%)",
+        "dccp", "first", "100", "100.0", "±", "12.7", "0", "(0.0", "%)", "110.0", "(no", "spread)",
+        "+10.0", "(+10.0", "%)",
     ];
     assert_eq!(line("dccp"), first);
     let second = text

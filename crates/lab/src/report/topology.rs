@@ -244,7 +244,10 @@ fn varies(cells: &[&Cell]) -> Markup {
             let Some(path) = line.path.strip_prefix("topology.") else {
                 continue;
             };
-            let value = spaced(line.value.trim_matches('"'));
+            let value = match cell.scenario.topology.wlan() {
+                Some(wlan) if path == "wlan.handoffs" => radio::handoffs(wlan),
+                _ => spaced(line.value.trim_matches('"')),
+            };
             match paths.iter_mut().find(|(known, _)| known == path) {
                 Some((_, values)) if values.contains(&value) => {}
                 Some((_, values)) => values.push(value),

@@ -38,7 +38,7 @@ pub(super) fn meaning(verdict: &Verdict) -> &'static str {
         }
         Verdict::Fitted => "It holds, with a value that was chosen so that it would.",
         Verdict::NotReproduced => {
-            "It does not hold in our runs. The reason is given, with the runs that isolate it."
+            "At least one of its checks fails in our runs, even if the others hold. The reason is given, with the runs that isolate it."
         }
         Verdict::Contradiction => "The paper's own numbers cannot all be true.",
         Verdict::NotTestable => "It cannot be tested with this simulator.",

@@ -23,7 +23,7 @@ use super::schema;
 use super::setting::Setting;
 use super::shortened;
 use super::traces::Traces;
-use super::tree::{Node, Provenance};
+use super::tree::{Node, Provenance, Value};
 
 /// The name of the built-in dumbbell, which needs no file.
 pub const DUMBBELL: &str = "dumbbell";
@@ -81,6 +81,8 @@ pub struct ScenarioFile {
     beside: Files,
     /// Whether cells are named after the axes of the command line alone.
     is_short: bool,
+    /// Notes on the file, which each of its cells has.
+    notes: Vec<String>,
 }
 
 /// A cell in the making, and the values of the dotted paths that are axes of the command line.
@@ -125,7 +127,7 @@ impl ScenarioFile {
     /// Reads the file at `path` and the files that it extends.
     ///
     /// # Errors
-    /// If a file cannot be read or is not TOML, if its cells, parts and axes are malformed, or if nothing uses an axis.
+    /// If a file cannot be read or is not TOML, or if its cells, parts and axes are malformed.
     pub fn load(path: &Path) -> Result<Self, ScenarioError> {
         let name = path.display().to_string();
         let text = read_bounded(path, "scenario", LONGEST_FILE)
@@ -137,15 +139,16 @@ impl ScenarioFile {
     /// Reads `text`, which messages call `name`. It is in no folder, so it can extend no file and use no trace.
     ///
     /// # Errors
-    /// If it is not TOML, if its cells, parts and axes are malformed, or if nothing uses an axis.
+    /// If it is not TOML, or if its cells, parts and axes are malformed.
     pub fn parse(name: &str, text: &str) -> Result<Self, ScenarioError> {
         Self::alone(name, text, Files::Nowhere)
     }
 
-    /// Reads `text` with the files beside it: those that it extends and its traces, by the paths that it writes.
+    /// Reads `text` with the files beside it: those that it extends and its traces, by the paths that it writes. They
+    /// may use its axes and parts, so there are no notes on those that it does not use.
     ///
     /// # Errors
-    /// As [`parse`](Self::parse), except that axes may be left to other files.
+    /// As [`parse`](Self::parse).
     pub fn parse_beside(
         name: &str,
         text: &str,
@@ -170,8 +173,8 @@ impl ScenarioFile {
     /// Reads a file that no other file uses.
     fn alone(name: &str, text: &str, beside: Files) -> Result<Self, ScenarioError> {
         let file = Self::read(name, text, beside)?;
-        file.sheet.refuse_unused_axes()?;
-        Ok(file)
+        let notes = file.sheet.notes(&file.source);
+        Ok(Self { notes, ..file })
     }
 
     fn read(name: &str, text: &str, beside: Files) -> Result<Self, ScenarioError> {
@@ -185,6 +188,7 @@ impl ScenarioFile {
             sheet,
             beside,
             is_short: false,
+            notes: Vec::new(),
         })
     }
 
@@ -267,8 +271,10 @@ impl ScenarioFile {
         }
         let mut traces = Traces::of(&self.beside);
         let cells = drafts.into_iter().map(|mut made| {
-            let cell = cell(&mut made, adjust, &mut traces);
-            cell.map_err(|error| made.in_cell(error))
+            let mut cell =
+                cell(&mut made, adjust, &mut traces).map_err(|error| made.in_cell(error))?;
+            cell.notes.extend(self.notes.iter().cloned());
+            Ok(cell)
         });
         cells.collect()
     }
@@ -367,6 +373,14 @@ fn cell(
         notes.extend(shortened::fit(&mut scenario, &mut tree));
     }
     if let Some(seeds) = adjust.seeds {
+        let most = tree.below(&["run", "max_seeds"]).map(|node| &node.value);
+        if let Some(&Value::Integer(most)) = most
+            && most < i64::from(seeds)
+        {
+            notes.push(format!(
+                "--seeds {seeds} takes precedence over max_seeds = {most}, which the file states"
+            ));
+        }
         scenario.run.seeds = seeds;
         scenario.run.max_seeds = seeds;
     }

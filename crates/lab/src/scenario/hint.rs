@@ -10,9 +10,12 @@ pub(crate) fn name_hint<'a>(word: &str, known: impl Iterator<Item = &'a str> + C
         .map(|one| format!("did you mean '{}'? ", shorten(one, QUOTED)))
         .unwrap_or_default();
     let known: Vec<&str> = known.take(100).collect();
-    let known = match &known[..] {
+    match &known[..] {
         [] => "there are none".to_owned(),
-        known => format!("write one of {}", shorten(&known.join(", "), 3 * QUOTED)),
-    };
-    hint + &known
+        [one] => format!("write '{}'", shorten(one, QUOTED)),
+        known => {
+            let all = shorten(&known.join(", "), 3 * QUOTED);
+            format!("{hint}write one of {all}")
+        }
+    }
 }

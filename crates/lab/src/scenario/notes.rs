@@ -20,7 +20,8 @@ pub fn notes(cells: &[Cell]) -> Vec<String> {
         }
     }
     all.extend(phase_note(cells));
-    all.extend(ecn_notes(cells));
+    all.extend(by_note(cells, unequal_ecn));
+    all.extend(by_note(cells, too_large));
     let lines = all.into_iter().map(|(note, names)| {
         if names.len() == cells.len() {
             return note;
@@ -55,11 +56,14 @@ fn phase_note(cells: &[Cell]) -> Option<(String, Vec<&str>)> {
 /// The names of a flow and of its protocol's table.
 type FlowTable<'a> = (&'a str, &'a str);
 
-/// Returns the notes on flows that differ in ECN at a queue that marks, with the cells that each concerns.
-fn ecn_notes(cells: &[Cell]) -> Vec<(String, Vec<&str>)> {
+/// Returns the notes that `note_on` returns, each once, with the cells that each concerns.
+fn by_note(
+    cells: &[Cell],
+    note_on: impl Fn(&Scenario) -> Option<String>,
+) -> Vec<(String, Vec<&str>)> {
     let mut all: Vec<(String, Vec<&str>)> = Vec::new();
     for cell in cells {
-        let Some(note) = unequal_ecn(&cell.scenario) else {
+        let Some(note) = note_on(&cell.scenario) else {
             continue;
         };
         match all.iter_mut().find(|(known, _)| *known == note) {
@@ -105,10 +109,69 @@ fn unequal_ecn(scenario: &Scenario) -> Option<String> {
         _ => None,
     });
     let (link, (without, its_table), (with, table)) = differ?;
+    // Some settings of a flow need ECN.
+    let advice = [(without, its_table, true), (with, table, false)];
+    let advice = advice
+        .into_iter()
+        .filter(|(name, _, ecn)| can_have_ecn(scenario, name, *ecn));
+    let advice = advice.map(|(name, table, ecn)| format!("flows.{name}.{table}.ecn = {ecn}"));
+    let advice = advice.collect::<Vec<_>>().join(", or ");
     Some(format!(
         "the queue of '{link}' marks packets of flows with ECN ({with}) and drops those of flows without ({without}), so \
-         their losses differ: to compare them, set flows.{without}.{its_table}.ecn = true, or \
-         flows.{with}.{table}.ecn = false"
+         their losses differ: to compare them, set {advice}"
+    ))
+}
+
+/// Returns whether the flow `name` is valid with this value of `ecn`.
+fn can_have_ecn(scenario: &Scenario, name: &str, ecn: bool) -> bool {
+    let Some(mut flow) = scenario.flows.get(name).cloned() else {
+        return false;
+    };
+    if let Some(tcp) = &mut flow.tcp {
+        tcp.ecn = ecn;
+    }
+    if let Some(dccp) = &mut flow.dccp {
+        dccp.ecn = ecn;
+    }
+    flow.transport().problem().is_none()
+}
+
+/// Returns the note on the first link that drops every full data packet of a flow, because its MTU is smaller. It names
+/// the first of the flows that do not look for a smaller size.
+fn too_large(scenario: &Scenario) -> Option<String> {
+    let topology = &scenario.topology;
+    if matches!(topology, Topology::Wlan(_)) {
+        return None;
+    }
+    let lost = scenario.enabled_flows().filter_map(|(name, flow)| {
+        let transport = flow.transport();
+        let mut hops = topology.data_route(flow);
+        if transport.is_two_way() {
+            hops.extend(topology.ack_route(flow));
+        }
+        let bytes = u64::from(flow.wire_bytes());
+        let small = hops.into_iter().find_map(|hop| {
+            let mtu = hop.link.mtu?.bytes();
+            (mtu < bytes && !transport.probes_path_mtu()).then_some((hop.table, mtu))
+        });
+        let (link, mtu) = small?;
+        Some((link, mtu, name, bytes))
+    });
+    let lost: Vec<(&str, u64, &str, u64)> = lost.collect();
+    let (link, mtu, name, bytes) = *lost.first()?;
+    let others = match lost.iter().filter(|one| one.0 == link).count() - 1 {
+        0 => String::new(),
+        others => format!(" (and of {others} more)"),
+    };
+    let probing = match scenario.flows.get(name) {
+        Some(Flow { dccp: Some(_), .. }) => {
+            format!(", or set flows.{name}.dccp.probe_path_mtu = true")
+        }
+        _ => String::new(),
+    };
+    Some(format!(
+        "a full data packet of the flow '{name}'{others} has {bytes} B with its headers, and the link '{link}' drops packets \
+         of more than {mtu} B: no such packet arrives; make the packets smaller, or the link's mtu larger{probing}"
     ))
 }
 

@@ -5,6 +5,7 @@ mod ccids;
 mod inherited;
 mod options;
 mod phases;
+mod seeds;
 mod shortened;
 mod stacks;
 
@@ -451,29 +452,6 @@ fn the_nearest_right_one_is_named() {
         assert!(message.contains(hint), "{to}: {message}");
         assert!(message.contains(place), "{to}: {message}");
     }
-}
-
-/// With 40 seeds, `max_seeds` is 40 unless it is stated; a stated `max_seeds` below `seeds` is refused.
-#[test]
-fn as_many_seeds_at_most_as_are_asked_for() {
-    let with = |run: &str| GOOD.replacen("[run]", &format!("[run]\n{run}"), 1);
-    for (run, seeds, most) in [("", 10, 30), ("seeds = 40", 40, 40), ("seeds = 20", 20, 30)] {
-        let cell = &cells(&with(run), &Adjust::default())[0];
-        let run = &cell.scenario.run;
-        assert_eq!((run.seeds, run.max_seeds), (seeds, most));
-        assert!(!cell.stated.contains(&"run.max_seeds".to_owned()));
-    }
-    let error = refusal(&with("seeds = 40\nmax_seeds = 20"));
-    assert!(
-        error.contains("max_seeds is 20, which is less than seeds, 40")
-            && error.contains("bad.toml:7:"),
-        "{error}"
-    );
-    let error = refusal(&with("seeds = 0"));
-    assert!(
-        error.contains("the number of seeds is 1 to 10000") && error.contains("bad.toml:6:9"),
-        "{error}"
-    );
 }
 
 /// A run of a day at 10 Gbit/s is refused before it begins, with the number of packets.

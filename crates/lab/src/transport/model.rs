@@ -41,6 +41,11 @@ pub(crate) trait Transport: fmt::Debug + Send + Sync {
         false
     }
 
+    /// Returns whether it looks for the path MTU and makes its packets as small.
+    fn probes_path_mtu(&self) -> bool {
+        false
+    }
+
     /// Returns the first setting that is invalid or conflicts with others, as a path below the protocol's table, with a
     /// message.
     fn problem(&self) -> Option<(&'static str, String)> {

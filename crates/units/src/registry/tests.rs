@@ -1,7 +1,7 @@
 use std::fmt::Debug;
 use std::sync::{Arc, LazyLock};
 
-use super::{ChooseError, Chosen, Kind, Registered, Registry};
+use super::{ChooseError, Chosen, Kind, Registered, Registry, nearest};
 
 /// A trait with several kinds.
 trait Drink: Debug + Send + Sync {
@@ -71,6 +71,15 @@ fn kinds_are_chosen_by_name() {
             .contains("did you mean 'tea'? write one of"),
         "{error}"
     );
+    for (word, near) in [
+        ("TEA", Some("tea")),
+        ("te", Some("tea")),
+        ("T", Some("t")),
+        ("c", None),
+        ("", None),
+    ] {
+        assert_eq!(nearest(word, ["tea", "t"].into_iter()), near, "{word}");
+    }
     let taken = registry
         .register(Kind::new("tea", "Again."))
         .expect_err("taken");

@@ -316,7 +316,12 @@ fn mistakes_are_refused_at_load() {
         (
             "cells = [\"a\", \"b\"]",
             "cells = [\"a\", \"c\"]",
-            "there is no cell 'c': did you mean 'a'? write one of a, b",
+            "there is no cell 'c': write one of a, b",
+        ),
+        (
+            "cells = [\"a\", \"b\"]",
+            "cells = [\"a\", \"B\"]",
+            "there is no cell 'B': did you mean 'b'? write one of a, b",
         ),
         (
             "metric = \"throughput\"",
@@ -331,7 +336,7 @@ fn mistakes_are_refused_at_load() {
         (
             "flow = \"dccp\"",
             "link = \"two\"",
-            "there is no link 'two': write one of one",
+            "there is no link 'two': write 'one'",
         ),
         (
             "\"late\"]\nbecause",

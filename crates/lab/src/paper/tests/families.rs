@@ -256,7 +256,7 @@ fn faults_are_told() {
         (
             "for = \"cell\"",
             "for = \"cel\"",
-            "no axis is called 'cel': did you mean 'cell'?",
+            "no axis is called 'cel': write 'cell'",
         ),
         (
             "for.window = [\"whole\", \"late\"]",

@@ -155,6 +155,22 @@ fn stations(wlan: &Wlan, ap: &str, part: &dyn Fn(&str) -> String) -> Vec<Station
     .collect()
 }
 
+/// Returns all hand-offs in words: `walker to garden at 20 s (outage 300 ms), to hall at 40 s`. An outage is written where
+/// the hand-off states its own.
+pub(super) fn handoffs(wlan: &Wlan) -> String {
+    let of_station = wlan.stations.iter().filter_map(|(name, _)| {
+        let own = wlan.handoffs.iter().filter(|it| it.station == name);
+        let own = own.map(|it| {
+            let outage = it.outage.map(|outage| spaced(&outage.to_string()));
+            let outage = outage.map_or(String::new(), |outage| format!(" (outage {outage})"));
+            format!("to {} at {}{outage}", it.to, spaced(&it.at.to_string()))
+        });
+        let own: Vec<String> = own.collect();
+        (!own.is_empty()).then(|| format!("{name} {}", own.join(", ")))
+    });
+    of_station.collect::<Vec<_>>().join("; ")
+}
+
 /// Returns the settings common to all radios, in words.
 fn air(wireless: &Wireless) -> Vec<String> {
     let (wlan, access) = (&wireless.wlan, &wireless.access);
@@ -372,8 +388,9 @@ fn labelled(
 
 #[cfg(test)]
 mod tests {
-    use super::Radio;
+    use super::{Radio, handoffs};
     use crate::scenario::{Adjust, ScenarioFile, Topology};
+    use fairwire_units::Duration;
 
     /// Stations stand at their first access point and have every hand-off with its time.
     ///
@@ -394,6 +411,12 @@ mod tests {
              host right (receives, right); frames in the air: adaptive; a hand-off takes 200 ms; \
              cables to access points: 100 Mbit/s, 100 \u{b5}s. \
              Walker hands off to garden at 20 s, to hall at 40 s. (Dashed: its later access points.)"
+        );
+        let mut wlan = wireless.wlan.clone();
+        wlan.handoffs[0].outage = Some(Duration::from_millis(300));
+        assert_eq!(
+            handoffs(&wlan),
+            "walker to garden at 20 s (outage 300 ms), to hall at 40 s"
         );
     }
 }

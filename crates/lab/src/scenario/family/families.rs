@@ -6,7 +6,7 @@ use super::axis::Axis;
 use super::fill::{Shared, fill_shared};
 use super::sheet::Sheet;
 use super::template::entries;
-use super::unused::{Declared, refuse_unused};
+use super::unused::{Declared, Uses};
 use crate::scenario::hint::name_hint;
 use crate::scenario::place::{Place, ScenarioError};
 use crate::scenario::shorten::{QUOTED, shorten};
@@ -22,8 +22,10 @@ pub(crate) struct Families {
     pub(super) parts: BTreeMap<String, Node>,
     /// The names of cells, by the name of their group.
     pub(super) groups: BTreeMap<String, Vec<String>>,
-    /// The axes that the files state.
+    /// The axes and the parts that the files state.
     declared: Vec<Declared>,
+    stated_parts: Vec<Declared>,
+    uses: Uses,
 }
 
 impl Families {
@@ -37,6 +39,8 @@ impl Families {
             }
         }
         self.declared.extend(sheet.declared.iter().cloned());
+        self.stated_parts.extend(sheet.parts.iter().cloned());
+        self.uses.add_all(sheet.uses.clone());
         for group in &sheet.groups {
             let cells = sheet.select(std::slice::from_ref(&group.name))?;
             let cells = cells.into_iter().map(|cell| cell.name.clone());
@@ -51,6 +55,7 @@ impl Families {
     /// # Errors
     /// If one of these tables is malformed.
     pub(crate) fn take(&mut self, file: &mut Node) -> Result<(), ScenarioError> {
+        self.uses.add(file);
         let mut table = |name: &str, message: &str| {
             let table = file.take(name).map(|node| entries(node, message));
             table.transpose().map(Option::unwrap_or_default)
@@ -60,8 +65,10 @@ impl Families {
         let axes = table("axes", "axes must be a table: write axes.NAME = [...]")?;
         self.shared
             .extend(shared.into_iter().map(|entry| (entry.name, entry.node)));
-        self.parts
-            .extend(parts.into_iter().map(|entry| (entry.name, entry.node)));
+        for part in parts {
+            self.stated_parts.push((part.name.clone(), part.place));
+            self.parts.insert(part.name, part.node);
+        }
         for mut entry in axes {
             self.declared
                 .push((entry.name.clone(), entry.place.clone()));
@@ -77,9 +84,9 @@ impl Families {
         Ok(())
     }
 
-    /// Refuses an axis that none of the files `texts` uses.
-    pub(crate) fn refuse_unused_axes(&self, texts: &[&str]) -> Result<(), ScenarioError> {
-        refuse_unused(&self.declared, texts)
+    /// Refuses an axis or a part that none of the files uses.
+    pub(crate) fn refuse_unused(&self) -> Result<(), ScenarioError> {
+        self.uses.refuse_unused(&self.declared, &self.stated_parts)
     }
 
     /// Returns the axis `name`, which the text at `place` names.

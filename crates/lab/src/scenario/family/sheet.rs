@@ -9,7 +9,7 @@ use super::fill::{Shared, fill_shared};
 use super::groups::Group;
 use super::placeholder::placeholders;
 use super::template::{Instance, MOST_CELLS, Reference, Template, entries, references};
-use super::unused::{Declared, refuse_unused};
+use super::unused::{Declared, Uses};
 use crate::scenario::argument_axis::CommandLineAxes;
 use crate::scenario::files::Files;
 use crate::scenario::hint::name_hint;
@@ -45,8 +45,10 @@ pub(in crate::scenario) struct Sheet {
     pub(super) groups: Vec<Group>,
     /// The axes that the file itself states beside its cells. Without cells they make its cells.
     pub(super) declared: Vec<Declared>,
-    /// The texts of the file and of all files that it extends.
-    sources: Vec<Arc<SourceText>>,
+    /// The parts of all files.
+    pub(super) parts: Vec<Declared>,
+    /// What is used in all files.
+    pub(super) uses: Uses,
 }
 
 impl Sheet {
@@ -61,14 +63,22 @@ impl Sheet {
         Self::file((source, command_line), beside, &mut chain, &mut 1)
     }
 
-    /// Refuses an axis that nothing in its files uses. Axes of a paper's scenario may be used by the paper's other files.
-    pub(in crate::scenario) fn refuse_unused_axes(&self) -> Result<(), ScenarioError> {
+    /// Returns notes on the axes and parts of the file `source` that nothing in its files uses. There are none on a
+    /// paper's scenario, because the paper's other files may use them.
+    pub(in crate::scenario) fn notes(&self, source: &SourceText) -> Vec<String> {
         let of_paper = |(_, base): &(String, Arc<Node>)| base.below(&["paper"]).is_some();
         if self.bases.iter().any(of_paper) {
-            return Ok(());
+            return Vec::new();
         }
-        let texts = self.sources.iter().map(|source| source.text.as_str());
-        refuse_unused(&self.declared, &texts.collect::<Vec<_>>())
+        let is_family = self.own.iter().all(|cell| cell.template.is_of_file());
+        let axes: Vec<&str> = if is_family {
+            self.axes.iter().map(|axis| &*axis.name).collect()
+        } else {
+            self.declared.iter().map(|(name, _)| &**name).collect()
+        };
+        let mut parts = self.parts.clone();
+        parts.retain(|(_, place)| *place.source == *source);
+        self.uses.notes((&axes, is_family), &parts)
     }
 
     /// Returns whether it has an axis called `name`.
@@ -83,10 +93,8 @@ impl Sheet {
         count: &mut usize,
     ) -> Result<Self, ScenarioError> {
         let mut base = Node::parse(source)?;
-        let mut sheet = Self {
-            sources: vec![Arc::clone(source)],
-            ..Self::default()
-        };
+        let mut sheet = Self::default();
+        sheet.uses.add(&base);
         let mut common = Vec::new();
         for reference in references(base.take("extends"))? {
             if reference.text.ends_with(FILE) {
@@ -110,7 +118,8 @@ impl Sheet {
                 self.bases.push((name, base));
             }
         }
-        self.sources.extend(parent.sources);
+        self.parts.extend(parent.parts);
+        self.uses.add_all(parent.uses);
         self.common.extend(parent.common);
         for axis in parent.axes {
             self.put_axis(axis);
@@ -220,6 +229,7 @@ impl Sheet {
         // The names in this file. They may hide names of the files that it extends.
         let mut names = BTreeSet::new();
         for entry in parts {
+            self.parts.push((entry.name.clone(), entry.place.clone()));
             let part = Template::part(entry)?.only();
             self.register(Arc::new(part), &mut names)?;
         }

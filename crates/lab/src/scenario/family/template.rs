@@ -130,6 +130,11 @@ impl Template {
         find(&self.constants, name).is_some()
     }
 
+    /// Returns whether a file without cells made it.
+    pub(super) fn is_of_file(&self) -> bool {
+        self.is_joined
+    }
+
     /// Makes the family of all `axes` of a file without cells, with `constants` beside them. Without axes it is the
     /// single cell called `alone`.
     pub(super) fn of_file(

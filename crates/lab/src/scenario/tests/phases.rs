@@ -1,4 +1,4 @@
-//! The notes on phase effects and on unequal ECN.
+//! The notes on phase effects, on unequal ECN, on packets above an MTU, and on what a file does not use.
 
 use std::path::Path;
 
@@ -83,8 +83,131 @@ fn unequal_ecn_is_told() {
     assert_eq!(told(&[marking]), [""; 0]);
     let dropping = "topology.bottleneck.queue=codel";
     assert_eq!(told(&[dropping, "flows.two.tcp.ecn=true"]), [""; 0]);
-    let ccid3 = "flows.two={ wire = \"1500 B\", traffic = \"greedy\", dccp = { ccid = 3 } }";
-    assert!(told(&[marking, ccid3])[0].contains("flows.two.dccp.ecn = false"));
+    // What the note advises can be set, and then there is no note.
+    let dccp = |keys: &str| {
+        format!("flows.two={{ wire = \"1500 B\", traffic = \"greedy\", dccp = {{ {keys} }} }}")
+    };
+    for (set, advice) in [
+        (
+            dccp("ccid = 3"),
+            "flows.one.tcp.ecn = true, or flows.two.dccp.ecn = false",
+        ),
+        (
+            dccp("ccid = 2, ecn_nonce = true"),
+            "flows.one.tcp.ecn = true",
+        ),
+        (
+            dccp("ccid = 2, ccid2.law = \"dctcp\""),
+            "flows.one.tcp.ecn = true",
+        ),
+        (
+            "flows.two.tcp.law=dctcp".to_owned(),
+            "flows.one.tcp.ecn = true",
+        ),
+    ] {
+        let unequal = told(&[marking, &set]);
+        let (_, advised) = unequal[0]
+            .split_once("to compare them, set ")
+            .expect("advice");
+        assert_eq!(advised, advice, "{set}");
+        for one in advised.split(", or ") {
+            let one = one.replace(" = ", "=");
+            assert_eq!(told(&[marking, &set, &one]), [""; 0], "{set} {one}");
+        }
+    }
+}
+
+/// Flows whose full packets do not fit through a link get a note, each link once. Smaller packets need none, nor do those
+/// of a flow that probes.
+#[test]
+fn packets_above_an_mtu_are_told() {
+    let told = |set: &[&str]| {
+        let codel = "topology.bottleneck.queue=codel";
+        told(
+            SHARED,
+            &[&[codel, "topology.bottleneck.mtu=1400 B"], set].concat(),
+        )
+    };
+    let dccp = "flows.two={ wire = \"1500 B\", traffic = \"greedy\", dccp = { ccid = 3 } }";
+    let both = "a full data packet of the flow 'one' (and of 1 more) has 1500 B with its headers, and the link \
+                'bottleneck' drops packets of more than 1400 B: no such packet arrives; make the packets smaller, or \
+                the link's mtu larger";
+    assert_eq!(told(&[]), [both]);
+    let small = "flows.one.wire=1400 B";
+    let two = both.replace("'one' (and of 1 more)", "'two'");
+    assert_eq!(told(&[small]), std::slice::from_ref(&two));
+    let advised = format!("{two}, or set flows.two.dccp.probe_path_mtu = true");
+    assert_eq!(told(&[small, dccp]), [advised]);
+    let probing = "flows.two.dccp.probe_path_mtu=true";
+    assert_eq!(told(&[small, dccp, probing]), [""; 0]);
+    assert_eq!(
+        told(&[
+            small,
+            "topology.bottleneck.back.mtu=1500 B",
+            "flows.two.from=right"
+        ]),
+        [""; 0]
+    );
+}
+
+/// A file may leave an axis or a part to the files that extend it, so it runs, with a note. Comments and braces that are
+/// text use nothing.
+#[test]
+fn what_a_file_does_not_use_is_told() {
+    let codel = "topology.bottleneck.queue=codel";
+    let axis =
+        "nothing in this file or in those that it extends uses {rate}, the value of an axis, so";
+    let beside =
+        format!("{axis} it has no effect: write it into the name of a cell or into a value");
+    let part = "nothing in this file extends the part 'slow', so its keys are not checked and have no effect";
+    for (cells, more, notes) in [
+        (
+            true,
+            "axes.rate = [1, 2] # {rate}\nabout = \"{{rate}}\"\n",
+            &[&*beside][..],
+        ),
+        (
+            true,
+            "axes.rate = [1, 2]\ncells.\"q{rate}\".about = \"a\"\n",
+            &[],
+        ),
+        (
+            true,
+            "axes.rate = [1, 2]\ncells.three.axes.rate = [3]\n",
+            &[],
+        ),
+        (true, "parts.slow.run = { duratoin = \"1 s\" }\n", &[part]),
+        (
+            true,
+            "cells.x.extends = \"slow\"\nparts.slow.run = { duration = \"1 s\" }\n",
+            &[],
+        ),
+        (
+            false,
+            "axes.rate = [1, 2]\n",
+            &[&format!(
+                "{axis} cells that differ only in it are equal: write it into a value"
+            )],
+        ),
+        (false, "axes.rate = [1, 2]\nabout = \"rate {rate}\"\n", &[]),
+        (
+            false,
+            "axes.rate = [1, 2]\nabout = \"rate {rate}\"\nextends = \"s{rate}\"\nparts.s1 = {}\nparts.s2 = {}\n",
+            &[],
+        ),
+    ] {
+        let (base, plain) = SHARED.split_once("[cells").expect("cells");
+        let plain = if cells {
+            format!("[cells{plain}")
+        } else {
+            String::new()
+        };
+        assert_eq!(
+            told(&format!("{more}{base}{plain}"), &[codel]),
+            notes,
+            "{more}"
+        );
+    }
 }
 
 /// No scenario of the repository needs the note on phase effects.

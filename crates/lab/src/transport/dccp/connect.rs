@@ -55,6 +55,10 @@ impl Transport for Dccp {
         self.back_ccid.is_some()
     }
 
+    fn probes_path_mtu(&self) -> bool {
+        self.probe_path_mtu
+    }
+
     fn problem(&self) -> Option<(&'static str, String)> {
         check::problem(self)
     }

@@ -1,0 +1,39 @@
+//! The file of `--pcap`.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use fairwire_lab::sim::whole_packets;
+
+/// Creates the file at `path` for writing, and the directories above it that do not exist.
+pub(super) fn create(path: &Path) -> io::Result<Box<dyn Write + Send>> {
+    let above = path.parent().unwrap_or(Path::new(""));
+    let file = fs::create_dir_all(above).and_then(|()| File::create(path));
+    let file = file.map_err(|error| {
+        io::Error::new(
+            error.kind(),
+            format!("cannot write {}: {error}", path.display()),
+        )
+    })?;
+    Ok(Box::new(BufWriter::with_capacity(1 << 16, file)))
+}
+
+/// Cuts the incomplete capture at `path` after its last whole packet. Returns what is left of it, in words.
+pub(super) fn cut(path: &Path) -> &'static str {
+    match try_cut(path) {
+        Ok(true) => "the capture ends after the last whole packet before that",
+        Ok(false) => "the capture is incomplete",
+        Err(_) => "the capture is incomplete, and its last packet may be cut off",
+    }
+}
+
+/// Cuts the capture, unless it is not in a file, but in a pipe or a device.
+fn try_cut(path: &Path) -> io::Result<bool> {
+    if !path.metadata()?.is_file() {
+        return Ok(false);
+    }
+    let file = OpenOptions::new().read(true).write(true).open(path)?;
+    file.set_len(whole_packets(&file)?)?;
+    Ok(true)
+}
