@@ -164,6 +164,29 @@ fn a_rate_is_measured_on_both_sides() {
     }
 }
 
+/// At a rate that lets one datagram leave, a test of half a second lasts that long at both ends, and the rates are of
+/// that time.
+#[test]
+fn a_low_rate_is_of_the_whole_test() {
+    for reverse in [false, true] {
+        let server = Running::start(Protocol::Dccp, None);
+        let mut options = options(server.port, Protocol::Dccp);
+        (options.rate, options.reverse) = (Some(1), reverse);
+        options.limit = Some(Limit::Time(Duration::from_millis(500)));
+        let (outcome, text) = run(&options);
+        assert_eq!(server.end().0, 0, "{text}");
+        let flow = &outcome.flows[0];
+        let (sender, receiver) = (flow.sender.as_ref(), flow.receiver.as_ref());
+        let sender = sender.map(|it| (it.datagrams, it.seconds, it.bits_per_second));
+        let receiver = receiver.map(|it| (it.datagrams, it.seconds, it.bits_per_second));
+        for (datagrams, seconds, rate) in [sender, receiver].map(|it| it.expect("a report")) {
+            assert_eq!(datagrams, 1, "{text}");
+            // A receiver that began a little later has a little less.
+            assert!(seconds > 0.4 && rate < 9_600.0 / 0.4, "{seconds} s: {text}");
+        }
+    }
+}
+
 /// With `--ccid` both sides use that CCID, and the text names it.
 #[test]
 fn the_ccid_asked_for_is_agreed() {
@@ -397,11 +420,11 @@ fn a_silent_udp_client_is_not_flooded() {
 fn a_server_that_cannot_save_does_not_start() {
     let mut options = ServerOptions::new(0);
     options.bind = Some([127, 0, 0, 1].into());
-    options.save = Some("/nonexistent/x".into());
-    let error = Server::bind(options).expect_err("no such directory");
+    options.save = Some("/dev/null/x".into());
+    let error = Server::bind(options).expect_err("no directory");
     assert_eq!(error.exit_code(), 1);
     let text = error.to_string();
-    assert!(text.contains("cannot save to /nonexistent/x"), "{text}");
+    assert!(text.contains("cannot save to /dev/null/x"), "{text}");
 }
 
 /// A full disk ends the measurement on both sides with a reason, and the results so far are shown.

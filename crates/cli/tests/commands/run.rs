@@ -374,6 +374,36 @@ fn a_full_disk_keeps_what_was_computed() {
     std::fs::remove_dir_all(&place).expect("removed");
 }
 
+/// A capture that the disk has no room for ends after a whole packet, and the results are printed.
+#[cfg(unix)]
+#[test]
+fn a_capture_on_a_full_disk_has_whole_packets() {
+    let place = scratch("cut");
+    let pcap = place.join("cut.pcapng");
+    let path = pcap.display().to_string();
+    let limited = "ulimit -f 64; exec \"$@\"";
+    let output = Command::new("sh")
+        .args(["-c", limited, "sh", env!("CARGO_BIN_EXE_fairwire")])
+        .args([&SHORT[..], &["--pcap", &path]].concat())
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
+        .output()
+        .expect("the command starts");
+    assert_eq!(output.status.code(), Some(1), "{}", err(&output));
+    assert!(out(&output).contains("bottleneck"), "{}", out(&output));
+    let told = "the capture ends after the last whole packet before that";
+    assert!(err(&output).contains(told), "{}", err(&output));
+    let bytes = std::fs::read(&pcap).expect("the capture");
+    let (mut at, mut blocks) = (0, 0);
+    while at < bytes.len() {
+        let length = bytes[at + 4..at + 8].try_into().expect("a length");
+        at += u32::from_ne_bytes(length) as usize;
+        blocks += 1;
+    }
+    assert_eq!(at, bytes.len(), "the last block is whole");
+    assert!(blocks > 10, "{blocks}");
+    std::fs::remove_dir_all(&place).expect("removed");
+}
+
 /// A link that does not exist is refused before the capture file is opened.
 #[test]
 fn a_wrong_tap_leaves_the_file_alone() {
@@ -451,12 +481,17 @@ fn failures_have_words_and_numbers() {
     std::fs::write(&binary, b"title\n\xff\xfe").expect("written");
     let binary = binary.display().to_string();
     let missing = place.join("missing.toml").display().to_string();
-    let cases: [(&[&str], i32, &str); 22] = [
+    let cases: [(&[&str], i32, &str); 23] = [
         (&["perf", "-c", "::1", "-t", "-1"], 2, "'-1' is not a time"),
         (
             &["perf", "-c", "::1", "-b", "-5M"],
             2,
             "'-5M' is not a rate: write bits per second without a sign",
+        ),
+        (
+            &["perf", "-c", "::1", "-n", "--reverse"],
+            2,
+            "the size is missing before '--reverse': write bytes",
         ),
         (&["perf", "-c", "::1", "-i", "0.05"], 2, "-i is too short"),
         (&["perf", "-c", "::1", "-p", "0"], 2, "-p 0"),

@@ -139,7 +139,7 @@ fn length(options: &ClientOptions, max: usize) -> Result<u32, PerfError> {
     let max = u32::try_from(max).unwrap_or(u32::MAX);
     match options.length {
         Some(length) if length > max => Err(PerfError::Usage(format!(
-            "-l {length} is too large: datagrams to {} have at most {max} bytes",
+            "-l {length} is too large: datagrams to {} have at most {max} bytes; write -l {max} or less, or leave it out",
             options.host
         ))),
         Some(length) => Ok(length),
@@ -159,6 +159,10 @@ async fn run(
     let mut ticker = Ticker::new(role);
     let mut running = JoinSet::new();
     for mut flow in ready {
+        if flow.role == Role::Sender {
+            // All flows of a test begin together, when the last has been agreed on.
+            flow.meter = Meter::of(&flow.link);
+        }
         ticker.watch(flow.params.flow, flow.meter.clone());
         flow.stop = stopped.clone();
         running.spawn(flow.run());

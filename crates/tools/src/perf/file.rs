@@ -117,7 +117,12 @@ impl Sink {
         }
         let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
         if let Some(parent) = parent.filter(|parent| !parent.is_dir()) {
-            return refuse(&format!("{} is not a directory", parent.display()));
+            if parent.exists() {
+                return refuse(&format!("{} is not a directory", parent.display()));
+            }
+            if let Err(error) = std::fs::create_dir_all(parent) {
+                return refuse(&format!("cannot make the directory: {error}"));
+            }
         }
         let mut options = File::options();
         options.read(true).write(true);
@@ -314,12 +319,13 @@ mod tests {
         std::fs::create_dir_all(&dir).expect("a directory");
         let (old, new) = (dir.join("old"), dir.join("new"));
         std::fs::write(&old, "kept").expect("written");
-        for good in [&old, &new] {
+        let above = dir.join("none/x");
+        for good in [&old, &new, &above] {
             assert_eq!(Sink::check(good), Ok(()));
         }
-        assert!(!new.exists());
+        assert!(!new.exists() && !above.exists() && dir.join("none").is_dir());
         assert_eq!(std::fs::read(&old).expect("read"), b"kept");
-        for bad in [dir.clone(), dir.join("none/x"), old.join("x")] {
+        for bad in [dir.clone(), old.join("x"), old.join("x/y")] {
             let text = Sink::check(&bad).expect_err("no place").to_string();
             assert!(text.contains("directory"), "{text}");
         }

@@ -1,6 +1,8 @@
 //! Counters of a flow that runs, read at every interval and at the end.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use fairwire::{Connection, Stats};
 use fairwire_measure::{Arrival, InterarrivalJitter, LossAccount};
@@ -15,8 +17,10 @@ pub(crate) struct Meter(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    /// Time zero of the counters: the two sides have agreed on the flow.
+    /// When the counters were made: the two sides have agreed on the flow.
     epoch: std::time::Instant,
+    /// How long after that the test began, ns: the two sides have agreed on its last flow.
+    start: AtomicU64,
     /// The connection that has more information; DCCP only.
     connection: Option<Connection>,
     /// The messages of the agreement, and their bytes, which do not count.
@@ -43,6 +47,8 @@ pub(crate) struct Counts {
     pub stats: Option<Stats>,
     /// Messages, and their bytes, that are known to have left the send queue.
     left_queue: (u64, u64),
+    /// Messages, and their bytes, that were sent between the data and do not count.
+    control: (u64, u64),
 }
 
 impl Default for Counts {
@@ -56,6 +62,7 @@ impl Default for Counts {
             last: None,
             stats: None,
             left_queue: (0, 0),
+            control: (0, 0),
         }
     }
 }
@@ -74,12 +81,23 @@ impl Meter {
                 stats.bytes_sent + stats.queued_bytes as u64,
             )
         });
+        Self::new(connection, before)
+    }
+
+    fn new(connection: Option<Connection>, before: (u64, u64)) -> Self {
         Self(Arc::new(Shared {
             epoch: cpu::now(),
+            start: AtomicU64::new(0),
             connection,
             before,
             counts: Mutex::default(),
         }))
+    }
+
+    /// Counts time from now on. No message has been counted yet.
+    pub(crate) fn start(&self) {
+        let now = cpu::since(self.0.epoch).as_nanos();
+        self.0.start.store(now, Ordering::Relaxed);
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, Counts> {
@@ -96,16 +114,19 @@ impl Meter {
         counts.clone()
     }
 
-    /// Returns the time since the counters began.
+    /// Returns the time since the test began.
     pub(crate) fn now(&self) -> Instant {
-        cpu::since(self.0.epoch)
+        let start = self.0.start.load(Ordering::Relaxed);
+        let now = cpu::since(self.0.epoch).as_nanos();
+        Instant::from_nanos(now.saturating_sub(start))
     }
 
     /// Returns when the last message was sent or received.
     pub(crate) fn last_moved(&self) -> Option<std::time::Instant> {
         let last = self.lock().last?;
         let after = last.saturating_since(Instant::START);
-        self.0.epoch.checked_add(after.into())
+        let start = Duration::from_nanos(self.0.start.load(Ordering::Relaxed));
+        self.0.epoch.checked_add(start + after.into())
     }
 }
 
@@ -115,6 +136,12 @@ impl Counts {
         self.datagrams += 1;
         self.bytes += bytes as u64;
         self.moved(now);
+    }
+
+    /// Records a message that is no data and is sent between the data.
+    pub(crate) fn sent_control(&mut self, bytes: usize) {
+        self.control.0 += 1;
+        self.control.1 += bytes as u64;
     }
 
     /// Counts message `number`, which arrived. Returns whether it is the first copy.
@@ -147,8 +174,8 @@ impl Counts {
         if let Some(stats) = &self.stats {
             datagrams = datagrams.saturating_sub(stats.queued_packets as u64);
             bytes = bytes.saturating_sub(stats.queued_bytes as u64);
-            datagrams = datagrams.min(stats.data_sent.saturating_sub(before.0));
-            bytes = bytes.min(stats.bytes_sent.saturating_sub(before.1));
+            datagrams = datagrams.min(stats.data_sent.saturating_sub(before.0 + self.control.0));
+            bytes = bytes.min(stats.bytes_sent.saturating_sub(before.1 + self.control.1));
         }
         // Control messages wait in the same queue, and so does a message that is about to be counted. So the queue may
         // grow a little although no message came back.
@@ -168,9 +195,9 @@ impl Counts {
         self.last = Some(now);
     }
 
-    /// Returns the seconds from the agreement on the flow to the last message.
+    /// Returns the seconds from the beginning of the test to the last message, or to the end of sending.
     ///
-    /// Both ends count so: a receiver that began with its first message would leave out the time in which the path lost
+    /// Both ends begin so: a receiver that began with its first message would leave out the time in which the path lost
     /// everything.
     pub(crate) fn seconds(&self) -> f64 {
         self.last.map_or(0.0, |last| {
@@ -184,8 +211,10 @@ mod tests {
     use fairwire::Stats;
     use fairwire_units::Instant;
 
+    use std::time::Duration;
+
     use super::super::report::SenderReport;
-    use super::Counts;
+    use super::{Counts, Meter, cpu};
 
     fn stats(queued: usize, sent: u64) -> Stats {
         let mut stats = Stats::default();
@@ -240,10 +269,33 @@ mod tests {
         counts.stats = Some(stats(0, 9));
         counts.update_left_queue((2, 200));
         assert_eq!(counts.left_queue(), (7, 700));
+        // Another message that is no data left, and one of the ten still waits.
+        counts.sent_control(100);
+        counts.stats = Some(stats(0, 11));
+        counts.update_left_queue((2, 200));
+        assert_eq!(counts.left_queue(), (8, 800));
         let mut counts = Counts::default();
         assert_eq!(counts.seconds(), 0.0, "nothing moved");
         counts.sent(Instant::from_nanos(3_000_000_000), 100);
         assert_eq!(counts.seconds(), 3.0);
+    }
+
+    /// A flow that waits for others has its time from the beginning of the test.
+    #[test]
+    fn the_wait_for_other_flows_does_not_count() {
+        let wait = fairwire_units::Duration::from_millis(2);
+        let made = cpu::now();
+        let meter = Meter::new(None, (0, 0));
+        while meter.now().saturating_since(Instant::START) < wait {
+            std::hint::spin_loop();
+        }
+        meter.start();
+        let now = meter.now();
+        let gone = cpu::since(made).saturating_since(Instant::START);
+        assert!(now.saturating_since(Instant::START) + wait <= gone);
+        meter.lock().moved(now);
+        let moved = meter.last_moved().expect("moved");
+        assert!(moved >= made + Duration::from(wait) && moved <= made + Duration::from(gone));
     }
 
     /// Over UDP and TCP no message waits in a queue.

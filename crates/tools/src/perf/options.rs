@@ -378,11 +378,8 @@ pub fn law_names() -> Vec<&'static str> {
 /// # Errors
 /// [`PerfError::Usage`] with the forms that are possible.
 pub fn parse_bit_rate(text: &str) -> Result<u64, PerfError> {
-    scaled(text, 1_000).ok_or_else(|| {
-        PerfError::Usage(format!(
-            "'{text}' is not a rate: write bits per second without a sign, as 200M, 1.5G, 64k, or 0 for unlimited"
-        ))
-    })
+    let forms = "bits per second without a sign, as 200M, 1.5G, 64k, or 0 for unlimited";
+    scaled(text, 1_000).ok_or_else(|| not_scaled(text, "rate", forms))
 }
 
 /// Parses bytes in iperf3's form: `1200`, `128K`, `10M`; powers of 1,024.
@@ -390,10 +387,18 @@ pub fn parse_bit_rate(text: &str) -> Result<u64, PerfError> {
 /// # Errors
 /// [`PerfError::Usage`] with the forms that are possible.
 pub fn parse_byte_count(text: &str) -> Result<u64, PerfError> {
-    scaled(text, 1_024).ok_or_else(|| {
-        PerfError::Usage(format!(
-            "'{text}' is not a size: write bytes without a sign, as 1200, 128K, 10M (powers of 1,024)"
-        ))
+    let forms = "bytes without a sign, as 1200, 128K, 10M (powers of 1,024)";
+    scaled(text, 1_024).ok_or_else(|| not_scaled(text, "size", forms))
+}
+
+/// Returns the error that `text` is not a `what`. Another option in its place means that it was left out.
+fn not_scaled(text: &str, what: &str, forms: &str) -> PerfError {
+    let is_option =
+        |rest: &str| rest.starts_with(|first: char| first == '-' || first.is_ascii_alphabetic());
+    PerfError::Usage(if text.strip_prefix('-').is_some_and(is_option) {
+        format!("the {what} is missing before '{text}': write {forms}")
+    } else {
+        format!("'{text}' is not a {what}: write {forms}")
     })
 }
 

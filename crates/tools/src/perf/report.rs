@@ -84,7 +84,7 @@ pub struct SenderReport {
     pub datagrams: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// The time from the agreement on the flow to the last message that was sent, seconds.
+    /// The time from the beginning of the test to the end of sending, seconds.
     pub seconds: f64,
     /// The rate over that time, bits per second.
     pub bits_per_second: f64,
@@ -106,7 +106,7 @@ pub struct ReceiverReport {
     pub datagrams: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// The time from the agreement on the flow to the last message that arrived, seconds.
+    /// The time from the beginning of the test to the end of sending, or to the last message that arrived, seconds.
     pub seconds: f64,
     /// The rate over that time, bits per second.
     pub bits_per_second: f64,
@@ -288,6 +288,16 @@ impl ReceiverReport {
             not_saved: None,
             saved: None,
             sha256: None,
+        }
+    }
+}
+
+impl ReceiverReport {
+    /// Extends the time to `seconds`, for which the sender sent, if the last message arrived earlier.
+    pub(crate) fn extend_to(&mut self, seconds: f64) {
+        if seconds > self.seconds {
+            self.seconds = seconds;
+            self.bits_per_second = rate(self.bytes, seconds);
         }
     }
 }

@@ -125,17 +125,22 @@ impl<'a> Sender<'a> {
             ..
         } = self;
         let sending = async {
-            tokio::select! {
-                sent = send_all(link, params, meter, source) => sent?,
-                () = time_is_up => {}
-            }
+            let is_time_up = tokio::select! {
+                sent = send_all(link, params, meter, source) => sent.map(|()| false)?,
+                () = time_is_up => true,
+            };
             all_left(link, meter).await;
+            if is_time_up {
+                // At a low rate the last message may have left long before.
+                let now = meter.now();
+                meter.lock().moved(now);
+            }
             Ok(())
         };
         tokio::select! {
             sent = sending => sent,
             () = stop.requested() => Err(PerfError::Interrupted),
-            said = listen(link, params.max_silence()) => Err(said),
+            said = listen(link, meter, params.max_silence()) => Err(said),
             () = stalled(link, meter, params.max_silence()) => Err(PerfError::Peer(format!(
                 "nothing could be sent for {} s: the receiver is gone",
                 params.max_silence().as_secs()
@@ -259,7 +264,7 @@ async fn abort_reason(link: &Link, error: PerfError) -> PerfError {
 
 /// Answers the receiver's messages while we send. Returns when the receiver wants us to stop, or is silent for
 /// `patience` over a protocol that does not report a peer that is gone.
-async fn listen(link: &Link, patience: Duration) -> PerfError {
+async fn listen(link: &Link, meter: &Meter, patience: Duration) -> PerfError {
     loop {
         let heard = if link.is_forgeable() {
             timeout(patience, link.recv()).await
@@ -278,7 +283,9 @@ async fn listen(link: &Link, patience: Duration) -> PerfError {
         match Message::decode(&bytes) {
             // Our answer was lost.
             Some(Message::Params(_)) => {
-                if let Err(broken) = link.send(Message::Ready.encode()).await {
+                let ready = Message::Ready.encode();
+                meter.lock().sent_control(ready.len());
+                if let Err(broken) = link.send(ready).await {
                     return broken.into();
                 }
             }

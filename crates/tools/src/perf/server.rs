@@ -310,6 +310,10 @@ impl Server {
             params,
         };
         test.ticker.watch(flow.params.flow, flow.meter.clone());
+        if test.missing == 0 && flow.role == Role::Receiver {
+            // The client begins to send when it has agreed on the last flow.
+            test.ticker.start_flows();
+        }
         test.running.spawn(flow.run());
     }
 }

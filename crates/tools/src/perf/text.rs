@@ -13,7 +13,7 @@ const RULE: &str =
 
 /// What the numbers of the summary mean at both ends.
 const DEFINITION: &str = "\
-Times run from the agreement on the flow to the last datagram; an older version at the other end may differ.
+Times run from the agreement on the flows to the end of sending; an older version at the other end may differ.
 Datagrams that never left the sender's queue do not count as sent.
 ";
 

@@ -45,6 +45,11 @@ impl Ticker {
         self.flows.sort_by_key(|watched| watched.flow);
     }
 
+    /// Starts the time of all flows.
+    pub(crate) fn start_flows(&self) {
+        self.flows.iter().for_each(|watched| watched.meter.start());
+    }
+
     /// Returns the lines since the last ones, with a line for the sum if there are several flows. Returns none if
     /// hardly any time has passed.
     pub(crate) fn lines(&mut self) -> Vec<Interval> {
