@@ -16,7 +16,7 @@ use fairwire_tools::perf::{
 /// Start `fairwire perf -s` on one host and `fairwire perf -c HOST` on another. Rates are in bits per second (200M,
 /// powers of ten), sizes in bytes (128K, powers of 1,024). A sender's lines count data that has left its queue. Over
 /// DCCP it ends when this queue, of up to 256 datagrams, is empty. In the summary, both sides count the datagrams that
-/// left the sender's queue, and the time from their agreement on the flow to the last datagram. Results go to standard
+/// left the sender's queue, and the time from their agreement on the flows to the end of sending. Results go to standard
 /// output, progress to the terminal. Exit status: 0 done, 1 failed, 2 wrong usage.
 #[derive(Debug, Parser)]
 #[expect(

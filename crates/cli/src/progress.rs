@@ -101,7 +101,7 @@ fn template(columns: u16) -> &'static str {
 fn told(gone: Duration, done: u64, all: u64) -> Option<String> {
     let left = left(gone, done, all).filter(|left| gone >= LONG_ENOUGH && *left >= WORTH_A_NOTE)?;
     Some(format!(
-        "at this speed the rest takes about {}",
+        "at this speed the rest takes at least about {}",
         HumanDuration(left)
     ))
 }
@@ -136,7 +136,7 @@ mod tests {
         assert_eq!(left(second * 60, 0, 0), None, "nothing is planned yet");
         assert_eq!(left(second * 10, 1, 1_000), Some(second * 9_990));
         assert_eq!(left(second * 10, 0, 1_000), None);
-        let note = "at this speed the rest takes about 3 hours";
+        let note = "at this speed the rest takes at least about 3 hours";
         assert_eq!(told(second * 10, 1, 1_000).as_deref(), Some(note));
         assert_eq!(told(second * 9, 20, 1_000), None, "too early");
         assert_eq!(told(second * 10, 200, 1_000), None, "only 40 s");

@@ -336,7 +336,14 @@ impl Args {
             ));
         }
         if failures.is_empty() && results.partial {
-            failures.push("interrupted: these results are partial".to_owned());
+            let mut interrupted = "interrupted: these results are partial".to_owned();
+            let mut runs = results.cells.iter().flat_map(|cell| &cell.runs);
+            if let Some(path) = self.pcap.as_deref()
+                && !runs.any(|run| run.captured.is_some())
+            {
+                let _ = write!(interrupted, "; {}: {}", path.display(), capture::cut(path));
+            }
+            failures.push(interrupted);
         }
         print::end(&failures)
     }

@@ -22,7 +22,7 @@ pub(super) fn create(path: &Path) -> io::Result<Box<dyn Write + Send>> {
 /// Cuts the incomplete capture at `path` after its last whole packet. Returns what is left of it, in words.
 pub(super) fn cut(path: &Path) -> &'static str {
     match try_cut(path) {
-        Ok(true) => "the capture ends after the last whole packet before that",
+        Ok(true) => "the capture is incomplete and ends after a whole packet",
         Ok(false) => "the capture is incomplete",
         Err(_) => "the capture is incomplete, and its last packet may be cut off",
     }

@@ -337,19 +337,19 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
         "claims.toml",
         "[[claims]]",
         "parts.z = { tolerence = 1 }\n[[claims]]",
-        "nothing extends the part 'z': write extends = \"z\"|mine/claims.toml:1:7",
+        "no file that paper.toml lists extends the part 'z': write extends = \"z\"|mine/claims.toml:1:7",
     ),
     (
         "cells.toml",
         "[run]",
         "parts.z.run = { duratoin = \"1 s\" }\n[run]",
-        "nothing extends the part 'z': write extends = \"z\"|mine/cells.toml:2:7",
+        "no file that paper.toml lists extends the part 'z': write extends = \"z\"|mine/cells.toml:2:7",
     ),
     (
         "table.csv",
         "950",
         "\"950",
-        "this quote is not closed|mine/table.csv:2:",
+        "this value has no quote at its end|mine/table.csv:2:",
     ),
     (
         "cells.toml",

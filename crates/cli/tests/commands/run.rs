@@ -390,7 +390,7 @@ fn a_capture_on_a_full_disk_has_whole_packets() {
         .expect("the command starts");
     assert_eq!(output.status.code(), Some(1), "{}", err(&output));
     assert!(out(&output).contains("bottleneck"), "{}", out(&output));
-    let told = "the capture ends after the last whole packet before that";
+    let told = "the capture is incomplete and ends after a whole packet";
     assert!(err(&output).contains(told), "{}", err(&output));
     let bytes = std::fs::read(&pcap).expect("the capture");
     let (mut at, mut blocks) = (0, 0);

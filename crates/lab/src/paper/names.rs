@@ -119,11 +119,10 @@ impl<'a> Names<'a> {
         flow: &str,
         metric: &str,
     ) -> Option<&'a Published> {
-        let of_cell = |cell: &str| {
-            let mut numbers = self.published.get(table)?.iter();
-            numbers.find(|it| it.cell == cell && it.flow == flow && it.metric == metric)
-        };
-        of_cell(cell).or_else(|| of_cell(&plain(cell)))
+        let numbers = self.published.get(table)?;
+        let cell = printed_cell(cell, numbers);
+        let mut numbers = numbers.iter();
+        numbers.find(|it| it.cell == cell && it.flow == flow && it.metric == metric)
     }
 
     /// Finds a published number, or tells which of its names the file does not have.
@@ -136,6 +135,7 @@ impl<'a> Names<'a> {
         if let Some(number) = self.published(table, cell, flow, metric) {
             return Ok(number);
         }
+        let cell = printed_cell(cell, numbers);
         let of_cell = |it: &&Published| it.cell == cell;
         let of_flow = |it: &&Published| it.cell == cell && it.flow == flow;
         let place = format!("'{table}'");
@@ -153,6 +153,16 @@ impl<'a> Names<'a> {
         let place = format!("the flow '{flow}' in {place}");
         Err(unprinted("metric", metric, &place, &known))
     }
+}
+
+/// Returns the name that `cell` has in `numbers`: exactly this one, or one with values in another form.
+fn printed_cell<'a>(cell: &'a str, numbers: &'a [Published]) -> &'a str {
+    let mut names = numbers.iter().map(|it| it.cell.as_str());
+    if names.clone().any(|name| name == cell) {
+        return cell;
+    }
+    let wanted = plain(cell);
+    names.find(|name| plain(name) == wanted).unwrap_or(cell)
 }
 
 /// Finds the cell called `name` among `known`.

@@ -71,7 +71,8 @@ fn refuse_open_quote(source: &Arc<SourceText>) -> Result<(), ScenarioError> {
     for line in source.text.split_inclusive('\n') {
         if let Some(quote) = open_quote(line) {
             let place = Place::new(source, start + quote..start + line.trim_end().len());
-            let message = "this quote is not closed: write the second quote on the same line";
+            let message =
+                "this value has no quote at its end: write it on one line, in one pair of quotes";
             return Err(ScenarioError::at(message, &place));
         }
         start += line.len();
@@ -228,7 +229,7 @@ mod tests {
             let error = read("t.csv", &text).expect_err(row).to_string();
             let column = row.find('"').map(|at| at + 1).expect("a quote");
             let told = format!(
-                "this quote is not closed: write the second quote on the same line\n --> t.csv:2:{column}\n"
+                "this value has no quote at its end: write it on one line, in one pair of quotes\n --> t.csv:2:{column}\n"
             );
             assert!(error.starts_with(&told), "{error}");
         }

@@ -273,7 +273,10 @@ impl ScenarioFile {
         let cells = drafts.into_iter().map(|mut made| {
             let mut cell =
                 cell(&mut made, adjust, &mut traces).map_err(|error| made.in_cell(error))?;
-            cell.notes.extend(self.notes.iter().cloned());
+            // What is set may use the axes.
+            if !adjust.set.iter().any(|set| set.contains('{')) {
+                cell.notes.extend(self.notes.iter().cloned());
+            }
             Ok(cell)
         });
         cells.collect()
@@ -378,7 +381,7 @@ fn cell(
             && most < i64::from(seeds)
         {
             notes.push(format!(
-                "--seeds {seeds} takes precedence over max_seeds = {most}, which the file states"
+                "{seeds} seeds run, although the file states max_seeds = {most}"
             ));
         }
         scenario.run.seeds = seeds;

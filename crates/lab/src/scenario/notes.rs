@@ -20,7 +20,9 @@ pub fn notes(cells: &[Cell]) -> Vec<String> {
         }
     }
     all.extend(phase_note(cells));
-    all.extend(by_note(cells, unequal_ecn));
+    all.extend(by_note(cells, |scenario| {
+        unequal_ecn(scenario).into_iter().collect()
+    }));
     all.extend(by_note(cells, too_large));
     let lines = all.into_iter().map(|(note, names)| {
         if names.len() == cells.len() {
@@ -56,19 +58,18 @@ fn phase_note(cells: &[Cell]) -> Option<(String, Vec<&str>)> {
 /// The names of a flow and of its protocol's table.
 type FlowTable<'a> = (&'a str, &'a str);
 
-/// Returns the notes that `note_on` returns, each once, with the cells that each concerns.
+/// Returns the notes that `notes_on` returns, each once, with the cells that each concerns.
 fn by_note(
     cells: &[Cell],
-    note_on: impl Fn(&Scenario) -> Option<String>,
+    notes_on: impl Fn(&Scenario) -> Vec<String>,
 ) -> Vec<(String, Vec<&str>)> {
     let mut all: Vec<(String, Vec<&str>)> = Vec::new();
     for cell in cells {
-        let Some(note) = note_on(&cell.scenario) else {
-            continue;
-        };
-        match all.iter_mut().find(|(known, _)| *known == note) {
-            Some((_, names)) => names.push(&cell.name),
-            None => all.push((note, vec![&cell.name])),
+        for note in notes_on(&cell.scenario) {
+            match all.iter_mut().find(|(known, _)| *known == note) {
+                Some((_, names)) => names.push(&cell.name),
+                None => all.push((note, vec![&cell.name])),
+            }
         }
     }
     all
@@ -136,15 +137,22 @@ fn can_have_ecn(scenario: &Scenario, name: &str, ecn: bool) -> bool {
     flow.transport().problem().is_none()
 }
 
-/// Returns the note on the first link that drops every full data packet of a flow, because its MTU is smaller. It names
-/// the first of the flows that do not look for a smaller size.
-fn too_large(scenario: &Scenario) -> Option<String> {
+/// The name of a flow and the size of its full data packets, with headers, in bytes.
+type SizedFlow<'a> = (&'a str, u64);
+
+/// Returns a note for each link whose MTU is smaller than every full data packet of a flow. Flows that look for a smaller
+/// size are left out.
+fn too_large(scenario: &Scenario) -> Vec<String> {
     let topology = &scenario.topology;
     if matches!(topology, Topology::Wlan(_)) {
-        return None;
+        return Vec::new();
     }
-    let lost = scenario.enabled_flows().filter_map(|(name, flow)| {
+    let mut links: Vec<(&str, u64, Vec<SizedFlow<'_>>)> = Vec::new();
+    for (name, flow) in scenario.enabled_flows() {
         let transport = flow.transport();
+        if transport.probes_path_mtu() {
+            continue;
+        }
         let mut hops = topology.data_route(flow);
         if transport.is_two_way() {
             hops.extend(topology.ack_route(flow));
@@ -152,27 +160,41 @@ fn too_large(scenario: &Scenario) -> Option<String> {
         let bytes = u64::from(flow.wire_bytes());
         let small = hops.into_iter().find_map(|hop| {
             let mtu = hop.link.mtu?.bytes();
-            (mtu < bytes && !transport.probes_path_mtu()).then_some((hop.table, mtu))
+            (mtu < bytes).then_some((hop.table, mtu))
         });
-        let (link, mtu) = small?;
-        Some((link, mtu, name, bytes))
-    });
-    let lost: Vec<(&str, u64, &str, u64)> = lost.collect();
-    let (link, mtu, name, bytes) = *lost.first()?;
-    let others = match lost.iter().filter(|one| one.0 == link).count() - 1 {
-        0 => String::new(),
-        others => format!(" (and of {others} more)"),
-    };
-    let probing = match scenario.flows.get(name) {
-        Some(Flow { dccp: Some(_), .. }) => {
-            format!(", or set flows.{name}.dccp.probe_path_mtu = true")
+        let Some((link, mtu)) = small else {
+            continue;
+        };
+        match links.iter_mut().find(|one| one.0 == link) {
+            Some((.., flows)) => flows.push((name, bytes)),
+            None => links.push((link, mtu, vec![(name, bytes)])),
         }
-        _ => String::new(),
+    }
+    let note = |(link, mtu, flows): &(&str, u64, Vec<SizedFlow<'_>>)| {
+        let shown = flows.iter().take(NAMED);
+        let shown: Vec<String> = shown
+            .map(|(name, bytes)| format!("{name}: {bytes} B"))
+            .collect();
+        let more = match flows.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!("; {more} more"),
+        };
+        let dccp = flows.iter().find(|(name, _)| {
+            scenario
+                .flows
+                .get(name)
+                .is_some_and(|flow| flow.dccp.is_some())
+        });
+        let probing = dccp.map_or_else(String::new, |(name, _)| {
+            format!(", or set flows.{name}.dccp.probe_path_mtu = true")
+        });
+        format!(
+            "the link '{link}' drops packets of more than {mtu} B, and so all full data packets of these flows ({}{more}, with \
+             headers): make the packets smaller, or the link's mtu larger{probing}",
+            shown.join("; ")
+        )
     };
-    Some(format!(
-        "a full data packet of the flow '{name}'{others} has {bytes} B with its headers, and the link '{link}' drops packets \
-         of more than {mtu} B: no such packet arrives; make the packets smaller, or the link's mtu larger{probing}"
-    ))
+    links.iter().map(note).collect()
 }
 
 /// Returns the link whose DropTail queue is shared by flows whose packets nothing delays at random. Packets of each

@@ -23,7 +23,7 @@ pub fn whole_packets(capture: impl Read + Seek) -> io::Result<u64> {
             break;
         }
         whole += length;
-        capture.seek(SeekFrom::Start(whole))?;
+        capture.seek_relative((length - HEAD as u64).cast_signed())?;
     }
     Ok(whole)
 }

@@ -195,6 +195,14 @@ impl Counts {
         self.last = Some(now);
     }
 
+    /// Records that the sender sent for `seconds`, as it says: at most until `now`.
+    pub(crate) fn lasted(&mut self, seconds: f64, now: Instant) {
+        let time = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::ZERO);
+        let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let end = Instant::from_nanos(nanos).min(now);
+        self.last = self.last.max(Some(end));
+    }
+
     /// Returns the seconds from the beginning of the test to the last message, or to the end of sending.
     ///
     /// Both ends begin so: a receiver that began with its first message would leave out the time in which the path lost
@@ -278,6 +286,19 @@ mod tests {
         assert_eq!(counts.seconds(), 0.0, "nothing moved");
         counts.sent(Instant::from_nanos(3_000_000_000), 100);
         assert_eq!(counts.seconds(), 3.0);
+        // The sender sent for longer. What it says is not believed beyond the present.
+        let now = Instant::from_nanos(6_000_000_000);
+        for (said, seconds) in [
+            (2.0, 3.0),
+            (-1.0, 3.0),
+            (f64::NAN, 3.0),
+            (5.0, 5.0),
+            (1e300, 5.0),
+            (7.0, 6.0),
+        ] {
+            counts.lasted(said, now);
+            assert_eq!(counts.seconds(), seconds, "{said}");
+        }
     }
 
     /// A flow that waits for others has its time from the beginning of the test.

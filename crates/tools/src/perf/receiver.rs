@@ -66,11 +66,11 @@ impl<'a> Receiver<'a> {
         let mut outcome = self.receive_all(early).await;
         let cpu = cpu::used_since(cpu);
         let sent = self.sender.as_ref().map(|sender| sender.datagrams);
-        let mut report = ReceiverReport::of(&self.meter.read(), sent, cpu);
         if let Some(sender) = &self.sender {
-            let now = self.meter.now().saturating_since(Moment::START);
-            report.extend_to(sender.seconds.min(now.as_secs_f64()));
+            let now = self.meter.now();
+            self.meter.lock().lasted(sender.seconds, now);
         }
+        let mut report = ReceiverReport::of(&self.meter.read(), sent, cpu);
         if let Err(error) = self.sum(&mut report).await {
             // The disk does not hold what arrived, so nothing is said about missing parts.
             report.missing = None;

@@ -292,16 +292,6 @@ impl ReceiverReport {
     }
 }
 
-impl ReceiverReport {
-    /// Extends the time to `seconds`, for which the sender sent, if the last message arrived earlier.
-    pub(crate) fn extend_to(&mut self, seconds: f64) {
-        if seconds > self.seconds {
-            self.seconds = seconds;
-            self.bits_per_second = rate(self.bytes, seconds);
-        }
-    }
-}
-
 impl FlowReport {
     /// Adds the reason why the flow ended early.
     pub(crate) fn failed(mut self, error: &PerfError) -> Self {

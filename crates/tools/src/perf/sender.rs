@@ -139,7 +139,11 @@ impl<'a> Sender<'a> {
         };
         tokio::select! {
             sent = sending => sent,
-            () = stop.requested() => Err(PerfError::Interrupted),
+            () = stop.requested() => {
+                let now = meter.now();
+                meter.lock().moved(now);
+                Err(PerfError::Interrupted)
+            }
             said = listen(link, meter, params.max_silence()) => Err(said),
             () = stalled(link, meter, params.max_silence()) => Err(PerfError::Peer(format!(
                 "nothing could be sent for {} s: the receiver is gone",

@@ -46,7 +46,10 @@ impl Ticker {
     }
 
     /// Starts the time of all flows.
-    pub(crate) fn start_flows(&self) {
+    pub(crate) fn start_flows(&mut self) {
+        if self.last.is_zero() {
+            self.start = cpu::now();
+        }
         self.flows.iter().for_each(|watched| watched.meter.start());
     }
 

@@ -192,21 +192,25 @@ flows = ["dccp"]
 metrics = [{ metric = "throughput", unit = "kbit/s" }]
 "#;
     let cells = "[cells.\"{rate}-long\"]\n[axes]\nrate = [\"5 Mbit/s\", \"7.5 Mbit/s\"]\n";
+    let exact = more.replace(
+        r#"{ for = "rate", cell = "{rate}-long", label = "{rate}", published = "{rate}-long" }"#,
+        r#"{ cell = "5Mbit-long", label = "5" }, { cell = "7-5Mbit-long", label = "7.5" }"#,
+    );
     for published in [
         rows("5 Mbit/s-long", "7.5 Mbit/s-long"),
         rows("5Mbit-long", "7-5Mbit-long"),
     ] {
-        let paper =
-            printed_paper(more, cells, &published).unwrap_or_else(|error| panic!("{error}"));
-        let rows = &paper.tables[1].blocks[0].rows;
-        let read: Vec<_> = rows
-            .iter()
-            .map(|row| (row.cell.as_str(), row.published.as_ref().map(|it| it.0)))
-            .collect();
-        assert_eq!(
-            read,
-            [("5Mbit-long", Some(1.0)), ("7-5Mbit-long", Some(2.0))]
-        );
+        for more in [more, &exact] {
+            let paper = printed_paper(more, cells, &published);
+            let paper = paper.unwrap_or_else(|error| panic!("{error}"));
+            let rows = &paper.tables[1].blocks[0].rows;
+            let read: Vec<_> = rows
+                .iter()
+                .map(|row| (row.cell.as_str(), row.published.as_ref().map(|it| it.0)))
+                .collect();
+            let found = [("5Mbit-long", Some(1.0)), ("7-5Mbit-long", Some(2.0))];
+            assert_eq!(read, found, "{more}");
+        }
     }
 }
 

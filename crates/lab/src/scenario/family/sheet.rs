@@ -72,7 +72,8 @@ impl Sheet {
         }
         let is_family = self.own.iter().all(|cell| cell.template.is_of_file());
         let axes: Vec<&str> = if is_family {
-            self.axes.iter().map(|axis| &*axis.name).collect()
+            let axes = self.axes.iter().filter(|axis| axis.values.len() > 1);
+            axes.map(|axis| &*axis.name).collect()
         } else {
             self.declared.iter().map(|(name, _)| &**name).collect()
         };

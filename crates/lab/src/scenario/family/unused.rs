@@ -96,7 +96,7 @@ impl Uses {
         if let Some((name, place)) = parts.iter().find(|(name, _)| !self.has_part(name)) {
             let name = shorten(name, QUOTED);
             let message = format!(
-                "nothing extends the part '{name}': write extends = \"{name}\", or take the part away"
+                "no file that paper.toml lists extends the part '{name}': write extends = \"{name}\", or take the part away"
             );
             return Err(ScenarioError::at(message, place));
         }

@@ -129,12 +129,15 @@ fn packets_above_an_mtu_are_told() {
         )
     };
     let dccp = "flows.two={ wire = \"1500 B\", traffic = \"greedy\", dccp = { ccid = 3 } }";
-    let both = "a full data packet of the flow 'one' (and of 1 more) has 1500 B with its headers, and the link \
-                'bottleneck' drops packets of more than 1400 B: no such packet arrives; make the packets smaller, or \
-                the link's mtu larger";
-    assert_eq!(told(&[]), [both]);
+    let of = |flows: &str| {
+        format!(
+            "the link 'bottleneck' drops packets of more than 1400 B, and so all full data packets of these flows ({flows}, \
+             with headers): make the packets smaller, or the link's mtu larger"
+        )
+    };
+    assert_eq!(told(&[]), [of("one: 1500 B; two: 1500 B")]);
     let small = "flows.one.wire=1400 B";
-    let two = both.replace("'one' (and of 1 more)", "'two'");
+    let two = of("two: 1500 B");
     assert_eq!(told(&[small]), std::slice::from_ref(&two));
     let advised = format!("{two}, or set flows.two.dccp.probe_path_mtu = true");
     assert_eq!(told(&[small, dccp]), [advised]);

@@ -17,7 +17,7 @@ fn as_many_seeds_at_most_as_are_asked_for() {
         seeds: Some(seeds),
         ..Adjust::default()
     };
-    let note = "--seeds 25 takes precedence over max_seeds = 20, which the file states";
+    let note = "25 seeds run, although the file states max_seeds = 20";
     for (seeds, noted) in [(20, false), (25, true)] {
         let cell = &cells(&with("max_seeds = 20"), &asked(seeds))[0];
         assert_eq!(
