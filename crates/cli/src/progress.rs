@@ -27,7 +27,7 @@ const WORTH_A_NOTE: Duration = Duration::from_secs(60);
 /// A progress bar on the terminal. Without a terminal it shows nothing, but a long run gets one note with the time left.
 pub(crate) struct Bar {
     bar: ProgressBar,
-    is_told: AtomicBool,
+    is_noted: AtomicBool,
 }
 
 impl Bar {
@@ -45,14 +45,14 @@ impl Bar {
 
     /// Prints the note, if it is time for it.
     fn tell(&self) {
-        if !self.bar.is_hidden() || self.is_told.load(Ordering::Relaxed) {
+        if !self.bar.is_hidden() || self.is_noted.load(Ordering::Relaxed) {
             return;
         }
         let (done, all) = (self.bar.position(), self.bar.length().unwrap_or(0));
-        if let Some(told) = told(self.bar.elapsed(), done, all)
-            && !self.is_told.swap(true, Ordering::Relaxed)
+        if let Some(text) = long_run_note(self.bar.elapsed(), done, all)
+            && !self.is_noted.swap(true, Ordering::Relaxed)
         {
-            note(&told);
+            note(&text);
         }
     }
 
@@ -75,15 +75,15 @@ pub(crate) fn bar() -> Bar {
         .map_or(USUAL, |(_, columns)| columns);
     let style = ProgressStyle::with_template(template(columns));
     let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
-    let told = |state: &ProgressState, text: &mut dyn Write| {
+    let rest = |state: &ProgressState, text: &mut dyn Write| {
         if let Some(left) = left(state.elapsed(), state.pos(), state.len().unwrap_or(0)) {
             let _ = write!(text, ", {:#} left", HumanDuration(left));
         }
     };
-    bar.set_style(style.with_key("left", told));
+    bar.set_style(style.with_key("left", rest));
     Bar {
         bar,
-        is_told: AtomicBool::new(false),
+        is_noted: AtomicBool::new(false),
     }
 }
 
@@ -98,7 +98,7 @@ fn template(columns: u16) -> &'static str {
 }
 
 /// Returns the note on the remaining time, if there is an estimate and it is long.
-fn told(gone: Duration, done: u64, all: u64) -> Option<String> {
+fn long_run_note(gone: Duration, done: u64, all: u64) -> Option<String> {
     let left = left(gone, done, all).filter(|left| gone >= LONG_ENOUGH && *left >= WORTH_A_NOTE)?;
     Some(format!(
         "at this speed the rest takes at least about {}",
@@ -121,7 +121,7 @@ fn left(gone: Duration, done: u64, all: u64) -> Option<Duration> {
 mod tests {
     use std::time::Duration;
 
-    use super::{NARROW, WIDE, left, template, told};
+    use super::{NARROW, WIDE, left, long_run_note, template};
 
     /// There is no estimate before 3 s and 2 % of the work, or before 10 s. After that, the rest is taken to need time in
     /// proportion. A note on it is only printed if it is long.
@@ -137,9 +137,9 @@ mod tests {
         assert_eq!(left(second * 10, 1, 1_000), Some(second * 9_990));
         assert_eq!(left(second * 10, 0, 1_000), None);
         let note = "at this speed the rest takes at least about 3 hours";
-        assert_eq!(told(second * 10, 1, 1_000).as_deref(), Some(note));
-        assert_eq!(told(second * 9, 20, 1_000), None, "too early");
-        assert_eq!(told(second * 10, 200, 1_000), None, "only 40 s");
+        assert_eq!(long_run_note(second * 10, 1, 1_000).as_deref(), Some(note));
+        assert_eq!(long_run_note(second * 9, 20, 1_000), None, "too early");
+        assert_eq!(long_run_note(second * 10, 200, 1_000), None, "only 40 s");
         // More work was done than planned, before the plan grew.
         assert_eq!(left(second * 60, 1_010, 1_000), Some(Duration::ZERO));
     }

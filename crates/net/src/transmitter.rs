@@ -5,7 +5,6 @@
 //! rounded up.
 //!
 //! A transmitter with a [`Trace`] has no rate: its packets leave at the times of the trace.
-//! A transmitter with a [`Trace`] has no rate: its packets leave at the times of the trace.
 
 use std::sync::Arc;
 

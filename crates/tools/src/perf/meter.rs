@@ -216,10 +216,10 @@ impl Counts {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use fairwire::Stats;
     use fairwire_units::Instant;
-
-    use std::time::Duration;
 
     use super::super::report::SenderReport;
     use super::{Counts, Meter, cpu};
