@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 const ARROWS: &[(&str, &[&str])] = &[
     ("units", &[]),
     ("wire", &[]),
+    ("tls", &["units"]),
     ("cc", &["units"]),
     ("net", &["units"]),
     ("measure", &["units"]),

@@ -14,7 +14,7 @@ use std::process::Command;
 use public_api::Builder;
 
 /// The library crates that others build on: the package, and the name in code.
-const LIBRARIES: [(&str, &str); 7] = [
+const LIBRARIES: [(&str, &str); 8] = [
     ("fairwire", "fairwire"),
     ("fairwire-units", "fairwire_units"),
     ("fairwire-wire", "fairwire_wire"),
@@ -22,6 +22,7 @@ const LIBRARIES: [(&str, &str); 7] = [
     ("fairwire-proto", "fairwire_proto"),
     ("fairwire-tcp", "fairwire_tcp"),
     ("fairwire-net", "fairwire_net"),
+    ("fairwire-tls", "fairwire_tls"),
 ];
 
 /// The format that the crate `public-api` reads: that of rustdoc in Rust 1.93 to 1.95.

@@ -1,0 +1,187 @@
+//! How the ends of a session are set up.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use fairwire_units::Duration;
+
+use crate::fingerprint::Fingerprint;
+use crate::identity::Identity;
+use crate::name::PeerName;
+use crate::provider;
+use crate::trust::{Authorities, Trust};
+
+/// How long a handshake may take, unless a configuration says otherwise.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The initial value of the retransmission timer, which doubles each time (RFC 9147, section 5.8.2; RFC 5238, section
+/// 3.2, names the same value).
+const FIRST_RETRANSMISSION: Duration = Duration::from_secs(1);
+
+/// How often a flight is sent again. Eight times take more than six minutes, so that the timeout of the handshake ends it
+/// before.
+const RETRANSMISSIONS: usize = 8;
+
+/// How many records one key protects before it is replaced (RFC 9147, section 4.5.3).
+///
+/// That of AES-GCM is 2^24.5 (RFC 8446, section 5.5). A key is replaced in time if the peer answers late.
+const RECORDS_PER_KEY: u64 = 1 << 23;
+
+/// Datagrams that wait inside the library, in each direction. A flight of a handshake has at most 12.
+const QUEUED_DATAGRAMS: usize = 64;
+
+/// The configuration of clients.
+#[derive(Clone, Debug)]
+pub struct ClientConfig {
+    pub(crate) common: Common,
+    pub(crate) name: Option<PeerName>,
+}
+
+impl ClientConfig {
+    /// Creates the configuration of clients that accept a server by the fingerprint of its certificate.
+    ///
+    /// Names and dates in the certificate do not matter then.
+    pub fn pinned(fingerprints: impl IntoIterator<Item = Fingerprint>) -> Self {
+        let trust = Trust::Fingerprints(fingerprints.into_iter().collect());
+        Self {
+            common: Common::new(None, Some(trust)),
+            name: None,
+        }
+    }
+
+    /// Creates the configuration of clients that accept a server if one of `authorities` signed its certificate, for the
+    /// host `name`.
+    pub fn verified(authorities: Authorities, name: PeerName) -> Self {
+        Self {
+            common: Common::new(None, Some(Trust::Authorities(authorities))),
+            name: Some(name),
+        }
+    }
+
+    /// Lets the client show a certificate to servers that ask for one.
+    pub fn identity(mut self, identity: Identity) -> Self {
+        self.common.identity = Some(identity);
+        self
+    }
+
+    /// Sets how long a handshake may take; 60 s by default, and at least 1 ms.
+    pub fn handshake_timeout(mut self, timeout: Duration) -> Self {
+        self.common.set_handshake_timeout(timeout);
+        self
+    }
+}
+
+/// The configuration of servers.
+#[derive(Clone, Debug)]
+pub struct ServerConfig {
+    pub(crate) common: Common,
+}
+
+impl ServerConfig {
+    /// Creates the configuration of servers that show the certificate of `identity`, and accept any client.
+    pub fn new(identity: Identity) -> Self {
+        Self {
+            common: Common::new(Some(identity), None),
+        }
+    }
+
+    /// Accepts only clients that show a certificate which `trust` accepts.
+    pub fn clients(mut self, trust: Trust) -> Self {
+        self.common.trust = Some(Arc::new(trust));
+        self.common.library = Library::default();
+        self
+    }
+
+    /// Sets how long a handshake may take; 60 s by default, and at least 1 ms.
+    pub fn handshake_timeout(mut self, timeout: Duration) -> Self {
+        self.common.set_handshake_timeout(timeout);
+        self
+    }
+
+    /// Begins handshakes without the exchange of a cookie, which takes one round trip.
+    ///
+    /// By default there is one, as RFC 9147, section 5.1, asks for. It shows that the client receives what is sent to its
+    /// address. The handshake of DCCP shows that, too.
+    pub fn without_cookies(mut self) -> Self {
+        self.common.cookies = false;
+        self.common.library = Library::default();
+        self
+    }
+}
+
+/// What both ends have.
+#[derive(Clone, Debug)]
+pub(crate) struct Common {
+    pub(crate) identity: Option<Identity>,
+    /// Whom to accept; without it, the peer is not asked for a certificate.
+    pub(crate) trust: Option<Arc<Trust>>,
+    pub(crate) handshake_timeout: Duration,
+    pub(crate) records_per_key: u64,
+    cookies: bool,
+    library: Library,
+}
+
+/// The library's configuration that was used last, and the largest datagram that it was made for.
+///
+/// The library tests all its cryptography when it makes one, which is too slow for each session.
+#[derive(Clone, Debug, Default)]
+struct Library(Arc<Mutex<Option<(usize, Shared)>>>);
+
+#[derive(Clone)]
+struct Shared(Arc<dimpl::Config>);
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Shared")
+    }
+}
+
+impl Common {
+    fn new(identity: Option<Identity>, trust: Option<Trust>) -> Self {
+        Self {
+            identity,
+            trust: trust.map(Arc::new),
+            handshake_timeout: HANDSHAKE_TIMEOUT,
+            records_per_key: RECORDS_PER_KEY,
+            cookies: true,
+            library: Library::default(),
+        }
+    }
+
+    fn set_handshake_timeout(&mut self, timeout: Duration) {
+        self.handshake_timeout = timeout.clamp(Duration::from_millis(1), HANDSHAKE_TIMEOUT * 60);
+        self.library = Library::default();
+    }
+
+    /// Returns the library's configuration for handshakes in datagrams of at most `max_datagram` bytes.
+    pub(crate) fn library(&self, max_datagram: usize) -> Arc<dimpl::Config> {
+        let mut last = self
+            .library
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some((size, config)) = &*last
+            && *size == max_datagram
+        {
+            return Arc::clone(&config.0);
+        }
+        let config = dimpl::Config::builder()
+            .with_crypto_provider(provider::provider())
+            .dtls12_cipher_suites(&[])
+            .mtu(max_datagram)
+            .max_queue_rx(QUEUED_DATAGRAMS)
+            .max_queue_tx(QUEUED_DATAGRAMS)
+            .require_client_certificate(self.trust.is_some())
+            .use_server_cookie(self.cookies)
+            .flight_start_rto(FIRST_RETRANSMISSION.into())
+            .flight_retries(RETRANSMISSIONS)
+            .handshake_timeout(self.handshake_timeout.into())
+            .aead_encryption_limit(self.records_per_key)
+            .build()
+            .expect(
+                "the values are within the library's limits, and its cryptography passes its tests",
+            );
+        let config = Arc::new(config);
+        *last = Some((max_datagram, Shared(Arc::clone(&config))));
+        config
+    }
+}

@@ -1,0 +1,93 @@
+//! What the first bytes of a datagram say, before any of it is believed (RFC 9147, section 4.1).
+
+/// The header of a record that is not protected: type, version, epoch, sequence number, length.
+const PLAIN_HEADER: usize = 13;
+/// The header of a protected record as this crate and most others send it: flags, sequence number, length.
+const SEALED_HEADER: usize = 5;
+/// The shortest fragment of a protected record: its type and its tag.
+const SHORTEST_SEALED: usize = 17;
+
+/// Content types (RFC 9147, section 4.1).
+const ALERT: u8 = 21;
+const HANDSHAKE: u8 = 22;
+const ACK: u8 = 26;
+/// The message with which a server of DTLS 1.2 sends its cookie.
+const HELLO_VERIFY_REQUEST: u8 = 3;
+
+/// What kind of record a datagram begins with.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Head {
+    /// A record that is not protected.
+    Plain {
+        /// It has the message with which a server of DTLS 1.2 sends its cookie.
+        hello_verify_request: bool,
+    },
+    /// A protected record.
+    Sealed {
+        /// The two lowest bits of its epoch.
+        epoch_bits: u8,
+    },
+    /// No record of DTLS.
+    Foreign,
+}
+
+impl Head {
+    pub(crate) fn of(datagram: &[u8]) -> Self {
+        match datagram {
+            [
+                kind @ (ALERT | HANDSHAKE | ACK),
+                0xfe,
+                0xfd | 0xff,
+                rest @ ..,
+            ] if rest.len() >= PLAIN_HEADER - 3 => {
+                let hello_verify_request =
+                    *kind == HANDSHAKE && datagram.get(PLAIN_HEADER) == Some(&HELLO_VERIFY_REQUEST);
+                Self::Plain {
+                    hello_verify_request,
+                }
+            }
+            &[flags @ 0b0010_0000..=0b0011_1111, _, _, high, low, ..] => {
+                let length = usize::from(u16::from_be_bytes([high, low]));
+                // Without a length, or with a short sequence number or a connection identifier, the rest is the record.
+                let usual = flags & 0b0001_1100 == 0b0000_1100;
+                if usual && (length < SHORTEST_SEALED || datagram.len() < SEALED_HEADER + length) {
+                    return Self::Foreign;
+                }
+                Self::Sealed {
+                    epoch_bits: flags & 0b11,
+                }
+            }
+            _ => Self::Foreign,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Head;
+
+    /// Records are told from other datagrams by their first bytes.
+    #[test]
+    fn kinds_of_datagrams() {
+        let mut hello = vec![22, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 20, 1];
+        let plain = |hello_verify_request| Head::Plain {
+            hello_verify_request,
+        };
+        assert_eq!(Head::of(&hello), plain(false));
+        hello[13] = 3;
+        assert_eq!(Head::of(&hello), plain(true));
+        assert_eq!(Head::of(&hello[..12]), Head::Foreign);
+        let mut sealed = vec![0x2f, 0, 1, 0, 17];
+        sealed.resize(22, 0);
+        assert_eq!(Head::of(&sealed), Head::Sealed { epoch_bits: 3 });
+        assert_eq!(Head::of(&sealed[..21]), Head::Foreign, "cut off");
+        for foreign in [
+            &b""[..],
+            b"GET / HTTP/1.1\r\n",
+            b"hello",
+            &[0x16, 0x03, 0x01, 2, 0],
+        ] {
+            assert_eq!(Head::of(foreign), Head::Foreign, "{foreign:?}");
+        }
+    }
+}

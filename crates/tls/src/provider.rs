@@ -1,0 +1,174 @@
+//! The cryptography that the library `dimpl` is given.
+//!
+//! It is that of `aws-lc-rs`, with two additions. Ciphers count the records that they open and those that fail
+//! authentication, which RFC 9147, section 4.5.3, asks for and the library does not do. And the library gets no private
+//! key as bytes, of which it would keep a copy that is never overwritten: it signs with the [`Key`] that is lent to it.
+//!
+//! The library takes its cryptography as references that live forever, so counts and the lent key are handed over in
+//! variables of the thread. Each is set and read within one call.
+
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+
+use dimpl::crypto::{
+    Aad, Buf, Cipher, CryptoProvider, Dtls13CipherSuite, HashAlgorithm, KeyProvider, Nonce,
+    SignatureAlgorithm, SigningKey, SupportedDtls13CipherSuite, TmpBuf, aws_lc_rs,
+};
+use dimpl::{CryptoError, CryptoOperation};
+
+use crate::key::{Curve, Key};
+
+thread_local! {
+    static COUNTS: Cell<Counts> = const { Cell::new(Counts { opened: 0, forged: 0 }) };
+    static LENT: RefCell<Option<Arc<Key>>> = const { RefCell::new(None) };
+}
+
+/// Returns the cryptography.
+pub(crate) fn provider() -> CryptoProvider {
+    CryptoProvider {
+        key_provider: &LentKeys,
+        dtls13_cipher_suites: &[&Counting(0), &Counting(1), &Counting(2)],
+        ..aws_lc_rs::default_provider()
+    }
+}
+
+/// What happened to the protected records of a datagram.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) struct Counts {
+    /// Records whose authentication succeeded.
+    pub(crate) opened: u64,
+    /// Records whose authentication failed.
+    pub(crate) forged: u64,
+}
+
+/// Runs `open`, and counts the records that it opens or fails to.
+pub(crate) fn counted<T>(open: impl FnOnce() -> T) -> (T, Counts) {
+    COUNTS.set(Counts::default());
+    let result = open();
+    (result, COUNTS.take())
+}
+
+/// Runs `make`, which makes one of the library's objects that signs with `key`.
+///
+/// Without a key, that object fails when it has to sign.
+pub(crate) fn with_key<T>(key: Option<Arc<Key>>, make: impl FnOnce() -> T) -> T {
+    LENT.set(key);
+    let made = make();
+    LENT.set(None);
+    made
+}
+
+/// One of the cipher suites of `aws-lc-rs`, by its place in the list.
+#[derive(Debug)]
+struct Counting(usize);
+
+impl Counting {
+    fn inner(&self) -> &'static dyn SupportedDtls13CipherSuite {
+        aws_lc_rs::default_provider().dtls13_cipher_suites[self.0]
+    }
+}
+
+impl SupportedDtls13CipherSuite for Counting {
+    fn suite(&self) -> Dtls13CipherSuite {
+        self.inner().suite()
+    }
+
+    fn hash_algorithm(&self) -> HashAlgorithm {
+        self.inner().hash_algorithm()
+    }
+
+    fn key_len(&self) -> usize {
+        self.inner().key_len()
+    }
+
+    fn iv_len(&self) -> usize {
+        self.inner().iv_len()
+    }
+
+    fn tag_len(&self) -> usize {
+        self.inner().tag_len()
+    }
+
+    fn create_cipher(&self, key: &[u8]) -> Result<Box<dyn Cipher>, CryptoError> {
+        Ok(Box::new(CountingCipher(self.inner().create_cipher(key)?)))
+    }
+
+    fn encrypt_sn(&self, key: &[u8], sample: &[u8; 16]) -> [u8; 16] {
+        self.inner().encrypt_sn(key, sample)
+    }
+}
+
+#[derive(Debug)]
+struct CountingCipher(Box<dyn Cipher>);
+
+impl Cipher for CountingCipher {
+    fn encrypt(&mut self, text: &mut Buf, aad: Aad, nonce: Nonce) -> Result<(), CryptoError> {
+        self.0.encrypt(text, aad, nonce)
+    }
+
+    fn decrypt(&mut self, text: &mut TmpBuf, aad: Aad, nonce: Nonce) -> Result<(), CryptoError> {
+        let result = self.0.decrypt(text, aad, nonce);
+        let mut counts = COUNTS.get();
+        match result {
+            Ok(()) => counts.opened += 1,
+            Err(_) => counts.forged += 1,
+        }
+        COUNTS.set(counts);
+        result
+    }
+}
+
+/// Hands out the key of [`with_key`], whatever bytes it is asked to read.
+#[derive(Debug)]
+struct LentKeys;
+
+impl KeyProvider for LentKeys {
+    fn load_private_key(&self, _: &[u8]) -> Result<Box<dyn SigningKey>, CryptoError> {
+        Ok(Box::new(LentKey(LENT.take())))
+    }
+}
+
+#[derive(Debug)]
+struct LentKey(Option<Arc<Key>>);
+
+impl SigningKey for LentKey {
+    fn sign(
+        &mut self,
+        message: &[u8],
+        hash: HashAlgorithm,
+        out: &mut Buf,
+    ) -> Result<(), CryptoError> {
+        let key = self.0.as_ref().ok_or(CryptoError::NoPrivateKeyConfigured)?;
+        let key_hash = self.hash_algorithm();
+        if hash != key_hash {
+            return Err(CryptoError::SigningKeyHashMismatch {
+                key_hash,
+                requested: hash,
+            });
+        }
+        let signature = key
+            .sign(message)
+            .map_err(|_| CryptoError::OperationFailed(CryptoOperation::Sign))?;
+        out.clear();
+        out.extend_from_slice(signature.as_ref());
+        Ok(())
+    }
+
+    fn algorithm(&self) -> SignatureAlgorithm {
+        SignatureAlgorithm::ECDSA
+    }
+
+    fn hash_algorithm(&self) -> HashAlgorithm {
+        match self.0.as_ref().map(|key| key.curve()) {
+            Some(Curve::P256) | None => HashAlgorithm::SHA256,
+            Some(Curve::P384) => HashAlgorithm::SHA384,
+        }
+    }
+
+    fn supported_hash_algorithms(&self) -> &[HashAlgorithm] {
+        match self.hash_algorithm() {
+            HashAlgorithm::SHA384 => &[HashAlgorithm::SHA384],
+            _ => &[HashAlgorithm::SHA256],
+        }
+    }
+}

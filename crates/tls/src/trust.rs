@@ -1,0 +1,307 @@
+//! Whom an end accepts as its peer.
+
+use std::error::Error;
+use std::fmt;
+use std::time::Duration;
+
+use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{CertificateDer, TrustAnchor, UnixTime};
+use webpki::{ALL_VERIFICATION_ALGS, EndEntityCert, InvalidNameContext, KeyUsage};
+
+use crate::date::Date;
+use crate::fingerprint::Fingerprint;
+use crate::name::PeerName;
+
+/// Whom an end accepts as its peer.
+#[derive(Clone, Debug)]
+pub enum Trust {
+    /// Peers whose certificate has one of these fingerprints. Names and dates in the certificate do not matter.
+    Fingerprints(Vec<Fingerprint>),
+    /// Peers with a certificate that one of these authorities signed and that is valid now.
+    Authorities(Authorities),
+}
+
+/// What a peer is: this decides the purpose that its certificate must allow.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Peer<'a> {
+    /// A server, with the name that its certificate must be for.
+    Server(Option<&'a PeerName>),
+    /// A client. Its certificate may be for any name.
+    Client,
+}
+
+impl Trust {
+    /// Checks the certificate that a peer shows, and returns its fingerprint.
+    pub(crate) fn check(
+        &self,
+        certificate: &[u8],
+        peer: Peer<'_>,
+        date: Date,
+    ) -> Result<Fingerprint, CertificateError> {
+        let shown = Fingerprint::of(certificate);
+        match self {
+            Self::Fingerprints(expected) if expected.contains(&shown) => Ok(shown),
+            Self::Fingerprints(expected) => Err(CertificateError::OtherFingerprint {
+                expected: expected.clone(),
+                shown,
+            }),
+            Self::Authorities(authorities) => authorities
+                .verify(certificate, peer, date)
+                .map(|()| shown)
+                .map_err(|error| refused(error, shown, date)),
+        }
+    }
+}
+
+/// Certificates of authorities.
+#[derive(Clone, Debug)]
+pub struct Authorities(Vec<TrustAnchor<'static>>);
+
+impl Authorities {
+    /// Reads all certificates of a text in PEM.
+    ///
+    /// # Errors
+    /// If the text is not PEM, has no certificate, or one of them cannot be read.
+    pub fn from_pem(text: &str) -> Result<Self, AuthoritiesError> {
+        let mut certificates = Vec::new();
+        for found in CertificateDer::pem_slice_iter(text.as_bytes()) {
+            certificates.push(found.map_err(|error| AuthoritiesError::NotPem {
+                reason: error.to_string(),
+            })?);
+        }
+        Self::from_certificates(&certificates)
+    }
+
+    /// Reads certificates, each in DER.
+    ///
+    /// # Errors
+    /// If there is none, or one cannot be read.
+    pub fn from_der<'a>(
+        certificates: impl IntoIterator<Item = &'a [u8]>,
+    ) -> Result<Self, AuthoritiesError> {
+        let certificates: Vec<_> = certificates
+            .into_iter()
+            .map(CertificateDer::from_slice)
+            .collect();
+        Self::from_certificates(&certificates)
+    }
+
+    fn from_certificates(certificates: &[CertificateDer<'_>]) -> Result<Self, AuthoritiesError> {
+        let mut anchors = Vec::with_capacity(certificates.len());
+        for (place, certificate) in (1..).zip(certificates) {
+            let anchor = webpki::anchor_from_trusted_cert(certificate);
+            let anchor = anchor.map_err(|error| AuthoritiesError::Malformed {
+                place,
+                reason: error.to_string(),
+            })?;
+            anchors.push(anchor.to_owned());
+        }
+        if anchors.is_empty() {
+            return Err(AuthoritiesError::Empty);
+        }
+        Ok(Self(anchors))
+    }
+
+    fn verify(&self, certificate: &[u8], peer: Peer<'_>, date: Date) -> Result<(), webpki::Error> {
+        let certificate = CertificateDer::from_slice(certificate);
+        let certificate = EndEntityCert::try_from(&certificate)?;
+        let (usage, name) = match peer {
+            Peer::Server(name) => (KeyUsage::server_auth(), name),
+            Peer::Client => (KeyUsage::client_auth(), None),
+        };
+        let now = UnixTime::since_unix_epoch(Duration::from_secs(date.as_unix_seconds()));
+        // A session shows one certificate, so there are none between it and the authority.
+        certificate.verify_for_usage(
+            ALL_VERIFICATION_ALGS,
+            &self.0,
+            &[],
+            now,
+            usage,
+            None,
+            None,
+        )?;
+        if let Some(name) = name {
+            certificate.verify_is_valid_for_subject_name(name.as_server_name())?;
+        }
+        Ok(())
+    }
+}
+
+fn refused(error: webpki::Error, shown: Fingerprint, now: Date) -> CertificateError {
+    let date = |time: UnixTime| Date::from_unix_seconds(time.as_secs());
+    match error {
+        webpki::Error::UnknownIssuer => CertificateError::UnknownIssuer { shown },
+        webpki::Error::CertExpired { not_after, .. } => CertificateError::Expired {
+            until: date(not_after),
+            now,
+            shown,
+        },
+        webpki::Error::CertNotValidYet { not_before, .. } => CertificateError::NotYetValid {
+            from: date(not_before),
+            now,
+            shown,
+        },
+        webpki::Error::CertNotValidForName(InvalidNameContext {
+            expected,
+            presented,
+        }) => CertificateError::OtherName {
+            expected: expected.to_str().into_owned(),
+            presented,
+            shown,
+        },
+        error => CertificateError::Invalid {
+            reason: error.to_string(),
+            shown,
+        },
+    }
+}
+
+/// Why a peer's certificate is not accepted.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum CertificateError {
+    /// Its fingerprint is none of those that are accepted.
+    OtherFingerprint {
+        /// The fingerprints that are accepted.
+        expected: Vec<Fingerprint>,
+        /// The fingerprint of the certificate that the peer shows.
+        shown: Fingerprint,
+    },
+    /// None of the known authorities signed it.
+    UnknownIssuer {
+        /// The fingerprint of the certificate that the peer shows.
+        shown: Fingerprint,
+    },
+    /// It is no longer valid.
+    Expired {
+        /// The last moment at which it was valid.
+        until: Date,
+        /// The date of the check.
+        now: Date,
+        /// The fingerprint of the certificate that the peer shows.
+        shown: Fingerprint,
+    },
+    /// It is not valid yet.
+    NotYetValid {
+        /// The first moment at which it is valid.
+        from: Date,
+        /// The date of the check.
+        now: Date,
+        /// The fingerprint of the certificate that the peer shows.
+        shown: Fingerprint,
+    },
+    /// It is for other names.
+    OtherName {
+        /// The name that it should be for.
+        expected: String,
+        /// The names that it is for.
+        presented: Vec<String>,
+        /// The fingerprint of the certificate that the peer shows.
+        shown: Fingerprint,
+    },
+    /// It is malformed, or an authority does not allow it for this purpose.
+    Invalid {
+        /// What is wrong.
+        reason: String,
+        /// The fingerprint of the certificate that the peer shows.
+        shown: Fingerprint,
+    },
+}
+
+impl CertificateError {
+    /// Returns the fingerprint of the certificate that the peer shows.
+    pub const fn shown(&self) -> Fingerprint {
+        match self {
+            Self::OtherFingerprint { shown, .. }
+            | Self::UnknownIssuer { shown }
+            | Self::Expired { shown, .. }
+            | Self::NotYetValid { shown, .. }
+            | Self::OtherName { shown, .. }
+            | Self::Invalid { shown, .. } => *shown,
+        }
+    }
+}
+
+impl fmt::Display for CertificateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OtherFingerprint { expected, shown } => {
+                write!(f, "the peer's certificate has the fingerprint {shown}, ")?;
+                match expected.as_slice() {
+                    [] => f.write_str("and no fingerprint is accepted"),
+                    [expected] => write!(f, "expected {expected}"),
+                    many => write!(f, "which is none of the {} expected", many.len()),
+                }
+            }
+            Self::UnknownIssuer { shown } => write!(
+                f,
+                "none of the known authorities signed the peer's certificate (fingerprint {shown})"
+            ),
+            Self::Expired { until, now, shown } => write!(
+                f,
+                "the peer's certificate expired: it was valid until {until}, and now is {now} (fingerprint {shown})"
+            ),
+            Self::NotYetValid { from, now, shown } => write!(
+                f,
+                "the peer's certificate is not valid yet: it begins at {from}, and now is {now} (fingerprint {shown})"
+            ),
+            Self::OtherName {
+                expected,
+                presented,
+                shown,
+            } => {
+                write!(f, "the peer's certificate is not for {expected}, ")?;
+                if presented.is_empty() {
+                    f.write_str("and names no host")?;
+                } else {
+                    write!(f, "but for {}", presented.join(", "))?;
+                }
+                write!(f, " (fingerprint {shown})")
+            }
+            Self::Invalid { reason, shown } => write!(
+                f,
+                "the peer's certificate is not valid: {reason} (fingerprint {shown})"
+            ),
+        }
+    }
+}
+
+impl Error for CertificateError {}
+
+/// Why certificates of authorities cannot be read.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum AuthoritiesError {
+    /// The text is not well-formed PEM.
+    NotPem {
+        /// What is wrong.
+        reason: String,
+    },
+    /// There is no certificate.
+    Empty,
+    /// A certificate cannot be read.
+    Malformed {
+        /// Its place among the certificates; the first is 1.
+        place: usize,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+impl fmt::Display for AuthoritiesError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotPem { reason } => {
+                write!(f, "the authorities' certificates are not well-formed PEM: {reason}")
+            }
+            Self::Empty => f.write_str(
+                "there is no authority's certificate: each needs a section that starts with -----BEGIN CERTIFICATE-----",
+            ),
+            Self::Malformed { place, reason } => {
+                write!(f, "the authority's certificate number {place} cannot be read: {reason}")
+            }
+        }
+    }
+}
+
+impl Error for AuthoritiesError {}
