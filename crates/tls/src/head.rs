@@ -1,4 +1,4 @@
-//! What the first bytes of a datagram say, before any of it is believed (RFC 9147, section 4.1).
+//! What the first bytes of records say, before any of it is believed (RFC 9147, section 4).
 
 /// The header of a record that is not protected: type, version, epoch, sequence number, length.
 const PLAIN_HEADER: usize = 13;
@@ -62,9 +62,57 @@ impl Head {
     }
 }
 
+/// Returns the records of a datagram, in order. What is cut off or has no length is the last one.
+pub(crate) fn records(datagram: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = datagram;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let (record, after) = rest.split_at(record_length(rest).min(rest.len()));
+        rest = after;
+        Some(record)
+    })
+}
+
+/// Returns the length of the record at the start of `bytes` with its header, or one beyond their end.
+fn record_length(bytes: &[u8]) -> usize {
+    let length_field = match bytes {
+        // Flags: a connection identifier, a sequence number of two bytes, a length.
+        [flags @ 0b0010_0000..=0b0011_1111, ..] => match flags >> 2 & 0b111 {
+            0b001 => 2,
+            0b011 => 3,
+            _ => return usize::MAX,
+        },
+        _ => PLAIN_HEADER - 2,
+    };
+    match bytes.get(length_field..length_field + 2) {
+        Some(&[high, low]) => length_field + 2 + usize::from(u16::from_be_bytes([high, low])),
+        _ => usize::MAX,
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Head;
+    use super::{Head, records};
+
+    /// A datagram is cut between its records; one without a length, or cut off, is the last.
+    #[test]
+    fn datagrams_are_cut_into_records() {
+        let plain = [22, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 1, 2];
+        let sealed = [0x2e, 0, 1, 0, 3, 7, 7, 7];
+        let short = [0x26, 0, 0, 2, 8, 8];
+        let rest = [0x2a, 0, 1, 9, 9, 9, 9];
+        let all = [&plain[..], &sealed, &short, &rest].concat();
+        let found: Vec<&[u8]> = records(&all).collect();
+        assert_eq!(found, [&plain[..], &sealed, &short, &rest]);
+        for length in 0..all.len() {
+            let found: Vec<&[u8]> = records(&all[..length]).collect();
+            assert_eq!(found.concat(), &all[..length], "nothing is lost");
+        }
+        assert_eq!(records(&[0x3f; 40]).count(), 1, "a connection identifier");
+        assert_eq!(records(&[0; 39]).count(), 3, "records without content");
+    }
 
     /// Records are told from other datagrams by their first bytes.
     #[test]

@@ -1,23 +1,24 @@
 //! One end of a DTLS session.
 
+mod library;
+mod start;
+
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
-use bytes::{Bytes, BytesMut};
-use dimpl::{Dtls, DtlsCertificate};
+use bytes::Bytes;
+use dimpl::{Dtls, ProtocolVersion};
 use fairwire_units::{Duration, Instant};
 
-use crate::alert::Alert;
 use crate::clock::Clock;
-use crate::config::{ClientConfig, Common, ServerConfig};
+use crate::config::{ClientConfig, ServerConfig};
 use crate::date::Date;
 use crate::error::{SealError, SessionError, StartError};
 use crate::fingerprint::Fingerprint;
-use crate::head::Head;
 use crate::name::PeerName;
-use crate::trust::{Peer, Trust};
-use crate::{provider, reason};
+use crate::provider::{self, Counts};
+use crate::trust::Trust;
 
 /// The bytes that a record adds to its data: a header of 5, the content type and a tag of 16 (RFC 9147, section 4).
 pub const OVERHEAD: usize = 5 + 1 + 16;
@@ -27,28 +28,6 @@ pub const MIN_DATAGRAM: usize = 256;
 
 /// The longest data of a record (RFC 8446, section 5.1).
 const MAX_RECORD: usize = 1 << 14;
-
-/// The largest datagram of a handshake, in bytes, even if larger ones can be sent.
-///
-/// The library cannot send a message again in smaller records. Any path of IPv6 carries this size with the headers of
-/// IPv6, UDP and DCCP, so the message still fits if the path gets narrower.
-const HANDSHAKE_DATAGRAM: usize = 1_200;
-
-/// What the messages of a server's flight have besides its certificate, and what six more records for its parts add, in
-/// bytes; rounded up.
-const FLIGHT: usize = 700;
-/// What a datagram of a flight loses to headers and to room too small for a part, in bytes; rounded up.
-const LOST_PER_DATAGRAM: usize = 40;
-/// Datagrams that a flight may fill. The library keeps at most 12 records of a flight, and six messages end with the
-/// datagrams between them cut into one more record each.
-const FLIGHT_DATAGRAMS: usize = 6;
-
-/// The most bytes of a handshake from one peer, with all that it sends again. Its longest honest part is a certificate of
-/// some thousand bytes.
-const MAX_HANDSHAKE: usize = 256 << 10;
-
-/// Datagrams with application data that a server takes before the handshake is complete, because they overtook its end.
-const MAX_EARLY: u32 = 16;
 
 /// Records that may fail authentication (RFC 9147, section 4.5.3). It is the limit of a key, applied to the session.
 const MAX_FORGED: u64 = 1 << 36;
@@ -73,6 +52,8 @@ pub struct Session {
     state: State,
     clock: Clock,
     timer: Option<std::time::Instant>,
+    /// The library wants a turn at once.
+    overdue: bool,
     outputs: VecDeque<Output>,
     max_datagram: usize,
     trust: Option<Arc<Trust>>,
@@ -141,18 +122,6 @@ pub struct Stats {
     pub sealed: u64,
 }
 
-/// What the library returned, with its bytes at the start of a buffer.
-enum Event {
-    Datagram(usize),
-    Data(usize),
-    Certificate(usize),
-    TooSmall(usize),
-    Connected,
-    Closed,
-    Timer(std::time::Instant),
-    Other,
-}
-
 impl Session {
     /// Begins a session as client. `date` is today's, for the validity of the server's certificate.
     ///
@@ -171,7 +140,7 @@ impl Session {
         let role = Role::Client {
             name: config.name.clone(),
         };
-        Self::new(&config.common, role, max_datagram, now, date)
+        Self::begin(&config.common, role, max_datagram, now, date)
     }
 
     /// Begins a session as server, which waits for the client's first message. The arguments are those of
@@ -185,70 +154,7 @@ impl Session {
         now: Instant,
         date: Date,
     ) -> Result<Self, StartError> {
-        Self::new(&config.common, Role::Server, max_datagram, now, date)
-    }
-
-    fn new(
-        config: &Common,
-        role: Role,
-        max_datagram: usize,
-        now: Instant,
-        date: Date,
-    ) -> Result<Self, StartError> {
-        if max_datagram < MIN_DATAGRAM {
-            return Err(StartError::DatagramTooSmall {
-                max_datagram,
-                needed: MIN_DATAGRAM,
-            });
-        }
-        let handshake_datagram = max_datagram.min(HANDSHAKE_DATAGRAM);
-        let identity = config.identity.as_ref();
-        let certificate = identity.map_or(&[][..], |identity| identity.certificate());
-        let max = max_certificate(handshake_datagram);
-        if certificate.len() > max {
-            return Err(StartError::CertificateTooLarge {
-                length: certificate.len(),
-                max,
-                max_datagram,
-            });
-        }
-        let clock = Clock::new(now);
-        let library =
-            provider::with_key(identity.map(|identity| Arc::clone(identity.key())), || {
-                let certificate = DtlsCertificate {
-                    certificate: certificate.to_vec(),
-                    private_key: Vec::new(),
-                };
-                Dtls::new_13(
-                    config.library(handshake_datagram),
-                    certificate,
-                    clock.library_time(),
-                )
-            });
-        let mut session = Self {
-            library,
-            role,
-            state: State::Handshake,
-            clock,
-            timer: None,
-            outputs: VecDeque::new(),
-            max_datagram,
-            trust: config.trust.clone(),
-            date,
-            handshake_timeout: config.handshake_timeout,
-            peer: None,
-            spoke: false,
-            closed: false,
-            handshake_bytes: 0,
-            early: 0,
-            answers: 0,
-            stats: Stats::default(),
-        };
-        let is_client = matches!(session.role, Role::Client { .. });
-        session.library.set_active(is_client);
-        // This starts the client's handshake. If it fails, the session's first call or poll tells.
-        let _ = session.handle_timeout(now);
-        Ok(session)
+        Self::begin(&config.common, Role::Server, max_datagram, now, date)
     }
 
     /// Takes a datagram that arrived.
@@ -269,14 +175,20 @@ impl Session {
             return Ok(());
         }
         self.handle_timeout(now)?;
-        let (result, counts) = provider::counted(|| self.library.handle_packet(datagram));
+        let (result, counts) = provider::counted(|| self.open_records(datagram));
         self.stats.opened = self.stats.opened.saturating_add(counts.opened);
         self.stats.forged = self.stats.forged.saturating_add(counts.forged);
-        if open && counts == provider::Counts::default() {
+        if open && counts == Counts::default() {
             self.stats.dropped = self.stats.dropped.saturating_add(1);
+        }
+        if self.library.protocol_version() == Some(ProtocolVersion::DTLS1_2) {
+            return self.fail_aloud(SessionError::OlderVersion);
         }
         result.or_else(|error| self.fail_with(&error))?;
         let answers = self.drain(datagram.len())?;
+        if self.overdue {
+            self.handle_timeout(now)?;
+        }
         if open {
             self.answers = self.answers.saturating_add(answers);
         }
@@ -341,17 +253,14 @@ impl Session {
         let result = self.library.send_application_data(data);
         let result = result.map(|_| ()).or_else(|error| self.fail_with(&error));
         result.map_err(SealError::Failed)?;
-        let mut buffer = BytesMut::zeroed(data.len() + OVERHEAD);
-        let Event::Datagram(length) = self.library_event(&mut buffer) else {
-            unreachable!("everything was taken from the library before, so the record comes first");
-        };
+        let datagram = self.take_datagram(data.len() + OVERHEAD);
         self.stats.sealed = self.stats.sealed.saturating_add(1);
         if self.stats.sealed.is_multiple_of(SEALED_PER_LOOK) {
             // The library replaces keys only when it handles something. An end that only sends receives nothing.
             // If that fails, the next call tells.
             let _ = self.handle_timeout(self.clock.now());
         }
-        Ok(buffer.split_to(length).freeze())
+        Ok(datagram)
     }
 
     /// Closes this end: tells the peer that no more data follow (`close_notify`).
@@ -410,181 +319,6 @@ impl Session {
     pub fn stats(&self) -> Stats {
         self.stats
     }
-
-    /// Decides whether the library gets a datagram that arrives during the handshake.
-    fn admit(&mut self, datagram: &[u8]) -> Result<bool, SessionError> {
-        let is_server = matches!(self.role, Role::Server);
-        let head = Head::of(datagram);
-        match head {
-            Head::Plain {
-                hello_verify_request: true,
-            } if !is_server && !self.spoke => return self.fail(SessionError::OlderVersion),
-            Head::Plain { .. } => self.spoke = true,
-            // A server's protected messages may overtake its hello, but a client's are answers to the server.
-            Head::Sealed { .. } if self.spoke || !is_server => {}
-            Head::Foreign if self.spoke => return Ok(false),
-            Head::Foreign | Head::Sealed { .. } => {
-                return self.fail(SessionError::NotDtls {
-                    length: datagram.len(),
-                    first: datagram.first().copied(),
-                });
-            }
-        }
-        // The library keeps data that arrive too early, and fails if they are too many.
-        if head == (Head::Sealed { epoch_bits: 3 }) {
-            self.early = self.early.saturating_add(1);
-            return Ok(self.early <= MAX_EARLY);
-        }
-        self.handshake_bytes = self.handshake_bytes.saturating_add(datagram.len());
-        if self.handshake_bytes > MAX_HANDSHAKE {
-            return self.fail(SessionError::HandshakeTooLarge {
-                limit: MAX_HANDSHAKE,
-            });
-        }
-        Ok(true)
-    }
-
-    /// Takes everything from the library, and returns how many datagrams it sends. `hint` is the likely length of data.
-    fn drain(&mut self, hint: usize) -> Result<u32, SessionError> {
-        let mut sent = 0;
-        let mut buffer = BytesMut::new();
-        let mut room = hint;
-        loop {
-            if matches!(self.state, State::Handshake) {
-                // A certificate that has no room makes the library panic. It is not longer than all that was received.
-                room = room.max(self.handshake_bytes).max(self.max_datagram);
-            }
-            if buffer.len() < room {
-                buffer = BytesMut::zeroed(room);
-            }
-            match self.library_event(&mut buffer) {
-                Event::Datagram(length) => {
-                    sent += 1;
-                    self.send(buffer.split_to(length).freeze())?;
-                }
-                Event::Data(length) => {
-                    let data = buffer.split_to(length).freeze();
-                    self.outputs.push_back(Output::Data(data));
-                }
-                Event::Certificate(length) => {
-                    let certificate = buffer.split_to(length);
-                    self.check(&certificate)?;
-                }
-                Event::TooSmall(needed) => room = needed,
-                Event::Connected => {
-                    self.state = State::Open { sends: true };
-                    self.handshake_bytes = 0;
-                    room = hint;
-                    self.outputs
-                        .push_back(Output::Connected { peer: self.peer });
-                }
-                Event::Closed => {
-                    self.state = State::Open { sends: false };
-                    self.outputs.push_back(Output::Closed);
-                }
-                Event::Timer(timer) => {
-                    self.timer = Some(timer);
-                    return Ok(sent);
-                }
-                Event::Other => {}
-            }
-        }
-    }
-
-    fn library_event(&mut self, buffer: &mut [u8]) -> Event {
-        match self.library.poll_output(buffer) {
-            dimpl::Output::Packet(datagram) => Event::Datagram(datagram.len()),
-            dimpl::Output::ApplicationData(data) => Event::Data(data.len()),
-            dimpl::Output::PeerCert(certificate) => Event::Certificate(certificate.len()),
-            dimpl::Output::BufferTooSmall { needed } => Event::TooSmall(needed),
-            dimpl::Output::Connected => Event::Connected,
-            dimpl::Output::CloseNotify => Event::Closed,
-            dimpl::Output::Timeout(timer) => Event::Timer(timer),
-            _ => Event::Other,
-        }
-    }
-
-    fn send(&mut self, datagram: Bytes) -> Result<(), SessionError> {
-        if datagram.len() <= self.max_datagram {
-            self.outputs.push_back(Output::Send(datagram));
-            return Ok(());
-        }
-        match self.state {
-            // An acknowledgement that does not fit is not sent; the peer repeats what it is for.
-            State::Open { .. } => Ok(()),
-            _ => self.fail(SessionError::PathTooNarrow {
-                needed: datagram.len(),
-                max_datagram: self.max_datagram,
-            }),
-        }
-    }
-
-    /// Checks the certificate that the peer shows, before anything that depends on it leaves this end.
-    fn check(&mut self, certificate: &[u8]) -> Result<(), SessionError> {
-        let Some(trust) = &self.trust else {
-            return Ok(());
-        };
-        let peer = match &self.role {
-            Role::Client { name } => Peer::Server(name.as_ref()),
-            Role::Server => Peer::Client,
-        };
-        match trust.check(certificate, peer, self.date) {
-            Ok(fingerprint) => {
-                self.peer = Some(fingerprint);
-                Ok(())
-            }
-            Err(error) => {
-                let failed = self.fail(SessionError::Certificate(Box::new(error)));
-                if matches!(self.role, Role::Server) {
-                    // The client is connected already, and learns from this that the server does not go on. A client
-                    // sends nothing: what waits in the library shows its own certificate.
-                    self.close_library();
-                }
-                failed
-            }
-        }
-    }
-
-    /// Closes the library's end, and takes what it still sends.
-    fn close_library(&mut self) {
-        // It fails only if its queue is full, and then the peer learns of the end from DCCP.
-        let _ = self.library.close();
-        let mut buffer = BytesMut::zeroed(self.max_datagram);
-        loop {
-            match self.library_event(&mut buffer) {
-                Event::Datagram(length) if length <= self.max_datagram => {
-                    let datagram = Bytes::copy_from_slice(&buffer[..length]);
-                    self.outputs.push_back(Output::Send(datagram));
-                }
-                Event::TooSmall(needed) => buffer = BytesMut::zeroed(needed),
-                Event::Timer(timer) => {
-                    self.timer = Some(timer);
-                    return;
-                }
-                _ => {}
-            }
-        }
-    }
-
-    fn fail_with<T>(&mut self, error: &dimpl::Error) -> Result<T, SessionError> {
-        let error = reason::of(error, self.handshake_timeout);
-        let alert = match error {
-            SessionError::OlderVersion => Some(Alert::PROTOCOL_VERSION),
-            SessionError::NothingInCommon => Some(Alert::HANDSHAKE_FAILURE),
-            _ => None,
-        };
-        let failed = self.fail(error);
-        if let Some(alert) = alert {
-            let datagram = Bytes::copy_from_slice(&alert.in_the_clear());
-            self.outputs.push_back(Output::Send(datagram));
-        }
-        failed
-    }
-
-    fn fail<T>(&mut self, error: SessionError) -> Result<T, SessionError> {
-        self.state = State::Failed(error.clone());
-        Err(error)
-    }
 }
 
 impl fmt::Debug for Session {
@@ -597,9 +331,4 @@ impl fmt::Debug for Session {
             .field("stats", &self.stats)
             .finish_non_exhaustive()
     }
-}
-
-/// Returns the longest certificate that fits into a handshake with datagrams of this size.
-fn max_certificate(datagram: usize) -> usize {
-    (FLIGHT_DATAGRAMS * (datagram - LOST_PER_DATAGRAM)).saturating_sub(FLIGHT)
 }

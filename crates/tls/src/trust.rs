@@ -130,7 +130,10 @@ impl Authorities {
 fn refused(error: webpki::Error, shown: Fingerprint, now: Date) -> CertificateError {
     let date = |time: UnixTime| Date::from_unix_seconds(time.as_secs());
     match error {
-        webpki::Error::UnknownIssuer => CertificateError::UnknownIssuer { shown },
+        // The second: an authority of this name is known, but it has another key.
+        webpki::Error::UnknownIssuer | webpki::Error::InvalidSignatureForPublicKey => {
+            CertificateError::UnknownIssuer { shown }
+        }
         webpki::Error::CertExpired { not_after, .. } => CertificateError::Expired {
             until: date(not_after),
             now,

@@ -1,0 +1,112 @@
+//! How a session begins.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use dimpl::{Dtls, DtlsCertificate};
+use fairwire_units::Instant;
+
+use super::{MIN_DATAGRAM, Role, Session, State, Stats};
+use crate::clock::Clock;
+use crate::config::Common;
+use crate::date::Date;
+use crate::error::StartError;
+use crate::identity::Identity;
+use crate::provider;
+
+/// The largest datagram of a handshake, in bytes, even if larger ones can be sent.
+///
+/// The library cannot send a message again in smaller records. Any path of IPv6 carries this size with the headers of
+/// IPv6, UDP and DCCP, so the message still fits if the path gets narrower.
+const HANDSHAKE_DATAGRAM: usize = 1_200;
+
+/// What the messages of a server's flight have besides its certificate, and what six more records for its parts add, in
+/// bytes; rounded up.
+const FLIGHT: usize = 700;
+/// What a datagram of a flight loses to headers and to room too small for a part, in bytes; rounded up.
+const LOST_PER_DATAGRAM: usize = 40;
+/// Datagrams that a flight may fill. The library keeps at most 12 records of a flight, and six messages end with the
+/// datagrams between them cut into one more record each.
+const FLIGHT_DATAGRAMS: usize = 6;
+
+impl Session {
+    pub(super) fn begin(
+        config: &Common,
+        role: Role,
+        max_datagram: usize,
+        now: Instant,
+        date: Date,
+    ) -> Result<Self, StartError> {
+        if max_datagram < MIN_DATAGRAM {
+            return Err(StartError::DatagramTooSmall {
+                max_datagram,
+                needed: MIN_DATAGRAM,
+            });
+        }
+        let handshake_datagram = max_datagram.min(HANDSHAKE_DATAGRAM);
+        let length = config
+            .identity
+            .as_ref()
+            .map_or(0, |identity| identity.certificate().len());
+        let max = max_certificate(handshake_datagram);
+        if length > max {
+            return Err(StartError::CertificateTooLarge {
+                length,
+                max,
+                max_datagram,
+            });
+        }
+        let clock = Clock::new(now);
+        let library = library(config, &role, handshake_datagram, &clock);
+        let mut session = Self {
+            library,
+            role,
+            state: State::Handshake,
+            clock,
+            timer: None,
+            overdue: false,
+            outputs: VecDeque::new(),
+            max_datagram,
+            trust: config.trust.clone(),
+            date,
+            handshake_timeout: config.handshake_timeout,
+            peer: None,
+            spoke: false,
+            closed: false,
+            handshake_bytes: 0,
+            early: 0,
+            answers: 0,
+            stats: Stats::default(),
+        };
+        // This starts the client's handshake. If it fails, the session's next call tells.
+        let _ = session.handle_timeout(now);
+        Ok(session)
+    }
+}
+
+/// Makes the library's end for a session.
+fn library(config: &Common, role: &Role, max_datagram: usize, clock: &Clock) -> Dtls {
+    let identity = config.identity.as_ref();
+    let certificate = DtlsCertificate {
+        certificate: identity.map_or_else(Vec::new, |identity| identity.certificate().to_vec()),
+        private_key: Vec::new(),
+    };
+    let now = clock.library_time();
+    let config = config.library(max_datagram);
+    let key = identity.map(Identity::key).map(Arc::clone);
+    provider::with_key(key, || match role {
+        Role::Client { .. } => {
+            let mut client = Dtls::new_13(config, certificate, now);
+            client.set_active(true);
+            client
+        }
+        // This one tells a client of an older version from one whose hello is unreadable: it then takes the part of a
+        // server of that version, and `handle_datagram` ends the session.
+        Role::Server => Dtls::new_auto(config, certificate, now),
+    })
+}
+
+/// Returns the longest certificate that fits into a handshake with datagrams of this size.
+fn max_certificate(datagram: usize) -> usize {
+    (FLIGHT_DATAGRAMS * (datagram - LOST_PER_DATAGRAM)).saturating_sub(FLIGHT)
+}
