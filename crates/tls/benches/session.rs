@@ -46,7 +46,7 @@ fn connect(client: &ClientConfig, server: &ServerConfig) -> [Session; 2] {
 fn session(c: &mut Criterion) {
     let (client, server) = configs();
     c.bench_function("handshake/both ends", |b| {
-        b.iter(|| connect(&client, &server))
+        b.iter(|| connect(&client, &server));
     });
     let server = server.without_cookies();
     c.bench_function("handshake/both ends, no cookie", |b| {
@@ -57,7 +57,7 @@ fn session(c: &mut Criterion) {
     group.throughput(Throughput::Bytes(1_200));
     let [mut sender, mut receiver] = connect(&client, &server);
     group.bench_function("seal", |b| {
-        b.iter(|| sender.seal(black_box(&DATA)).expect("connected"))
+        b.iter(|| sender.seal(black_box(&DATA)).expect("connected"));
     });
     let mut sender = connect(&client, &server);
     std::mem::swap(&mut receiver, &mut sender[1]);

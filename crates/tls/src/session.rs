@@ -2,6 +2,8 @@
 
 mod library;
 mod start;
+#[cfg(test)]
+mod tests;
 
 use std::collections::VecDeque;
 use std::fmt;

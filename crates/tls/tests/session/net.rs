@@ -125,17 +125,19 @@ impl Net {
     /// Sends data from an end over the path.
     pub(crate) fn send(&mut self, from: usize, data: &[u8]) -> Bytes {
         let datagram = self.ends[from].seal(data).expect("it is connected");
-        self.depart(from, datagram.clone());
+        self.depart(from, &datagram);
         datagram
     }
 
     /// Returns the data that an end received.
     pub(crate) fn data(&self, end: usize) -> Vec<&[u8]> {
-        let data = |out| match out {
-            &Output::Data(ref data) => Some(&data[..]),
-            _ => None,
-        };
-        self.done[end].iter().filter_map(data).collect()
+        let mut found = Vec::new();
+        for out in &self.done[end] {
+            if let Output::Data(data) = out {
+                found.push(&data[..]);
+            }
+        }
+        found
     }
 
     pub(crate) fn error(&self, end: usize) -> &SessionError {
@@ -148,16 +150,16 @@ impl Net {
             loop {
                 match self.ends[end].poll() {
                     Output::Idle => break,
-                    Output::Send(datagram) => self.depart(end, datagram),
+                    Output::Send(datagram) => self.depart(end, &datagram),
                     out => self.done[end].push(out),
                 }
             }
         }
     }
 
-    fn depart(&mut self, from: usize, datagram: Bytes) {
+    fn depart(&mut self, from: usize, datagram: &Bytes) {
         self.sent.push((from, datagram.clone()));
-        for delay in (self.path)(from, &datagram) {
+        for delay in (self.path)(from, datagram) {
             let order = self.sent.len();
             self.on_the_way
                 .push((self.now + delay, order, 1 - from, datagram.clone()));

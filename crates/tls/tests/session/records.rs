@@ -45,7 +45,7 @@ fn a_record_has_a_limit_of_its_own() {
     let mut net = Net::connected();
     net.ends[CLIENT].set_max_datagram(65_535);
     assert_eq!(net.ends[CLIENT].max_data(), 16_384);
-    assert!(net.ends[CLIENT].seal(&[7; 16_385]).is_err());
+    assert!(net.ends[CLIENT].seal(&vec![7; 16_385]).is_err());
     net.send(CLIENT, &[7; 16_384]);
     net.run_for(DELAY);
     assert_eq!(net.data(SERVER), [&[7; 16_384]]);

@@ -53,7 +53,7 @@ fn verified(authority: &Authority, name: &str) -> ClientConfig {
 }
 
 /// Runs a handshake to its end, and returns the client's reason to refuse the server's certificate.
-fn refusal(client: &ClientConfig, server: Identity) -> CertificateError {
+fn refusal(client: &ClientConfig, server: &Identity) -> CertificateError {
     let mut net = Net::new(client, &ServerConfig::new(server.clone()));
     net.run_for(Duration::from_secs(1));
     let SessionError::Certificate(error) = net.error(CLIENT) else {
@@ -79,7 +79,7 @@ fn a_pin_decides_alone() {
         expected: vec![right.fingerprint()],
         shown: wrong.fingerprint(),
     };
-    assert_eq!(refusal(&pinned, wrong.clone()), expected);
+    assert_eq!(refusal(&pinned, &wrong), expected);
     assert!(
         expected
             .to_string()
@@ -87,7 +87,7 @@ fn a_pin_decides_alone() {
     );
     let none = ClientConfig::pinned([]);
     assert!(
-        refusal(&none, wrong.clone())
+        refusal(&none, &wrong)
             .to_string()
             .contains("no fingerprint is accepted")
     );
@@ -145,7 +145,7 @@ fn faults_of_certificates_are_told() {
     let authority = Authority::new();
     let client = verified(&authority, "example.org");
 
-    let error = refusal(&client, authority.sign("example.com", |_| {}));
+    let error = refusal(&client, &authority.sign("example.com", |_| {}));
     assert!(
         matches!(error, CertificateError::OtherName { .. }),
         "{error}"
@@ -158,7 +158,7 @@ fn faults_of_certificates_are_told() {
 
     let error = refusal(
         &client,
-        authority.sign("example.org", |p| p.not_after = date_time_ymd(2026, 3, 1)),
+        &authority.sign("example.org", |p| p.not_after = date_time_ymd(2026, 3, 1)),
     );
     assert!(
         matches!(error, CertificateError::Expired { now: TODAY, .. }),
@@ -172,7 +172,7 @@ fn faults_of_certificates_are_told() {
 
     let error = refusal(
         &client,
-        authority.sign("example.org", |p| p.not_before = date_time_ymd(2026, 12, 1)),
+        &authority.sign("example.org", |p| p.not_before = date_time_ymd(2026, 12, 1)),
     );
     assert!(
         matches!(error, CertificateError::NotYetValid { now: TODAY, .. }),
@@ -183,12 +183,12 @@ fn faults_of_certificates_are_told() {
         "{error}"
     );
 
-    let error = refusal(&client, Authority::new().sign("example.org", |_| {}));
+    let error = refusal(&client, &Authority::new().sign("example.org", |_| {}));
     assert!(
         matches!(error, CertificateError::UnknownIssuer { .. }),
         "{error}"
     );
-    let error = refusal(&client, identity());
+    let error = refusal(&client, &identity());
     assert!(
         matches!(error, CertificateError::UnknownIssuer { .. }),
         "{error}"
@@ -197,7 +197,7 @@ fn faults_of_certificates_are_told() {
     let only_clients = |p: &mut CertificateParams| {
         p.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
     };
-    let error = refusal(&client, authority.sign("example.org", only_clients));
+    let error = refusal(&client, &authority.sign("example.org", only_clients));
     assert!(matches!(error, CertificateError::Invalid { .. }), "{error}");
 }
 

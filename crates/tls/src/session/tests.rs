@@ -1,0 +1,176 @@
+//! What needs a look inside a session, or numbers that would take a test too long to reach.
+
+use fairwire_units::{Duration, Instant};
+
+use super::{MAX_ANSWERS, MAX_FORGED, Output, Session, State};
+use crate::{ClientConfig, Date, Identity, ServerConfig, SessionError, Validity};
+
+const TODAY: Date = Date::from_unix_seconds(1_795_000_000);
+
+/// Makes two connected ends, whose keys protect `records_per_key` records, or as many as usual.
+fn connected(records_per_key: Option<u64>) -> [Session; 2] {
+    let identity = Identity::generate(&[], Validity::days(TODAY, 1)).expect("an identity");
+    let mut client = ClientConfig::pinned([identity.fingerprint()]);
+    let mut server = ServerConfig::new(identity);
+    if let Some(records) = records_per_key {
+        client.common.records_per_key = records;
+        server.common.records_per_key = records;
+    }
+    let mut ends = [
+        Session::client(&client, 1_400, Instant::START, TODAY).expect("a client"),
+        Session::server(&server, 1_400, Instant::START, TODAY).expect("a server"),
+    ];
+    exchange(&mut ends, Instant::START);
+    for end in &ends {
+        assert_eq!(end.state, State::Open { sends: true });
+    }
+    ends
+}
+
+/// Delivers what the ends send until they rest, and returns the data that arrive.
+fn exchange(ends: &mut [Session; 2], now: Instant) -> Vec<Vec<u8>> {
+    let mut data = Vec::new();
+    loop {
+        let mut idle = true;
+        for from in [0, 1] {
+            loop {
+                match ends[from].poll() {
+                    Output::Idle => break,
+                    Output::Send(datagram) => {
+                        ends[1 - from]
+                            .handle_datagram(now, &datagram)
+                            .expect("a good peer");
+                    }
+                    Output::Data(bytes) => data.push(bytes.to_vec()),
+                    Output::Connected { .. } | Output::Closed => {}
+                }
+                idle = false;
+            }
+        }
+        if idle {
+            return data;
+        }
+    }
+}
+
+/// An end that only sends replaces its keys before their limit, again and again, and no data are lost.
+///
+/// RFC 9147, section 8, and RFC 8446, section 5.5.
+#[test]
+fn keys_are_replaced() {
+    let mut ends = connected(Some(4_096));
+    let mut epochs = Vec::new();
+    for number in 0..40_000_u32 {
+        let datagram = ends[0].seal(&number.to_be_bytes()).expect("connected");
+        let epoch_bits = datagram[0] & 0b11;
+        if epochs.last() != Some(&epoch_bits) {
+            epochs.push(epoch_bits);
+        }
+        ends[1]
+            .handle_datagram(Instant::START, &datagram)
+            .expect("genuine");
+        assert_eq!(exchange(&mut ends, Instant::START), [number.to_be_bytes()]);
+    }
+    // Each update of the client asks the server for one, too. Epochs begin with 3 and show their two lowest bits.
+    assert!(epochs.starts_with(&[3, 0, 1, 2, 3, 0]), "{epochs:?}");
+    let datagram = ends[1].seal(b"back").expect("connected");
+    assert_ne!(datagram[0] & 0b11, 3, "the server replaced its key, too");
+    ends[0]
+        .handle_datagram(Instant::START, &datagram)
+        .expect("genuine");
+    assert_eq!(exchange(&mut ends, Instant::START), [b"back"]);
+}
+
+/// If nobody acknowledges a new key, the session goes on with the old one, and fails in the end.
+#[test]
+fn a_key_that_nobody_acknowledges_ends_the_session() {
+    let mut ends = connected(Some(4));
+    for _ in 0..super::SEALED_PER_LOOK {
+        ends[0].seal(b"data").expect("connected");
+    }
+    let mut sent = 0;
+    let (error, ended) = loop {
+        while let Output::Send(_) = ends[0].poll() {
+            sent += 1;
+        }
+        let now = ends[0]
+            .next_timeout()
+            .expect("it waits for an acknowledgement");
+        assert!(now < Instant::START + Duration::from_secs(3_600));
+        if let Err(error) = ends[0].handle_timeout(now) {
+            break (error, now);
+        }
+    };
+    assert_eq!(error, SessionError::Unacknowledged);
+    assert_eq!(sent, 9, "once, and eight times again");
+    assert!(ended > Instant::START + Duration::from_secs(300));
+}
+
+/// A session ends when more records failed authentication than RFC 9147, section 4.5.3, allows.
+#[test]
+fn too_many_forgeries_end_a_session() {
+    let mut ends = connected(None);
+    let mut forged = ends[0].seal(b"genuine").expect("connected").to_vec();
+    forged[10] ^= 1;
+    ends[1].stats.forged = MAX_FORGED - 1;
+    ends[1]
+        .handle_datagram(Instant::START, &forged)
+        .expect("the last one");
+    let error = SessionError::TooManyForgeries { limit: MAX_FORGED };
+    let result = ends[1].handle_datagram(Instant::START, &forged);
+    assert_eq!(result, Err(error.clone()));
+    assert!(error.to_string().contains("68719476736"), "{error}");
+    let result = ends[1].handle_datagram(Instant::START, b"");
+    assert_eq!(result, Err(error), "it stays failed");
+}
+
+/// A peer that makes an end answer for ever is stopped, and one that replaces its keys now and then is not.
+#[test]
+fn too_many_answers_end_a_session() {
+    let mut ends = connected(Some(1));
+    ends[1].answers = MAX_ANSWERS - 3;
+    let mut result = Ok(());
+    let mut rounds = 0;
+    while result.is_ok() {
+        rounds += 1;
+        ends[0].seal(b"data").expect("connected");
+        ends[0]
+            .handle_timeout(Instant::START)
+            .expect("nothing is wrong here");
+        while let Output::Send(datagram) = ends[0].poll() {
+            result = ends[1].handle_datagram(Instant::START, &datagram);
+        }
+        while let Output::Send(datagram) = ends[1].poll() {
+            ends[0]
+                .handle_datagram(Instant::START, &datagram)
+                .expect("genuine");
+        }
+    }
+    assert_eq!(
+        result,
+        Err(SessionError::TooManyAnswers { limit: MAX_ANSWERS })
+    );
+    assert!((2..=4).contains(&rounds), "{rounds}");
+}
+
+/// A handshake with more bytes than any honest one has is given up.
+#[test]
+fn an_endless_handshake_is_given_up() {
+    let config = ClientConfig::pinned([]);
+    let mut client = Session::client(&config, 1_400, Instant::START, TODAY).expect("a client");
+    // The same part of a server's hello again and again.
+    let mut record = vec![22, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0];
+    record.extend_from_slice(&[2, 0xff, 0xff, 0xff, 0, 0, 0, 1, 0, 0, 3, 0xf4]);
+    record.resize(13 + 1_024, 0);
+    let mut result = Ok(());
+    let mut count = 0;
+    while result.is_ok() {
+        count += 1;
+        result = client.handle_datagram(Instant::START, &record);
+    }
+    assert_eq!(
+        result,
+        Err(SessionError::HandshakeTooLarge { limit: 256 << 10 })
+    );
+    assert_eq!(count, (256 << 10) / 1_037 + 1);
+}
