@@ -3,6 +3,7 @@
 -- Wireshark has a DCCP dissector; this script adds what it lacks and parses nothing twice:
 --
 --   dccp_udp  hands UDP port 6511, and a port chosen in its preferences, to that dissector;
+--   dccp_dtls hands DTLS in DCCP to Wireshark's DTLS dissector;
 --   dccp_ext  names options, features and Reset Codes that it shows as numbers.
 --
 -- README.md beside this file says how to install and use it.
@@ -135,6 +136,50 @@ end
 udp_ports:add(WELL_KNOWN_PORT, dccp_udp)
 listen_on_chosen()
 dccp_udp.prefs_changed = listen_on_chosen
+
+-- DTLS in DCCP (RFC 5238) ----------------------------------------------------------------------
+
+local dccp_dtls = Proto("dccp_dtls", "DTLS in DCCP")
+
+local RECORD_HEADER = 13 -- of a record that is not encrypted (RFC 9147, section 4)
+local FIRST_TYPE, LAST_TYPE = 20, 26 -- Change Cipher Spec to ACK
+local DTLS_MAJOR = 0xFE
+
+local function is_record(tvb)
+    if tvb:len() < RECORD_HEADER then
+        return false
+    end
+    local kind = tvb(0, 1):uint()
+    local len = tvb(RECORD_HEADER - 2, 2):uint()
+    return kind >= FIRST_TYPE
+        and kind <= LAST_TYPE
+        and tvb(1, 1):uint() == DTLS_MAJOR
+        and RECORD_HEADER + len <= tvb:reported_len()
+end
+
+-- Data and DataAck carry records. What another type carries, such as the padding of a Sync, is none.
+local DATA_TYPES = { [2] = true, [4] = true }
+local packet_type = Field.new("dccp.type")
+
+function dccp_dtls.dissector(tvb, pinfo, tree)
+    if tvb:len() == 0 then
+        return 0
+    end
+    local kind = packet_type()
+    local name = kind and DATA_TYPES[kind.value] and "dtls" or "data"
+    Dissector.get(name):call(tvb, pinfo, tree)
+    return tvb:len()
+end
+
+-- A connection is known by its first record, which is never encrypted. All that follows belongs to it.
+dccp_dtls:register_heuristic("dccp", function(tvb, pinfo, tree)
+    if not is_record(tvb) then
+        return false
+    end
+    pinfo.conversation = dccp_dtls
+    dccp_dtls.dissector(tvb, pinfo, tree)
+    return true
+end)
 
 -- Names that Wireshark 4.0 does not have -------------------------------------------------------
 

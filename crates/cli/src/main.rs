@@ -5,6 +5,7 @@
 //! else to standard error.
 
 mod jobs;
+mod keygen;
 mod number;
 mod out;
 mod paper;
@@ -35,6 +36,7 @@ enum Command {
     Run(Box<run::Args>),
     Schema(schema::Args),
     Perf(Box<perf::Args>),
+    Keygen(keygen::Args),
 }
 
 /// The examples that help shows, and that `fairwire` alone prints.
@@ -56,6 +58,7 @@ fn main() -> ExitCode {
         Some(Command::Run(args)) => args.run(),
         Some(Command::Schema(args)) => args.run(),
         Some(Command::Perf(args)) => args.run(),
+        Some(Command::Keygen(args)) => args.run(),
         None => print::text(&format!(
             "fairwire {}: DCCP in user space, with a simulator and a lab that reproduces papers.\n\n{EXAMPLES}\n\n\
              fairwire --help and fairwire COMMAND --help tell more.\n",

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use clap::{ArgGroup, Parser, ValueEnum};
 use fairwire_tools::perf::{
-    self, Chosen, ClientOptions, Console, DEFAULT_PORT, Law, Limit, PathMtu, PathMtuDiscovery,
-    PerfError, Protocol, ServerOptions, ServiceCode, parse_bit_rate, parse_byte_count, parse_law,
+    self, Chosen, ClientOptions, Console, DEFAULT_PORT, Dtls, Fingerprint, Law, Limit, PathMtu,
+    PathMtuDiscovery, PerfError, Protocol, ServerOptions, ServiceCode, parse_bit_rate,
+    parse_byte_count, parse_law,
 };
 
 /// Measure a path, or send a file over it, like iperf3 but over DCCP.
@@ -41,6 +42,18 @@ pub(crate) struct Args {
     /// `CAP_NET_RAW`. Works with the DCCP of Linux kernels too.
     #[arg(long)]
     native: bool,
+    /// Encrypt with DTLS 1.3, with the identity in ID.key and ID.crt, which 'fairwire keygen --out ID' makes. A server
+    /// needs one. A client needs one only if the server asks for it, and also gives --dtls-pin or --dtls-ca.
+    #[arg(long, value_name = "ID")]
+    dtls: Option<PathBuf>,
+    /// Encrypt, and trust the peer whose certificate has this SHA-256 fingerprint; may be given several times. At a
+    /// server: serve only these clients.
+    #[arg(long, value_name = "FINGERPRINT")]
+    dtls_pin: Vec<Fingerprint>,
+    /// Encrypt, and trust peers whose certificate comes from an authority in this file (PEM). A client also requires
+    /// that the certificate names HOST.
+    #[arg(long, value_name = "FILE")]
+    dtls_ca: Option<PathBuf>,
     /// DCCP service that the server offers and the client asks for: SC:name, SC=number or SC=xhex [default: SC:?FwP].
     #[arg(long, value_name = "CODE")]
     service: Option<ServiceCode>,
@@ -165,9 +178,18 @@ impl Args {
         }
     }
 
+    fn dtls(&self) -> Dtls {
+        let mut dtls = Dtls::default();
+        dtls.identity.clone_from(&self.dtls);
+        dtls.pins.clone_from(&self.dtls_pin);
+        dtls.authorities.clone_from(&self.dtls_ca);
+        dtls
+    }
+
     fn client_options(self, host: String) -> ClientOptions {
         let mut options = ClientOptions::new(host, self.port);
         options.path_mtu = self.path_mtu();
+        options.dtls = self.dtls();
         options.protocol = self.proto.into();
         options.native = self.native;
         options.service = self.service.unwrap_or(options.service);
@@ -191,6 +213,7 @@ impl Args {
     fn server_options(self) -> ServerOptions {
         let mut options = ServerOptions::new(self.port);
         options.path_mtu = self.path_mtu();
+        options.dtls = self.dtls();
         options.bind = self.bind;
         options.protocol = self.proto.into();
         options.native = self.native;

@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use fairwire::{Connection, DccpAddr, Endpoint, ListenOptions, Listener, ServiceCode};
+use fairwire::{Connection, DccpAddr, Endpoint, ListenOptions, Listener, Security, ServiceCode};
 use fairwire_held::Counting;
 
 const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"?bch");
@@ -36,7 +36,7 @@ async fn connect(client: Endpoint, remote: DccpAddr, abreast: usize) -> Vec<Conn
         begun.spawn(async move {
             let mut connected = Vec::with_capacity(CONNECTIONS / abreast);
             for _ in 0..CONNECTIONS / abreast {
-                let connection = client.connect(remote, SERVICE).await;
+                let connection = client.connect(remote, SERVICE, Security::None).await;
                 connected.push(connection.expect("the listener lives"));
             }
             connected
@@ -56,7 +56,7 @@ async fn measure(abreast: usize) {
         dccp_port: PORT,
     };
     let options = ListenOptions::new().backlog(CONNECTIONS);
-    let listener = server.listen_with(PORT, &[SERVICE], options);
+    let listener = server.listen_with(PORT, &[SERVICE], Security::None, options);
     let listener = listener.expect("a fresh endpoint has the port");
     let before = fairwire_held::bytes();
     let begun = Instant::now();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fairwire::laws::{Kind, Law, Signal, Window, WindowLaw, law, register_law};
-use fairwire::{Ccid, Config, ConnectOptions, ServiceCode};
+use fairwire::{Ccid, Config, ConnectOptions, Security, ServiceCode};
 use fairwire_lab::results::{Metric, Subject, WHOLE};
 use fairwire_lab::scenario::{Adjust, ScenarioFile};
 use fairwire_lab::sim::{RunOptions, run};
@@ -35,13 +35,13 @@ async fn main() -> Result<(), Failure> {
 /// Sends datagrams from a client under the law.
 async fn over_sockets() -> Result<(), Failure> {
     let service = ServiceCode::from_bytes(*b"?law");
-    let listener = fairwire::listen("127.0.0.1:0".parse()?, &[service])?;
+    let listener = fairwire::listen("127.0.0.1:0".parse()?, &[service], Security::None)?;
     let mut config = Config::default();
     config.send_ccids = vec![Ccid::TCP_LIKE];
     config.ccid2.law = law("gentle")?;
     let options = ConnectOptions::new().config(config);
-    let client =
-        fairwire::connect_with(&listener.local_addr().to_string(), service, options).await?;
+    let server = listener.local_addr().to_string();
+    let client = fairwire::connect_with(&server, service, Security::None, options).await?;
     let server = listener.accept().await?;
     for number in 0..100 {
         client.send(format!("datagram {number}")).await?;

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use fairwire::{Endpoint, ServiceCode};
+use fairwire::{Endpoint, Security, ServiceCode};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -13,7 +13,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let endpoint = Endpoint::bind(addr)?;
     println!("listening on {}", endpoint.local_addr());
     let port = endpoint.local_addr().port();
-    let listener = endpoint.listen(port, &[ServiceCode::from_bytes(*b"?txt")])?;
+    let listener = endpoint.listen(port, &[ServiceCode::from_bytes(*b"?txt")], Security::None)?;
     let connection = listener.accept().await?;
     while let Ok(datagram) = connection.recv().await {
         let text = String::from_utf8_lossy(&datagram.data);

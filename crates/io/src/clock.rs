@@ -2,6 +2,7 @@
 
 use std::time;
 
+use fairwire_tls::Date;
 use fairwire_units::Instant;
 
 /// Converts the system's monotonic clock to the protocol's [`Instant`].
@@ -27,6 +28,15 @@ impl Clock {
         let ns = self.start.elapsed().as_nanos();
         Instant::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX))
     }
+}
+
+/// Returns the date, for the validity of certificates.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place of this crate that reads the date"
+)]
+pub(crate) fn date() -> Date {
+    Date::from(time::SystemTime::now())
 }
 
 #[cfg(test)]

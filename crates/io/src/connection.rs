@@ -2,9 +2,10 @@
 
 mod events;
 mod receive;
+mod securing;
 mod send;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use fairwire_proto::{
     ChangeCcidError, CloseReason, ConnectionId, DatagramId, Direction, Fate, Stats,
@@ -15,6 +16,7 @@ use fairwire_wire::{Ccid, DropCode, ServiceCode};
 use crate::address::DccpAddr;
 use crate::error::ConnectionClosed;
 use crate::received::ReceivedId;
+use crate::secure::Secure;
 use crate::socket::Route;
 use crate::state::{ConnectionState, Handle, State};
 use crate::waiting::Place;
@@ -33,12 +35,18 @@ pub struct Connection {
 struct Inner {
     handle: Handle,
     id: ConnectionId,
+    /// The DTLS session, once its handshake is complete.
+    secure: OnceLock<Arc<Secure>>,
 }
 
 impl Connection {
     pub(crate) fn new(handle: Handle, id: ConnectionId) -> Self {
         Self {
-            inner: Arc::new(Inner { handle, id }),
+            inner: Arc::new(Inner {
+                handle,
+                id,
+                secure: OnceLock::new(),
+            }),
         }
     }
 
@@ -46,7 +54,7 @@ impl Connection {
     ///
     /// A client learns the MTU before it connects; a server learns it here, when it accepts.
     pub(crate) fn limit_mtu_to_route(&self) {
-        let Inner { handle, id } = &*self.inner;
+        let Inner { handle, id, .. } = &*self.inner;
         let Some((_, _, path)) = handle.lock().proto.addresses(*id) else {
             return;
         };
@@ -95,7 +103,7 @@ impl Connection {
 
     /// Returns whether the peer said within the last round trip that it can hardly keep up.
     pub fn is_receiver_slow(&self) -> bool {
-        let Inner { handle, id } = &*self.inner;
+        let Inner { handle, id, .. } = &*self.inner;
         handle
             .lock()
             .proto
@@ -107,7 +115,7 @@ impl Connection {
         &self,
         what: impl FnOnce(&mut fairwire_proto::Endpoint, Instant, ConnectionId) -> T,
     ) -> T {
-        let Inner { handle, id } = &*self.inner;
+        let Inner { handle, id, .. } = &*self.inner;
         let mut state = handle.lock();
         let answer = what(&mut state.proto, handle.clock.now(), *id);
         handle.wake_driver(&mut state);
@@ -127,6 +135,7 @@ impl Connection {
             None => connection.end().map(Err),
         })
         .await
+        .map_err(|closed| self.closed_for(closed.reason))
     }
 
     /// Sends what is queued, closes the connection, and waits until it is closed.
@@ -146,10 +155,11 @@ impl Connection {
     /// # Errors
     /// [`ConnectionClosed`] if the connection did not end with an orderly close.
     pub async fn close(&self) -> Result<(), ConnectionClosed> {
+        self.announce_end().await;
         self.begin_close();
         match self.closed().await {
             CloseReason::Closed => Ok(()),
-            reason => Err(ConnectionClosed { reason }),
+            reason => Err(self.closed_for(reason)),
         }
     }
 
@@ -203,7 +213,7 @@ impl Connection {
 
     /// Returns counters and gauges: round-trip time, window or rate, loss event rate, queues.
     pub fn stats(&self) -> Stats {
-        let Inner { handle, id } = &*self.inner;
+        let Inner { handle, id, .. } = &*self.inner;
         handle.lock().proto.stats(*id).unwrap_or_default()
     }
 
@@ -211,8 +221,9 @@ impl Connection {
     ///
     /// A datagram that was accepted never fails later because of its size.
     pub fn max_datagram_size(&self) -> usize {
-        let Inner { handle, id } = &*self.inner;
-        handle.lock().proto.max_datagram_size(*id).unwrap_or(0)
+        let Inner { handle, id, .. } = &*self.inner;
+        let max = handle.lock().proto.max_datagram_size(*id).unwrap_or(0);
+        max.saturating_sub(self.overhead())
     }
 
     /// Starts path MTU discovery again, for example after a change of network.
@@ -227,14 +238,14 @@ impl Connection {
     /// At a server it is the one that the client asked for, among those that the listener offers (RFC 5595, section
     /// 3.3).
     pub fn service(&self) -> ServiceCode {
-        let Inner { handle, id } = &*self.inner;
+        let Inner { handle, id, .. } = &*self.inner;
         let service = handle.lock().proto.service(*id);
         service.unwrap_or(ServiceCode::NONE)
     }
 
     /// Returns the peer's address, also after the end; `None` only if it was never known.
     pub fn remote(&self) -> Option<DccpAddr> {
-        let Inner { handle, id } = &*self.inner;
+        let Inner { handle, id, .. } = &*self.inner;
         let (_, dccp_port, path) = handle.lock().proto.addresses(*id)?;
         Some(DccpAddr {
             addr: path.remote,
@@ -246,7 +257,7 @@ impl Connection {
     ///
     /// The peer sees this address unless a NAT is in between.
     pub fn local(&self) -> Option<DccpAddr> {
-        let Inner { handle, id } = &*self.inner;
+        let Inner { handle, id, .. } = &*self.inner;
         let (dccp_port, _, path) = handle.lock().proto.addresses(*id)?;
         Some(DccpAddr {
             addr: path.local,
@@ -259,7 +270,7 @@ impl Connection {
     where
         T: Ended,
     {
-        let Inner { handle, id } = &*self.inner;
+        let Inner { handle, id, .. } = &*self.inner;
         let ready_value = |state: &mut State| match state.connections.get_mut(id) {
             Some(connection) => ready_value(connection),
             None => Some(T::ended(CloseReason::Aborted)),
@@ -297,12 +308,15 @@ impl<T> Ended for Result<T, CloseReason> {
 
 impl<T> Ended for Result<T, ConnectionClosed> {
     fn ended(reason: CloseReason) -> Self {
-        Err(ConnectionClosed { reason })
+        Err(ConnectionClosed::of(reason))
     }
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
+        if let Some(secure) = self.secure.get() {
+            secure.end();
+        }
         let now = self.handle.clock.now();
         let mut state = self.handle.lock();
         state.abandon(now, self.id);

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use fairwire_proto::{
     CloseReason, ConnectionId, Encapsulation, EndpointConfig, EndpointStats, ListenError, Path,
 };
+use fairwire_tls::{ClientConfig, ServerConfig};
 use fairwire_wire::ServiceCode;
 
 use crate::address::DccpAddr;
@@ -17,6 +18,7 @@ use crate::error::{AddressKind, BindError, ConnectError};
 use crate::listener::Listener;
 use crate::options::{ConnectOptions, ListenOptions};
 use crate::race::race;
+use crate::security::{Role, Security};
 use crate::socket::{Claim, Route, Sockets, canonical};
 use crate::state::{Backlog, ConnectionState, Handle, Shared, State};
 use crate::waiting::Place;
@@ -196,8 +198,9 @@ impl Endpoint {
         &self,
         dccp_port: u16,
         services: &[ServiceCode],
+        security: Security<ServerConfig>,
     ) -> Result<Listener, ListenError> {
-        self.listen_with(dccp_port, services, ListenOptions::default())
+        self.listen_with(dccp_port, services, security, ListenOptions::default())
     }
 
     /// Listens with options; otherwise like [`listen`](Self::listen).
@@ -208,8 +211,10 @@ impl Endpoint {
         &self,
         dccp_port: u16,
         services: &[ServiceCode],
+        security: Security<ServerConfig>,
         options: ListenOptions,
     ) -> Result<Listener, ListenError> {
+        let timeout = options.config.connect_timeout;
         let mut state = self.handle.lock();
         if state.driver_ended || state.closing {
             return Err(ListenError::EndpointClosed);
@@ -231,7 +236,12 @@ impl Endpoint {
         };
         state.backlogs.insert(dccp_port, backlog);
         drop(state);
-        Ok(Listener::new(self.handle.clone(), dccp_port))
+        Ok(Listener::new(
+            self.handle.clone(),
+            dccp_port,
+            security,
+            timeout,
+        ))
     }
 
     /// Takes a DCCP port that has no listener. The search starts at a random port, because clients may still send to a
@@ -276,8 +286,9 @@ impl Endpoint {
         &self,
         remote: impl Into<DccpAddr>,
         service: ServiceCode,
+        security: Security<ClientConfig>,
     ) -> Result<Connection, ConnectError> {
-        self.connect_with(remote, service, ConnectOptions::default())
+        self.connect_with(remote, service, security, ConnectOptions::default())
             .await
     }
 
@@ -289,9 +300,12 @@ impl Endpoint {
         &self,
         remote: impl Into<DccpAddr>,
         service: ServiceCode,
+        security: Security<ClientConfig>,
         options: ConnectOptions,
     ) -> Result<Connection, ConnectError> {
-        self.open(None, remote.into(), service, options).await
+        let security = security.client();
+        self.open(None, remote.into(), service, security, options)
+            .await
     }
 
     /// Connects to the first of several remotes that answers (Happy Eyeballs, RFC 8305).
@@ -305,11 +319,12 @@ impl Endpoint {
         &self,
         remotes: &[DccpAddr],
         service: ServiceCode,
+        security: Security<ClientConfig>,
         options: ConnectOptions,
     ) -> Result<Connection, ConnectError> {
         race(remotes, |remote| {
-            let options = options.clone();
-            async move { self.connect_with(remote, service, options).await }
+            let (security, options) = (security.clone(), options.clone());
+            async move { self.connect_with(remote, service, security, options).await }
         })
         .await
     }
@@ -331,9 +346,11 @@ impl Endpoint {
         dccp_port: u16,
         remote: impl Into<DccpAddr>,
         service: ServiceCode,
+        security: Security<ServerConfig>,
         options: ConnectOptions,
     ) -> Result<Connection, ConnectError> {
-        self.open(Some(dccp_port), remote.into(), service, options)
+        let security = security.server();
+        self.open(Some(dccp_port), remote.into(), service, security, options)
             .await
     }
 
@@ -343,6 +360,7 @@ impl Endpoint {
         invited: Option<u16>,
         remote: DccpAddr,
         service: ServiceCode,
+        security: Option<Role>,
         options: ConnectOptions,
     ) -> Result<Connection, ConnectError> {
         let to = self.reach(remote)?;
@@ -351,7 +369,12 @@ impl Endpoint {
         let id = self.begin(invited, to, service, options)?;
         let connection = Connection::new(self.handle.clone(), id);
         let Err(reason) = connection.established().await else {
-            return Ok(connection);
+            let shaken = connection.secure(security, after).await;
+            let remote = to.user_addr();
+            return match shaken {
+                Ok(()) => Ok(connection),
+                Err(error) => Err(ConnectError::Handshake { remote, error }),
+            };
         };
         let native = self.is_native();
         let remote = to.user_addr();

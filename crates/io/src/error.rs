@@ -6,8 +6,10 @@ use std::error::Error;
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
 
 use fairwire_proto::{CloseReason, ListenError};
+use fairwire_tls::{SessionError, StartError};
 use fairwire_wire::ResetCode;
 
 pub use connect::{AddressKind, ConnectError};
@@ -210,9 +212,24 @@ impl Error for TryRecvError {}
 pub struct ConnectionClosed {
     /// Why it is over.
     pub reason: CloseReason,
+    /// Why DTLS ended the connection, if it did.
+    pub dtls: Option<SessionError>,
+    /// Whether the peer announced the end inside its DTLS session (`close_notify`).
+    ///
+    /// Without it nobody can tell an end by the peer from one that somebody on the path has forged, or the announcement
+    /// was lost, as any datagram may be. Always false without DTLS.
+    pub is_authenticated: bool,
 }
 
 impl ConnectionClosed {
+    pub(crate) fn of(reason: CloseReason) -> Self {
+        Self {
+            reason,
+            dtls: None,
+            is_authenticated: false,
+        }
+    }
+
     /// Returns whether the connection was closed, by either side.
     ///
     /// False if it was reset, timed out, or was dropped without [`close`](crate::Connection::close). In either case the
@@ -224,11 +241,58 @@ impl ConnectionClosed {
 
 impl fmt::Display for ConnectionClosed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Reason(&self.reason).fmt(f)
+        match &self.dtls {
+            Some(error) => write!(f, "DTLS ended the connection: {error}"),
+            None => Reason(&self.reason).fmt(f),
+        }
     }
 }
 
 impl Error for ConnectionClosed {}
+
+/// Why DTLS could not be set up on an open connection. The connection is over then; no data has left in clear text.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum HandshakeError {
+    /// The DTLS handshake cannot begin: the path or the own certificate does not allow it.
+    Start(StartError),
+    /// The DTLS handshake failed: a certificate, an alert, or a peer that speaks something else.
+    Dtls(SessionError),
+    /// The handshake was not complete in time.
+    Timeout {
+        /// How long it could last.
+        after: Duration,
+        /// Whether the peer sent anything at all.
+        is_silent: bool,
+    },
+    /// The connection ended during the handshake.
+    Closed(ConnectionClosed),
+}
+
+impl fmt::Display for HandshakeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Start(error) => error.fmt(f),
+            Self::Dtls(error) => error.fmt(f),
+            Self::Timeout {
+                after,
+                is_silent: true,
+            } => write!(
+                f,
+                "the peer sent no DTLS message in {after:?}: it probably does not use DTLS"
+            ),
+            Self::Timeout { after, .. } => write!(
+                f,
+                "the DTLS handshake was not complete after {after:?}: the path loses too much, or the peer stopped"
+            ),
+            Self::Closed(closed) => {
+                write!(f, "the connection ended in the DTLS handshake: {closed}")
+            }
+        }
+    }
+}
+
+impl Error for HandshakeError {}
 
 /// Displays a [`CloseReason`] in words.
 struct Reason<'a>(&'a CloseReason);
@@ -284,9 +348,7 @@ impl fmt::Display for Reason<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
-    use super::{BindError, ConnectError};
+    use super::{BindError, ConnectError, Duration};
 
     /// A message says what to do, not only what happened.
     #[test]

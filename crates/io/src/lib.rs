@@ -2,26 +2,31 @@
 //!
 //! DCCP (RFC 4340) sends datagrams at a rate that is fair to the rest of the network. A datagram may be lost, and is
 //! never retransmitted. This crate carries DCCP in UDP (RFC 6773), over IPv4 and IPv6, through NATs and without
-//! privileges. On Linux it can also carry it natively, as IP protocol 33. Datagrams are **not encrypted**.
+//! privileges. On Linux it can also carry it natively, as IP protocol 33. Connections are encrypted with DTLS 1.3, or in
+//! clear text if you write [`Security::None`].
 //!
 //! ```no_run
-//! use fairwire::{ServiceCode, connect, listen};
+//! use fairwire::tls::{ClientConfig, Fingerprint, Identity, ServerConfig};
+//! use fairwire::{Security, ServiceCode, connect, listen};
 //!
 //! const CAMERA: ServiceCode = ServiceCode::from_bytes(*b"?cam");
 //!
-//! # async fn server() -> Result<(), Box<dyn std::error::Error>> {
-//! // The server.
-//! let listener = listen("0.0.0.0:7001".parse()?, &[CAMERA])?;
+//! # async fn server(certificate: &str, key: &str) -> Result<(), Box<dyn std::error::Error>> {
+//! // The server, with the files that `fairwire keygen` wrote.
+//! let identity = Identity::from_pem(certificate, key)?;
+//! let security = Security::dtls(ServerConfig::new(identity));
+//! let listener = listen("0.0.0.0:7001".parse()?, &[CAMERA], security)?;
 //! let connection = listener.accept().await?;
 //! while let Ok(frame) = connection.recv().await {
 //!     println!("{} bytes, {} lost before", frame.data.len(), frame.lost_before);
 //! }
 //! # Ok(())
 //! # }
-//! # async fn client() -> Result<(), Box<dyn std::error::Error>> {
+//! # async fn client(fingerprint: Fingerprint) -> Result<(), Box<dyn std::error::Error>> {
 //!
-//! // The client.
-//! let connection = connect("example.org:7001", CAMERA).await?;
+//! // The client, which knows the server by the fingerprint that `fairwire keygen` printed.
+//! let security = Security::dtls(ClientConfig::pinned([fingerprint]));
+//! let connection = connect("example.org:7001", CAMERA, security).await?;
 //! connection.send("one frame").await?; // waits while the send queue is full
 //! connection.close().await?;
 //! # Ok(())
@@ -35,7 +40,8 @@
 //!
 //!  connect()   -------- Request, with the service ------>  listen()
 //!              <------- Response ------------------------
-//!              -------- Ack ---------------------------->  accept(), or incoming() to look first
+//!              -------- Ack ---------------------------->  incoming() to look first
+//!              <------- DTLS handshake, unless None ---->  accept()
 //!
 //!  send()      -------- Data, Data, Data --------------->  recv()
 //!              <------- Ack: what arrived or was marked -
@@ -107,6 +113,8 @@ mod listener;
 mod options;
 mod race;
 mod received;
+mod secure;
+mod security;
 mod socket;
 mod state;
 mod sync;
@@ -116,6 +124,7 @@ mod wakers;
 
 use std::net::SocketAddr;
 
+use fairwire_tls::{ClientConfig, ServerConfig};
 use tokio::net::lookup_host;
 
 pub use address::DccpAddr;
@@ -123,8 +132,8 @@ pub use bytes::Bytes;
 pub use connection::Connection;
 pub use endpoint::{Endpoint, EndpointBuilder};
 pub use error::{
-    AcceptError, AddressKind, BindError, ConnectError, ConnectionClosed, SendError, TryRecvError,
-    TrySendError,
+    AcceptError, AddressKind, BindError, ConnectError, ConnectionClosed, HandshakeError, SendError,
+    TryRecvError, TrySendError,
 };
 pub use event::ConnectionEvent;
 pub use fairwire_proto::{
@@ -141,6 +150,12 @@ pub use fairwire_wire::{Ccid, DropCode, ResetCode, ServiceCode};
 pub use listener::{Incoming, Listener};
 pub use options::{ConnectOptions, ListenOptions};
 pub use received::{Received, ReceivedId, ReceivedInto};
+pub use security::Security;
+
+/// What [`Security::dtls`](crate::Security::dtls) needs: identities, fingerprints, and whom to trust.
+pub mod tls {
+    pub use fairwire_tls::*;
+}
 
 /// Connects to a service at `host:port`, from a new UDP port (RFC 6773, section 3.8).
 ///
@@ -149,8 +164,12 @@ pub use received::{Received, ReceivedId, ReceivedInto};
 ///
 /// # Errors
 /// See [`ConnectError`]; [`ConnectError::All`] lists the error of each address.
-pub async fn connect(host: &str, service: ServiceCode) -> Result<Connection, ConnectError> {
-    connect_with(host, service, ConnectOptions::default()).await
+pub async fn connect(
+    host: &str,
+    service: ServiceCode,
+    security: Security<ClientConfig>,
+) -> Result<Connection, ConnectError> {
+    connect_with(host, service, security, ConnectOptions::default()).await
 }
 
 /// Connects with options; otherwise like [`connect`].
@@ -160,10 +179,11 @@ pub async fn connect(host: &str, service: ServiceCode) -> Result<Connection, Con
 pub async fn connect_with(
     host: &str,
     service: ServiceCode,
+    security: Security<ClientConfig>,
     options: ConnectOptions,
 ) -> Result<Connection, ConnectError> {
     let addrs = resolve(host).await?;
-    let connected = connect_any(&addrs, service, options).await;
+    let connected = connect_any(&addrs, service, security, options).await;
     connected.map_err(|error| of_host(host, error))
 }
 
@@ -177,16 +197,19 @@ pub async fn connect_with(
 pub async fn connect_native(
     host: &str,
     service: ServiceCode,
+    security: Security<ClientConfig>,
     options: ConnectOptions,
 ) -> Result<Connection, ConnectError> {
     let addrs = resolve(host).await?;
     let remotes: Vec<_> = addrs.into_iter().map(DccpAddr::native).collect();
     let connected = race::race(&remotes, |remote| {
-        let options = options.clone();
+        let (security, options) = (security.clone(), options.clone());
         async move {
             let any = socket::wildcard_for(remote.addr);
             let endpoint = Endpoint::bind_native(any.ip())?;
-            endpoint.connect_with(remote, service, options).await
+            endpoint
+                .connect_with(remote, service, security, options)
+                .await
         }
     })
     .await;
@@ -208,14 +231,17 @@ pub async fn connect_native(
 pub async fn connect_any(
     addrs: &[SocketAddr],
     service: ServiceCode,
+    security: Security<ClientConfig>,
     options: ConnectOptions,
 ) -> Result<Connection, ConnectError> {
     let remotes: Vec<_> = addrs.iter().copied().map(DccpAddr::same_ports).collect();
     race::race(&remotes, |remote| {
-        let options = options.clone();
+        let (security, options) = (security.clone(), options.clone());
         async move {
             let endpoint = Endpoint::bind(socket::wildcard_for(remote.addr))?;
-            endpoint.connect_with(remote, service, options).await
+            endpoint
+                .connect_with(remote, service, security, options)
+                .await
         }
     })
     .await
@@ -228,10 +254,16 @@ pub async fn connect_any(
 ///
 /// # Errors
 /// See [`BindError`].
-pub fn listen(udp: SocketAddr, services: &[ServiceCode]) -> Result<Listener, BindError> {
+pub fn listen(
+    udp: SocketAddr,
+    services: &[ServiceCode],
+    security: Security<ServerConfig>,
+) -> Result<Listener, BindError> {
     let endpoint = Endpoint::bind(udp)?;
     let port = endpoint.local_addr().port();
-    endpoint.listen(port, services).map_err(BindError::Listen)
+    endpoint
+        .listen(port, services, security)
+        .map_err(BindError::Listen)
 }
 
 async fn resolve(host: &str) -> Result<Vec<SocketAddr>, ConnectError> {

@@ -9,7 +9,10 @@ use std::net::SocketAddr;
 use std::sync::{Arc, PoisonError};
 use std::task::Waker;
 
-use fairwire_proto::{CloseReason, ConnectionId, DatagramId, Encapsulation, Endpoint, Event, Fate};
+use bytes::Bytes;
+use fairwire_proto::{
+    CloseReason, ConnectionId, DatagramId, Encapsulation, Endpoint, Event, Fate, Payload,
+};
 use fairwire_units::Instant;
 
 use crate::clock::Clock;
@@ -24,6 +27,9 @@ const MAX_FATES: usize = 65_536;
 
 /// The number of events kept for an application that does not read them; the oldest are dropped.
 const MAX_EVENTS: usize = 64;
+
+/// The number of DTLS's own datagrams whose fates are kept from the application.
+const MAX_CONTROL: usize = 64;
 
 /// Everything that an endpoint's handles share with its driver.
 pub(crate) struct Shared {
@@ -78,6 +84,46 @@ impl Shared {
         !self.state.is_poisoned()
     }
 
+    /// Queues a datagram of DTLS itself. Returns it if there is no room for it.
+    pub(crate) fn send_control(&self, id: ConnectionId, datagram: Bytes) -> Result<(), Bytes> {
+        let mut state = self.lock();
+        if !state.proto.can_send(id, datagram.len()) {
+            return Err(datagram);
+        }
+        let payload = Payload::Bytes(datagram.clone());
+        let sent = state.proto.send(self.clock.now(), id, payload);
+        let sent = sent.map_err(|_| datagram)?;
+        if let Some(connection) = state.connections.get_mut(&id) {
+            connection.keep_control(sent);
+        }
+        self.wake_driver(&mut state);
+        Ok(())
+    }
+
+    /// Returns whether datagrams of a connection wait in its send queue.
+    pub(crate) fn has_queued(&self, id: ConnectionId) -> bool {
+        let stats = self.lock().proto.stats(id);
+        stats.is_some_and(|stats| stats.queued_packets > 0)
+    }
+
+    /// Resets a connection and tells the peer why.
+    pub(crate) fn abort_with(&self, id: ConnectionId, text: &str) {
+        let mut state = self.lock();
+        state.proto.abort_with(self.clock.now(), id, text);
+        self.wake_driver(&mut state);
+    }
+
+    /// Wakes the tasks that wait to read.
+    pub(crate) fn wake_readers(&self, id: ConnectionId) {
+        let mut wakes = Vec::new();
+        if let Some(connection) = self.lock().connections.get_mut(&id) {
+            connection.readers.take(&mut wakes);
+        }
+        for waker in wakes {
+            waker.wake();
+        }
+    }
+
     /// Wakes the driver, because the application changed something.
     pub(crate) fn wake_driver(&self, state: &mut State) {
         if !state.changed {
@@ -121,6 +167,8 @@ pub(crate) struct ConnectionState {
     pub orphan: bool,
     pub fates: VecDeque<(DatagramId, Fate)>,
     pub events: VecDeque<ConnectionEvent>,
+    /// Datagrams of DTLS itself, whose fates do not concern the application. At most the newest [`MAX_CONTROL`].
+    pub control: VecDeque<DatagramId>,
     pub readers: Wakers,
     pub writers: Wakers,
     /// Tasks that wait for the handshake, the end, a fate or an event.
@@ -130,8 +178,20 @@ pub(crate) struct ConnectionState {
 impl ConnectionState {
     /// Returns the end of the connection, if it is over.
     pub(crate) fn end(&self) -> Option<ConnectionClosed> {
-        let reason = self.closed.clone()?;
-        Some(ConnectionClosed { reason })
+        self.closed.clone().map(ConnectionClosed::of)
+    }
+
+    fn keep_control(&mut self, id: DatagramId) {
+        if self.control.len() == MAX_CONTROL {
+            self.control.pop_front();
+        }
+        self.control.push_back(id);
+    }
+
+    /// Returns whether the datagram was one of DTLS's own, and forgets it.
+    fn take_control(&mut self, id: DatagramId) -> bool {
+        let found = self.control.iter().position(|own| *own == id);
+        found.is_some_and(|at| self.control.remove(at).is_some())
     }
 }
 
@@ -177,6 +237,7 @@ impl State {
                 }
                 Event::Readable => connection.readers.take(wakes),
                 Event::Writable => connection.writers.take(wakes),
+                Event::Fate { id, .. } if connection.take_control(id) => {}
                 Event::Fate { id, fate } => {
                     if connection.fates.len() == MAX_FATES {
                         connection.fates.pop_front();

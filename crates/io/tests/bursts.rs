@@ -4,7 +4,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use fairwire::{
-    ConnectError, Connection, DccpAddr, Endpoint, ListenOptions, Listener, ServiceCode,
+    ConnectError, Connection, DccpAddr, Endpoint, ListenOptions, Listener, Security, ServiceCode,
 };
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
@@ -28,7 +28,7 @@ fn listen(options: ListenOptions) -> (Endpoint, Listener, DccpAddr) {
         addr: server.local_addr(),
         dccp_port: 5_001,
     };
-    let listener = server.listen_with(5_001, &[SERVICE], options);
+    let listener = server.listen_with(5_001, &[SERVICE], Security::None, options);
     (server, listener.expect("a free port"), remote)
 }
 
@@ -75,7 +75,7 @@ async fn finding_15_a_burst_of_clients_is_served() {
     for name in 0..2_000 {
         let client = client.clone();
         clients.spawn(async move {
-            let connection = client.connect(remote, SERVICE).await;
+            let connection = client.connect(remote, SERVICE, Security::None).await;
             let connection = connection.unwrap_or_else(|error| panic!("client {name}: {error}"));
             exchange(&connection, name).await;
         });
@@ -97,7 +97,7 @@ async fn finding_15_no_open_connection_is_dead() {
     for name in 0..200 {
         let client = client.clone();
         clients.spawn(async move {
-            match client.connect(remote, SERVICE).await {
+            match client.connect(remote, SERVICE, Security::None).await {
                 Ok(connection) => exchange(&connection, name).await,
                 Err(ConnectError::Refused { .. }) => return false,
                 Err(error) => panic!("client {name}: {error}"),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use fairwire::{
     Ccid, CloseReason, Config, ConnectOptions, Connection, DccpAddr, Direction, Endpoint,
-    ListenOptions, Listener, ResetCode, ServiceCode,
+    ListenOptions, Listener, ResetCode, Security, ServiceCode,
 };
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
@@ -116,7 +116,7 @@ async fn connect_for_ever(endpoint: Endpoint, remote: DccpAddr, seed: u64, made:
     let mut dice = Dice::new(seed);
     loop {
         let options = ConnectOptions::new().config(config());
-        let attempt = endpoint.connect_with(remote, SERVICE, options);
+        let attempt = endpoint.connect_with(remote, SERVICE, Security::None, options);
         let patience = dice.moment();
         if let Ok(Ok(connection)) = timeout(patience, attempt).await {
             made.fetch_add(1, Ordering::Relaxed);
@@ -171,7 +171,9 @@ async fn item_32_tasks_cancelled_at_any_point_leave_nothing() {
     };
     let listen = || {
         let options = ListenOptions::new().config(config()).backlog(4);
-        server.listen_with(PORT, &[SERVICE], options).expect("free")
+        server
+            .listen_with(PORT, &[SERVICE], Security::None, options)
+            .expect("free")
     };
     let made = Arc::new(AtomicU64::new(0));
     let mut clients = JoinSet::new();
@@ -198,7 +200,7 @@ async fn item_32_tasks_cancelled_at_any_point_leave_nothing() {
 
     let listener = listen();
     let options = ConnectOptions::new().config(config());
-    let here = client.connect_with(remote, SERVICE, options);
+    let here = client.connect_with(remote, SERVICE, Security::None, options);
     let here = timeout(PATIENCE, here).await.expect("in time");
     let here = here.expect("connected");
     here.send("again").await.expect("sent");

@@ -6,8 +6,8 @@ use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
 use fairwire::{
-    AddressKind, Config, ConnectError, ConnectOptions, DccpAddr, Endpoint, Listener, ServiceCode,
-    connect_any,
+    AddressKind, Config, ConnectError, ConnectOptions, DccpAddr, Endpoint, Listener, Security,
+    ServiceCode, connect_any,
 };
 
 const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"?tst");
@@ -32,7 +32,7 @@ fn endpoint(at: &str) -> Endpoint {
 fn server(ip: &str) -> (Listener, SocketAddr) {
     let endpoint = endpoint(&format!("{ip}:0"));
     let at = endpoint.local_addr();
-    let listener = endpoint.listen(at.port(), &[SERVICE]);
+    let listener = endpoint.listen(at.port(), &[SERVICE], Security::None);
     (listener.expect("a free port"), at)
 }
 
@@ -93,8 +93,9 @@ async fn finding_22_remotes_that_cannot_be() {
     for (bound, remote, advice) in rows {
         let endpoint = endpoint(bound);
         let to = DccpAddr::same_ports(addr(remote));
-        let connecting = soon(endpoint.connect(to, SERVICE)).await;
-        let inviting = endpoint.listen_towards(5_001, to, SERVICE, ConnectOptions::new());
+        let connecting = soon(endpoint.connect(to, SERVICE, Security::None)).await;
+        let inviting =
+            endpoint.listen_towards(5_001, to, SERVICE, Security::None, ConnectOptions::new());
         for error in [connecting, soon(inviting).await] {
             let error = error.expect_err(remote);
             let text = error.to_string();
@@ -105,7 +106,10 @@ async fn finding_22_remotes_that_cannot_be() {
     }
     let endpoint = endpoint(any4);
     let to = DccpAddr::same_ports(addr("224.0.0.1:7001"));
-    let error = endpoint.connect(to, SERVICE).await.expect_err("a group");
+    let error = endpoint
+        .connect(to, SERVICE, Security::None)
+        .await
+        .expect_err("a group");
     let multicast = AddressKind::Multicast;
     assert!(matches!(error, ConnectError::NotOneHost { kind, .. } if kind == multicast));
 }
@@ -127,7 +131,13 @@ async fn finding_22_an_echo_service_is_named() {
         }
         count
     });
-    let error = soon(connect_any(&[at], SERVICE, ConnectOptions::new())).await;
+    let error = soon(connect_any(
+        &[at],
+        SERVICE,
+        Security::None,
+        ConnectOptions::new(),
+    ))
+    .await;
     let error = error.expect_err("no DCCP there");
     assert!(matches!(error, ConnectError::Reflected { .. }), "{error}");
     assert!(error.to_string().contains("echo service"), "{error}");
@@ -140,13 +150,20 @@ async fn finding_22_connecting_to_oneself_is_no_echo() {
     for bound in ["127.0.0.1:0", "0.0.0.0:0"] {
         let both = endpoint(bound);
         let port = both.local_addr().port();
-        let listener = both.listen(5_001, &[SERVICE]).expect("a free port");
+        let listener = both
+            .listen(5_001, &[SERVICE], Security::None)
+            .expect("a free port");
         let remote = DccpAddr {
             addr: ([127, 0, 0, 1], port).into(),
             dccp_port: 5_001,
         };
-        let (here, there) =
-            soon(async { tokio::join!(both.connect(remote, SERVICE), listener.accept()) }).await;
+        let (here, there) = soon(async {
+            tokio::join!(
+                both.connect(remote, SERVICE, Security::None),
+                listener.accept()
+            )
+        })
+        .await;
         let (here, there) = (here.expect("connected"), there.expect("accepted"));
         soon(here.send("me")).await.expect("sent");
         assert_eq!(soon(there.recv()).await.expect("open").data, "me");
@@ -166,7 +183,7 @@ async fn finding_23_closed_addresses_are_passed_over() {
         for place in 0..=others.len() {
             let mut addrs = others.to_vec();
             addrs.insert(place, open);
-            let connecting = connect_any(&addrs, SERVICE, ConnectOptions::new());
+            let connecting = connect_any(&addrs, SERVICE, Security::None, ConnectOptions::new());
             let (here, there) = soon(async { tokio::join!(connecting, listener.accept()) }).await;
             let (here, there) = (here.expect(ip), there.expect(ip));
             assert_eq!(here.remote().expect("open").addr, open);
@@ -183,7 +200,7 @@ async fn finding_23_black_holes_cost_a_head_start() {
     let holes = [black_hole("127.0.0.1"), black_hole("127.0.0.2")];
     let (listener, open) = server("127.0.0.1");
     let addrs = [holes[0].1, holes[1].1, open];
-    let connecting = connect_any(&addrs, SERVICE, ConnectOptions::new());
+    let connecting = connect_any(&addrs, SERVICE, Security::None, ConnectOptions::new());
     let (here, _there) = soon(async { tokio::join!(connecting, listener.accept()) }).await;
     assert_eq!(here.expect("connected").remote().expect("open").addr, open);
     tokio::time::sleep(Duration::from_millis(100)).await;
@@ -200,7 +217,7 @@ async fn finding_23_the_preferred_address_is_taken() {
     let (listener, preferred) = server("127.0.0.1");
     let (hole, other) = black_hole("127.0.0.2");
     let addrs = [preferred, other];
-    let connecting = connect_any(&addrs, SERVICE, ConnectOptions::new());
+    let connecting = connect_any(&addrs, SERVICE, Security::None, ConnectOptions::new());
     let (here, _there) = soon(async { tokio::join!(connecting, listener.accept()) }).await;
     assert_eq!(
         here.expect("connected").remote().expect("open").addr,
@@ -219,7 +236,13 @@ async fn finding_23_all_errors_are_told() {
     let mut config = Config::default();
     config.connect_timeout = Duration::from_millis(500);
     let options = ConnectOptions::new().config(config);
-    let error = soon(connect_any(&[silent, dead], SERVICE, options.clone())).await;
+    let error = soon(connect_any(
+        &[silent, dead],
+        SERVICE,
+        Security::None,
+        options.clone(),
+    ))
+    .await;
     let error = error.expect_err("nobody is there");
     let text = error.to_string();
     let ConnectError::All { host: None, tried } = error else {
@@ -232,18 +255,24 @@ async fn finding_23_all_errors_are_told() {
         assert!(text.contains(&at.to_string()), "{text}");
     }
     assert!(text.contains("did not answer"), "{text}");
-    let error = soon(connect_any(&[silent], SERVICE, options)).await;
+    let error = soon(connect_any(&[silent], SERVICE, Security::None, options)).await;
     assert!(
         matches!(error, Err(ConnectError::Timeout { .. })),
         "{error:?}"
     );
-    let error = soon(connect_any(&[], SERVICE, ConnectOptions::new())).await;
+    let error = soon(connect_any(
+        &[],
+        SERVICE,
+        Security::None,
+        ConnectOptions::new(),
+    ))
+    .await;
     assert!(matches!(error, Err(ConnectError::NoAddress)), "{error:?}");
 
     let _ = types(&hole);
     let endpoint = endpoint("127.0.0.1:0");
     let remotes = [silent, black_hole("127.0.0.3").1, silent].map(DccpAddr::same_ports);
-    let racing = endpoint.connect_any(&remotes, SERVICE, ConnectOptions::new());
+    let racing = endpoint.connect_any(&remotes, SERVICE, Security::None, ConnectOptions::new());
     let early = tokio::time::timeout(Duration::from_millis(100), racing).await;
     assert!(early.is_err(), "nobody answers");
     soon(endpoint.wait_idle()).await;

@@ -4,7 +4,9 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use fairwire::{Config, ConnectOptions, Connection, DccpAddr, Endpoint, QueuePolicy, ServiceCode};
+use fairwire::{
+    Config, ConnectOptions, Connection, DccpAddr, Endpoint, QueuePolicy, Security, ServiceCode,
+};
 use tokio::task::{LocalSet, spawn_local, yield_now};
 use tokio::time::timeout;
 
@@ -14,7 +16,9 @@ const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"?tst");
 async fn pair() -> (Connection, Connection) {
     let any = "127.0.0.1:0".parse().expect("an address");
     let server = Endpoint::bind(any).expect("a free port");
-    let listener = server.listen(5_001, &[SERVICE]).expect("a free port");
+    let listener = server
+        .listen(5_001, &[SERVICE], Security::None)
+        .expect("a free port");
     let remote = DccpAddr {
         addr: server.local_addr(),
         dccp_port: 5_001,
@@ -24,7 +28,7 @@ async fn pair() -> (Connection, Connection) {
     config.send_queue.policy = QueuePolicy::DropOldest;
     let options = ConnectOptions::new().config(config);
     let (here, there) = tokio::join!(
-        client.connect_with(remote, SERVICE, options),
+        client.connect_with(remote, SERVICE, Security::None, options),
         listener.accept()
     );
     (here.expect("connected"), there.expect("accepted"))

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use fairwire::{
     Bytes, Ccid, Config, ConnectError, ConnectOptions, Connection, DccpAddr, Endpoint, Fate,
-    ListenOptions, Listener, QueueLimits, ServiceCode, TrySendError,
+    ListenOptions, Listener, QueueLimits, Security, ServiceCode, TrySendError,
 };
 
 const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"?tst");
@@ -31,7 +31,7 @@ fn listen(config: Config) -> (Endpoint, Listener, DccpAddr) {
         dccp_port: 5_001,
     };
     let options = ListenOptions::new().config(config);
-    let listener = server.listen_with(5_001, &[SERVICE], options);
+    let listener = server.listen_with(5_001, &[SERVICE], Security::None, options);
     (server, listener.expect("a free port"), remote)
 }
 
@@ -42,7 +42,7 @@ async fn pair(config: Config) -> (Connection, Connection) {
     let options = ConnectOptions::new().config(config);
     let (here, there) = soon(async {
         tokio::join!(
-            client.connect_with(remote, SERVICE, options),
+            client.connect_with(remote, SERVICE, Security::None, options),
             listener.accept()
         )
     })
@@ -82,7 +82,11 @@ async fn datagrams_cross_both_ways() {
 #[tokio::test]
 async fn port_zero_is_a_free_one() {
     let server = endpoint(ANY);
-    let free = || server.listen(0, &[SERVICE]).expect("a free port");
+    let free = || {
+        server
+            .listen(0, &[SERVICE], Security::None)
+            .expect("a free port")
+    };
     let (one, other) = (free(), free());
     assert!(one.dccp_port() >= 49_152 && other.dccp_port() >= 49_152);
     assert_ne!(one.dccp_port(), other.dccp_port());
@@ -91,8 +95,13 @@ async fn port_zero_is_a_free_one() {
         dccp_port: one.dccp_port(),
     };
     let client = endpoint(ANY);
-    let (here, there) =
-        soon(async { tokio::join!(client.connect(remote, SERVICE), one.accept()) }).await;
+    let (here, there) = soon(async {
+        tokio::join!(
+            client.connect(remote, SERVICE, Security::None),
+            one.accept()
+        )
+    })
+    .await;
     let (here, there) = (here.expect("connected"), there.expect("accepted"));
     soon(here.send("hello")).await.expect("sent");
     let received = soon(there.recv()).await.expect("data");
@@ -105,15 +114,23 @@ async fn port_zero_is_a_free_one() {
 async fn no_port_is_free() {
     let server = endpoint(ANY);
     let mut all: Vec<_> = (49_152..=u16::MAX)
-        .map(|port| server.listen(port, &[SERVICE]).expect("free"))
+        .map(|port| {
+            server
+                .listen(port, &[SERVICE], Security::None)
+                .expect("free")
+        })
         .collect();
-    let error = server.listen(0, &[SERVICE]).expect_err("none is free");
+    let error = server
+        .listen(0, &[SERVICE], Security::None)
+        .expect_err("none is free");
     assert!(
         error.to_string().starts_with("no free DCCP port"),
         "{error}"
     );
     let gone = all.remove(1_000).dccp_port();
-    let given = server.listen(0, &[SERVICE]).expect("one is free");
+    let given = server
+        .listen(0, &[SERVICE], Security::None)
+        .expect("one is free");
     assert_eq!(given.dccp_port(), gone);
 }
 
@@ -137,8 +154,11 @@ async fn simultaneous_open_passes_two_nats() {
     let mut config = Config::default();
     config.connect_timeout = Duration::from_millis(1_300);
     let options = ConnectOptions::new().config(config).local_port(CLIENT_PORT);
-    let listener = server.listen(5_001, &[SERVICE]).expect("a free port");
-    let error = soon(client.connect_with(to_server, SERVICE, options.clone())).await;
+    let listener = server
+        .listen(5_001, &[SERVICE], Security::None)
+        .expect("a free port");
+    let error =
+        soon(client.connect_with(to_server, SERVICE, Security::None, options.clone())).await;
     assert!(
         matches!(error, Err(ConnectError::Timeout { .. })),
         "{error:?}"
@@ -146,8 +166,8 @@ async fn simultaneous_open_passes_two_nats() {
 
     let (here, there) = soon(async {
         tokio::join!(
-            client.connect_with(to_server, SERVICE, options.clone()),
-            server.listen_towards(5_001, to_client, SERVICE, options.clone())
+            client.connect_with(to_server, SERVICE, Security::None, options.clone()),
+            server.listen_towards(5_001, to_client, SERVICE, Security::None, options.clone())
         )
     })
     .await;
@@ -287,9 +307,13 @@ async fn a_dead_port_is_found_at_once() {
     let dead = UdpSocket::bind(ANY).expect("a free port");
     let addr = dead.local_addr().expect("bound");
     drop(dead);
-    let error = soon(fairwire::connect(&addr.to_string(), SERVICE))
-        .await
-        .expect_err("nobody is there");
+    let error = soon(fairwire::connect(
+        &addr.to_string(),
+        SERVICE,
+        Security::None,
+    ))
+    .await
+    .expect_err("nobody is there");
     if cfg!(target_os = "linux") {
         assert!(matches!(error, ConnectError::Unreachable { .. }), "{error}");
     }
@@ -309,7 +333,7 @@ async fn refusals_are_told_apart() {
         (wrong_port, SERVICE, "nobody listens"),
         (remote, other, "another service"),
     ] {
-        let connecting = client.connect(remote, service);
+        let connecting = client.connect(remote, service, Security::None);
         let error = soon(connecting).await.expect_err("refused");
         assert!(error.to_string().contains(expected), "{error}");
     }
@@ -322,15 +346,15 @@ async fn a_full_backlog_says_so() {
     let server = endpoint(ANY);
     let remote = DccpAddr::same_ports(server.local_addr());
     let options = ListenOptions::new().backlog(1);
-    let listener = server.listen_with(remote.dccp_port, &[SERVICE], options);
+    let listener = server.listen_with(remote.dccp_port, &[SERVICE], Security::None, options);
     let listener = listener.expect("a free port");
     let client = endpoint(ANY);
-    let first = soon(client.connect(remote, SERVICE)).await;
+    let first = soon(client.connect(remote, SERVICE, Security::None)).await;
     let _first = first.expect("connected");
     let probing = async {
         // The server counts a connection when the last Ack of its handshake has arrived.
         loop {
-            if let Err(error) = client.connect(remote, SERVICE).await {
+            if let Err(error) = client.connect(remote, SERVICE, Security::None).await {
                 break error;
             }
         }
@@ -338,7 +362,7 @@ async fn a_full_backlog_says_so() {
     let error = soon(probing).await;
     assert!(error.to_string().contains("busy"), "{error}");
     let _accepted = soon(listener.accept()).await.expect("the first");
-    let again = soon(client.connect(remote, SERVICE)).await;
+    let again = soon(client.connect(remote, SERVICE, Security::None)).await;
     again.expect("room again");
 }
 
@@ -359,7 +383,7 @@ async fn a_peer_that_is_not_dccp() {
     config.connect_timeout = Duration::from_millis(300);
     let options = ConnectOptions::new().config(config);
     let addr = addr.to_string();
-    let connecting = fairwire::connect_with(&addr, SERVICE, options);
+    let connecting = fairwire::connect_with(&addr, SERVICE, Security::None, options);
     let error = soon(connecting).await.expect_err("no DCCP there");
     assert!(error.to_string().contains("not in DCCP"), "{error}");
 }
@@ -379,8 +403,13 @@ async fn aborting_resets() {
 async fn finding_21_dropping_is_no_close() {
     let (server, listener, remote) = listen(Config::default());
     let client = endpoint(ANY);
-    let (here, there) =
-        soon(async { tokio::join!(client.connect(remote, SERVICE), listener.accept()) }).await;
+    let (here, there) = soon(async {
+        tokio::join!(
+            client.connect(remote, SERVICE, Security::None),
+            listener.accept()
+        )
+    })
+    .await;
     let here = here.expect("connected");
     let clone = here.clone();
     drop(here);
@@ -412,11 +441,17 @@ async fn wildcard_sockets_and_ipv6() {
     for (bound, dialled) in ways {
         let server = endpoint(bound);
         let port = server.local_addr().port();
-        let listener = server.listen(port, &[SERVICE]).expect("a free port");
+        let listener = server
+            .listen(port, &[SERVICE], Security::None)
+            .expect("a free port");
         let addr = SocketAddr::new(dialled.parse().expect("an address"), port).to_string();
-        let (here, there) =
-            soon(async { tokio::join!(fairwire::connect(&addr, SERVICE), listener.accept()) })
-                .await;
+        let (here, there) = soon(async {
+            tokio::join!(
+                fairwire::connect(&addr, SERVICE, Security::None),
+                listener.accept()
+            )
+        })
+        .await;
         let (here, there) = (here.expect(&addr), there.expect(&addr));
         soon(here.send("ping")).await.expect("sent");
         assert_eq!(soon(there.recv()).await.expect("open").data, "ping");
@@ -474,7 +509,7 @@ async fn finding_21_a_program_that_ends_says_so() {
         let client = endpoint(ANY);
         let mut connections = Vec::new();
         for _ in 0..3 {
-            let connected = soon(client.connect(remote, SERVICE)).await;
+            let connected = soon(client.connect(remote, SERVICE, Security::None)).await;
             connections.push(connected.expect("connected"));
         }
         // The third connection is complete when its last Ack has arrived.
@@ -522,7 +557,7 @@ async fn finding_21_a_cancelled_connect_ends_its_attempt() {
     let silent = UdpSocket::bind(ANY).expect("a free port");
     let client = endpoint(ANY);
     let remote = DccpAddr::same_ports(silent.local_addr().expect("bound"));
-    let connecting = client.connect(remote, SERVICE);
+    let connecting = client.connect(remote, SERVICE, Security::None);
     let early = tokio::time::timeout(Duration::from_millis(50), connecting).await;
     assert!(early.is_err(), "nobody answers");
     soon(client.wait_idle()).await;

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use fairwire::{
     BindError, Ccid, Config, ConnectError, ConnectOptions, Connection, DccpAddr, Ecn, Endpoint,
-    ListenOptions, ServiceCode,
+    ListenOptions, Security, ServiceCode,
 };
 
 const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"?tst");
@@ -71,13 +71,13 @@ async fn pair(bound: &str, dialled: &str, port: u16, config: Config) -> Pair {
     let server = Endpoint::bind_native(ip(bound)).expect("a raw socket");
     let client = Endpoint::bind_native(ip(bound)).expect("a raw socket");
     let options = ListenOptions::new().config(config.clone());
-    let listener = server.listen_with(port, &[SERVICE], options);
+    let listener = server.listen_with(port, &[SERVICE], Security::None, options);
     let listener = listener.expect("a free port");
     let remote = DccpAddr::native(SocketAddr::new(ip(dialled), port));
     let options = ConnectOptions::new().config(config);
     let (here, there) = soon(async {
         tokio::join!(
-            client.connect_with(remote, SERVICE, options),
+            client.connect_with(remote, SERVICE, Security::None, options),
             listener.accept()
         )
     })
@@ -162,7 +162,7 @@ fn unbound_ports_are_not_answered() {
             config.connect_timeout = Duration::from_millis(400);
             let options = ConnectOptions::new().config(config);
             let remote = DccpAddr::native(SocketAddr::new(ip(at), 5_121));
-            let connecting = client.connect_with(remote, SERVICE, options);
+            let connecting = client.connect_with(remote, SERVICE, Security::None, options);
             let error = soon(connecting).await.expect_err("nobody listens");
             assert!(error.to_string().contains(expected), "{error}");
             let answered = server.stats().resets_sent > 0;
@@ -203,11 +203,17 @@ fn a_port_in_use() {
     native(async {
         let first = Endpoint::bind_native(ip("127.0.0.1")).expect("a raw socket");
         let second = Endpoint::bind_native(ip("127.0.0.1")).expect("a raw socket");
-        let listener = first.listen(5_141, &[SERVICE]).expect("a free port");
-        let error = second.listen(5_141, &[SERVICE]).expect_err("taken");
+        let listener = first
+            .listen(5_141, &[SERVICE], Security::None)
+            .expect("a free port");
+        let error = second
+            .listen(5_141, &[SERVICE], Security::None)
+            .expect_err("taken");
         assert!(error.to_string().contains("5141"), "{error}");
         drop(listener);
-        second.listen(5_141, &[SERVICE]).expect("free again");
+        second
+            .listen(5_141, &[SERVICE], Security::None)
+            .expect("free again");
     });
 }
 
@@ -216,10 +222,13 @@ fn a_port_in_use() {
 fn refusals_are_told_apart() {
     native(async {
         let server = Endpoint::bind_native(ip("::")).expect("raw sockets");
-        let _listener = server.listen(5_151, &[SERVICE]).expect("a free port");
+        let _listener = server
+            .listen(5_151, &[SERVICE], Security::None)
+            .expect("a free port");
         let other = ServiceCode::from_bytes(*b"?oth");
         for host in ["127.0.0.1:5151", "[::1]:5151"] {
-            let connecting = fairwire::connect_native(host, other, ConnectOptions::new());
+            let connecting =
+                fairwire::connect_native(host, other, Security::None, ConnectOptions::new());
             let error = soon(connecting).await.expect_err("refused");
             let text = error.to_string();
             assert!(
@@ -235,7 +244,7 @@ fn refusals_are_told_apart() {
 async fn a_udp_endpoint_needs_a_udp_port() {
     let endpoint = Endpoint::bind(([127, 0, 0, 1], 0).into()).expect("a free port");
     let remote = DccpAddr::native(([127, 0, 0, 1], 5_161).into());
-    let error = soon(endpoint.connect(remote, SERVICE)).await;
+    let error = soon(endpoint.connect(remote, SERVICE, Security::None)).await;
     let error = error.expect_err("no UDP port");
     assert!(matches!(error, ConnectError::NoUdpPort { .. }), "{error}");
 }

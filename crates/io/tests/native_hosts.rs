@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use fairwire::{
     Config, ConnectError, ConnectOptions, Connection, DccpAddr, Ecn, Endpoint, ListenOptions,
-    ServiceCode,
+    Security, ServiceCode,
 };
 
 const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"?tst");
@@ -75,7 +75,7 @@ fn first() {
     inside(async {
         let endpoint = Endpoint::bind_native("::".parse().expect("an address"));
         let endpoint = endpoint.expect("raw sockets");
-        let listener = endpoint.listen_with(PORT, &[SERVICE], ListenOptions::new());
+        let listener = endpoint.listen_with(PORT, &[SERVICE], Security::None, ListenOptions::new());
         let listener = listener.expect("a free port");
         for _ in FIRST {
             let connection = soon(listener.accept()).await.expect("a client");
@@ -104,7 +104,7 @@ fn second() {
             let silent = hurried(&endpoint, remote(ip, PORT + 1)).await;
             let error = silent.expect_err("nobody listens");
             assert!(matches!(error, ConnectError::Timeout { .. }), "{error}");
-            let connecting = endpoint.connect(remote(ip, PORT), SERVICE);
+            let connecting = endpoint.connect(remote(ip, PORT), SERVICE, Security::None);
             let connection = soon(connecting).await.expect(ip);
             for n in 0..100_u8 {
                 soon(connection.send(vec![n; 1_000])).await.expect("sent");
@@ -139,5 +139,5 @@ async fn hurried(endpoint: &Endpoint, remote: DccpAddr) -> Result<Connection, Co
     let mut config = Config::default();
     config.connect_timeout = Duration::from_millis(500);
     let options = ConnectOptions::new().config(config);
-    soon(endpoint.connect_with(remote, SERVICE, options)).await
+    soon(endpoint.connect_with(remote, SERVICE, Security::None, options)).await
 }

@@ -5,7 +5,7 @@
 use std::net::UdpSocket;
 use std::time::Duration;
 
-use fairwire::{DccpAddr, Endpoint, ServiceCode};
+use fairwire::{DccpAddr, Endpoint, Security, ServiceCode};
 use fairwire_held::Counting;
 
 #[global_allocator]
@@ -22,13 +22,18 @@ const UNREAD: u64 = 3_000;
 async fn finding_3_unread_datagrams_pin_little() {
     let any = "127.0.0.1:0".parse().expect("an address");
     let server = Endpoint::bind(any).expect("a free port");
-    let listener = server.listen(5_001, &[SERVICE]).expect("a free port");
+    let listener = server
+        .listen(5_001, &[SERVICE], Security::None)
+        .expect("a free port");
     let remote = DccpAddr {
         addr: server.local_addr(),
         dccp_port: 5_001,
     };
     let client = Endpoint::bind(any).expect("a free port");
-    let (here, there) = tokio::join!(client.connect(remote, SERVICE), listener.accept());
+    let (here, there) = tokio::join!(
+        client.connect(remote, SERVICE, Security::None),
+        listener.accept()
+    );
     let (here, there) = (here.expect("connected"), there.expect("accepted"));
     let stranger = UdpSocket::bind("127.0.0.1:0").expect("a free port");
     // A Data packet for a port without a listener: a header of four words, 48-bit numbers, and data.

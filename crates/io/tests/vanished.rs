@@ -8,7 +8,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use fairwire::{
-    CloseReason, Config, ConnectOptions, Connection, DccpAddr, Endpoint, ServiceCode, Unreachable,
+    CloseReason, Config, ConnectOptions, Connection, DccpAddr, Endpoint, Security, ServiceCode,
+    Unreachable,
 };
 
 const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"?tst");
@@ -35,7 +36,9 @@ fn the_child_that_vanishes() {
         .build();
     runtime.expect("a runtime").block_on(async {
         let endpoint = Endpoint::bind(([127, 0, 0, 1], 0).into()).expect("a free port");
-        let listener = endpoint.listen(PORT, &[SERVICE]).expect("a free port");
+        let listener = endpoint
+            .listen(PORT, &[SERVICE], Security::None)
+            .expect("a free port");
         println!("\nbound {}", endpoint.local_addr());
         let connection = listener.accept().await.expect("a client");
         println!("\naccepted");
@@ -101,7 +104,7 @@ async fn with_a_dead_peer(change: impl FnOnce(&mut Config)) -> Connection {
     config.idle_timeout = Duration::from_secs(60);
     change(&mut config);
     let options = ConnectOptions::new().config(config);
-    let connecting = client.connect_with(remote, SERVICE, options);
+    let connecting = client.connect_with(remote, SERVICE, Security::None, options);
     let connection = soon(connecting).await.expect("connected");
     peer.hear("accepted");
     soon(connection.send("hello")).await.expect("sent");

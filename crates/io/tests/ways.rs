@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use fairwire::{
     Ccid, CloseReason, ConnectError, Connection, ConnectionEvent, Direction, Endpoint, ErrorText,
-    ListenError, Listener, ResetCode, SendError, ServiceCode, TryRecvError, TrySendError,
+    ListenError, Listener, ResetCode, Security, SendError, ServiceCode, TryRecvError, TrySendError,
 };
 use tokio::time::timeout;
 
@@ -27,9 +27,9 @@ fn any() -> SocketAddr {
 
 /// Makes a listener whose UDP and DCCP ports have the same number, and a client that is connected to it.
 async fn pair() -> (Endpoint, Listener, Connection, Connection) {
-    let listener = fairwire::listen(any(), &[SERVICE]).expect("bound");
+    let listener = fairwire::listen(any(), &[SERVICE], Security::None).expect("bound");
     let client = Endpoint::bind(any()).expect("bound");
-    let connecting = client.connect(listener.local_addr(), SERVICE);
+    let connecting = client.connect(listener.local_addr(), SERVICE, Security::None);
     let (here, there) = soon(async { tokio::join!(connecting, listener.accept()) }).await;
     let (here, there) = (here.expect("connected"), there.expect("accepted"));
     (client, listener, here, there)
@@ -38,13 +38,19 @@ async fn pair() -> (Endpoint, Listener, Connection, Connection) {
 /// `listen` uses one number for the UDP port and the DCCP port.
 #[tokio::test]
 async fn one_number_is_both_ports() {
-    let listener = fairwire::listen(any(), &[SERVICE]).expect("bound");
+    let listener = fairwire::listen(any(), &[SERVICE], Security::None).expect("bound");
     assert_eq!(listener.local_addr().port(), listener.dccp_port());
-    let taken = fairwire::listen(listener.local_addr(), &[SERVICE]).expect_err("taken");
+    let taken =
+        fairwire::listen(listener.local_addr(), &[SERVICE], Security::None).expect_err("taken");
     assert!(taken.to_string().contains("in use"), "{taken}");
     let name = listener.local_addr().to_string();
-    let (here, there) =
-        soon(async { tokio::join!(fairwire::connect(&name, SERVICE), listener.accept()) }).await;
+    let (here, there) = soon(async {
+        tokio::join!(
+            fairwire::connect(&name, SERVICE, Security::None),
+            listener.accept()
+        )
+    })
+    .await;
     let there = there.expect("accepted");
     assert_eq!(there.local().expect("known"), listener.local_addr().into());
     soon(here.expect("connected").close())
@@ -131,12 +137,13 @@ async fn batches_keep_the_order() {
 /// A future written by hand is woken for a datagram, for room and for a connection.
 #[tokio::test]
 async fn futures_are_polled_by_hand() {
-    let listener = fairwire::listen(any(), &[SERVICE]).expect("bound");
+    let listener = fairwire::listen(any(), &[SERVICE], Security::None).expect("bound");
     let client = Endpoint::bind(any()).expect("bound");
-    let connecting = client.connect(listener.local_addr(), SERVICE);
+    let connecting = client.connect(listener.local_addr(), SERVICE, Security::None);
     let arriving = poll_fn(|context| listener.poll_incoming(context));
     let (here, there) = soon(async { tokio::join!(connecting, arriving) }).await;
-    let (here, there) = (here.expect("connected"), there.expect("arrived").accept());
+    let (here, there) = (here.expect("connected"), there.expect("arrived"));
+    let there = there.accept().await.expect("no DTLS to set up");
     let sending = async {
         for n in 0..2_000_u32 {
             let data = Bytes::from(n.to_be_bytes().to_vec());
@@ -163,10 +170,10 @@ async fn futures_are_polled_by_hand() {
 /// client reads the reason if the server gives one.
 #[tokio::test]
 async fn incoming_connections_are_inspected() {
-    let listener = fairwire::listen(any(), &[SERVICE]).expect("bound");
+    let listener = fairwire::listen(any(), &[SERVICE], Security::None).expect("bound");
     let client = Endpoint::bind(any()).expect("bound");
     for way in ["drop", "refuse", "say why"] {
-        let connecting = client.connect(listener.local_addr(), SERVICE);
+        let connecting = client.connect(listener.local_addr(), SERVICE, Security::None);
         let (here, there) = soon(async { tokio::join!(connecting, listener.incoming()) }).await;
         let (here, there) = (here.expect("connected"), there.expect("arrived"));
         assert_eq!(there.service(), SERVICE);
@@ -199,9 +206,9 @@ async fn incoming_connections_are_inspected() {
 /// control characters, which could affect a terminal.
 #[tokio::test]
 async fn an_abort_says_why() {
-    let listener = fairwire::listen(any(), &[SERVICE]).expect("bound");
+    let listener = fairwire::listen(any(), &[SERVICE], Security::None).expect("bound");
     let client = Endpoint::bind(any()).expect("bound");
-    let connecting = client.connect(listener.local_addr(), SERVICE);
+    let connecting = client.connect(listener.local_addr(), SERVICE, Security::None);
     let (here, there) = soon(async { tokio::join!(connecting, listener.accept()) }).await;
     let (here, there) = (here.expect("connected"), there.expect("accepted"));
     here.abort_with("code 7: \u{1b}[31mdisk full");
@@ -221,7 +228,9 @@ async fn an_abort_says_why() {
 #[tokio::test]
 async fn an_endpoint_closes_as_a_whole() {
     let server = Endpoint::bind(any()).expect("bound");
-    let listener = server.listen(5_001, &[SERVICE]).expect("free");
+    let listener = server
+        .listen(5_001, &[SERVICE], Security::None)
+        .expect("free");
     let remote = fairwire::DccpAddr {
         addr: server.local_addr(),
         dccp_port: 5_001,
@@ -229,7 +238,7 @@ async fn an_endpoint_closes_as_a_whole() {
     let client = Endpoint::bind(any()).expect("bound");
     let mut pairs = Vec::new();
     for _ in 0..3 {
-        let connecting = client.connect(remote, SERVICE);
+        let connecting = client.connect(remote, SERVICE, Security::None);
         let (here, there) = soon(async { tokio::join!(connecting, listener.accept()) }).await;
         pairs.push((here.expect("connected"), there.expect("accepted")));
     }
@@ -248,9 +257,11 @@ async fn an_endpoint_closes_as_a_whole() {
         assert_eq!(soon(here.recv()).await.expect("data").data, "before");
         assert_eq!(soon(there.recv()).await.expect("data").data, "before");
     }
-    let error = server.listen(5_002, &[SERVICE]).expect_err("closed");
+    let error = server
+        .listen(5_002, &[SERVICE], Security::None)
+        .expect_err("closed");
     assert_eq!(error, ListenError::EndpointClosed);
-    let error = soon(server.connect(client.local_addr(), SERVICE)).await;
+    let error = soon(server.connect(client.local_addr(), SERVICE, Security::None)).await;
     assert!(
         matches!(error, Err(ConnectError::EndpointClosed)),
         "{error:?}"

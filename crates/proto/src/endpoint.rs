@@ -535,6 +535,14 @@ impl Endpoint {
             .is_some_and(|connection| connection.can_send(size, self.room_of(connection)))
     }
 
+    /// Returns whether a connection takes datagrams at all, if there is room for them.
+    ///
+    /// It does not before and after it is open, once this side closes it, or once the peer's application stopped
+    /// reading.
+    pub fn takes_datagrams(&self, id: ConnectionId) -> bool {
+        self.get(id).is_some_and(Connection::takes_datagrams)
+    }
+
     /// Returns the counters and gauges of a connection.
     pub fn stats(&self, id: ConnectionId) -> Option<Stats> {
         self.get(id).map(Connection::stats)

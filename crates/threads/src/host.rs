@@ -14,6 +14,7 @@ use crate::driver::Driver;
 use crate::endpoint::Endpoint;
 use crate::listener::Listener;
 use crate::options::{ConnectOptions, ListenOptions};
+use crate::security::Security;
 use crate::socket::Network;
 use crate::state::{Handle, Shared};
 
@@ -75,7 +76,9 @@ impl Host {
     /// # Panics
     /// If the port already has a listener.
     pub fn listen_with(&self, options: ListenOptions) -> Listener {
-        let listening = self.endpoint.listen_with(PORT, &[SERVICE], options);
+        let listening = self
+            .endpoint
+            .listen_with(PORT, &[SERVICE], Security::None, options);
         listening.expect("the port is free")
     }
 }
@@ -145,7 +148,7 @@ impl Pair {
         let accepted = spawn(async move { listener.accept().await.expect("the driver runs") });
         let (client, server) = (&self.client.endpoint, self.server.remote);
         let options = ConnectOptions::new().config(config);
-        let here = block_on(client.connect_with(server, SERVICE, options));
+        let here = block_on(client.connect_with(server, SERVICE, Security::None, options));
         let there = block_on(accepted).expect("not cancelled");
         (here.expect("the server listens"), there)
     }

@@ -30,6 +30,8 @@ mod io {
     pub(crate) mod options;
     pub(crate) mod race;
     pub(crate) mod received;
+    pub(crate) mod secure;
+    pub(crate) mod security;
     pub(crate) mod state;
     pub(crate) mod waiting;
     pub(crate) mod wakers;
@@ -37,16 +39,16 @@ mod io {
 
 // The sources use these module names in crates/io.
 use io::{
-    address, connection, driver, endpoint, error, event, listener, options, race, received, state,
-    waiting, wakers,
+    address, connection, driver, endpoint, error, event, listener, options, race, received, secure,
+    security, state, waiting, wakers,
 };
 
 pub use address::DccpAddr;
 pub use connection::Connection;
 pub use endpoint::{Endpoint, EndpointBuilder};
 pub use error::{
-    AcceptError, AddressKind, BindError, ConnectError, ConnectionClosed, SendError, TryRecvError,
-    TrySendError,
+    AcceptError, AddressKind, BindError, ConnectError, ConnectionClosed, HandshakeError, SendError,
+    TryRecvError, TrySendError,
 };
 pub use event::ConnectionEvent;
 pub use explore::explore;
@@ -56,4 +58,5 @@ pub use host::{Host, PORT, Pair, SERVICE, Watch, host};
 pub use listener::{Incoming, Listener};
 pub use options::{ConnectOptions, ListenOptions};
 pub use received::{Received, ReceivedId, ReceivedInto};
+pub use security::Security;
 pub use socket::Network;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fairwire_threads::{
     CloseReason, Config, ConnectError, ConnectOptions, DccpAddr, ListenOptions, Network, PORT,
-    Pair, SERVICE, explore, host,
+    Pair, SERVICE, Security, explore, host,
 };
 use shuttle::future::{block_on, spawn};
 use shuttle::thread;
@@ -81,7 +81,8 @@ fn a_cancelled_handshake_leaves_nothing() {
             }
         });
         let (endpoint, remote) = (pair.client.endpoint.clone(), pair.server.remote);
-        let connecting = spawn(async move { drop(endpoint.connect(remote, SERVICE).await) });
+        let connecting =
+            spawn(async move { drop(endpoint.connect(remote, SERVICE, Security::None).await) });
         connecting.abort();
         let _it_may_have_connected = block_on(connecting);
         accepting.abort();
@@ -102,7 +103,11 @@ fn a_dropped_listener_leaves_nobody_waiting() {
             accepting.abort();
             block_on(accepting).ok()
         });
-        let connected = block_on(pair.client.endpoint.connect(pair.server.remote, SERVICE));
+        let connected = block_on(pair.client.endpoint.connect(
+            pair.server.remote,
+            SERVICE,
+            Security::None,
+        ));
         let accepted = stopper.join().expect("no panic");
         match (connected, accepted) {
             (Ok(here), Some(there)) => {
@@ -125,7 +130,11 @@ fn an_unaccepted_connection_is_reset() {
         let pair = Pair::new();
         let listener = pair.server.listen();
         let dropper = thread::spawn(move || drop(listener));
-        match block_on(pair.client.endpoint.connect(pair.server.remote, SERVICE)) {
+        match block_on(
+            pair.client
+                .endpoint
+                .connect(pair.server.remote, SERVICE, Security::None),
+        ) {
             Ok(here) => assert_ne!(block_on(here.closed()), CloseReason::Closed),
             Err(ConnectError::Refused { .. }) => {}
             Err(error) => panic!("{error}"),
@@ -143,7 +152,11 @@ fn a_queued_connection_is_reset_with_its_listener() {
     explore(false, || {
         let pair = Pair::new();
         let listener = pair.server.listen();
-        let here = block_on(pair.client.endpoint.connect(pair.server.remote, SERVICE));
+        let here = block_on(pair.client.endpoint.connect(
+            pair.server.remote,
+            SERVICE,
+            Security::None,
+        ));
         let here = here.expect("the server listens");
         let dropper = thread::spawn(move || drop(listener));
         assert_ne!(block_on(here.closed()), CloseReason::Closed);
@@ -161,7 +174,10 @@ fn a_shutdown_leaves_nobody_waiting() {
         let mut config = Config::default();
         config.send_queue.packets = 1;
         let (here, there) = pair.connect(config);
-        let listener = pair.server.endpoint.listen(PORT + 1, &[SERVICE]);
+        let listener = pair
+            .server
+            .endpoint
+            .listen(PORT + 1, &[SERVICE], Security::None);
         let listener = Arc::new(listener.expect("the port is free"));
         let (reader, watcher, writer) = (there.clone(), there.clone(), there);
         let idler = pair.server.endpoint.clone();
@@ -178,7 +194,9 @@ fn a_shutdown_leaves_nobody_waiting() {
             }),
             spawn(async move { assert!(listener.accept().await.is_err()) }),
             spawn(async move { idler.wait_idle().await }),
-            spawn(async move { assert!(caller.connect(to, SERVICE).await.is_err()) }),
+            spawn(
+                async move { assert!(caller.connect(to, SERVICE, Security::None).await.is_err()) },
+            ),
             spawn(async move { while here.recv().await.is_ok() {} }),
         ];
         pair.server.watch.shut_down();
@@ -204,7 +222,10 @@ fn a_race_leaves_only_its_winner() {
         let remotes = [nobody, other.remote, pair.server.remote];
         let accepting = spawn(async move { listener.accept().await.expect("the driver runs") });
         let options = ConnectOptions::new();
-        let racing = pair.client.endpoint.connect_any(&remotes, SERVICE, options);
+        let racing = pair
+            .client
+            .endpoint
+            .connect_any(&remotes, SERVICE, Security::None, options);
         let here = block_on(racing).expect("one of them listens");
         let there = block_on(accepting).expect("not cancelled");
         assert_eq!(here.remote(), Some(pair.server.remote));
@@ -228,7 +249,7 @@ fn an_endpoint_closes_beside_its_users() {
         });
         let (endpoint, remote) = (pair.client.endpoint.clone(), pair.server.remote);
         let talking = spawn(async move {
-            if let Ok(here) = endpoint.connect(remote, SERVICE).await {
+            if let Ok(here) = endpoint.connect(remote, SERVICE, Security::None).await {
                 while here.send(vec![1]).await.is_ok() && here.stats().data_sent < 2 {}
                 here.closed().await;
             }
@@ -258,7 +279,7 @@ fn one_place_serves_two_clients() {
         let clients = [(); 2].map(|()| {
             let (endpoint, remote) = (pair.client.endpoint.clone(), pair.server.remote);
             spawn(async move {
-                match endpoint.connect(remote, SERVICE).await {
+                match endpoint.connect(remote, SERVICE, Security::None).await {
                     Ok(here) => {
                         here.send(vec![1]).await.expect("open");
                         here.close().await.is_ok()

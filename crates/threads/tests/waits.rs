@@ -4,7 +4,9 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Wake, Waker};
 
-use fairwire_threads::{CloseReason, Config, Connection, Pair, SERVICE, TrySendError, explore};
+use fairwire_threads::{
+    CloseReason, Config, Connection, Pair, SERVICE, Security, TrySendError, explore,
+};
 use shuttle::future::{JoinHandle, block_on, spawn};
 use shuttle::thread;
 
@@ -81,8 +83,14 @@ fn a_cancelled_acceptor_takes_nothing() {
             cancelled.abort();
             outcome(cancelled)
         });
-        let connect =
-            || block_on(pair.client.endpoint.connect(pair.server.remote, SERVICE)).expect("open");
+        let connect = || {
+            block_on(
+                pair.client
+                    .endpoint
+                    .connect(pair.server.remote, SERVICE, Security::None),
+            )
+            .expect("open")
+        };
         let mut ends = vec![connect()];
         let first = canceller.join().expect("no panic");
         if first.is_some() {

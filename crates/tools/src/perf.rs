@@ -13,6 +13,7 @@ mod client;
 mod console;
 mod cpu;
 mod defaults;
+mod dtls;
 mod file;
 mod flow;
 #[cfg(feature = "fuzz")]
@@ -36,7 +37,9 @@ use std::fmt;
 
 pub use client::client;
 pub use console::Console;
+pub use dtls::Dtls;
 pub use fairwire::laws::{Chosen, Law};
+pub use fairwire::tls::Fingerprint;
 pub use fairwire::{PathMtuDiscovery, ServiceCode};
 pub use options::{
     ClientOptions, Limit, PathMtu, Protocol, ServerOptions, default_law_name, law_names,

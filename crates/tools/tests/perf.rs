@@ -7,10 +7,107 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use fairwire_tools::identity::{self, Fingerprint};
 use fairwire_tools::perf::{
     ClientOptions, Console, Limit, Outcome, Protocol, Role, Server, ServerOptions, client,
     parse_law,
 };
+
+/// Makes an identity in a new directory and returns the directory, the identity's name, and its fingerprint.
+fn identity() -> (tempfile::TempDir, PathBuf, Fingerprint) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let id = directory.path().join("id");
+    let names = ["localhost".to_owned()];
+    let fingerprint = identity::generate(&id, &names, identity::valid_for(1)).expect("made");
+    (directory, id, fingerprint)
+}
+
+/// The README's transfer of a file, encrypted. The file arrives, both sides say that it was encrypted, and a server
+/// with another certificate gets nothing.
+#[test]
+fn a_file_crosses_encrypted() {
+    let (directory, id, fingerprint) = identity();
+    let (from, to) = (directory.path().join("in"), directory.path().join("out"));
+    let bytes: Vec<u8> = (0..200_000_u32).map(|i| (i * 7 % 251) as u8).collect();
+    std::fs::write(&from, &bytes).expect("written");
+    let server = Running::with(Protocol::Dccp, |options| {
+        options.save = Some(to.clone());
+        options.dtls.identity = Some(id.clone());
+    });
+    let mut options = ClientOptions::new("127.0.0.1", server.port);
+    options.file = Some(from);
+    options.rate = Some(50_000_000);
+    options.dtls.pins = vec![Fingerprint::of(b"another certificate")];
+    let captured = Captured::default();
+    let refused = client(&options, &mut captured.console(false));
+    let message = refused.error.expect("the wrong server").message;
+    assert!(message.contains(&fingerprint.to_string()), "{message}");
+    options.dtls.pins = vec![fingerprint];
+    let outcome = client(&options, &mut captured.console(false));
+    assert!(
+        outcome.error.is_none() && outcome.encrypted,
+        "{:?}",
+        outcome.error
+    );
+    assert!(
+        captured.text().contains("encrypted with DTLS 1.3"),
+        "{}",
+        captured.text()
+    );
+    let said = server.captured.clone();
+    assert_eq!(server.thread.join().expect("no panic"), 0);
+    assert!(
+        said.text().contains("encrypted with DTLS 1.3"),
+        "{}",
+        said.text()
+    );
+    assert!(
+        std::fs::read(to).expect("saved") == bytes,
+        "the file is the same"
+    );
+}
+
+/// A private key that others may read is refused, and so is an identity that would overwrite another.
+#[cfg(unix)]
+#[test]
+fn keys_are_kept_private() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let (directory, id, _) = identity();
+    let again = identity::generate(&id, &["localhost".to_owned()], identity::valid_for(1));
+    let text = again.expect_err("there is one").to_string();
+    assert!(text.contains("exists"), "{text}");
+    let key = directory.path().join("id.key");
+    let mode = |bits| std::fs::Permissions::from_mode(bits);
+    assert_eq!(
+        std::fs::metadata(&key).expect("there").permissions().mode() & 0o777,
+        0o600
+    );
+    identity::load(&id).expect("private");
+    std::fs::set_permissions(&key, mode(0o640)).expect("ours");
+    let text = identity::load(&id)
+        .expect_err("others may read it")
+        .to_string();
+    assert!(text.contains("chmod 600") && text.contains("640"), "{text}");
+}
+
+/// Options that do not fit together are refused before anything is sent, with what to do.
+#[test]
+fn encryption_needs_an_identity_and_a_trusted_server() {
+    let mut server = ServerOptions::new(7_001);
+    server.dtls.pins = vec![Fingerprint::of(b"a client")];
+    let text = server.check().expect_err("no identity").to_string();
+    assert!(text.contains("keygen"), "{text}");
+    let mut options = ClientOptions::new("127.0.0.1", 7_001);
+    options.dtls.identity = Some("id".into());
+    let text = options.check().expect_err("no server to trust").to_string();
+    assert!(text.contains("--dtls-pin"), "{text}");
+    options.dtls.pins = vec![Fingerprint::of(b"a server")];
+    options.check().expect("complete");
+    options.protocol = Protocol::Tcp;
+    let text = options.check().expect_err("not for TCP").to_string();
+    assert!(text.contains("--proto dccp"), "{text}");
+}
 
 const ALL: [Protocol; 3] = [Protocol::Dccp, Protocol::Udp, Protocol::Tcp];
 

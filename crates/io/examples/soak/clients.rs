@@ -11,7 +11,7 @@ use tokio::time::{sleep, timeout};
 
 use fairwire::{
     Ccid, CloseReason, Config, ConnectError, ConnectOptions, Connection, DccpAddr, Endpoint,
-    ServiceCode,
+    Security, ServiceCode,
 };
 
 use crate::counts::{Counts, Doing, End};
@@ -101,7 +101,10 @@ impl Client {
     async fn connect(&mut self, endpoint: &Endpoint, to: DccpAddr) -> Option<Connection> {
         let options = self.options();
         let _connecting = self.counts.during(Doing::Connecting);
-        match endpoint.connect_with(to, SERVICE, options).await {
+        match endpoint
+            .connect_with(to, SERVICE, Security::None, options)
+            .await
+        {
             Ok(connection) => Some(connection),
             Err(error) => {
                 self.counts.failed(&error.to_string());
@@ -122,7 +125,10 @@ impl Client {
             ..self.server
         };
         let options = self.options();
-        match endpoint.connect_with(to, service, options).await {
+        match endpoint
+            .connect_with(to, service, Security::None, options)
+            .await
+        {
             Err(ConnectError::Refused { .. }) => End::Refused,
             other => self
                 .counts
@@ -134,7 +140,7 @@ impl Client {
     async fn cancelled(&mut self, endpoint: &Endpoint) -> End {
         let turns = self.dice.below(8);
         let options = self.options();
-        let connecting = endpoint.connect_with(self.server, SERVICE, options);
+        let connecting = endpoint.connect_with(self.server, SERVICE, Security::None, options);
         // Far shorter than any timer.
         let patience = async {
             for _ in 0..turns {

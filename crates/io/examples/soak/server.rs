@@ -7,7 +7,7 @@ use tokio::time::timeout;
 
 use fairwire::{
     Ccid, Config, Connection, DccpAddr, Endpoint, EndpointConfig, EndpointStats, ListenOptions,
-    Listener, ServiceCode,
+    Listener, Security, ServiceCode,
 };
 
 pub(crate) const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"soak");
@@ -55,7 +55,7 @@ impl Server {
             .expect("a free port");
         let options = ListenOptions::new().config(config());
         let listener = endpoint
-            .listen_with(PORT, &[SERVICE], options)
+            .listen_with(PORT, &[SERVICE], Security::None, options)
             .expect("a free port");
         let accepting = tokio::spawn(accept(listener));
         Self {

@@ -17,5 +17,6 @@ impl Connection {
             None => connection.end().map(Err),
         })
         .await
+        .map_err(|closed| self.closed_for(closed.reason))
     }
 }

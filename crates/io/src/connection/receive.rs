@@ -1,12 +1,12 @@
 //! Receiving datagrams.
 
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use fairwire_proto::CloseReason;
 
 use super::{Connection, Inner};
 use crate::error::{ConnectionClosed, TryRecvError};
-use crate::received::{Received, ReceivedId, ReceivedInto};
+use crate::received::{Received, ReceivedInto};
 use crate::state::State;
 use crate::waiting::Place;
 
@@ -18,7 +18,11 @@ impl Connection {
     /// [`ConnectionClosed`] once the connection is over and every datagram was read;
     /// [`is_orderly`](ConnectionClosed::is_orderly) returns whether it was closed properly.
     pub async fn recv(&self) -> Result<Received, ConnectionClosed> {
-        self.receive().await.map(Received::of)
+        loop {
+            if let Some(received) = self.opened(self.receive().await?) {
+                return Ok(received);
+            }
+        }
     }
 
     /// Waits for the next datagram and copies it into `buffer`. Cancelling loses no datagram.
@@ -27,15 +31,15 @@ impl Connection {
     /// As for [`recv`](Self::recv).
     pub async fn recv_into(&self, buffer: &mut [u8]) -> Result<ReceivedInto, ConnectionClosed> {
         // Copied after the lock was released.
-        let received = self.receive().await?;
-        let data = received.payload.as_slice();
+        let received = self.recv().await?;
+        let data = &received.data;
         let fits = data.len().min(buffer.len());
         buffer[..fits].copy_from_slice(&data[..fits]);
         Ok(ReceivedInto {
-            len: received.payload.len(),
+            len: data.len(),
             ecn: received.ecn,
             lost_before: received.lost_before,
-            id: ReceivedId(received.seq),
+            id: received.id,
             corrupt: received.corrupt,
         })
     }
@@ -54,18 +58,50 @@ impl Connection {
         if limit == 0 {
             return Ok(0);
         }
-        let Inner { handle, id } = &*self.inner;
-        let ready_value = |state: &mut State| {
+        let before = into.len();
+        while into.len() == before {
+            self.receive_many(into, limit).await?;
+        }
+        Ok(into.len() - before)
+    }
+
+    /// Takes up to `limit` datagrams and appends what they have for the application, which may be nothing.
+    async fn receive_many(
+        &self,
+        into: &mut Vec<Received>,
+        limit: usize,
+    ) -> Result<(), ConnectionClosed> {
+        let Inner { handle, id, .. } = &*self.inner;
+        let Some(secure) = self.inner.secure.get() else {
+            let take = |state: &mut State| {
+                let first = self.next(state)?;
+                Some(first.map(|first| {
+                    let rest = std::iter::from_fn(|| state.proto.recv(*id));
+                    let all = first.into_iter().chain(rest).take(limit);
+                    into.extend(all.map(Received::of));
+                }))
+            };
+            return self.ended(handle.wait(Place::Readable(*id), take).await);
+        };
+        let mut sealed = Vec::new();
+        let take = |state: &mut State| {
             let first = self.next(state)?;
             Some(first.map(|first| {
                 let rest = std::iter::from_fn(|| state.proto.recv(*id));
-                let all = std::iter::once(first).chain(rest.take(limit - 1));
-                let before = into.len();
-                into.extend(all.map(Received::of));
-                into.len() - before
+                sealed.extend(first.into_iter().chain(rest).take(limit));
             }))
         };
-        handle.wait(Place::Readable(*id), ready_value).await
+        self.ended(handle.wait(Place::Readable(*id), take).await)?;
+        // What was decrypted before comes first. Decrypting takes no lock of the endpoint.
+        while into.len() < limit
+            && let Some(received) = secure.open(handle, *id, None)
+        {
+            into.push(received);
+        }
+        for raw in sealed {
+            into.extend(secure.open(handle, *id, Some(raw)));
+        }
+        Ok(())
     }
 
     /// Returns the next datagram if one has arrived.
@@ -73,10 +109,17 @@ impl Connection {
     /// # Errors
     /// See [`TryRecvError`].
     pub fn try_recv(&self) -> Result<Received, TryRecvError> {
-        match self.next(&mut self.inner.handle.lock()) {
-            Some(Ok(received)) => Ok(Received::of(received)),
-            Some(Err(closed)) => Err(TryRecvError::Closed(closed)),
-            None => Err(TryRecvError::Empty),
+        loop {
+            let next = self.next(&mut self.inner.handle.lock());
+            match next.map(|next| self.ended(next)) {
+                Some(Ok(taken)) => {
+                    if let Some(received) = self.opened(taken) {
+                        return Ok(received);
+                    }
+                }
+                Some(Err(closed)) => return Err(TryRecvError::Closed(closed)),
+                None => return Err(TryRecvError::Empty),
+            }
         }
     }
 
@@ -87,32 +130,61 @@ impl Connection {
     /// # Errors
     /// As for [`recv`](Self::recv).
     pub fn poll_recv(&self, context: &mut Context<'_>) -> Poll<Result<Received, ConnectionClosed>> {
-        let Inner { handle, id } = &*self.inner;
-        let polled = handle.poll(Place::Readable(*id), context, |state| self.next(state));
-        polled.map(|received| received.map(Received::of))
+        let Inner { handle, id, .. } = &*self.inner;
+        loop {
+            let polled = handle.poll(Place::Readable(*id), context, |state| self.next(state));
+            let taken = self.ended(ready!(polled))?;
+            if let Some(received) = self.opened(taken) {
+                return Poll::Ready(Ok(received));
+            }
+        }
     }
 
-    async fn receive(&self) -> Result<fairwire_proto::Received, ConnectionClosed> {
-        let Inner { handle, id } = &*self.inner;
-        handle
-            .wait(Place::Readable(*id), |state| self.next(state))
-            .await
+    async fn receive(&self) -> Result<Option<fairwire_proto::Received>, ConnectionClosed> {
+        let Inner { handle, id, .. } = &*self.inner;
+        let next = handle.wait(Place::Readable(*id), |state| self.next(state));
+        self.ended(next.await)
     }
 
-    /// Returns the next datagram, or the end of the connection after the last one.
+    /// Waits for the next datagram as it came, before there is a session.
+    pub(super) async fn receive_raw(&self) -> Result<fairwire_proto::Received, ConnectionClosed> {
+        loop {
+            if let Some(raw) = self.receive().await? {
+                return Ok(raw);
+            }
+        }
+    }
+
+    /// Returns the application's datagram of what [`next`](Self::next) took: decrypted, if the connection has DTLS.
+    fn opened(&self, taken: Option<fairwire_proto::Received>) -> Option<Received> {
+        let Inner { handle, id, secure } = &*self.inner;
+        match secure.get() {
+            Some(secure) => secure.open(handle, *id, taken),
+            None => taken.map(Received::of),
+        }
+    }
+
+    /// Completes the reason of an end.
+    fn ended<T>(&self, taken: Result<T, CloseReason>) -> Result<T, ConnectionClosed> {
+        taken.map_err(|reason| self.closed_for(reason))
+    }
+
+    /// Takes the next datagram, or the end of the connection after the last one. `None` inside means that a datagram
+    /// was decrypted before and waits.
     fn next(
         &self,
         state: &mut State,
-    ) -> Option<Result<fairwire_proto::Received, ConnectionClosed>> {
-        let Inner { id, .. } = &*self.inner;
+    ) -> Option<Result<Option<fairwire_proto::Received>, CloseReason>> {
+        let Inner { id, secure, .. } = &*self.inner;
+        if secure.get().is_some_and(|secure| secure.has_opened()) {
+            return Some(Ok(None));
+        }
         if let Some(received) = state.proto.recv(*id) {
-            return Some(Ok(received));
+            return Some(Ok(Some(received)));
         }
         match state.connections.get(id) {
-            Some(connection) => connection.end().map(Err),
-            None => Some(Err(ConnectionClosed {
-                reason: CloseReason::Aborted,
-            })),
+            Some(connection) => connection.closed.clone().map(Err),
+            None => Some(Err(CloseReason::Aborted)),
         }
     }
 }

@@ -1,13 +1,14 @@
 //! Sending datagrams.
 
 use std::collections::VecDeque;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use fairwire_proto::{DatagramId, Payload};
 
 use super::{Connection, Inner};
 use crate::error::{SendError, TrySendError};
+use crate::secure::SealError;
 use crate::state::{ConnectionState, State};
 use crate::waiting::Place;
 
@@ -19,10 +20,11 @@ impl Connection {
     /// # Errors
     /// See [`SendError`].
     pub async fn send(&self, data: impl Into<Bytes>) -> Result<DatagramId, SendError> {
-        let data = data.into();
-        let Inner { handle, id } = &*self.inner;
+        let data = self.sealed(data.into())?;
+        let Inner { handle, id, .. } = &*self.inner;
         let queue = |state: &mut State| self.queue_or_wait(state, &data);
-        handle.wait(Place::Writable(*id), queue).await
+        let queued = handle.wait(Place::Writable(*id), queue).await;
+        queued.map_err(|error| self.completed(error))
     }
 
     /// Queues as many of `datagrams` as there is room for, from the front.
@@ -39,7 +41,10 @@ impl Connection {
         if datagrams.is_empty() {
             return Ok(Vec::new());
         }
-        let Inner { handle, id } = &*self.inner;
+        if self.is_encrypted() {
+            return self.send_many_sealed(datagrams).await;
+        }
+        let Inner { handle, id, .. } = &*self.inner;
         let queue = |state: &mut State| {
             let mut taken = Vec::new();
             while let Some(data) = datagrams.front() {
@@ -56,12 +61,43 @@ impl Connection {
         handle.wait(Place::Writable(*id), queue).await
     }
 
+    /// Waits for room for one datagram and encrypts those that have room. No lock of the endpoint is held meanwhile.
+    async fn send_many_sealed(
+        &self,
+        datagrams: &mut VecDeque<Bytes>,
+    ) -> Result<Vec<DatagramId>, SendError> {
+        let mut taken = Vec::new();
+        while let Some(data) = datagrams.front() {
+            match self.try_send(data.clone()) {
+                Ok(id) => taken.push(id),
+                Err(_) if !taken.is_empty() => break,
+                Err(TrySendError::Full) => self.room(data.len()).await,
+                Err(TrySendError::Send(error)) => return Err(error),
+            }
+            if !taken.is_empty() {
+                datagrams.pop_front();
+            }
+        }
+        Ok(taken)
+    }
+
     /// Queues a datagram if there is room now.
     ///
     /// # Errors
     /// See [`TrySendError`].
     pub fn try_send(&self, data: impl Into<Bytes>) -> Result<DatagramId, TrySendError> {
-        self.queue(&mut self.inner.handle.lock(), &data.into())
+        let data = data.into();
+        // Nothing is encrypted in vain while there is no room.
+        let is_full = |state: &mut State| self.room_or_end(state, data.len()).is_none();
+        if self.is_encrypted() && is_full(&mut self.inner.handle.lock()) {
+            return Err(TrySendError::Full);
+        }
+        let data = self.sealed(data)?;
+        let queued = self.queue(&mut self.inner.handle.lock(), &data);
+        queued.map_err(|error| match error {
+            TrySendError::Full => TrySendError::Full,
+            TrySendError::Send(error) => self.completed(error).into(),
+        })
     }
 
     /// Queues a datagram, or registers the task of `context` to be woken when there is room.
@@ -75,10 +111,68 @@ impl Connection {
         context: &mut Context<'_>,
         data: &Bytes,
     ) -> Poll<Result<DatagramId, SendError>> {
-        let Inner { handle, id } = &*self.inner;
-        handle.poll(Place::Writable(*id), context, |state| {
-            self.queue_or_wait(state, data)
+        let Inner { handle, id, .. } = &*self.inner;
+        let place = Place::Writable(*id);
+        if !self.is_encrypted() {
+            return handle.poll(place, context, |state| self.queue_or_wait(state, data));
+        }
+        loop {
+            let room = |state: &mut State| self.room_or_end(state, data.len());
+            ready!(handle.poll(place, context, room));
+            match self.try_send(data.clone()) {
+                Ok(id) => return Poll::Ready(Ok(id)),
+                Err(TrySendError::Full) => {} // Another task was faster.
+                Err(TrySendError::Send(error)) => return Poll::Ready(Err(error)),
+            }
+        }
+    }
+
+    /// Waits until the send queue has room for `size` bytes of the application, or the connection is over.
+    async fn room(&self, size: usize) {
+        let Inner { handle, id, .. } = &*self.inner;
+        let room = |state: &mut State| self.room_or_end(state, size);
+        handle.wait(Place::Writable(*id), room).await;
+    }
+
+    /// Returns a value if the send queue has room for `size` bytes of the application, or if waiting will not help.
+    fn room_or_end(&self, state: &mut State, size: usize) -> Option<()> {
+        let id = self.inner.id;
+        let size = size.saturating_add(self.overhead());
+        let fits = |max| size <= max;
+        let is_over = state.driver_ended
+            || !state.proto.takes_datagrams(id)
+            || !state.proto.max_datagram_size(id).is_some_and(fits);
+        (is_over || state.proto.can_send(id, size)).then_some(())
+    }
+
+    /// Encrypts the data if the connection has DTLS. RFC 5238, 3.4: nothing leaves in clear text then.
+    fn sealed(&self, data: Bytes) -> Result<Bytes, SendError> {
+        let Inner { handle, id, secure } = &*self.inner;
+        let Some(secure) = secure.get() else {
+            return Ok(data);
+        };
+        let state = handle.lock();
+        let end = state.connections.get(id).and_then(ConnectionState::end);
+        let max = state.proto.max_datagram_size(*id).unwrap_or(0);
+        drop(state);
+        if let Some(closed) = end {
+            return Err(self.completed(SendError::Closed(closed)));
+        }
+        secure.seal(&data, max).map_err(|error| match error {
+            SealError::TooLarge { max } => SendError::TooLarge {
+                size: data.len(),
+                max,
+            },
+            SealError::Closing => SendError::Closing,
         })
+    }
+
+    /// Completes an error by what DTLS knows about the end. Call it without the endpoint's lock.
+    fn completed(&self, error: SendError) -> SendError {
+        match error {
+            SendError::Closed(closed) => SendError::Closed(self.closed_for(closed.reason)),
+            error => error,
+        }
     }
 
     fn queue_or_wait(
@@ -94,7 +188,7 @@ impl Connection {
     }
 
     fn queue(&self, state: &mut State, data: &Bytes) -> Result<DatagramId, TrySendError> {
-        let Inner { handle, id } = &*self.inner;
+        let Inner { handle, id, .. } = &*self.inner;
         let end = |state: &State| state.connections.get(id).and_then(ConnectionState::end);
         let closed = |state: &State| end(state).map_or(SendError::Closing, SendError::Closed);
         if state.driver_ended {
@@ -109,6 +203,8 @@ impl Connection {
             }
             Err(fairwire_proto::SendError::Full) if end(state).is_none() => Err(TrySendError::Full),
             Err(fairwire_proto::SendError::TooLarge { size, max }) => {
+                let overhead = self.overhead();
+                let (size, max) = (size - overhead, max.saturating_sub(overhead));
                 Err(SendError::TooLarge { size, max }.into())
             }
             Err(fairwire_proto::SendError::NotListening) => Err(SendError::NotListening.into()),

@@ -9,7 +9,7 @@ use std::time::Duration;
 use fairwire_proto::{CloseReason, ErrorText, StartError, Unreachable};
 use fairwire_wire::ResetCode;
 
-use super::{BindError, Reason};
+use super::{BindError, HandshakeError, Reason};
 
 /// Why a connection could not be made.
 #[derive(Debug)]
@@ -112,6 +112,13 @@ pub enum ConnectError {
         /// The address, with the DCCP port.
         remote: SocketAddr,
     },
+    /// The connection was open, but DTLS could not be set up on it. Nothing was sent in clear text.
+    Handshake {
+        /// The peer's address.
+        remote: SocketAddr,
+        /// What went wrong.
+        error: HandshakeError,
+    },
     /// The handshake ended for another reason.
     Ended {
         /// The reason.
@@ -187,6 +194,9 @@ impl fmt::Display for ConnectError {
             },
             Self::Resolve { host, source } => {
                 write!(f, "cannot resolve '{host}': {source}")
+            }
+            Self::Handshake { remote, error } => {
+                write!(f, "no encrypted connection with {remote}: {error}")
             }
             Self::Bind(error) => error.fmt(f),
             Self::Start(error) => error.fmt(f),

@@ -16,6 +16,7 @@ use crate::connection::Connection;
 use crate::endpoint::Endpoint;
 use crate::listener::Listener;
 use crate::options::ConnectOptions;
+use crate::security::Security;
 
 const SERVICE: ServiceCode = ServiceCode(42);
 
@@ -59,7 +60,9 @@ struct Ends {
 async fn ends() -> Ends {
     let any = "127.0.0.1:0".parse().expect("an address");
     let server = Endpoint::bind(any).expect("a free port");
-    let listener = server.listen(5_001, &[SERVICE]).expect("a free port");
+    let listener = server
+        .listen(5_001, &[SERVICE], Security::None)
+        .expect("a free port");
     let remote = DccpAddr {
         addr: server.local_addr(),
         dccp_port: 5_001,
@@ -69,7 +72,7 @@ async fn ends() -> Ends {
     config.send_queue.packets = 1;
     let options = ConnectOptions::new().config(config);
     let (here, there) = tokio::join!(
-        client.connect_with(remote, SERVICE, options),
+        client.connect_with(remote, SERVICE, Security::None, options),
         listener.accept()
     );
     Ends {
@@ -153,7 +156,7 @@ async fn finding_16_no_wake_up_is_lost() {
         let mut one = pin!(unconstrained(ends.listener.accept()));
         assert!(first.poll(one.as_mut()).is_pending());
         assert!(second.poll(other.as_mut()).is_pending());
-        let connected = client.connect(remote, SERVICE).await;
+        let connected = client.connect(remote, SERVICE, Security::None).await;
         assert!(connected.is_ok());
         first.is_woken().await;
         second.is_woken().await;

@@ -85,12 +85,16 @@ impl Connection {
 
     /// Returns whether a datagram of `size` bytes would be accepted, with `room` bytes left of the endpoint's memory.
     pub(crate) fn can_send(&self, size: usize, room: usize) -> bool {
-        let open = matches!(self.state, State::Request | State::PartOpen | State::Open);
-        open && self.drain_until.is_none()
-            && !self.reported.is_not_listening
+        self.takes_datagrams()
             && size <= self.max_datagram()
             && self.queue.has_room(size)
             && (self.queue.is_empty() || room >= footprint::of_datagram(size))
+    }
+
+    /// Returns whether the connection takes datagrams at all.
+    pub(crate) fn takes_datagrams(&self) -> bool {
+        let open = matches!(self.state, State::Request | State::PartOpen | State::Open);
+        open && self.drain_until.is_none() && !self.reported.is_not_listening
     }
 
     /// Drops datagrams that have waited too long.

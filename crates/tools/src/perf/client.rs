@@ -45,6 +45,7 @@ fn blank(options: &ClientOptions) -> Outcome {
         side: "client".to_owned(),
         protocol: options.protocol.name().to_owned(),
         native: options.native,
+        encrypted: options.dtls.is_on(),
         peer: format!("{} port {}", options.host, options.port),
         length: 0,
         rate_limit: options.effective_rate(),
@@ -249,9 +250,10 @@ fn announcement(options: &ClientOptions, outcome: &Outcome) -> String {
         n => format!("{n} flows, each "),
     };
     format!(
-        "{}{} {direction} {}: {flows}{until}, {unit} of {} bytes, rate {rate}",
+        "{}{}, {}, {direction} {}: {flows}{until}, {unit} of {} bytes, rate {rate}",
         options.protocol.name(),
         if options.native { " (native)" } else { "" },
+        options.dtls.words(),
         outcome.peer,
         outcome.length
     )

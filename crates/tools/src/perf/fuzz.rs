@@ -85,6 +85,7 @@ pub fn printed(report: &[u8], file_size: u64) -> String {
         side: String::new(),
         protocol: String::new(),
         native: false,
+        encrypted: false,
         peer: String::new(),
         length: 0,
         rate_limit: 0,

@@ -51,7 +51,9 @@ impl Link {
         match client.protocol {
             Protocol::Dccp => {
                 let (service, config) = (client.service, client_config(client));
-                let connection = dccp::connect(&target, service, config, native).await?;
+                let security = client.dtls.client(&client.host)?;
+                let connecting = dccp::connect(&target, service, security, config, native);
+                let connection = connecting.await?;
                 Ok(Self::Dccp(connection))
             }
             Protocol::Udp => Ok(Self::Udp(Udp::connect(&target).await?)),

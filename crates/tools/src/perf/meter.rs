@@ -126,7 +126,7 @@ impl Meter {
         let last = self.lock().last?;
         let after = last.saturating_since(Instant::START);
         let start = Duration::from_nanos(self.0.start.load(Ordering::Relaxed));
-        self.0.epoch.checked_add(start + after.into())
+        self.0.epoch.checked_add(start + Duration::from(after))
     }
 }
 

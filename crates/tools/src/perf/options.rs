@@ -9,6 +9,7 @@ use fairwire::{PathMtuDiscovery, ServiceCode};
 
 use super::PerfError;
 use super::defaults::{PATIENCE, SERVICE};
+use super::dtls::Dtls;
 use super::message;
 
 /// The shortest time between two lines: more lines could not be read.
@@ -104,6 +105,8 @@ pub struct ClientOptions {
     pub native: bool,
     /// The service to ask the server for; DCCP only.
     pub service: ServiceCode,
+    /// Encryption; DCCP only.
+    pub dtls: Dtls,
     /// How DCCP discovers the path MTU.
     pub path_mtu: PathMtu,
     /// The required CCID; DCCP only.
@@ -138,6 +141,7 @@ impl ClientOptions {
             protocol: Protocol::Dccp,
             native: false,
             service: SERVICE,
+            dtls: Dtls::default(),
             path_mtu: PathMtu::default(),
             ccid: None,
             law: None,
@@ -177,6 +181,8 @@ impl ClientOptions {
         if self.service != SERVICE && self.protocol != Protocol::Dccp {
             return usage(SERVICE_IS_DCCP);
         }
+        self.dtls.check(self.protocol == Protocol::Dccp)?;
+        self.dtls.check_client()?;
         self.path_mtu.check(self.protocol)?;
         if self.ccid.is_some() && self.protocol != Protocol::Dccp {
             return usage("--ccid works only with --proto dccp");
@@ -270,6 +276,8 @@ pub struct ServerOptions {
     pub native: bool,
     /// The service that the server offers; DCCP only.
     pub service: ServiceCode,
+    /// Encryption; DCCP only.
+    pub dtls: Dtls,
     /// How DCCP discovers the path MTU when the server sends.
     pub path_mtu: PathMtu,
     /// The window law when the server sends under CCID 2; DCCP only. The protocol's default if `None`.
@@ -291,6 +299,7 @@ impl ServerOptions {
             protocol: Protocol::Dccp,
             native: false,
             service: SERVICE,
+            dtls: Dtls::default(),
             path_mtu: PathMtu::default(),
             law: None,
             interval: Duration::from_secs(1),
@@ -314,6 +323,8 @@ impl ServerOptions {
         if let Some(law) = &self.law {
             check_law(law, self.protocol)?;
         }
+        self.dtls.check(self.protocol == Protocol::Dccp)?;
+        self.dtls.check_server()?;
         self.path_mtu.check(self.protocol)
     }
 }

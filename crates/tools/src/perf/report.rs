@@ -160,6 +160,8 @@ pub struct Outcome {
     pub protocol: String,
     /// Whether DCCP was carried directly in IP.
     pub native: bool,
+    /// Whether the data was encrypted.
+    pub encrypted: bool,
     /// The other side's address.
     pub peer: String,
     /// The size of a message, bytes.

@@ -5,7 +5,11 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
-use fairwire::{BindError, Config, Endpoint, ListenError, ListenOptions, Listener, ServiceCode};
+use fairwire::tls::ServerConfig;
+use fairwire::{
+    BindError, Config, Endpoint, Incoming, ListenError, ListenOptions, Listener, Security,
+    ServiceCode,
+};
 use fairwire_measure::counted;
 use tokio::net::{TcpListener, UdpSocket};
 use tokio::task::JoinSet;
@@ -117,19 +121,20 @@ impl Server {
     pub async fn run(mut self, console: &mut Console) -> u8 {
         let port = self.port().unwrap_or(self.options.port);
         console.announce(&format!(
-            "Server listening on port {port} ({})",
+            "Server listening on port {port} ({}, {})",
             match self.options.protocol {
                 Protocol::Dccp if self.options.native => "DCCP, native",
                 Protocol::Dccp => "DCCP in UDP",
                 Protocol::Udp => "UDP",
                 Protocol::Tcp => "TCP",
-            }
+            },
+            self.options.dtls.words()
         ));
         let mut greeting = JoinSet::new();
         loop {
             let arrival = tokio::select! {
-                link = self.socket.accept(), if greeting.len() < MAX_PENDING_CLIENTS => {
-                    greeting.spawn(receive_params(link));
+                client = self.socket.accept(), if greeting.len() < MAX_PENDING_CLIENTS => {
+                    greeting.spawn(receive_params(client));
                     continue;
                 }
                 Some(Ok(arrival)) = greeting.join_next() => arrival,
@@ -191,8 +196,8 @@ impl Server {
         let mut interrupted = false;
         while test.missing > 0 || !test.running.is_empty() {
             tokio::select! {
-                link = self.socket.accept(), if greeting.len() < MAX_PENDING_CLIENTS => {
-                    greeting.spawn(receive_params(link));
+                client = self.socket.accept(), if greeting.len() < MAX_PENDING_CLIENTS => {
+                    greeting.spawn(receive_params(client));
                 }
                 Some(Ok(arrival)) = greeting.join_next() => match arrival {
                     Arrival::Accepted(client) if test.awaits(&client.1) => {
@@ -250,6 +255,7 @@ impl Server {
             side: "server".to_owned(),
             protocol: self.options.protocol.name().to_owned(),
             native: self.options.native,
+            encrypted: self.options.dtls.is_on(),
             peer: link
                 .peer()
                 .map_or_else(String::new, |peer| peer.to_string()),
@@ -343,7 +349,28 @@ impl Test {
     }
 }
 
-async fn receive_params(link: Link) -> Arrival {
+/// A client that has arrived.
+enum Client {
+    /// Its link can be used.
+    Linked(Link),
+    /// Its DCCP connection is not accepted yet; DTLS is set up then.
+    Dccp(Incoming),
+}
+
+async fn receive_params(client: Client) -> Arrival {
+    let link = match client {
+        Client::Linked(link) => link,
+        Client::Dccp(incoming) => {
+            let peer = incoming.remote().map(|remote| remote.user_addr());
+            match incoming.accept().await {
+                Ok(connection) => Link::Dccp(connection),
+                Err(error) => {
+                    let peer = peer.map_or_else(|| "a client".to_owned(), |peer| peer.to_string());
+                    return Arrival::Refused(format!("refused {peer}: {error}"));
+                }
+            }
+        }
+    };
     match recv_params(&link).await {
         Some(Ok(params)) => Arrival::Accepted(Box::new((link, params))),
         Some(Err(why)) => Arrival::Refused(refused(&link, &why)),
@@ -396,7 +423,15 @@ impl Socket {
                     other => Unbound::Other(other.to_string()),
                 })?;
                 let config = link::server_config(server.path_mtu, server.law.as_ref());
-                Self::Dccp(listen(&endpoint, addr.port(), server.service, &config)?)
+                let security = server.dtls.server();
+                let security = security.map_err(|error| Unbound::Other(error.to_string()))?;
+                Self::Dccp(listen(
+                    &endpoint,
+                    addr.port(),
+                    server.service,
+                    security,
+                    &config,
+                )?)
             }
             Protocol::Udp => Self::Udp(link::bind_udp(addr)?, VecDeque::new()),
             Protocol::Tcp => {
@@ -407,21 +442,21 @@ impl Socket {
         })
     }
 
-    /// Returns the next client's link. Errors that concern only one client are ignored.
-    async fn accept(&mut self) -> Link {
+    /// Returns the next client. Errors that concern only one client are ignored.
+    async fn accept(&mut self) -> Client {
         loop {
             match self {
-                Self::Dccp(listener) => match listener.accept().await {
-                    Ok(connection) => return Link::Dccp(connection),
+                Self::Dccp(listener) => match listener.incoming().await {
+                    Ok(incoming) => return Client::Dccp(incoming),
                     Err(_) => std::future::pending().await, // The runtime shuts down.
                 },
                 Self::Tcp(listener) => match listener.accept().await {
-                    Ok((stream, _)) => return Link::Tcp(Tcp::new(stream)),
+                    Ok((stream, _)) => return Client::Linked(Link::Tcp(Tcp::new(stream))),
                     Err(_) => sleep(Duration::from_millis(50)).await,
                 },
                 Self::Udp(socket, recent) => {
                     if let Some(link) = accept_udp(socket, recent).await {
-                        return link;
+                        return Client::Linked(link);
                     }
                 }
             }
@@ -435,6 +470,7 @@ fn listen(
     endpoint: &Endpoint,
     port: u16,
     service: ServiceCode,
+    security: Security<ServerConfig>,
     config: &Config,
 ) -> Result<Listener, Unbound> {
     let port = match port {
@@ -444,7 +480,7 @@ fn listen(
     };
     let options = ListenOptions::new().config(config.clone());
     endpoint
-        .listen_with(port, &[service], options)
+        .listen_with(port, &[service], security, options)
         .map_err(|error| match error {
             ListenError::PortInUse { .. } => Unbound::InUse,
             error => Unbound::Other(error.to_string()),

@@ -13,7 +13,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
-use fairwire::{ConnectError, ConnectOptions, Connection, DccpAddr, Endpoint, ListenOptions};
+use fairwire::{
+    ConnectError, ConnectOptions, Connection, DccpAddr, Endpoint, ListenOptions, Security,
+};
 use tokio::time::{sleep, timeout};
 
 use options::{Options, Role};
@@ -72,7 +74,7 @@ async fn client(options: &Options, endpoint: &Endpoint) -> bool {
     let mut asked = ConnectOptions::new().config(options.config());
     asked.local_port = options.local_port;
     match endpoint
-        .connect_with(remote, options.service(), asked)
+        .connect_with(remote, options.service(), Security::None, asked)
         .await
     {
         Ok(connection) => {
@@ -96,13 +98,14 @@ async fn server(options: &Options, endpoint: &Endpoint) -> bool {
     // As in the kernel, a backlog of none has room for one.
     let asked = ListenOptions::new().config(options.config());
     let asked = asked.backlog(options.backlog + 1);
-    let listener = match endpoint.listen_with(options.port, &options.services(), asked) {
-        Ok(listener) => listener,
-        Err(error) => {
-            let outcome = Outcome::new(options, "listen");
-            return outcome.failed("Listen", error).print();
-        }
-    };
+    let listener =
+        match endpoint.listen_with(options.port, &options.services(), Security::None, asked) {
+            Ok(listener) => listener,
+            Err(error) => {
+                let outcome = Outcome::new(options, "listen");
+                return outcome.failed("Listen", error).print();
+            }
+        };
     event("listening");
     if options.hold {
         sleep(options.seconds()).await;

@@ -2,7 +2,10 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
-use fairwire::{Config, ConnectError, ConnectOptions, Connection, DccpAddr, Endpoint, ServiceCode};
+use fairwire::tls::ClientConfig;
+use fairwire::{
+    Config, ConnectError, ConnectOptions, Connection, DccpAddr, Endpoint, Security, ServiceCode,
+};
 use tokio::net::lookup_host;
 
 use crate::perf::PerfError;
@@ -21,13 +24,14 @@ pub(crate) fn native_endpoint() -> Result<Endpoint, PerfError> {
 pub(super) async fn connect(
     target: &str,
     service: ServiceCode,
+    security: Security<ClientConfig>,
     config: Config,
     native: Option<Endpoint>,
 ) -> Result<Connection, PerfError> {
     let options = ConnectOptions::new().config(config);
     let connected = match native {
-        None => fairwire::connect_with(target, service, options).await,
-        Some(endpoint) => connect_natively(&endpoint, target, service, options).await?,
+        None => fairwire::connect_with(target, service, security, options).await,
+        Some(endpoint) => connect_natively(&endpoint, target, service, security, options).await?,
     };
     connected.map_err(|error| {
         // A plain UDP server does not answer other packets, so the protocol may differ.
@@ -54,12 +58,15 @@ async fn connect_natively(
     endpoint: &Endpoint,
     target: &str,
     service: ServiceCode,
+    security: Security<ClientConfig>,
     options: ConnectOptions,
 ) -> Result<Result<Connection, ConnectError>, PerfError> {
     let unknown = |error: std::io::Error| PerfError::Peer(format!("{target}: {error}"));
     let addrs = lookup_host(target).await.map_err(unknown)?;
     let remotes: Vec<_> = addrs.map(DccpAddr::native).collect();
-    let connected = endpoint.connect_any(&remotes, service, options).await;
+    let connected = endpoint
+        .connect_any(&remotes, service, security, options)
+        .await;
     Ok(connected.map_err(|error| match error {
         ConnectError::All { tried, .. } => ConnectError::All {
             host: Some(target.to_owned()),

@@ -1,0 +1,255 @@
+//! Setting up DTLS on an open connection, serving its timer, and announcing its end.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time;
+
+use bytes::Bytes;
+use fairwire_proto::{CloseReason, ConnectionId};
+use fairwire_tls::{Fingerprint, Output, Session, SessionError};
+
+use super::{Connection, Inner};
+use crate::clock::date;
+use crate::error::{ConnectionClosed, HandshakeError};
+use crate::received::Received;
+use crate::secure::{OVERHEAD, STILL_QUEUED, Secure};
+use crate::security::Role;
+use crate::state::{Handle, State};
+use crate::timer::Timer;
+use crate::waiting::Place;
+
+/// The datagrams decrypted for an application that does not read, until the session has nothing to repeat. The others
+/// stay in DCCP's receive queue.
+const KEPT: usize = 64;
+
+/// DTLS on this connection.
+impl Connection {
+    /// Returns whether datagrams of this connection are encrypted.
+    pub fn is_encrypted(&self) -> bool {
+        self.inner.secure.get().is_some()
+    }
+
+    /// Returns the fingerprint of the peer's certificate, if the connection uses DTLS and the peer showed one.
+    pub fn peer_fingerprint(&self) -> Option<Fingerprint> {
+        self.inner.secure.get().and_then(|secure| secure.peer())
+    }
+
+    /// Returns the bytes that encryption adds to each datagram.
+    pub(super) fn overhead(&self) -> usize {
+        self.inner.secure.get().map_or(0, |_| OVERHEAD)
+    }
+
+    /// Completes the reason of an end by what DTLS knows about it.
+    pub(super) fn closed_for(&self, reason: CloseReason) -> ConnectionClosed {
+        let mut closed = ConnectionClosed::of(reason);
+        if let Some(secure) = self.inner.secure.get() {
+            closed.dtls = secure.failure();
+            closed.is_authenticated = secure.is_end_announced();
+        }
+        closed
+    }
+
+    /// Sets up DTLS in `role`, if there is one, within `limit`. If that fails, the connection is reset.
+    ///
+    /// RFC 5238, 3.2: the DTLS handshake follows the one of DCCP, so its timer starts after it.
+    pub(crate) async fn secure(
+        &self,
+        role: Option<Role>,
+        limit: time::Duration,
+    ) -> Result<(), HandshakeError> {
+        let Some(role) = role else { return Ok(()) };
+        let is_silent = AtomicBool::new(true);
+        // A session is large, and every future that connects would be as large.
+        let shaking = Box::pin(self.shake_hands(&role, &is_silent));
+        let shaken = tokio::time::timeout(limit, shaking).await;
+        let shaken = shaken.unwrap_or_else(|_| {
+            let is_silent = is_silent.load(Ordering::Relaxed);
+            Err(HandshakeError::Timeout {
+                after: limit,
+                is_silent,
+            })
+        });
+        let (session, peer, last) = shaken.inspect_err(|error| {
+            let Inner { handle, id, .. } = &*self.inner;
+            handle.abort_with(*id, &for_peer(error));
+        })?;
+        let secure = Arc::new(Secure::new(session, peer));
+        secure.begin(&self.inner.handle, self.inner.id, last.as_ref());
+        let serving = serve(
+            self.inner.handle.clone(),
+            self.inner.id,
+            Arc::clone(&secure),
+        );
+        if self.inner.secure.set(secure).is_ok() {
+            tokio::spawn(serving);
+        }
+        Ok(())
+    }
+
+    async fn shake_hands(
+        &self,
+        role: &Role,
+        is_silent: &AtomicBool,
+    ) -> Result<(Session, Option<Fingerprint>, Option<Received>), HandshakeError> {
+        let Inner { handle, id, .. } = &*self.inner;
+        let began = handle.clock.now();
+        // RFC 5238, 3.5: no record is larger than DCCP's maximum packet size.
+        let max = self.max_datagram_size();
+        let session = match role {
+            Role::Client(config) => Session::client(config, max, began, date()),
+            Role::Server(config) => Session::server(config, max, began, date()),
+        };
+        let mut session = session.map_err(HandshakeError::Start)?;
+        let mut timer = Timer::new();
+        let mut last = None;
+        loop {
+            loop {
+                match session.poll() {
+                    Output::Send(datagram) => self.send_raw(datagram).await?,
+                    Output::Connected { peer } => return Ok((session, peer, last)),
+                    Output::Closed => {
+                        let closed = ConnectionClosed::of(CloseReason::Closed);
+                        return Err(HandshakeError::Closed(closed));
+                    }
+                    Output::Data(_) => {}
+                    Output::Idle => break,
+                }
+            }
+            let now = handle.clock.now();
+            let waits = handle.has_queued(*id);
+            session.set_waiting(now, waits);
+            let wants = if waits {
+                Some(now + STILL_QUEUED)
+            } else {
+                session.next_timeout()
+            };
+            timer.set(now, wants);
+            tokio::select! {
+                received = self.receive_raw() => {
+                    let received = received.map_err(HandshakeError::Closed)?;
+                    is_silent.store(false, Ordering::Relaxed);
+                    let now = handle.clock.now();
+                    let received = last.insert(Received::of(received));
+                    let handled = session.handle_datagram(now, &received.data);
+                    self.last_words(&mut session, handled)?;
+                }
+                () = timer.fired() => {
+                    let handled = session.handle_timeout(handle.clock.now());
+                    self.last_words(&mut session, handled)?;
+                }
+            }
+        }
+    }
+
+    /// Sends what a session that failed has still to say: an alert.
+    fn last_words(
+        &self,
+        session: &mut Session,
+        handled: Result<(), SessionError>,
+    ) -> Result<(), HandshakeError> {
+        let Err(error) = handled else { return Ok(()) };
+        while let Output::Send(datagram) = session.poll() {
+            let _ = self.inner.handle.send_control(self.inner.id, datagram);
+        }
+        Err(HandshakeError::Dtls(error))
+    }
+
+    /// Queues a datagram of the handshake, when there is room. RFC 5238, 3.3: congestion control applies to it too.
+    async fn send_raw(&self, datagram: Bytes) -> Result<(), HandshakeError> {
+        let Inner { handle, id, .. } = &*self.inner;
+        let len = datagram.len();
+        let room = |state: &mut State| match state.connections.get(id) {
+            Some(connection) => match connection.end() {
+                Some(closed) => Some(Err(closed)),
+                None => state.proto.can_send(*id, len).then_some(Ok(())),
+            },
+            None => Some(Err(ConnectionClosed::of(CloseReason::Aborted))),
+        };
+        let room = handle.wait(Place::Writable(*id), room).await;
+        room.map_err(HandshakeError::Closed)?;
+        // What does not fit after all is lost, and DTLS repeats it.
+        let _ = handle.send_control(*id, datagram);
+        Ok(())
+    }
+
+    /// Announces the end inside the session (`close_notify`), when there is room in the send queue.
+    ///
+    /// RFC 5238, 3.4: the DTLS connection ends within the life of the DCCP connection, so this comes before the Close.
+    pub(super) async fn announce_end(&self) {
+        let Some(secure) = self.inner.secure.get() else {
+            return;
+        };
+        // If the caller gives up waiting for room, the connection still closes.
+        let closing = CloseOnDrop(self);
+        for datagram in secure.announce_end() {
+            let _ = self.send_raw(datagram).await;
+        }
+        drop(closing);
+    }
+}
+
+/// Returns what a peer is told about a handshake that failed, from its point of view. Nobody protects these words.
+fn for_peer(error: &HandshakeError) -> String {
+    match error {
+        HandshakeError::Dtls(SessionError::NotDtls { .. }) => {
+            "this service is encrypted: connect with DTLS 1.3".to_owned()
+        }
+        HandshakeError::Dtls(SessionError::Certificate(_)) => {
+            "DTLS: your certificate is not accepted".to_owned()
+        }
+        HandshakeError::Dtls(SessionError::NoCertificate) => {
+            "DTLS: clients have to show a certificate".to_owned()
+        }
+        HandshakeError::Timeout { .. } => "DTLS: the handshake took too long".to_owned(),
+        error => format!("DTLS: {error}"),
+    }
+}
+
+/// Begins the close when it is dropped.
+struct CloseOnDrop<'a>(&'a Connection);
+
+impl Drop for CloseOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.begin_close();
+    }
+}
+
+/// Serves the timer of a session until the connection is over or has no handle.
+///
+/// While the session waits for an answer, this task reads for it, in case the application does not. What it decrypts is
+/// kept for the application.
+async fn serve(handle: Handle, id: ConnectionId, secure: Arc<Secure>) {
+    let mut timer = Timer::new();
+    let mut kept = 0;
+    while !secure.is_over() {
+        let wants = secure.next_timeout(&handle, id);
+        timer.set(handle.clock.now(), wants);
+        tokio::select! {
+            () = secure.changed.notified() => {}
+            () = timer.fired(), if wants.is_some() => {
+                if wants.is_some_and(|at| at <= handle.clock.now()) {
+                    secure.handle_timeout(&handle, id);
+                }
+            }
+            raw = next_raw(&handle, id), if wants.is_some() && kept < KEPT => {
+                let Some(raw) = raw else { return };
+                kept = secure.keep(&handle, id, raw);
+                if kept > 0 {
+                    handle.wake_readers(id);
+                }
+            }
+        }
+    }
+}
+
+/// Waits for a datagram; `None` at the end of the connection.
+async fn next_raw(handle: &Handle, id: ConnectionId) -> Option<fairwire_proto::Received> {
+    let next = |state: &mut State| match state.proto.recv(id) {
+        Some(received) => Some(Some(received)),
+        None => match state.connections.get(&id) {
+            Some(connection) if connection.closed.is_none() => None,
+            _ => Some(None),
+        },
+    };
+    handle.wait(Place::Readable(id), next).await
+}

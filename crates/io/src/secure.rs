@@ -1,0 +1,270 @@
+//! The DTLS session of a connection: between the application's calls and DCCP's queues.
+//!
+//! A connection has a session of its own behind a lock of its own. So encrypting and decrypting never hold the lock of
+//! the endpoint, and connections do not wait for each other. Where both locks are needed, the session's comes first.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bytes::Bytes;
+use fairwire_proto::ConnectionId;
+use fairwire_tls::{Fingerprint, Output, Session, SessionError};
+use fairwire_units::{Duration, Instant};
+
+use crate::received::Received;
+use crate::state::Handle;
+use crate::sync::{Mutex, MutexGuard, Notify};
+
+/// The bytes that DTLS adds to each datagram.
+pub(crate) const OVERHEAD: usize = fairwire_tls::OVERHEAD;
+
+/// How long the session's timer waits while datagrams are still in the send queue.
+pub(crate) const STILL_QUEUED: Duration = Duration::from_millis(50);
+
+/// The session of one connection, after the handshake.
+pub(crate) struct Secure {
+    inside: Mutex<Inside>,
+    /// Whether decrypted datagrams wait to be read. Tells it without the session's lock.
+    has_opened: AtomicBool,
+    /// Whether the last handle was dropped.
+    is_over: AtomicBool,
+    /// Wakes the task that serves the session's timer.
+    pub changed: Notify,
+    peer: Option<Fingerprint>,
+}
+
+impl fmt::Debug for Secure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Secure");
+        shown.field("peer", &self.peer).finish_non_exhaustive()
+    }
+}
+
+struct Inside {
+    session: Session,
+    /// Decrypted datagrams that were not read yet.
+    opened: VecDeque<Received>,
+    /// The datagrams lost since the last one that had data for the application.
+    lost: u64,
+    /// Why the session ended, if it failed.
+    failure: Option<SessionError>,
+    /// Whether the peer announced its end (`close_notify`), so that nobody on the path can have cut the data short.
+    is_end_announced: bool,
+    /// Whether this side announced its end.
+    is_closing: bool,
+}
+
+/// Why a datagram could not be encrypted.
+pub(crate) enum SealError {
+    /// This side has announced its end, or the session failed.
+    Closing,
+    /// The datagram is larger than a record may be.
+    TooLarge { max: usize },
+}
+
+impl Secure {
+    pub(crate) fn new(session: Session, peer: Option<Fingerprint>) -> Self {
+        let inside = Inside {
+            session,
+            opened: VecDeque::new(),
+            lost: 0,
+            failure: None,
+            is_end_announced: false,
+            is_closing: false,
+        };
+        Self {
+            inside: Mutex::new(inside),
+            has_opened: AtomicBool::new(false),
+            is_over: AtomicBool::new(false),
+            changed: Notify::new(),
+            peer,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inside> {
+        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sends what the session has to say after its handshake, and keeps data that came with the end of it.
+    ///
+    /// `last` is the datagram that completed the handshake.
+    pub(crate) fn begin(&self, handle: &Handle, id: ConnectionId, last: Option<&Received>) {
+        let mut inside = self.lock();
+        Self::flush(&mut inside, handle, id, last);
+        self.has_opened
+            .store(!inside.opened.is_empty(), Ordering::Release);
+    }
+
+    /// Returns the fingerprint of the peer's certificate, if it showed one.
+    pub(crate) fn peer(&self) -> Option<Fingerprint> {
+        self.peer
+    }
+
+    /// Returns whether decrypted datagrams wait to be read.
+    pub(crate) fn has_opened(&self) -> bool {
+        self.has_opened.load(Ordering::Acquire)
+    }
+
+    /// Returns why the session failed, if it did.
+    pub(crate) fn failure(&self) -> Option<SessionError> {
+        self.lock().failure.clone()
+    }
+
+    /// Returns whether the peer announced its end within the session.
+    pub(crate) fn is_end_announced(&self) -> bool {
+        self.lock().is_end_announced
+    }
+
+    /// Encrypts one datagram.
+    pub(crate) fn seal(&self, data: &[u8], max_datagram: usize) -> Result<Bytes, SealError> {
+        let mut inside = self.lock();
+        if inside.is_closing || inside.failure.is_some() {
+            return Err(SealError::Closing);
+        }
+        // RFC 5238, 3: a record is whole in one packet. RFC 5238, 3.5: it is not larger than DCCP's maximum packet size
+        // of now.
+        let max = max_datagram.saturating_sub(OVERHEAD);
+        if data.len() > max {
+            return Err(SealError::TooLarge { max });
+        }
+        inside.session.set_max_datagram(max_datagram);
+        let sealed = inside.session.seal(data);
+        sealed.map_err(|_| SealError::Closing)
+    }
+
+    /// Decrypts a received datagram, answers it as DTLS requires, and returns the next datagram for the application, if
+    /// there is one. Without `raw` it returns one that was decrypted before.
+    pub(crate) fn open(
+        &self,
+        handle: &Handle,
+        id: ConnectionId,
+        raw: Option<fairwire_proto::Received>,
+    ) -> Option<Received> {
+        let mut inside = self.lock();
+        if let Some(raw) = raw {
+            self.take(&mut inside, handle, id, &Received::of(raw));
+        }
+        let next = inside.opened.pop_front();
+        self.has_opened
+            .store(!inside.opened.is_empty(), Ordering::Release);
+        next
+    }
+
+    /// Decrypts a datagram that arrived while the application did not read, and keeps its data. Returns how many
+    /// datagrams are kept.
+    pub(crate) fn keep(
+        &self,
+        handle: &Handle,
+        id: ConnectionId,
+        raw: fairwire_proto::Received,
+    ) -> usize {
+        let mut inside = self.lock();
+        self.take(&mut inside, handle, id, &Received::of(raw));
+        let kept = inside.opened.len();
+        self.has_opened.store(kept > 0, Ordering::Release);
+        kept
+    }
+
+    fn take(&self, inside: &mut Inside, handle: &Handle, id: ConnectionId, raw: &Received) {
+        inside.lost = inside.lost.saturating_add(raw.lost_before);
+        if inside.failure.is_some() {
+            return;
+        }
+        let before = inside.session.next_timeout();
+        let now = handle.clock.now();
+        let taken = inside.session.handle_datagram(now, &raw.data);
+        Self::flush(inside, handle, id, Some(raw));
+        if let Err(error) = taken {
+            Self::fail(inside, handle, id, error);
+        }
+        if inside.session.next_timeout() != before {
+            self.changed.notify_one();
+        }
+    }
+
+    /// Gives what the session has to send to DCCP, and keeps what it has decrypted.
+    fn flush(inside: &mut Inside, handle: &Handle, id: ConnectionId, raw: Option<&Received>) {
+        loop {
+            match inside.session.poll() {
+                // DTLS repeats what is lost, so a full queue may lose it as the network may.
+                Output::Send(datagram) => drop(handle.send_control(id, datagram)),
+                Output::Data(data) => {
+                    let Some(raw) = raw else { continue };
+                    let lost_before = std::mem::take(&mut inside.lost);
+                    inside.opened.push_back(Received {
+                        data,
+                        lost_before,
+                        ..raw.clone()
+                    });
+                }
+                Output::Connected { .. } => {}
+                Output::Closed => inside.is_end_announced = true,
+                Output::Idle => return,
+            }
+        }
+    }
+
+    /// Ends the connection, because the session failed.
+    fn fail(inside: &mut Inside, handle: &Handle, id: ConnectionId, error: SessionError) {
+        handle.abort_with(id, &format!("DTLS: {error}"));
+        inside.failure.get_or_insert(error);
+    }
+
+    /// Returns when the session wants to be served.
+    ///
+    /// RFC 5238, 3.3: while datagrams wait in the send queue, its timer stands still, so that it repeats nothing that has
+    /// not left yet.
+    pub(crate) fn next_timeout(&self, handle: &Handle, id: ConnectionId) -> Option<Instant> {
+        let mut inside = self.lock();
+        let now = handle.clock.now();
+        inside.session.set_waiting(now, false);
+        let wants = inside.session.next_timeout();
+        if wants.is_some() && handle.has_queued(id) {
+            inside.session.set_waiting(now, true);
+            return Some(now + STILL_QUEUED);
+        }
+        let is_over = inside.failure.is_some() || inside.is_closing;
+        wants.filter(|_| !is_over)
+    }
+
+    /// Serves the session's timer.
+    pub(crate) fn handle_timeout(&self, handle: &Handle, id: ConnectionId) {
+        let mut inside = self.lock();
+        let served = inside.session.handle_timeout(handle.clock.now());
+        Self::flush(&mut inside, handle, id, None);
+        if let Err(error) = served {
+            Self::fail(&mut inside, handle, id, error);
+        }
+    }
+
+    /// Announces the end to the peer (`close_notify`) and encrypts nothing more. Returns the datagrams that say so.
+    pub(crate) fn announce_end(&self) -> Vec<Bytes> {
+        let mut inside = self.lock();
+        if inside.is_closing || inside.failure.is_some() {
+            return Vec::new();
+        }
+        inside.is_closing = true;
+        inside.session.close();
+        let mut datagrams = Vec::new();
+        loop {
+            match inside.session.poll() {
+                Output::Send(datagram) => datagrams.push(datagram),
+                Output::Idle => return datagrams,
+                _ => {}
+            }
+        }
+    }
+
+    /// Marks the session as over: no handle is left.
+    pub(crate) fn end(&self) {
+        self.is_over.store(true, Ordering::Release);
+        self.changed.notify_one();
+    }
+
+    /// Returns whether no handle is left.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Acquire)
+    }
+}

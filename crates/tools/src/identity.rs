@@ -1,0 +1,201 @@
+//! Identities for DTLS as files: a private key and a certificate.
+//!
+//! `ID.key` holds the key, which only its owner may read. `ID.crt` holds the certificate, which peers may see.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+pub use fairwire::tls::{Date, Fingerprint, Identity, IdentityError, Validity};
+
+/// Why an identity could not be made, written or read.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum IdentityFileError {
+    /// A file could not be read or written.
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// The file to write is there already.
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Other users of this host may read the key, so it may not be secret any more.
+    NotPrivate {
+        /// The file.
+        path: PathBuf,
+        /// Its permissions.
+        mode: u32,
+    },
+    /// A key or a certificate is not usable.
+    Identity {
+        /// Where the key and the certificate are.
+        path: PathBuf,
+        /// What is wrong.
+        source: IdentityError,
+    },
+}
+
+impl fmt::Display for IdentityFileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io { path, source } if source.kind() == io::ErrorKind::NotFound => write!(
+                f,
+                "{} does not exist: make an identity with 'fairwire keygen --out ID' and name it without .key or .crt",
+                path.display()
+            ),
+            Self::Io { path, source } => write!(f, "{}: {source}", path.display()),
+            Self::Exists { path } => write!(
+                f,
+                "{} exists: choose another name, or remove it first (peers that trust it will not trust a \
+                 new one)",
+                path.display()
+            ),
+            Self::NotPrivate { path, mode } => write!(
+                f,
+                "others may read the private key {0} (mode {mode:03o}): make a new one if they might have, else run \
+                 'chmod 600 {0}'",
+                path.display()
+            ),
+            Self::Identity { path, source } => write!(f, "{}: {source}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for IdentityFileError {}
+
+/// Makes an identity with a self-signed certificate for `names` and writes `ID.key` and `ID.crt`. Nothing is
+/// overwritten. Returns the fingerprint of the certificate.
+///
+/// # Errors
+/// See [`IdentityFileError`]. No file is left behind then.
+pub fn generate(
+    id: &Path,
+    names: &[String],
+    validity: Validity,
+) -> Result<Fingerprint, IdentityFileError> {
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let made = Identity::generate(&names, validity);
+    let identity = made.map_err(|source| of_identity(id, source))?;
+    let (key, certificate) = (beside(id, ".key"), beside(id, ".crt"));
+    if let Some(path) = [&key, &certificate].into_iter().find(|path| path.exists()) {
+        return Err(IdentityFileError::Exists { path: path.clone() });
+    }
+    write_new(&key, identity.key_to_pem().as_bytes(), true)?;
+    write_new(
+        &certificate,
+        identity.certificate_to_pem().as_bytes(),
+        false,
+    )
+    .inspect_err(|_| {
+        // A key without its certificate is of no use.
+        let _ = fs::remove_file(&key);
+    })?;
+    Ok(identity.fingerprint())
+}
+
+/// Returns the time from now, less a day for clocks that differ, until `days` from now.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the validity of a certificate begins at the date of the day"
+)]
+pub fn valid_for(days: u32) -> Validity {
+    let now = Date::from(SystemTime::now());
+    let yesterday = now.as_unix_seconds().saturating_sub(24 * 60 * 60);
+    Validity {
+        from: Date::from_unix_seconds(yesterday),
+        until: Validity::days(now, days).until,
+    }
+}
+
+/// Reads the identity in `ID.key` and `ID.crt`.
+///
+/// # Errors
+/// See [`IdentityFileError`].
+pub fn load(id: &Path) -> Result<Identity, IdentityFileError> {
+    let key = beside(id, ".key");
+    check_private(&key)?;
+    let key = zeroize::Zeroizing::new(read(&key)?);
+    let certificate = read(&beside(id, ".crt"))?;
+    let identity = Identity::from_pem(&certificate, &key);
+    identity.map_err(|source| of_identity(id, source))
+}
+
+/// Reads a file of certificates.
+///
+/// # Errors
+/// See [`IdentityFileError`].
+pub fn read(path: &Path) -> Result<String, IdentityFileError> {
+    fs::read_to_string(path).map_err(|source| IdentityFileError::Io {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+fn of_identity(id: &Path, source: IdentityError) -> IdentityFileError {
+    IdentityFileError::Identity {
+        path: id.to_owned(),
+        source,
+    }
+}
+
+fn beside(id: &Path, extension: &str) -> PathBuf {
+    let mut name = OsString::from(id);
+    name.push(extension);
+    PathBuf::from(name)
+}
+
+fn write_new(path: &Path, bytes: &[u8], is_private: bool) -> Result<(), IdentityFileError> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    if is_private {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.mode(0o600);
+    }
+    #[cfg(not(unix))]
+    let _ = is_private;
+    let failed = |source: io::Error| match source.kind() {
+        io::ErrorKind::AlreadyExists => IdentityFileError::Exists {
+            path: path.to_owned(),
+        },
+        _ => IdentityFileError::Io {
+            path: path.to_owned(),
+            source,
+        },
+    };
+    let mut file = options.open(path).map_err(failed)?;
+    file.write_all(bytes).map_err(|source| {
+        let _ = fs::remove_file(path);
+        failed(source)
+    })
+}
+
+#[cfg(unix)]
+fn check_private(path: &Path) -> Result<(), IdentityFileError> {
+    use std::os::unix::fs::PermissionsExt;
+    let found = fs::metadata(path).map_err(|source| IdentityFileError::Io {
+        path: path.to_owned(),
+        source,
+    })?;
+    let mode = found.permissions().mode() & 0o777;
+    if mode & 0o077 != 0 {
+        return Err(IdentityFileError::NotPrivate {
+            path: path.to_owned(),
+            mode,
+        });
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn check_private(_: &Path) -> Result<(), IdentityFileError> {
+    Ok(())
+}
