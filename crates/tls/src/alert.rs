@@ -70,8 +70,8 @@ impl Alert {
 
     /// Returns a datagram with this alert as a fatal one, not protected.
     ///
-    /// Only a handshake that fails before it has keys may send it. The sequence number is the last of the epoch, so that
-    /// it differs from those of the handshake's records.
+    /// Only a handshake that fails before it has keys may send it. The sequence number is the last of the epoch, so
+    /// that it differs from those of the handshake's records.
     pub(crate) const fn in_the_clear(self) -> [u8; 15] {
         const FATAL: u8 = 2;
         let [s0, s1, s2, s3, s4, s5] = [0xff; 6];

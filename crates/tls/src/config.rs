@@ -17,8 +17,8 @@ const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(60);
 /// 3.2, names the same value).
 const FIRST_RETRANSMISSION: Duration = Duration::from_secs(1);
 
-/// How often a flight is sent again. Eight times take more than six minutes, so that the timeout of the handshake ends it
-/// before.
+/// How often a flight is sent again. Eight times take more than six minutes, so that the timeout of the handshake ends
+/// it before.
 const RETRANSMISSIONS: usize = 8;
 
 /// How many records one key protects before it is replaced (RFC 9147, section 4.5.3).
@@ -48,8 +48,8 @@ impl ClientConfig {
         }
     }
 
-    /// Creates the configuration of clients that accept a server if one of `authorities` signed its certificate, for the
-    /// host `name`.
+    /// Creates the configuration of clients that accept a server if one of `authorities` signed its certificate, for
+    /// the host `name`.
     pub fn verified(authorities: Authorities, name: PeerName) -> Self {
         Self {
             common: Common::new(None, Some(Trust::Authorities(authorities))),
@@ -99,8 +99,8 @@ impl ServerConfig {
 
     /// Begins handshakes without the exchange of a cookie, which takes one round trip.
     ///
-    /// By default there is one, as RFC 9147, section 5.1, asks for. It shows that the client receives what is sent to its
-    /// address. The handshake of DCCP shows that, too.
+    /// By default there is one, as RFC 9147, section 5.1, asks for. It shows that the client receives what is sent to
+    /// its address. The handshake of DCCP shows that, too.
     pub fn without_cookies(mut self) -> Self {
         self.common.cookies = false;
         self.common.library = Library::default();

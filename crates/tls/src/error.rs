@@ -46,8 +46,8 @@ impl fmt::Display for StartError {
                 max_datagram,
             } => write!(
                 f,
-                "the own certificate has {length} bytes, but with datagrams of {max_datagram} bytes a handshake has room \
-                 for {max}"
+                "the own certificate has {length} bytes, but with datagrams of {max_datagram} bytes a handshake has \
+                 room for {max}"
             ),
         }
     }
@@ -131,8 +131,8 @@ impl fmt::Display for SessionError {
                 "the peer speaks only DTLS 1.2 or older, and this end only DTLS 1.3 (RFC 9147)",
             ),
             Self::NothingInCommon => f.write_str(
-                "the peer accepts none of our cipher suites (AES-128-GCM, AES-256-GCM, ChaCha20-Poly1305) or of our key \
-                 exchange groups (X25519, P-256, P-384)",
+                "the peer accepts none of our cipher suites (AES-128-GCM, AES-256-GCM, ChaCha20-Poly1305) or of our \
+                 key exchange groups (X25519, P-256, P-384)",
             ),
             Self::Alert(alert) => write!(f, "the peer ended the session with the alert {alert}"),
             Self::TimedOut { limit } => {

@@ -42,8 +42,8 @@ impl Identity {
     /// Peers accept such a certificate by its fingerprint. `names` are host names and IP addresses; there may be none.
     ///
     /// # Errors
-    /// If a name is neither a host name nor an IP address, if the validity ends before it begins or after the year 9999,
-    /// or if the operating system gives no random bytes.
+    /// If a name is neither a host name nor an IP address, if the validity ends before it begins or after the year
+    /// 9999, or if the operating system gives no random bytes.
     pub fn generate(names: &[&str], validity: Validity) -> Result<Self, IdentityError> {
         let key = Key::generate().map_err(|_| IdentityError::NoKey)?;
         let parameters = parameters(names, validity, &key)?;

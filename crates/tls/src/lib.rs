@@ -11,12 +11,12 @@
 //! # A session over DCCP
 //!
 //! 1. When the DCCP connection is established, both ends make their session. (RFC 5238, section 3.2, allows the first
-//!    messages to travel in the Request and the Response. This crate does not use that, so its retransmission timer never
-//!    runs beside that of DCCP.)
+//!    messages to travel in the Request and the Response. This crate does not use that, so its retransmission timer
+//!    never runs beside that of DCCP.)
 //! 2. After each call, poll the session until it is [`Output::Idle`]. Send each datagram as one DCCP packet, and call
 //!    [`Session::handle_timeout`] at [`Session::next_timeout`].
-//! 3. While datagrams of the session wait in the send queue of DCCP, say so ([`Session::set_waiting`]), so that they are
-//!    not sent again before they were sent once (RFC 5238, section 3.3).
+//! 3. While datagrams of the session wait in the send queue of DCCP, say so ([`Session::set_waiting`]), so that they
+//!    are not sent again before they were sent once (RFC 5238, section 3.3).
 //! 4. When the maximum packet size changes, say so ([`Session::set_max_datagram`]; RFC 5238, section 3.5).
 //! 5. A session ends with its connection. If it fails, send what [`Session::poll`] still returns, and reset the
 //!    connection.
@@ -59,9 +59,9 @@
 //! - Key updates (RFC 9147, section 8): keys are replaced before the limit of their cipher, and when the peer asks for
 //!   it. There is no call for it, because nobody else knows when it is needed.
 //!
-//! There is not, because the library has none: resumption and 0-RTT (each connection makes a full handshake), connection
-//! identifiers (a DCCP connection identifies its session), exporters, the name of the server in the client's hello, chains
-//! of certificates (an end shows only its own), and alerts that say why a certificate was refused.
+//! There is not, because the library has none: resumption and 0-RTT (each connection makes a full handshake),
+//! connection identifiers (a DCCP connection identifies its session), exporters, the name of the server in the client's
+//! hello, chains of certificates (an end shows only its own), and alerts that say why a certificate was refused.
 //!
 //! # Secrets
 //!

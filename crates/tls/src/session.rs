@@ -43,9 +43,9 @@ const SEALED_PER_LOOK: u64 = 4_096;
 /// One end of a DTLS session.
 ///
 /// Its methods are of four kinds. [`handle_datagram`](Self::handle_datagram) and
-/// [`handle_timeout`](Self::handle_timeout) tell it what happened. [`poll`](Self::poll) returns what it does about it, and
-/// [`next_timeout`](Self::next_timeout) when to wake it. [`seal`](Self::seal) and [`close`](Self::close) are what its
-/// application wants. [`stats`](Self::stats) and the others look at it.
+/// [`handle_timeout`](Self::handle_timeout) tell it what happened. [`poll`](Self::poll) returns what it does about it,
+/// and [`next_timeout`](Self::next_timeout) when to wake it. [`seal`](Self::seal) and [`close`](Self::close) are what
+/// its application wants. [`stats`](Self::stats) and the others look at it.
 ///
 /// After each call of the first three kinds, poll until [`Output::Idle`].
 pub struct Session {
@@ -267,8 +267,8 @@ impl Session {
 
     /// Closes this end: tells the peer that no more data follow (`close_notify`).
     ///
-    /// What the peer sends is still received, unless it closed its end before. A session without a complete handshake just
-    /// ends.
+    /// What the peer sends is still received, unless it closed its end before. A session without a complete handshake
+    /// just ends.
     pub fn close(&mut self) {
         match self.state {
             State::Handshake => {
@@ -289,10 +289,11 @@ impl Session {
         self.max_datagram.saturating_sub(OVERHEAD).min(MAX_RECORD)
     }
 
-    /// Sets the largest datagram that the session may send from now on, in bytes: the maximum packet size of DCCP, which
-    /// a record must not exceed (RFC 5238, section 3.5).
+    /// Sets the largest datagram that the session may send from now on, in bytes: the maximum packet size of DCCP,
+    /// which a record must not exceed (RFC 5238, section 3.5).
     ///
-    /// Handshakes use at most 1,200 bytes. If the limit falls below the records of a handshake that has begun, it fails.
+    /// Handshakes use at most 1,200 bytes. If the limit falls below the records of a handshake that has begun, it
+    /// fails.
     pub fn set_max_datagram(&mut self, max_datagram: usize) {
         self.max_datagram = max_datagram;
     }

@@ -295,13 +295,20 @@ impl fmt::Display for AuthoritiesError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotPem { reason } => {
-                write!(f, "the authorities' certificates are not well-formed PEM: {reason}")
+                write!(
+                    f,
+                    "the authorities' certificates are not well-formed PEM: {reason}"
+                )
             }
             Self::Empty => f.write_str(
-                "there is no authority's certificate: each needs a section that starts with -----BEGIN CERTIFICATE-----",
+                "there is no authority's certificate: each needs a section that starts with \
+                 -----BEGIN CERTIFICATE-----",
             ),
             Self::Malformed { place, reason } => {
-                write!(f, "the authority's certificate number {place} cannot be read: {reason}")
+                write!(
+                    f,
+                    "the authority's certificate number {place} cannot be read: {reason}"
+                )
             }
         }
     }

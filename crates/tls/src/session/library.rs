@@ -11,8 +11,8 @@ use crate::head::{self, Head};
 use crate::reason;
 use crate::trust::Peer;
 
-/// The most bytes of a handshake from one peer, with all that it sends again. Its longest honest part is a certificate of
-/// some thousand bytes.
+/// The most bytes of a handshake from one peer, with all that it sends again. Its longest honest part is a certificate
+/// of some thousand bytes.
 const MAX_HANDSHAKE: usize = 256 << 10;
 
 /// Datagrams with application data that a server takes before the handshake is complete, because they overtook its end.

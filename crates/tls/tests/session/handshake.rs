@@ -126,8 +126,8 @@ fn too_small_datagrams_are_refused() {
     assert_eq!(result.err(), Some(too_small));
 }
 
-/// A peer that never answers: the client's hello is sent again after 1, 2, 4 s and so on, and the handshake ends after its
-/// timeout with an error that says so.
+/// A peer that never answers: the client's hello is sent again after 1, 2, 4 s and so on, and the handshake ends after
+/// its timeout with an error that says so.
 ///
 /// RFC 9147, section 5.8.2, and RFC 5238, section 3.2: the timer begins with one second and doubles.
 #[test]
@@ -180,7 +180,8 @@ fn a_truncated_handshake_ends_in_a_timeout() {
     }
 }
 
-/// While datagrams wait in DCCP's queue, the session's timers stand still: nothing is sent twice before it is sent once.
+/// While datagrams wait in DCCP's queue, the session's timers stand still: nothing is sent twice before it is sent
+/// once.
 ///
 /// RFC 5238, section 3.3.
 #[test]

@@ -94,8 +94,8 @@ fn plain(kind: u8, body: &[u8]) -> Vec<u8> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// Whatever arrives at either end, after any part of the handshake, neither end panics. A connected session goes on:
-    /// only somebody with its keys can end it.
+    /// Whatever arrives at either end, after any part of the handshake, neither end panics. A connected session goes
+    /// on: only somebody with its keys can end it.
     #[test]
     fn no_datagram_makes_a_session_panic(
         steps in 0..12_u64,

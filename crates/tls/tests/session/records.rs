@@ -65,8 +65,8 @@ fn a_replayed_record_is_delivered_once() {
     assert_eq!((stats.dropped, stats.forged), (3, 0));
 }
 
-/// A record that was changed in any byte is dropped, and the session goes on (RFC 9147, section 4.5.2). Records that fail
-/// authentication are counted (section 4.5.3).
+/// A record that was changed in any byte is dropped, and the session goes on (RFC 9147, section 4.5.2). Records that
+/// fail authentication are counted (section 4.5.3).
 #[test]
 fn a_forged_record_is_dropped_and_counted() {
     let mut net = Net::connected();
@@ -97,7 +97,8 @@ fn a_forged_record_is_dropped_and_counted() {
     assert_eq!(net.failed, [None, None]);
 }
 
-/// Data and alerts that are not protected do nothing once the session is: neither are they delivered, nor do they end it.
+/// Data and alerts that are not protected do nothing once the session is: neither are they delivered, nor do they end
+/// it.
 #[test]
 fn records_in_the_clear_are_dropped() {
     let mut net = Net::connected();

@@ -201,7 +201,8 @@ fn faults_of_certificates_are_told() {
     assert!(matches!(error, CertificateError::Invalid { .. }), "{error}");
 }
 
-/// A server that requires clients' certificates accepts the right ones, by fingerprint or by authority, and learns which.
+/// A server that requires clients' certificates accepts the right ones, by fingerprint or by authority, and learns
+/// which.
 #[test]
 fn clients_with_the_right_certificate_connect() {
     let authority = Authority::new();
