@@ -458,6 +458,7 @@ impl Endpoint {
     }
 
     fn begin_close(&self) {
+        self.handle.announce_ends();
         let mut wakes = Vec::new();
         let mut state = self.handle.lock();
         state.close(self.handle.clock.now(), &mut wakes);

@@ -14,7 +14,7 @@ use fairwire_tls::{Fingerprint, Output, Session, SessionError};
 use fairwire_units::{Duration, Instant};
 
 use crate::received::Received;
-use crate::state::Handle;
+use crate::state::{Farewell, Handle};
 use crate::sync::{Mutex, MutexGuard, Notify};
 
 /// The bytes that DTLS adds to each datagram.
@@ -152,19 +152,17 @@ impl Secure {
         next
     }
 
-    /// Decrypts a datagram that arrived while the application did not read, and keeps its data. Returns how many
-    /// datagrams are kept.
-    pub(crate) fn keep(
-        &self,
-        handle: &Handle,
-        id: ConnectionId,
-        raw: fairwire_proto::Received,
-    ) -> usize {
+    /// Decrypts a datagram that arrived while the application did not read, and keeps its data.
+    pub(crate) fn keep(&self, handle: &Handle, id: ConnectionId, raw: fairwire_proto::Received) {
         let mut inside = self.lock();
         self.take(&mut inside, handle, id, &Received::of(raw));
-        let kept = inside.opened.len();
-        self.has_opened.store(kept > 0, Ordering::Release);
-        kept
+        let has_opened = !inside.opened.is_empty();
+        self.has_opened.store(has_opened, Ordering::Release);
+    }
+
+    /// Returns how many decrypted datagrams wait to be read.
+    pub(crate) fn kept(&self) -> usize {
+        self.lock().opened.len()
     }
 
     fn take(&self, inside: &mut Inside, handle: &Handle, id: ConnectionId, raw: &Received) {
@@ -239,8 +237,21 @@ impl Secure {
         }
     }
 
+    /// Marks the session as over: no handle is left.
+    pub(crate) fn end(&self) {
+        self.is_over.store(true, Ordering::Release);
+        self.changed.notify_one();
+    }
+
+    /// Returns whether no handle is left.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Acquire)
+    }
+}
+
+impl Farewell for Secure {
     /// Announces the end to the peer (`close_notify`) and encrypts nothing more. Returns the datagrams that say so.
-    pub(crate) fn announce_end(&self) -> Vec<Bytes> {
+    fn announce_end(&self) -> Vec<Bytes> {
         let mut inside = self.lock();
         if inside.is_closing || inside.failure.is_some() {
             return Vec::new();
@@ -255,16 +266,5 @@ impl Secure {
                 _ => {}
             }
         }
-    }
-
-    /// Marks the session as over: no handle is left.
-    pub(crate) fn end(&self) {
-        self.is_over.store(true, Ordering::Release);
-        self.changed.notify_one();
-    }
-
-    /// Returns whether no handle is left.
-    pub(crate) fn is_over(&self) -> bool {
-        self.is_over.load(Ordering::Acquire)
     }
 }

@@ -106,6 +106,29 @@ impl Shared {
         stats.is_some_and(|stats| stats.queued_packets > 0)
     }
 
+    /// Sets what announces the end of a connection.
+    pub(crate) fn set_farewell(&self, id: ConnectionId, farewell: Arc<dyn Farewell>) {
+        if let Some(connection) = self.lock().connections.get_mut(&id) {
+            connection.farewell = Some(farewell);
+        }
+    }
+
+    /// Announces this side's end on every connection that can. What has no room in its send queue is not sent.
+    pub(crate) fn announce_ends(&self) {
+        let state = self.lock();
+        let open = state.connections.iter();
+        let farewells: Vec<_> = open
+            .filter(|(_, connection)| connection.closed.is_none())
+            .filter_map(|(id, connection)| Some((*id, connection.farewell.clone()?)))
+            .collect();
+        drop(state);
+        for (id, farewell) in farewells {
+            for datagram in farewell.announce_end() {
+                let _ = self.send_control(id, datagram);
+            }
+        }
+    }
+
     /// Resets a connection and tells the peer why.
     pub(crate) fn abort_with(&self, id: ConnectionId, text: &str) {
         let mut state = self.lock();
@@ -158,6 +181,12 @@ pub(crate) struct State {
     pub driver_ended: bool,
 }
 
+/// Announces this side's end to the peer before the connection closes.
+pub(crate) trait Farewell: Send + Sync {
+    /// Returns the datagrams that say so; none the second time. Call it without the endpoint's lock.
+    fn announce_end(&self) -> Vec<Bytes>;
+}
+
 /// The state of a connection for its handles.
 #[derive(Default)]
 pub(crate) struct ConnectionState {
@@ -167,6 +196,8 @@ pub(crate) struct ConnectionState {
     pub orphan: bool,
     pub fates: VecDeque<(DatagramId, Fate)>,
     pub events: VecDeque<ConnectionEvent>,
+    /// What announces this side's end within a DTLS session, if there is one.
+    pub farewell: Option<Arc<dyn Farewell>>,
     /// Datagrams of DTLS itself, whose fates do not concern the application. At most the newest [`MAX_CONTROL`].
     pub control: VecDeque<DatagramId>,
     pub readers: Wakers,

@@ -264,6 +264,17 @@ async fn a_close_is_authenticated() {
     let end = soon(there.recv()).await.expect_err("closed");
     assert!(end.is_orderly() && end.is_authenticated, "{end:?}");
     soon(closing).await.expect("no panic").expect("orderly");
+    // So is the close of a whole endpoint.
+    let server = identity();
+    let pin = server.fingerprint();
+    let (endpoint, listener, remote) = listen(Security::dtls(ServerConfig::new(server)));
+    let both = async { tokio::join!(connect(remote, pinned(pin)), listener.accept()) };
+    let (here, there) = soon(both).await;
+    let (here, _there) = (here.expect("connected"), there.expect("accepted"));
+    let closing = tokio::spawn(async move { endpoint.close().await });
+    let end = soon(here.recv()).await.expect_err("closed");
+    assert!(end.is_orderly() && end.is_authenticated, "{end:?}");
+    soon(closing).await.expect("no panic");
     // An abort is not announced: anyone could have sent the Reset.
     let (here, there) = pair().await;
     here.abort();

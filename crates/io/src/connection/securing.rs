@@ -14,7 +14,7 @@ use crate::error::{ConnectionClosed, HandshakeError};
 use crate::received::Received;
 use crate::secure::{OVERHEAD, STILL_QUEUED, Secure};
 use crate::security::Role;
-use crate::state::{Handle, State};
+use crate::state::{Farewell, Handle, State};
 use crate::timer::Timer;
 use crate::waiting::Place;
 
@@ -80,6 +80,9 @@ impl Connection {
             self.inner.id,
             Arc::clone(&secure),
         );
+        self.inner
+            .handle
+            .set_farewell(self.inner.id, Arc::clone(&secure) as _);
         if self.inner.secure.set(secure).is_ok() {
             tokio::spawn(serving);
         }
@@ -220,7 +223,6 @@ impl Drop for CloseOnDrop<'_> {
 /// kept for the application.
 async fn serve(handle: Handle, id: ConnectionId, secure: Arc<Secure>) {
     let mut timer = Timer::new();
-    let mut kept = 0;
     while !secure.is_over() {
         let wants = secure.next_timeout(&handle, id);
         timer.set(handle.clock.now(), wants);
@@ -231,10 +233,10 @@ async fn serve(handle: Handle, id: ConnectionId, secure: Arc<Secure>) {
                     secure.handle_timeout(&handle, id);
                 }
             }
-            raw = next_raw(&handle, id), if wants.is_some() && kept < KEPT => {
+            raw = next_raw(&handle, id), if wants.is_some() && secure.kept() < KEPT => {
                 let Some(raw) = raw else { return };
-                kept = secure.keep(&handle, id, raw);
-                if kept > 0 {
+                secure.keep(&handle, id, raw);
+                if secure.has_opened() {
                     handle.wake_readers(id);
                 }
             }
