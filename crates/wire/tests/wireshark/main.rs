@@ -93,6 +93,50 @@ fn native_packets_are_read_as_they_were_written() {
     }
 }
 
+/// DTLS in DCCP (RFC 5238) reaches Wireshark's DTLS dissector in the packets that carry data, from the first record on.
+///
+/// `dtls.pcap` is a handshake of `fairwire perf -c 127.0.0.1 -p 7021 --dtls-pin FINGERPRINT`, with the probes of path MTU
+/// discovery, whose padding is no record.
+#[test]
+fn dtls_in_dccp_is_read_by_our_dissector() {
+    const DATA: [&str; 2] = ["2", "4"];
+    let Some(tshark) = Tshark::start("dtls") else {
+        return;
+    };
+    let script = script();
+    let names = [
+        "dccp.type",
+        "dtls.record.content_type",
+        "dtls",
+        "_ws.malformed",
+    ];
+    let options = ["-X", &script, "-o", "dccp_udp.port:7021"];
+    let read = tshark.fields(include_bytes!("dtls.pcap"), &options, &names);
+    assert_eq!(read.len(), 15);
+    for (number, packet) in (1..).zip(&read) {
+        let kind = packet["dccp.type"][0].as_str();
+        let has_records = DATA.contains(&kind);
+        assert_eq!(
+            packet.contains_key("dtls"),
+            has_records,
+            "packet {number}: {packet:?}"
+        );
+        assert!(
+            !packet.contains_key("_ws.malformed"),
+            "packet {number}: {packet:?}"
+        );
+    }
+    let is_handshake = |packet: &&Fields| {
+        let types = packet.get("dtls.record.content_type");
+        types.is_some_and(|types| types.iter().any(|kind| kind == "22"))
+    };
+    assert_eq!(
+        read.iter().filter(is_handshake).count(),
+        4,
+        "hellos: two of each side"
+    );
+}
+
 /// Packets in UDP are read like native ones, on DCCP's own UDP port and on one that the user chose.
 ///
 /// The checksum of zero is not called bad (RFC 6773, section 3.3), and our dissector names what Wireshark does not.
