@@ -8,7 +8,7 @@ UNDOCUMENTED = cli threads torture fuzz
 export PROPTEST_RNG_SEED ?= 4340
 # With FAIRWIRE_NO_SKIP=1 in the environment a missing tool is an error instead of a skipped test.
 
-.PHONY: help build setup test lint bench fuzz torture torture-plants memcheck soak worlds demo digests fmt conformance-mutants interop hostile
+.PHONY: help build setup test lint bench fuzz torture torture-plants memcheck soak worlds demo digests fmt conformance-mutants interop interop-dtls hostile
 
 help: ## List the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ worlds: ## All that loss, copies and timers can do to two endpoints and four pac
 
 interop: ## Talk to the last Linux kernel with DCCP, booted under qemu (six minutes; not part of `make test`)
 	interop/linux/run
+
+interop-dtls: ## Encrypted, with a peer on BoringSSL, in both directions (five minutes to build; not part of `make test`)
+	interop/dtls/run
 
 hostile: build ## Attack a server on loopback while it serves an honest client (six minutes; not part of `make test`)
 	interop/hostile/run --selftest
