@@ -384,11 +384,12 @@ impl Default for QueueLimits {
 )]
 #[non_exhaustive]
 pub enum QueuePolicy {
-    /// Refuses the new datagram: the application waits.
+    /// Refuses the new datagram, whatever its priority: the application waits.
     #[default]
     #[cfg_attr(feature = "settings", serde(rename = "refuse"))]
     BackPressure,
-    /// Drops the oldest one to make room: for data that loses its value with age.
+    /// Drops the oldest one of the lowest priority to make room: for data that loses its value with age. A new datagram
+    /// of a lower priority than all that wait is accepted and dropped itself ([`Fate::Refused`](crate::Fate::Refused)).
     DropOldest,
 }
 

@@ -8,8 +8,8 @@
 //! - [`handshake`] and [`closing`]: how a connection begins and ends; [`invite`]: how a server begins it.
 //! - [`transmit`]: which packet leaves next; [`packet`]: how it is written; [`sync`]: Syncs; [`nonce`]: ECN nonces and
 //!   skipped sequence numbers; [`short`]: 24-bit sequence numbers.
-//! - [`application`]: the calls that fill and empty the queues; [`dropped`] and [`reported`]: Data Dropped and Slow
-//!   Receiver, sent and received.
+//! - [`application`]: the calls that fill and empty the queues; [`queued`]: datagrams that leave the send queue unsent;
+//!   [`dropped`] and [`reported`]: Data Dropped and Slow Receiver, sent and received.
 //! - [`clock`]: every timer; [`mod@unreachable`]: ICMP errors; [`mtu`]: how large packets may be.
 //! - [`features`]: what negotiated values change; [`halves`]: how half-connections are created and replaced.
 //! - [`footprint`]: memory use.
@@ -44,6 +44,7 @@ mod nonce;
 mod options;
 mod packet;
 mod parts;
+mod queued;
 mod receive;
 mod reported;
 mod short;
@@ -71,6 +72,7 @@ use parts::backoff::{Backoff, FIRST_RETRY};
 use parts::ccids::{CcidChanges, ValidFrom};
 use parts::counted::Counted;
 use parts::dropped::Dropped;
+use parts::groups::Groups;
 use parts::icmp_errors::IcmpErrors;
 use parts::liveness::Liveness;
 use parts::nonces::NonceSource;
@@ -177,6 +179,7 @@ pub(crate) struct Connection {
     tx: Option<Box<dyn Tx>>,
     rx: Option<Box<dyn Rx>>,
     queue: SendQueue,
+    groups: Groups,
     received: ReceiveQueue,
     /// What we report of the peer's data that did not reach our application.
     dropped: Dropped,
@@ -264,6 +267,7 @@ impl Connection {
             tx: None,
             rx: None,
             queue: SendQueue::new(config.send_queue),
+            groups: Groups::default(),
             received: ReceiveQueue::new(&config),
             dropped: Dropped::new(config.receive_queue_packets),
             reported: Reported::default(),

@@ -1,6 +1,7 @@
 //! All connections and listeners of one host, behind one set of calls.
 //!
 //! - [`input`]: received packets and ICMP errors; [`output`]: transmission and timers.
+//! - [`send`]: the send queues of connections.
 //! - [`table`]: finds a connection by its [`Flow`].
 //! - [`listener`]: the LISTEN state; [`time_wait`]: the TIMEWAIT state.
 //! - [`admission`]: which Requests are accepted, and how; [`admit`]: the application's hook that decides about them.
@@ -22,6 +23,7 @@ mod memory;
 mod output;
 mod ports;
 mod secret;
+mod send;
 mod source;
 mod source_limits;
 mod table;
@@ -38,14 +40,13 @@ use zeroize::Zeroize;
 
 use crate::config::{Config, EndpointConfig};
 use crate::connection::{Connection, NEW_FOOTPRINT, Origin};
-use crate::error::{ChangeCcidError, ListenError, SendError, StartError};
+use crate::error::{ChangeCcidError, ListenError, StartError};
 use crate::error_text::ErrorText;
 use crate::event::{ConnectionEvent, Direction, Event, Received};
 use crate::feature::Role;
 use crate::flow::Flow;
 use crate::half::FeedbackOutcome;
-use crate::id::{ConnectionId, DatagramId};
-use crate::payload::Payload;
+use crate::id::ConnectionId;
 use crate::reply::Replies;
 use crate::stats::{EndpointStats, Stats};
 use crate::transmit::Path;
@@ -340,25 +341,6 @@ impl Endpoint {
         self.events.pop_front()
     }
 
-    /// Queues a datagram and returns its id, which [`Event::Fate`] refers to.
-    ///
-    /// # Errors
-    /// See [`SendError`]. The payload is dropped then; to try again, keep a clone (cheap for `Bytes`).
-    pub fn send(
-        &mut self,
-        now: Instant,
-        id: ConnectionId,
-        payload: Payload,
-    ) -> Result<DatagramId, SendError> {
-        let mut sent = Err(SendError::Closed);
-        if self.get(id).is_some() {
-            self.with_connection(now, id.slot(), |connection, ctx| {
-                sent = connection.send(ctx, payload);
-            });
-        }
-        sent
-    }
-
     /// Returns the next received datagram.
     pub fn recv(&mut self, id: ConnectionId) -> Option<Received> {
         let connection = self.connections.get_mut(id.slot())?;
@@ -471,13 +453,6 @@ impl Endpoint {
         }
     }
 
-    /// Returns the largest datagram that `send` accepts, in bytes (RFC 4340, section 14).
-    ///
-    /// It leaves room for options, so that an accepted datagram never fails later.
-    pub fn max_datagram_size(&self, id: ConnectionId) -> Option<usize> {
-        self.get(id).map(Connection::max_datagram)
-    }
-
     /// Sets the MTU of the first hop of a connection's path, in bytes of an IP packet.
     ///
     /// `Config::path_mtu` may set a lower limit. Where the path is probed, larger packets are still tried later.
@@ -527,20 +502,6 @@ impl Endpoint {
     /// Call it when the path has changed below the addresses: a tunnel, a handover, Mobile IP.
     pub fn path_changed(&mut self, now: Instant, id: ConnectionId) {
         self.act(now, id, Connection::path_changed);
-    }
-
-    /// Returns whether the send queue has room for a datagram of `size` bytes.
-    pub fn can_send(&self, id: ConnectionId, size: usize) -> bool {
-        self.get(id)
-            .is_some_and(|connection| connection.can_send(size, self.room_of(connection)))
-    }
-
-    /// Returns whether a connection takes datagrams at all, if there is room for them.
-    ///
-    /// It does not before and after it is open, once this side closes it, or once the peer's application stopped
-    /// reading.
-    pub fn takes_datagrams(&self, id: ConnectionId) -> bool {
-        self.get(id).is_some_and(Connection::takes_datagrams)
     }
 
     /// Returns the counters and gauges of a connection.

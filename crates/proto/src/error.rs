@@ -86,6 +86,14 @@ pub enum SendError {
     Closed,
     /// The peer's application has stopped reading for good.
     NotListening,
+    /// The deadline is in the past, so the datagram could only leave late.
+    DeadlinePassed,
+    /// Another member of the datagram's group expired, was dropped from the send queue or was lost, so the rest of the
+    /// group is of no use.
+    GroupBroken {
+        /// The group.
+        group: u64,
+    },
 }
 
 /// Why the CCID cannot be changed now.
@@ -149,6 +157,16 @@ impl fmt::Display for SendError {
             }
             Self::Closed => f.write_str("the connection is closed"),
             Self::NotListening => f.write_str("the peer's application no longer reads"),
+            Self::DeadlinePassed => {
+                f.write_str("the deadline has passed: drop the datagram, or allow it more time")
+            }
+            Self::GroupBroken { group } => {
+                write!(
+                    f,
+                    "group {group} is broken, because one of its datagrams expired, was dropped or was lost: \
+                     drop the rest of it, and send the next group"
+                )
+            }
         }
     }
 }

@@ -12,10 +12,14 @@ use crate::transmit::Unreachable;
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum Fate {
-    /// Not sent: it waited in the send queue longer than its age limit.
+    /// Not sent: it waited in the send queue longer than its age limit, or until after its deadline.
     Expired,
-    /// Not sent: a newer datagram pushed it out, or the connection ended first.
+    /// Not sent: a newer datagram pushed it out of the send queue, the application purged the queue, or the connection
+    /// ended first.
     Refused,
+    /// Not sent: another member of its group expired, was dropped from the send queue or was lost
+    /// ([`SendOptions::group`](crate::SendOptions::group)).
+    GroupBroken,
     /// Not sent: the path MTU fell after it was queued, and it no longer fits.
     TooLarge,
     /// Sent, and nothing more will be known: the CCID does not acknowledge single packets, or the connection ended

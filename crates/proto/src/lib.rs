@@ -32,6 +32,7 @@ mod rate_limit;
 mod reply;
 mod ring;
 mod seal;
+mod sending;
 mod stats;
 mod suspicion;
 mod tfrc;
@@ -71,6 +72,7 @@ pub use id::{ConnectionId, DatagramId};
 #[cfg(feature = "inspect")]
 pub use inspect::{EndpointInspection, Inspection};
 pub use payload::{Arriving, Payload};
+pub use sending::{SendOptions, Waiting};
 pub use stats::{EndpointStats, Stats};
 pub use transmit::{Encapsulation, IcmpError, IcmpQuote, Meta, Path, Transmit, Unreachable};
 #[cfg(any(test, feature = "inspect"))]

@@ -49,9 +49,12 @@ pub struct Stats {
     pub loss_rate_seen: Option<f64>,
     /// Datagrams that expired in the send queue.
     pub expired: u64,
-    /// Datagrams that were pushed out of the send queue, were discarded when it was closed, or became too large when
-    /// the path MTU fell.
+    /// Datagrams that were pushed out of the send queue, were discarded when it was purged or closed, or became too
+    /// large when the path MTU fell.
     pub refused: u64,
+    /// Datagrams that were dropped from the send queue because another member of their group expired, was dropped or
+    /// was lost.
+    pub group_broken: u64,
     /// Datagrams in the send queue now.
     pub queued_packets: usize,
     /// Bytes in the send queue now.

@@ -1,15 +1,15 @@
 //! The calls of the application.
 
-use fairwire_units::plant::{Plant, planted};
-use fairwire_units::{Duration, Rate};
+use fairwire_units::{Duration, Instant, Rate};
 use fairwire_wire::feature::Feature;
 
 use super::{Connection, Context, State, footprint};
 use crate::error::SendError;
-use crate::event::{Event, Fate, Received};
+use crate::event::{Fate, Received};
 use crate::feature::Location;
 use crate::id::DatagramId;
 use crate::payload::Payload;
+use crate::sending::SendOptions;
 use crate::stats::Stats;
 
 impl Connection {
@@ -18,6 +18,7 @@ impl Connection {
         &mut self,
         ctx: &mut Context<'_>,
         payload: Payload,
+        options: SendOptions,
     ) -> Result<DatagramId, SendError> {
         let open = matches!(self.state, State::Request | State::PartOpen | State::Open);
         if !open || self.drain_until.is_some() {
@@ -32,30 +33,65 @@ impl Connection {
         if size > max {
             return Err(SendError::TooLarge { size, max });
         }
+        if options.deadline.is_some_and(|deadline| deadline < ctx.now) {
+            return Err(SendError::DeadlinePassed);
+        }
         self.expire_queued(ctx);
-        while let Some(id) = self.queue.displace(size) {
-            self.never_sent(ctx, id, Fate::Refused);
+        self.check_group(options)?;
+        while let Some(older) = self.queue.displace(size, options.priority) {
+            self.drop_queued(ctx, &older, Fate::Refused);
         }
-        if !self.make_room(ctx, size) {
-            return Err(SendError::Full);
+        if !self.make_room(ctx, size, options) || self.queue.is_outranked(size) {
+            return self.turn_away(ctx, options);
         }
-        self.queue.push(ctx.now, payload).ok_or(SendError::Full)
+        // A member that made room has broken the group.
+        self.check_group(options)?;
+        let queued = self.queue.push(ctx.now, payload, options);
+        queued.ok_or(SendError::Full)
+    }
+
+    /// Returns an error if the group of a datagram is broken.
+    #[inline]
+    fn check_group(&self, options: SendOptions) -> Result<(), SendError> {
+        match options.group {
+            Some(group) if self.groups.is_broken(group) => Err(SendError::GroupBroken { group }),
+            _ => Ok(()),
+        }
     }
 
     /// Makes room for a datagram of `size` bytes in the endpoint's memory, by dropping older ones if the policy allows
     /// it. Returns whether there is room. An empty queue always takes a datagram, so that every connection can make
     /// progress.
-    fn make_room(&mut self, ctx: &mut Context<'_>, size: usize) -> bool {
-        let (needed, mut room) = (footprint::of_datagram(size), ctx.room);
+    fn make_room(&mut self, ctx: &mut Context<'_>, size: usize, options: SendOptions) -> bool {
+        let (needed, mut room) = (footprint::of_queued(size, options), ctx.room);
         while room < needed && !self.queue.is_empty() {
-            let Some((id, size)) = self.queue.drop_oldest() else {
-                self.queue.refuse();
+            let Some(older) = self.queue.drop_oldest(options.priority) else {
                 return false;
             };
-            self.never_sent(ctx, id, Fate::Refused);
-            room = room.saturating_add(footprint::of_datagram(size));
+            let freed = footprint::of_queued(older.payload.len(), older.options);
+            self.drop_queued(ctx, &older, Fate::Refused);
+            room = room.saturating_add(freed);
         }
         true
+    }
+
+    /// Answers a datagram for which there is no room: it has to wait, or where older ones make room, it is dropped
+    /// because all that wait have a higher priority.
+    fn turn_away(
+        &mut self,
+        ctx: &mut Context<'_>,
+        options: SendOptions,
+    ) -> Result<DatagramId, SendError> {
+        if !self.queue.drops_oldest() {
+            self.queue.refuse();
+            return Err(SendError::Full);
+        }
+        let id = self.queue.take_id();
+        self.never_sent(ctx, id, Fate::Refused);
+        if let Some(group) = options.group {
+            self.break_group(ctx, group);
+        }
+        Ok(id)
     }
 
     /// Returns whether the connection is over.
@@ -97,24 +133,10 @@ impl Connection {
         open && self.drain_until.is_none() && !self.reported.is_not_listening
     }
 
-    /// Drops datagrams that have waited too long.
-    pub(super) fn expire_queued(&mut self, ctx: &mut Context<'_>) {
-        let mut expired = false;
-        while let Some(id) = self.queue.pop_expired(ctx.now) {
-            self.never_sent(ctx, id, Fate::Expired);
-            expired = true;
-        }
-        // Planted: the room is not announced.
-        if expired && !planted(Plant::ExpiryUnannounced) {
-            self.announce_room(ctx);
-        }
-    }
-
-    /// Tells an application whose datagram was refused that there is room again.
-    pub(super) fn announce_room(&mut self, ctx: &mut Context<'_>) {
-        if self.queue.take_writable() {
-            self.emit(ctx, Event::Writable);
-        }
+    /// Returns how long the oldest datagram has waited in the send queue.
+    pub(crate) fn queue_age(&self, now: Instant) -> Option<Duration> {
+        let since = self.queue.oldest()?;
+        Some(now.saturating_since(since))
     }
 
     /// Returns the counters and gauges.

@@ -9,7 +9,6 @@ use crate::error_text::ErrorText;
 use crate::event::{CloseReason, Event, Fate};
 use crate::feature::{Fatal, Role};
 use crate::half::FeedbackOutcome;
-use crate::id::DatagramId;
 use crate::payload::Arriving;
 use crate::reply::Reset;
 use crate::transmit::Transmit;
@@ -251,37 +250,21 @@ impl Connection {
                     self.stats.lost += 1;
                     losses = losses.saturating_add(1);
                 }
-                Fate::Expired | Fate::Refused | Fate::TooLarge | Fate::Sent => {}
+                Fate::Expired | Fate::Refused | Fate::GroupBroken | Fate::TooLarge | Fate::Sent => {
+                }
             }
-            if let Some(id) = id
-                && report
-            {
+            let Some(id) = id else { continue };
+            self.groups.on_fate(id, fate);
+            if report {
                 ctx.events.push_back((self.id, Event::Fate { id, fate }));
             }
         }
+        self.drop_fallen_groups(ctx);
         self.note_losses(ctx.now, losses, ctx.outcome.largest_arrived);
         *ctx.outcome = FeedbackOutcome {
             fates: std::mem::take(&mut ctx.outcome.fates),
             ..FeedbackOutcome::default()
         };
-    }
-
-    /// Records the fate of a datagram that never leaves.
-    pub(super) fn never_sent(&mut self, ctx: &mut Context<'_>, id: DatagramId, fate: Fate) {
-        match fate {
-            Fate::Expired => self.stats.expired += 1,
-            _ => self.stats.refused += 1,
-        }
-        if self.config.report_fates {
-            self.emit(ctx, Event::Fate { id, fate });
-        }
-    }
-
-    /// Refuses every datagram in the send queue.
-    pub(super) fn refuse_queued(&mut self, ctx: &mut Context<'_>) {
-        while let Some(datagram) = self.queue.pop() {
-            self.never_sent(ctx, datagram.id, Fate::Refused);
-        }
     }
 
     /// Returns whether step 7 answers a packet of this type with a Sync in the present state.

@@ -6,6 +6,7 @@
 
 use super::Connection;
 use crate::constants::DATAGRAM_OVERHEAD;
+use crate::sending::SendOptions;
 
 /// Memory around a connection: its entries in the endpoint's tables (flow, timer, send list, source, feature options
 /// under negotiation).
@@ -20,9 +21,21 @@ const HALVES: usize = 8_192;
 /// Memory that a connection with little traffic needs in the end. No connection begins without this much left.
 pub(crate) const NEW: usize = size_of::<Connection>() + ENTRIES + 2 * ONE_DATAGRAM + HALVES;
 
+/// What a datagram with options uses in addition: entries of three B-trees, whose nodes may be half empty.
+const OPTIONS_OVERHEAD: usize = 256;
+
 /// Returns the memory that a queued datagram of `size` bytes uses.
 pub(crate) fn of_datagram(size: usize) -> usize {
     size.saturating_add(DATAGRAM_OVERHEAD)
+}
+
+/// Returns the memory that a datagram of `size` bytes uses in the send queue.
+pub(crate) fn of_queued(size: usize, options: SendOptions) -> usize {
+    let plain = of_datagram(size);
+    if options == SendOptions::default() {
+        return plain;
+    }
+    plain.saturating_add(OPTIONS_OVERHEAD)
 }
 
 impl Connection {
@@ -50,14 +63,16 @@ impl Connection {
         let halves = self.tx.as_ref().map_or(0, |tx| tx.footprint())
             + self.rx.as_ref().map_or(0, |rx| rx.footprint());
         let histories = self.dropped.footprint() + self.reported.footprint();
-        size_of::<Self>() + ENTRIES + self.cookies.capacity() + halves + histories
+        let groups = self.groups.footprint();
+        size_of::<Self>() + ENTRIES + self.cookies.capacity() + halves + histories + groups
     }
 
     /// Returns the memory of both queues.
     #[inline]
     fn queued(&self) -> usize {
         let overheads = self.queue.len().saturating_mul(DATAGRAM_OVERHEAD);
-        let to_send = self.queue.bytes().saturating_add(overheads);
+        let options = self.queue.with_options().saturating_mul(OPTIONS_OVERHEAD);
+        let to_send = self.queue.bytes().saturating_add(overheads + options);
         // The receive queue includes the overheads in its bytes.
         to_send
             .max(ONE_DATAGRAM)
@@ -67,19 +82,21 @@ impl Connection {
 
 #[cfg(test)]
 mod tests {
-    use super::{DATAGRAM_OVERHEAD, HALVES};
+    use super::{DATAGRAM_OVERHEAD, HALVES, OPTIONS_OVERHEAD};
     use crate::Config;
     use crate::ccid;
-    use crate::connection::parts::queue::Queued;
+    use crate::connection::parts::queue::{ORDERED_ENTRY, Queued};
     use fairwire_units::Instant;
     use fairwire_wire::Seq;
 
-    /// The constants cover what they stand for: an entry of the send queue, twice because a queue that grew is half
-    /// empty, and the halves of every CCID.
+    /// The constants cover what they stand for: an entry of the send queue, twice because a queue that grew, or a node
+    /// of a B-tree, may be half empty, and the halves of every CCID.
     #[test]
     fn constants_cover_what_they_stand_for() {
         let entry = size_of::<Queued>();
         assert!(2 * entry + 32 <= DATAGRAM_OVERHEAD, "{entry}");
+        let (entry, counted) = (ORDERED_ENTRY, DATAGRAM_OVERHEAD + OPTIONS_OVERHEAD);
+        assert!(2 * entry + 32 <= counted, "{entry}");
         let config = Config::default();
         for ccid in crate::constants::CCIDS {
             let setup = ccid::Setup {

@@ -194,8 +194,8 @@ impl Connection {
         } else {
             max_datagram
         };
-        for id in self.queue.take_larger(fits) {
-            self.never_sent(ctx, id, Fate::TooLarge);
+        for datagram in self.queue.take_larger(fits) {
+            self.drop_queued(ctx, &datagram, Fate::TooLarge);
         }
         self.announce_room(ctx);
         self.emit(ctx, Event::PathMtu { mtu, max_datagram });

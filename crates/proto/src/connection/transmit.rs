@@ -13,6 +13,7 @@ use super::parts::dropped::Fit;
 use super::{Connection, Context, State};
 use crate::half::{AckDue, PeerData};
 use crate::seal::seal;
+use crate::sending::Waiting;
 use crate::transmit::Transmit;
 
 /// Minimum time after an Ack until another one may leave, as a guard against endless sending at one moment.
@@ -26,6 +27,16 @@ struct AckReasons {
     negotiation: bool,
     ack_of_ack: bool,
     echo: bool,
+}
+
+/// When the next datagram may leave, and what it waits for until then.
+#[derive(Clone, Copy, Debug)]
+enum Departure {
+    Now,
+    /// At this time.
+    At(Instant, Waiting),
+    /// Once something has arrived.
+    Unknown(Waiting),
 }
 
 impl AckReasons {
@@ -198,6 +209,9 @@ impl Connection {
         cscov: u8,
     ) -> Option<Transmit> {
         let datagram = self.queue.pop()?;
+        if let Some(group) = datagram.options.group {
+            self.groups.on_sent(datagram.id, group);
+        }
         let head_len = seal(encoder, &self.flow.path, &datagram.payload, cscov);
         let written = Written {
             seq: self.next_seq(),
@@ -224,31 +238,54 @@ impl Connection {
         let Some(size) = self.queue.front_len() else {
             return false;
         };
+        match self.departure(now, size) {
+            Departure::Now => true,
+            Departure::At(at, _) => {
+                self.pace_at = Some(at);
+                false
+            }
+            Departure::Unknown(_) => false,
+        }
+    }
+
+    /// Returns what the datagram at the head of the queue waits for.
+    pub(crate) fn waits_for(&self, now: Instant) -> Waiting {
+        let Some(size) = self.queue.front_len() else {
+            return Waiting::Nothing;
+        };
+        if !matches!(self.state, State::PartOpen | State::Open) {
+            return Waiting::Peer;
+        }
+        match self.departure(now, size) {
+            Departure::Now => Waiting::Nothing,
+            Departure::At(_, waiting) | Departure::Unknown(waiting) => waiting,
+        }
+    }
+
+    /// Returns when a datagram of `size` bytes may leave.
+    #[inline]
+    fn departure(&self, now: Instant, size: usize) -> Departure {
         // RFC 4340, 8.1.4: with an Init Cookie to echo there is no room for data.
         if !self.agreed.may_send || !self.cookies.is_empty() {
-            return false;
+            return Departure::Unknown(Waiting::Peer);
         }
         if let Some(until) = self.reported.refused_until.filter(|&until| now < until) {
-            self.pace_at = Some(until);
-            return false;
+            return Departure::At(until, Waiting::Peer);
         }
         let waiting = self.waiting();
         let Some(tx) = &self.tx else {
-            return false;
+            return Departure::Unknown(Waiting::Peer);
         };
         // RFC 4340, 7.5.2: never persistently more than the window in a round trip. Below half of it, the rest stays
         // valid after a burst of loss.
         if u64::from(tx.flight().packets) >= self.sequence.local_window / 2 {
-            return false;
+            return Departure::Unknown(Waiting::Window);
         }
         match tx.permit(now, waiting, u32::try_from(size).unwrap_or(u32::MAX)) {
-            Permit::Now => true,
-            Permit::At(at) if at <= now => true,
-            Permit::At(at) => {
-                self.pace_at = Some(at);
-                false
-            }
-            Permit::AwaitFeedback => false,
+            Permit::Now => Departure::Now,
+            Permit::At(at) if at <= now => Departure::Now,
+            Permit::At(at) => Departure::At(at, Waiting::Pacing),
+            Permit::AwaitFeedback => Departure::Unknown(Waiting::Window),
         }
     }
 }

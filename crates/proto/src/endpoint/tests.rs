@@ -18,6 +18,7 @@ mod bounds;
 mod ccid;
 mod closing;
 mod cookies;
+mod deadlines;
 mod dropped;
 mod ecn;
 mod flood;

@@ -48,7 +48,9 @@ fn told(books: &mut Books, key: Key, id: DatagramId, fate: Fate) -> Verdict {
         given.fate
     );
     match fate {
-        Fate::Expired | Fate::Refused | Fate::TooLarge => never_left(conn, given, id, fate, local)?,
+        Fate::Expired | Fate::Refused | Fate::GroupBroken | Fate::TooLarge => {
+            never_left(conn, given, id, fate, local)?;
+        }
         _ => left(books, conn, (id, given), fate, honest)?,
     }
     let Some(conn) = books.conn_mut(key) else {

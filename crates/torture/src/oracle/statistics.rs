@@ -32,14 +32,15 @@ fn sent(conn: &Conn, stats: &Stats) -> Verdict {
     );
     // Each datagram is waiting, sent, or discarded.
     let taken = conn.given.len() as u64;
-    let settled = out.data + stats.expired + stats.refused;
+    let settled = out.data + stats.expired + stats.refused + stats.group_broken;
     hold!(
         taken == settled + stats.queued_packets as u64,
         "stats-queue",
-        "of {taken} datagrams {} left, {} expired, {} were refused, {} wait",
+        "of {taken} datagrams {} left, {} expired, {} were refused, {} had a broken group, {} wait",
         out.data,
         stats.expired,
         stats.refused,
+        stats.group_broken,
         stats.queued_packets
     );
     hold!(
@@ -92,6 +93,7 @@ fn rise(before: &Stats, after: &Stats) -> Verdict {
             s.marked,
             s.expired,
             s.refused,
+            s.group_broken,
             s.syncs_sent,
             s.discarded,
             s.checksum_errors,

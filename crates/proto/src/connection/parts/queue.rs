@@ -1,32 +1,62 @@
 //! The send queue, limited by packets, bytes and age.
 //!
-//! Every accepted datagram leaves it in exactly one way: it is sent, it expires, a newer one pushes it out, or it is
-//! discarded with the rest.
+//! Every accepted datagram leaves it in exactly one way: it is sent, it expires, a newer one pushes it out, its group
+//! breaks, or it is discarded with the rest.
+//!
+//! Datagrams without options wait in a ring, which needs no memory of its own for each of them. Those with options wait
+//! in [`Ordered`]. Both count against the same limits, and together they leave by priority and then in the order in
+//! which they were queued.
 
 use std::collections::VecDeque;
 
 use fairwire_units::{Duration, Instant};
 
+use super::ordered::{Entry, Ordered, Place};
 use crate::config::{QueueLimits, QueuePolicy};
 use crate::id::DatagramId;
 use crate::payload::Payload;
+use crate::sending::SendOptions;
 use crate::work;
 
-/// A datagram in the queue.
+/// A datagram without options in the queue.
 #[derive(Debug)]
 pub(crate) struct Queued {
-    pub(crate) id: DatagramId,
-    pub(crate) payload: Payload,
+    id: DatagramId,
+    payload: Payload,
     since: Instant,
 }
 
-/// The send queue, oldest datagram first.
+/// Bytes of the entries of one datagram with options.
+#[cfg(test)]
+pub(crate) const ORDERED_ENTRY: usize = super::ordered::ENTRY;
+
+/// A datagram that was taken out of the queue.
+#[derive(Debug)]
+pub(crate) struct Taken {
+    pub(crate) id: DatagramId,
+    pub(crate) payload: Payload,
+    pub(crate) options: SendOptions,
+}
+
+impl Taken {
+    fn plain(queued: Queued) -> Self {
+        Self {
+            id: queued.id,
+            payload: queued.payload,
+            options: SendOptions::default(),
+        }
+    }
+}
+
+/// The send queue.
 #[derive(Debug)]
 pub(crate) struct SendQueue {
     limits: QueueLimits,
     /// How long a datagram may wait.
     age: Option<Duration>,
-    waiting: VecDeque<Queued>,
+    /// Datagrams without options, oldest first.
+    plain: VecDeque<Queued>,
+    ordered: Ordered,
     bytes: usize,
     next_id: u64,
     /// Whether a datagram was refused, so that the application waits for room.
@@ -38,7 +68,8 @@ impl SendQueue {
         Self {
             age: limits.age.map(Duration::from),
             limits,
-            waiting: VecDeque::new(),
+            plain: VecDeque::new(),
+            ordered: Ordered::default(),
             bytes: 0,
             next_id: 0,
             refused: false,
@@ -48,26 +79,48 @@ impl SendQueue {
     /// Returns whether a datagram of `size` bytes fits. Any datagram fits an empty queue; otherwise a byte limit below
     /// the packet size would block everything.
     pub(crate) fn has_room(&self, size: usize) -> bool {
-        self.waiting.is_empty()
-            || (self.waiting.len() < self.limits.packets
+        self.is_empty()
+            || (self.len() < self.limits.packets
                 && self.bytes.saturating_add(size) <= self.limits.bytes)
     }
 
-    /// Drops the oldest datagram if the policy allows it and `size` bytes do not fit. Call it until it returns `None`.
-    pub(crate) fn displace(&mut self, size: usize) -> Option<DatagramId> {
-        let drops = self.limits.policy == QueuePolicy::DropOldest;
-        if !drops || self.has_room(size) {
-            return None;
-        }
-        self.pop().map(|oldest| oldest.id)
+    /// Returns whether older datagrams make room for newer ones.
+    pub(crate) fn drops_oldest(&self) -> bool {
+        self.limits.policy == QueuePolicy::DropOldest
     }
 
-    /// Drops the oldest datagram to free memory elsewhere, if the policy allows it; returns its id and size.
-    pub(crate) fn drop_oldest(&mut self) -> Option<(DatagramId, usize)> {
-        if self.limits.policy != QueuePolicy::DropOldest {
+    /// Drops a datagram to make room for one of `size` bytes and of this priority, if the policy allows it and `size`
+    /// bytes do not fit. Call it until it returns `None`.
+    pub(crate) fn displace(&mut self, size: usize, priority: i8) -> Option<Taken> {
+        if !self.drops_oldest() || self.has_room(size) {
             return None;
         }
-        self.pop().map(|oldest| (oldest.id, oldest.payload.len()))
+        self.drop_oldest(priority)
+    }
+
+    /// Drops the oldest datagram of the lowest priority if the policy allows it, for one of this priority. One of a
+    /// higher priority is not dropped.
+    pub(crate) fn drop_oldest(&mut self, priority: i8) -> Option<Taken> {
+        if !self.drops_oldest() {
+            return None;
+        }
+        let ordered = self.ordered.least();
+        let plain = self.plain_place();
+        let victim = match (ordered, plain) {
+            (Some(a), Some(b)) if a.priority() == b.priority() => a.min(b),
+            (Some(a), Some(b)) => a.max(b),
+            (a, b) => a.or(b)?,
+        };
+        if victim.priority() > priority {
+            return None;
+        }
+        self.take(victim)
+    }
+
+    /// Returns whether a datagram of `size` bytes has no room because all that wait have a higher priority; for after
+    /// [`Self::displace`].
+    pub(crate) fn is_outranked(&self, size: usize) -> bool {
+        self.drops_oldest() && !self.has_room(size)
     }
 
     /// Notes that a datagram was refused for a reason outside of the queue.
@@ -76,87 +129,188 @@ impl SendQueue {
     }
 
     /// Adds a datagram, or refuses it if there is no room.
-    pub(crate) fn push(&mut self, now: Instant, payload: Payload) -> Option<DatagramId> {
+    pub(crate) fn push(
+        &mut self,
+        now: Instant,
+        payload: Payload,
+        options: SendOptions,
+    ) -> Option<DatagramId> {
         if !self.has_room(payload.len()) {
             self.refused = true;
             return None;
         }
-        let id = DatagramId(self.next_id);
-        self.next_id += 1;
+        let id = self.take_id();
         self.bytes += payload.len();
-        self.waiting.push_back(Queued {
-            id,
+        if options == SendOptions::default() {
+            self.plain.push_back(Queued {
+                id,
+                payload,
+                since: now,
+            });
+            return Some(id);
+        }
+        let by_age = self.age.map(|age| now + age);
+        let until = [options.deadline, by_age].into_iter().flatten().min();
+        let entry = Entry {
             payload,
             since: now,
-        });
+            until,
+            options,
+        };
+        self.ordered.insert(Place::new(options.priority, id), entry);
         Some(id)
     }
 
-    /// Removes and returns the oldest datagram.
-    pub(crate) fn pop(&mut self) -> Option<Queued> {
-        let oldest = self.waiting.pop_front()?;
-        self.bytes -= oldest.payload.len();
-        Some(oldest)
+    /// Returns the id of the next datagram, and uses it up.
+    pub(crate) fn take_id(&mut self) -> DatagramId {
+        let id = DatagramId(self.next_id);
+        self.next_id += 1;
+        id
     }
 
-    /// Removes all datagrams larger than `size` bytes; returns their ids, oldest first.
-    pub(crate) fn take_larger(&mut self, size: usize) -> Vec<DatagramId> {
-        let mut taken = Vec::new();
+    /// Removes and returns the datagram that leaves next.
+    pub(crate) fn pop(&mut self) -> Option<Taken> {
+        if self.ordered.is_empty() {
+            return self.pop_plain();
+        }
+        let next = self.next_place()?;
+        self.take(next)
+    }
+
+    /// Returns the place of the datagram that leaves next.
+    fn next_place(&self) -> Option<Place> {
+        let ordered = self.ordered.first().map(|(place, _)| place);
+        match (ordered, self.plain_place()) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
+
+    /// Returns the place of the oldest datagram without options.
+    fn plain_place(&self) -> Option<Place> {
+        let oldest = self.plain.front()?;
+        Some(Place::new(0, oldest.id))
+    }
+
+    fn pop_plain(&mut self) -> Option<Taken> {
+        let oldest = self.plain.pop_front()?;
+        self.bytes -= oldest.payload.len();
+        Some(Taken::plain(oldest))
+    }
+
+    /// Removes a datagram with options, or the oldest one without.
+    fn take(&mut self, place: Place) -> Option<Taken> {
+        let Some(entry) = self.ordered.remove(place) else {
+            return self.pop_plain();
+        };
+        self.bytes -= entry.payload.len();
+        Some(Taken {
+            id: place.id(),
+            payload: entry.payload,
+            options: entry.options,
+        })
+    }
+
+    /// Removes all datagrams larger than `size` bytes; returns them, oldest first in each priority.
+    pub(crate) fn take_larger(&mut self, size: usize) -> Vec<Taken> {
+        let ordered = self.ordered.larger(size);
+        let mut taken: Vec<_> = ordered
+            .into_iter()
+            .filter_map(|place| self.take(place))
+            .collect();
         let bytes = &mut self.bytes;
-        self.waiting.retain(|waits| {
+        self.plain.retain_mut(|waits| {
             work::step();
             let fits = waits.payload.len() <= size;
             if !fits {
                 *bytes -= waits.payload.len();
-                taken.push(waits.id);
+                let payload = std::mem::replace(&mut waits.payload, Payload::EMPTY);
+                taken.push(Taken {
+                    id: waits.id,
+                    payload,
+                    options: SendOptions::default(),
+                });
             }
             fits
         });
         taken
     }
 
-    /// Returns the data of the oldest datagram.
+    /// Removes a waiting member of a group.
+    pub(crate) fn take_member(&mut self, group: u64) -> Option<Taken> {
+        let place = self.ordered.member_of(group)?;
+        self.take(place)
+    }
+
+    /// Returns the data of the datagram that leaves next.
+    #[inline]
     pub(crate) fn front(&self) -> Option<&Payload> {
-        self.waiting.front().map(|oldest| &oldest.payload)
+        let plain = self.plain.front();
+        if let Some((place, entry)) = self.ordered.first()
+            && plain.is_none_or(|oldest| place < Place::new(0, oldest.id))
+        {
+            return Some(&entry.payload);
+        }
+        plain.map(|oldest| &oldest.payload)
     }
 
-    /// Returns the size of the oldest datagram, bytes.
+    /// Returns the size of the datagram that leaves next, bytes.
+    #[inline]
     pub(crate) fn front_len(&self) -> Option<usize> {
-        self.waiting.front().map(|oldest| oldest.payload.len())
+        self.front().map(Payload::len)
     }
 
-    /// Removes the oldest datagram if it has waited too long.
-    pub(crate) fn pop_expired(&mut self, now: Instant) -> Option<DatagramId> {
+    /// Removes a datagram that has waited too long.
+    #[inline]
+    pub(crate) fn pop_expired(&mut self, now: Instant) -> Option<Taken> {
+        if let Some((until, place)) = self.ordered.next_to_expire()
+            && until < now
+        {
+            return self.take(place);
+        }
         let age = self.age?;
-        let oldest = self.waiting.front()?;
+        let oldest = self.plain.front()?;
         if now.saturating_since(oldest.since) <= age {
             return None;
         }
-        self.pop().map(|expired| expired.id)
+        self.pop_plain()
     }
 
-    /// Returns when the oldest datagram expires.
+    /// Returns when the next datagram expires.
     pub(crate) fn next_expiry(&self) -> Option<Instant> {
-        let age = self.age?;
-        let oldest = self.waiting.front()?;
-        Some(oldest.since + age + Duration::from_nanos(1))
+        let ordered = self.ordered.next_to_expire().map(|(until, _)| until);
+        let oldest = self.plain.front();
+        let plain = self.age.zip(oldest).map(|(age, oldest)| oldest.since + age);
+        let until = [ordered, plain].into_iter().flatten().min()?;
+        Some(until + Duration::from_nanos(1))
+    }
+
+    /// Returns when the oldest datagram was queued.
+    pub(crate) fn oldest(&self) -> Option<Instant> {
+        let plain = self.plain.front().map(|oldest| oldest.since);
+        [self.ordered.oldest(), plain].into_iter().flatten().min()
     }
 
     /// Returns true once after a datagram was refused and there is room again.
     pub(crate) fn take_writable(&mut self) -> bool {
         // An empty queue takes any datagram, even with a limit of zero bytes.
         self.refused
-            && (self.waiting.is_empty()
-                || (self.waiting.len() < self.limits.packets && self.bytes < self.limits.bytes))
+            && (self.is_empty()
+                || (self.len() < self.limits.packets && self.bytes < self.limits.bytes))
             && std::mem::take(&mut self.refused)
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.waiting.len()
+        self.plain.len() + self.ordered.len()
+    }
+
+    /// Returns the number of datagrams with options.
+    pub(crate) fn with_options(&self) -> usize {
+        self.ordered.len()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.waiting.is_empty()
+        self.plain.is_empty() && self.ordered.is_empty()
     }
 
     pub(crate) fn bytes(&self) -> usize {
@@ -166,7 +320,7 @@ impl SendQueue {
 
 #[cfg(test)]
 mod tests {
-    use super::{DatagramId, Payload, QueueLimits, QueuePolicy, SendQueue, work};
+    use super::{DatagramId, Payload, QueueLimits, QueuePolicy, SendOptions, SendQueue, work};
     use fairwire_units::{Duration, Instant};
 
     fn synthetic(len: u32) -> Payload {
@@ -184,10 +338,27 @@ mod tests {
 
     fn push(queue: &mut SendQueue, len: u32) -> (Option<DatagramId>, Vec<u64>) {
         let size = synthetic(len).len();
-        let dropped = std::iter::from_fn(|| queue.displace(size))
-            .map(|id| id.0)
+        let dropped = std::iter::from_fn(|| queue.displace(size, 0))
+            .map(|taken| taken.id.0)
             .collect();
-        (queue.push(Instant::START, synthetic(len)), dropped)
+        let options = SendOptions::default();
+        (queue.push(Instant::START, synthetic(len), options), dropped)
+    }
+
+    /// Queues a datagram of one byte with this priority.
+    fn urgent(queue: &mut SendQueue, priority: i8) -> Option<DatagramId> {
+        let options = SendOptions {
+            priority,
+            ..SendOptions::default()
+        };
+        queue.push(Instant::START, synthetic(1), options)
+    }
+
+    /// Returns the ids of what is left, in the order of leaving.
+    fn rest(queue: &mut SendQueue) -> Vec<u64> {
+        std::iter::from_fn(|| queue.pop())
+            .map(|taken| taken.id.0)
+            .collect()
     }
 
     /// The last packet and the last byte still fit; one more does not.
@@ -242,11 +413,92 @@ mod tests {
         let mut queue = queue(10, 100, QueuePolicy::BackPressure);
         push(&mut queue, 1);
         let at = Instant::START + Duration::from_millis(10);
-        assert_eq!(queue.pop_expired(at), None);
+        let expired = |queue: &mut SendQueue, now| queue.pop_expired(now).map(|taken| taken.id);
+        assert_eq!(expired(&mut queue, at), None);
         let next = queue.next_expiry().unwrap();
         assert_eq!(next, at + Duration::from_nanos(1));
-        assert_eq!(queue.pop_expired(next), Some(DatagramId(0)));
+        assert_eq!(expired(&mut queue, next), Some(DatagramId(0)));
         assert_eq!(queue.next_expiry(), None);
+    }
+
+    /// A datagram expires by its deadline or by the age limit, whichever is earlier, wherever it waits.
+    #[test]
+    fn the_earlier_of_deadline_and_age() {
+        let mut queue = queue(10, 100, QueuePolicy::BackPressure);
+        let at = |ms| Instant::START + Duration::from_millis(ms);
+        push(&mut queue, 1);
+        for ms in [20, 3, 7] {
+            let options = SendOptions {
+                deadline: Some(at(ms)),
+                ..SendOptions::default()
+            };
+            queue.push(Instant::START, synthetic(1), options);
+        }
+        let mut order = Vec::new();
+        while let Some(next) = queue.next_expiry() {
+            let ms = (next - Instant::START).as_nanos() / 1_000_000;
+            order.push((ms, queue.pop_expired(next).map(|taken| taken.id.0)));
+        }
+        // The first and the second one have 10 ms by the age limit.
+        assert_eq!(order[..2], [(3, Some(2)), (7, Some(3))]);
+        let mut both = [order[2], order[3]];
+        both.sort_unstable();
+        assert_eq!(both, [(10, Some(0)), (10, Some(1))]);
+        assert!(queue.is_empty());
+        assert_eq!(queue.bytes(), 0);
+    }
+
+    /// A higher priority leaves first, also before what has none; the same priority leaves in order.
+    #[test]
+    fn priorities_are_strict_and_in_order() {
+        let mut queue = queue(20, 1_000, QueuePolicy::BackPressure);
+        push(&mut queue, 1);
+        for priority in [-1, 1, 0, 5, 1, i8::MIN, i8::MAX] {
+            urgent(&mut queue, priority);
+        }
+        push(&mut queue, 1);
+        assert_eq!(queue.oldest(), Some(Instant::START));
+        assert_eq!(rest(&mut queue), [7, 4, 2, 5, 0, 3, 8, 1, 6]);
+    }
+
+    /// What makes room is the oldest of the lowest priority; nothing makes room for a lower priority.
+    #[test]
+    fn the_least_makes_room() {
+        let mut queue = queue(4, 1_000, QueuePolicy::DropOldest);
+        push(&mut queue, 1);
+        for priority in [3, -2, -2] {
+            urgent(&mut queue, priority);
+        }
+        let mut displaced = |priority| queue.displace(1, priority).map(|taken| taken.id.0);
+        assert_eq!(displaced(-3), None);
+        assert_eq!(displaced(-2), Some(2));
+        assert_eq!(displaced(9), None, "there is room");
+        urgent(&mut queue, 9);
+        assert_eq!(queue.displace(1, 0).map(|taken| taken.id.0), Some(3));
+        urgent(&mut queue, 0);
+        assert_eq!(queue.displace(1, -1).map(|taken| taken.id.0), None);
+        assert!(queue.is_outranked(1));
+        assert_eq!(queue.displace(1, 0).map(|taken| taken.id.0), Some(0));
+        assert_eq!(rest(&mut queue), [4, 1, 5]);
+    }
+
+    /// The members of a group are found among thousands of others, and nothing else is taken.
+    #[test]
+    fn members_of_a_group() {
+        let mut queue = queue(20_000, usize::MAX, QueuePolicy::BackPressure);
+        let mut options = SendOptions::default();
+        for n in 0..3_000_u64 {
+            options.group = Some(n / 3);
+            options.priority = i8::try_from(n % 3).unwrap();
+            queue.push(Instant::START, synthetic(1), options);
+        }
+        let (taken, _) = work::within(10, || {
+            std::iter::from_fn(|| queue.take_member(500))
+                .map(|taken| taken.id.0)
+                .collect::<Vec<_>>()
+        });
+        assert_eq!(taken, [1_502, 1_501, 1_500]);
+        assert_eq!((queue.len(), queue.bytes()), (2_997, 2_997));
     }
 
     /// Room is announced once, and only after a refusal.
@@ -274,7 +526,7 @@ mod tests {
         }
         let (taken, _) = work::within(20_000, || queue.take_larger(999));
         assert_eq!(
-            taken,
+            taken.iter().map(|taken| taken.id).collect::<Vec<_>>(),
             (0..10_000)
                 .map(|n| DatagramId(2 * n + 1))
                 .collect::<Vec<_>>()

@@ -1,0 +1,87 @@
+//! Datagrams that leave the send queue unsent: they expire, make room, belong to a broken group, or are purged.
+
+use fairwire_units::plant::{Plant, planted};
+
+use super::{Connection, Context};
+use crate::connection::parts::queue::Taken;
+use crate::event::{Event, Fate};
+use crate::id::DatagramId;
+
+impl Connection {
+    /// Drops datagrams that have waited too long.
+    pub(super) fn expire_queued(&mut self, ctx: &mut Context<'_>) {
+        let mut expired = false;
+        while let Some(datagram) = self.queue.pop_expired(ctx.now) {
+            self.drop_queued(ctx, &datagram, Fate::Expired);
+            expired = true;
+        }
+        // Planted: the room is not announced.
+        if expired && !planted(Plant::ExpiryUnannounced) {
+            self.announce_room(ctx);
+        }
+    }
+
+    /// Drops every datagram in the send queue; returns how many there were.
+    pub(crate) fn purge(&mut self, ctx: &mut Context<'_>) -> usize {
+        let purged = self.queue.len();
+        while let Some(datagram) = self.queue.pop() {
+            if let Some(group) = datagram.options.group {
+                self.groups.break_up(group);
+            }
+            self.never_sent(ctx, datagram.id, Fate::Refused);
+        }
+        self.announce_room(ctx);
+        purged
+    }
+
+    /// Refuses every datagram in the send queue, because nothing is sent any more.
+    pub(super) fn refuse_queued(&mut self, ctx: &mut Context<'_>) {
+        while let Some(datagram) = self.queue.pop() {
+            self.never_sent(ctx, datagram.id, Fate::Refused);
+        }
+    }
+
+    /// Records the fate of a datagram that was taken out of the queue and never leaves. This breaks its group.
+    pub(super) fn drop_queued(&mut self, ctx: &mut Context<'_>, datagram: &Taken, fate: Fate) {
+        self.never_sent(ctx, datagram.id, fate);
+        if let Some(group) = datagram.options.group {
+            self.break_group(ctx, group);
+        }
+    }
+
+    /// Drops the waiting members of groups whose members were lost.
+    #[inline]
+    pub(super) fn drop_fallen_groups(&mut self, ctx: &mut Context<'_>) {
+        while let Some(group) = self.groups.take_fallen() {
+            self.break_group(ctx, group);
+            self.announce_room(ctx);
+        }
+    }
+
+    /// Drops the waiting members of a group, and remembers to refuse further ones.
+    pub(super) fn break_group(&mut self, ctx: &mut Context<'_>, group: u64) {
+        self.groups.break_up(group);
+        while let Some(member) = self.queue.take_member(group) {
+            self.never_sent(ctx, member.id, Fate::GroupBroken);
+        }
+    }
+
+    /// Records the fate of a datagram that never leaves.
+    pub(super) fn never_sent(&mut self, ctx: &mut Context<'_>, id: DatagramId, fate: Fate) {
+        match fate {
+            Fate::Expired => self.stats.expired += 1,
+            Fate::GroupBroken => self.stats.group_broken += 1,
+            _ => self.stats.refused += 1,
+        }
+        if self.config.report_fates {
+            self.emit(ctx, Event::Fate { id, fate });
+        }
+    }
+
+    /// Tells an application whose datagram was refused that there is room again.
+    pub(super) fn announce_room(&mut self, ctx: &mut Context<'_>) {
+        if self.queue.take_writable() {
+            self.emit(ctx, Event::Writable);
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! The calls of the application about what a connection sends.
+
+use std::time::Duration;
+
+use fairwire_units::Instant;
+
+use super::Endpoint;
+use crate::connection::Connection;
+use crate::error::SendError;
+use crate::id::{ConnectionId, DatagramId};
+use crate::payload::Payload;
+use crate::sending::{SendOptions, Waiting};
+
+/// Sending.
+impl Endpoint {
+    /// Queues a datagram and returns its id, which [`Event::Fate`](crate::Event::Fate) refers to.
+    ///
+    /// # Errors
+    /// See [`SendError`]. The payload is dropped then; to try again, keep a clone (cheap for `Bytes`).
+    pub fn send(
+        &mut self,
+        now: Instant,
+        id: ConnectionId,
+        payload: Payload,
+    ) -> Result<DatagramId, SendError> {
+        self.send_with(now, id, payload, SendOptions::default())
+    }
+
+    /// Queues a datagram with a deadline, a priority or a group, and returns its id.
+    ///
+    /// # Errors
+    /// See [`SendError`]. The payload is dropped then.
+    pub fn send_with(
+        &mut self,
+        now: Instant,
+        id: ConnectionId,
+        payload: Payload,
+        options: SendOptions,
+    ) -> Result<DatagramId, SendError> {
+        let mut sent = Err(SendError::Closed);
+        if self.get(id).is_some() {
+            self.with_connection(now, id.slot(), |connection, ctx| {
+                sent = connection.send(ctx, payload, options);
+            });
+        }
+        sent
+    }
+
+    /// Drops every datagram in the send queue; returns how many there were.
+    ///
+    /// Their fate is [`Fate::Refused`](crate::Fate::Refused). Groups with members among them are broken.
+    pub fn purge(&mut self, now: Instant, id: ConnectionId) -> usize {
+        let mut purged = 0;
+        self.act(now, id, |connection, ctx| purged = connection.purge(ctx));
+        purged
+    }
+
+    /// Returns how long the oldest datagram has waited in the send queue; `None` if the queue is empty.
+    pub fn queue_age(&self, now: Instant, id: ConnectionId) -> Option<Duration> {
+        self.get(id)?.queue_age(now).map(Into::into)
+    }
+
+    /// Returns what the datagram that leaves next waits for; `None` if there is no such connection.
+    ///
+    /// Like [`Endpoint::next_timeout`], it is valid only after [`Endpoint::poll_transmit`] has returned `None`.
+    pub fn waits_for(&self, now: Instant, id: ConnectionId) -> Option<Waiting> {
+        self.get(id).map(|connection| connection.waits_for(now))
+    }
+
+    /// Returns whether the send queue has room for a datagram of `size` bytes.
+    pub fn can_send(&self, id: ConnectionId, size: usize) -> bool {
+        self.get(id)
+            .is_some_and(|connection| connection.can_send(size, self.room_of(connection)))
+    }
+
+    /// Returns whether a connection takes datagrams at all, if there is room for them.
+    ///
+    /// It does not before and after it is open, once this side closes it, or once the peer's application stopped
+    /// reading.
+    pub fn takes_datagrams(&self, id: ConnectionId) -> bool {
+        self.get(id).is_some_and(Connection::takes_datagrams)
+    }
+
+    /// Returns the largest datagram that `send` accepts, in bytes (RFC 4340, section 14).
+    ///
+    /// It leaves room for options, so that an accepted datagram never fails later.
+    pub fn max_datagram_size(&self, id: ConnectionId) -> Option<usize> {
+        self.get(id).map(Connection::max_datagram)
+    }
+}

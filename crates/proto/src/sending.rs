@@ -1,0 +1,45 @@
+//! How a datagram is to be sent, and what the sender of a connection waits for.
+
+use fairwire_units::Instant;
+
+/// How one datagram is to be sent ([`Endpoint::send_with`](crate::Endpoint::send_with)).
+///
+/// The default is what [`Endpoint::send`](crate::Endpoint::send) does: no deadline, priority 0, no group.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct SendOptions {
+    /// The last moment at which the datagram may leave. A datagram that still waits after it is dropped with the fate
+    /// [`Fate::Expired`](crate::Fate::Expired), so it never leaves late. `None` sets no limit but
+    /// [`QueueLimits::age`](crate::QueueLimits::age), which always applies.
+    pub deadline: Option<Instant>,
+    /// Datagrams with a higher priority leave first. Datagrams with the same priority leave in the order in which they
+    /// were queued. Priorities are strict: while one of a higher priority waits, none of a lower priority leaves.
+    pub priority: i8,
+    /// Datagrams that are of use only together, such as the parts of a video frame. The application chooses the number.
+    ///
+    /// When one member of a group expires, is dropped from the send queue or is lost, the group is broken. Members that
+    /// still wait are dropped with [`Fate::GroupBroken`](crate::Fate::GroupBroken), and further ones are refused with
+    /// [`SendError::GroupBroken`](crate::SendError::GroupBroken). A connection remembers the last 64 broken groups, so
+    /// a number can be used for another group after 64 others. CCIDs 3 and 4 report no single losses: under them a
+    /// group breaks only in the send queue.
+    pub group: Option<u64>,
+}
+
+/// What the datagram that leaves next waits for ([`Endpoint::waits_for`](crate::Endpoint::waits_for)).
+///
+/// Nothing waits for the path MTU. When it falls, datagrams that no longer fit are dropped at once
+/// ([`Fate::TooLarge`](crate::Fate::TooLarge)), and path MTU discovery delays no data.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[non_exhaustive]
+pub enum Waiting {
+    /// For nothing: the send queue is empty, or the datagram may leave now.
+    Nothing,
+    /// For acknowledgements: the congestion window is full, or half of the Sequence Window (RFC 4340, section 7.5.2) is
+    /// in flight.
+    Window,
+    /// For the time at which the rate permits it: TFRC (CCID 3 and 4) sends one packet after the other.
+    Pacing,
+    /// For the peer: the handshake is not complete, the features that data needs are not agreed on, or the peer has
+    /// reported that it cannot take data now (Drop Code 0, RFC 4340, section 11.7.2).
+    Peer,
+}
