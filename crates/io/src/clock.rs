@@ -23,6 +23,12 @@ impl Clock {
         }
     }
 
+    /// Returns a moment of tokio's clock as the time since the start; zero if it was before.
+    pub(crate) fn at(&self, moment: tokio::time::Instant) -> Instant {
+        let since = moment.into_std().saturating_duration_since(self.start);
+        Instant::from_nanos(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
+    }
+
     /// Returns the time since the start.
     pub(crate) fn now(&self) -> Instant {
         let ns = self.start.elapsed().as_nanos();

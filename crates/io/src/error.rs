@@ -138,6 +138,13 @@ pub enum SendError {
     Closed(ConnectionClosed),
     /// The peer's application stopped reading, for good (RFC 4340, section 11.7.2).
     NotListening,
+    /// The datagram's deadline has passed, before the call or while it waited for room in the send queue.
+    DeadlinePassed,
+    /// Another member of the datagram's group was lost or dropped, so the rest of the group is of no use.
+    GroupBroken {
+        /// The number of the group.
+        group: u64,
+    },
 }
 
 impl fmt::Display for SendError {
@@ -152,6 +159,10 @@ impl fmt::Display for SendError {
             Self::Closing => f.write_str("the connection is closing"),
             Self::Closed(closed) => closed.fmt(f),
             Self::NotListening => f.write_str("the peer's application no longer reads"),
+            Self::DeadlinePassed => fairwire_proto::SendError::DeadlinePassed.fmt(f),
+            Self::GroupBroken { group } => {
+                fairwire_proto::SendError::GroupBroken { group: *group }.fmt(f)
+            }
         }
     }
 }

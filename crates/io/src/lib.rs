@@ -65,6 +65,8 @@
 //! - [`Connection::event`] reports changes: the largest datagram, the CCID, a peer that cannot keep up.
 //! - [`Endpoint::close`] closes all connections and waits for their end.
 //! - [`Endpoint::listen_towards`] waits for one client, through NATs and firewalls on either side.
+//! - [`Connection::send_with`] sends a datagram with a deadline, a priority or a group, so that nothing leaves late.
+//!   [`Connection::purge`], [`Connection::queue_age`] and [`Connection::waits_for`] are about what has not left yet.
 //! - [`Connection::stats`] and [`Connection::allowed_rate`] show what congestion control does. [`Connection::fate`]
 //!   reports whether each datagram arrived.
 //! - [`Config`] and [`EndpointConfig`] hold the parameters of the protocol. [`ConnectOptions`] and [`ListenOptions`]
@@ -142,13 +144,13 @@ pub use fairwire_proto::{
     EquationForm, ErrorText, Fate, FeedbackRate, FirstInterval, FirstIntervalLife, FirstRate,
     Gauges, IdleRule, InitCookies, ListenError, LossEvents, LossMean, PathMtuDiscovery,
     QueueLimits, QueuePolicy, ReceiveLimit, ReceiveQueuePolicy, ReceiveRateOver, Reports, Segment,
-    SlowStart, StartError, Stats, Unreachable, laws,
+    SlowStart, StartError, Stats, Unreachable, Waiting, laws,
 };
 pub use fairwire_units::{Ecn, Rate};
 pub use fairwire_wire::udp::PORT as DCCP_UDP_PORT;
 pub use fairwire_wire::{Ccid, DropCode, ResetCode, ServiceCode};
 pub use listener::{Incoming, Listener};
-pub use options::{ConnectOptions, ListenOptions};
+pub use options::{ConnectOptions, ListenOptions, SendOptions};
 pub use received::{Received, ReceivedId, ReceivedInto};
 pub use security::Security;
 

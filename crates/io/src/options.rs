@@ -1,9 +1,12 @@
-//! Options for connecting and listening.
+//! Options for connecting, listening and sending.
 //!
 //! Make one with `new` (or `default`) and change it with its methods. New options can then be added without breaking
 //! callers.
 
+use std::time::Duration;
+
 use fairwire_proto::{Admit, AdmitHook, Attempt, Config};
+use tokio::time::Instant;
 
 /// Options for connecting.
 ///
@@ -105,5 +108,89 @@ impl ListenOptions {
     pub fn backlog(mut self, connections: usize) -> Self {
         self.backlog = connections.max(1);
         self
+    }
+}
+
+/// Options for one datagram ([`Connection::send_with`](crate::Connection::send_with)).
+///
+/// The default is a datagram without a deadline, of priority 0 and in no group, as [`send`](crate::Connection::send)
+/// sends it.
+///
+/// ```
+/// use std::time::Duration;
+/// use fairwire::SendOptions;
+///
+/// // A part of video frame 1,207, which is of use for the next 80 ms, and waits while audio waits.
+/// let video = SendOptions::new().within(Duration::from_millis(80)).group(1_207);
+/// let audio = SendOptions::new().within(Duration::from_millis(40)).priority(1);
+/// # let _ = (video, audio);
+/// ```
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct SendOptions {
+    /// The last moment at which the datagram may leave; `None` if it may leave at any time. See
+    /// [`deadline`](Self::deadline).
+    pub deadline: Option<Instant>,
+    /// Which datagrams leave first. See [`priority`](Self::priority).
+    pub priority: i8,
+    /// What the datagram is a part of. See [`group`](Self::group).
+    pub group: Option<u64>,
+}
+
+impl SendOptions {
+    /// Returns the default options.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the last moment at which the datagram may leave, as an `Instant` of tokio or of the standard library.
+    ///
+    /// A datagram that still waits in the send queue after it is dropped with [`Fate::Expired`](crate::Fate::Expired).
+    /// It never leaves late. [`QueueLimits::age`](crate::QueueLimits::age) applies as well.
+    pub fn deadline(mut self, at: impl Into<Instant>) -> Self {
+        self.deadline = Some(at.into());
+        self
+    }
+
+    /// Sets a [`deadline`](Self::deadline) that is this far from now. A time too long to be represented sets none.
+    pub fn within(mut self, time: Duration) -> Self {
+        self.deadline = Instant::now().checked_add(time);
+        self
+    }
+
+    /// Sets the priority, 0 by default. Datagrams with a higher priority leave first.
+    ///
+    /// Priorities are strict: while a datagram of a higher priority waits, none of a lower priority leaves. Datagrams of
+    /// the same priority leave in the order in which they were queued.
+    ///
+    /// With DTLS, use options for all datagrams of a connection that uses priorities, at least a deadline. Those queued
+    /// by [`send`](crate::Connection::send) before the first one of a high priority are encrypted already. If more than
+    /// 63 others overtake them, the peer takes them for copies and drops them (RFC 9147, section 4.5.1).
+    pub fn priority(mut self, priority: i8) -> Self {
+        self.priority = priority;
+        self
+    }
+
+    /// Sets the number of a group of datagrams that are of use only together, such as the parts of a video frame.
+    ///
+    /// When one member expires, is dropped from the send queue or is lost, those that still wait are dropped
+    /// ([`Fate::GroupBroken`](crate::Fate::GroupBroken)), and further ones are refused
+    /// ([`SendError::GroupBroken`](crate::SendError::GroupBroken)). A connection remembers the last 64 broken groups.
+    /// CCIDs 3 and 4 report no single losses: under them a group breaks only in the send queue.
+    pub fn group(mut self, group: u64) -> Self {
+        self.group = Some(group);
+        self
+    }
+
+    /// Returns the options of the protocol, whose clock shows `at` at a moment of tokio's.
+    pub(crate) fn for_proto(
+        self,
+        at: impl FnOnce(Instant) -> fairwire_units::Instant,
+    ) -> fairwire_proto::SendOptions {
+        let mut options = fairwire_proto::SendOptions::default();
+        options.deadline = self.deadline.map(at);
+        options.priority = self.priority;
+        options.group = self.group;
+        options
     }
 }

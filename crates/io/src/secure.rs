@@ -1,18 +1,21 @@
 //! The DTLS session of a connection: between the application's calls and DCCP's queues.
 //!
-//! A connection has a session of its own behind a lock of its own. So encrypting and decrypting never hold the lock of
-//! the endpoint, and connections do not wait for each other. Where both locks are needed, the session's comes first.
+//! A connection has a session of its own behind a lock of its own. So encrypting and decrypting do not hold the lock of
+//! the endpoint, and connections do not wait for each other. The exception is a datagram that others may overtake in the
+//! send queue: it is encrypted when it leaves, by the endpoint's driver ([`Later`]). So where both locks are needed, the
+//! endpoint's comes first, and a session that wants something from its connection says so as [`Wishes`].
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError};
 
 use bytes::Bytes;
-use fairwire_proto::ConnectionId;
+use fairwire_proto::{ConnectionId, MakePayload};
 use fairwire_tls::{Fingerprint, Output, Session, SessionError};
 use fairwire_units::{Duration, Instant};
 
+use crate::options::SendOptions;
 use crate::received::Received;
 use crate::state::{Farewell, Handle};
 use crate::sync::{Mutex, MutexGuard, Notify};
@@ -30,6 +33,8 @@ pub(crate) struct Secure {
     has_opened: AtomicBool,
     /// Whether the last handle was dropped.
     is_over: AtomicBool,
+    /// Whether datagrams may overtake others in the send queue.
+    has_priorities: AtomicBool,
     /// Wakes the task that serves the session's timer.
     pub changed: Notify,
     peer: Option<Fingerprint>,
@@ -56,6 +61,52 @@ struct Inside {
     is_closing: bool,
 }
 
+/// What a session wants from its connection once the session's lock is released.
+#[derive(Default)]
+#[must_use]
+struct Wishes {
+    send: Vec<Bytes>,
+    failure: Option<SessionError>,
+}
+
+impl Wishes {
+    fn carry_out(self, handle: &Handle, id: ConnectionId) {
+        for datagram in self.send {
+            // DTLS repeats what is lost, so a full queue may lose it as the network may.
+            let _ = handle.send_control(id, datagram);
+        }
+        if let Some(error) = self.failure {
+            handle.abort_with(id, &format!("DTLS: {error}"));
+        }
+    }
+}
+
+/// A datagram that is encrypted when it leaves. A peer's protection against replays refuses a record that more than 63
+/// later ones have overtaken (RFC 9147, 4.5.1), so records get their numbers in the order of leaving.
+pub(crate) struct Later {
+    secure: Arc<Secure>,
+    data: Bytes,
+}
+
+impl Later {
+    pub(crate) fn new(secure: &Arc<Secure>, data: Bytes) -> Self {
+        Self {
+            secure: Arc::clone(secure),
+            data,
+        }
+    }
+}
+
+impl MakePayload for Later {
+    fn make(&self) -> Option<Bytes> {
+        let mut inside = self.secure.lock();
+        if inside.failure.is_some() {
+            return None;
+        }
+        inside.session.seal(&self.data).ok()
+    }
+}
+
 /// Why a datagram could not be encrypted.
 pub(crate) enum SealError {
     /// This side has announced its end, or the session failed.
@@ -78,6 +129,7 @@ impl Secure {
             inside: Mutex::new(inside),
             has_opened: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
+            has_priorities: AtomicBool::new(false),
             changed: Notify::new(),
             peer,
         }
@@ -92,9 +144,22 @@ impl Secure {
     /// `last` is the datagram that completed the handshake.
     pub(crate) fn begin(&self, handle: &Handle, id: ConnectionId, last: Option<&Received>) {
         let mut inside = self.lock();
-        Self::flush(&mut inside, handle, id, last);
+        let wishes = inside.poll(last);
         self.has_opened
             .store(!inside.opened.is_empty(), Ordering::Release);
+        drop(inside);
+        wishes.carry_out(handle, id);
+    }
+
+    /// Notes how a datagram is sent. Returns whether it has to be encrypted when it leaves, because others may overtake
+    /// it.
+    ///
+    /// Datagrams without options that were queued before the first one of a high priority keep their numbers.
+    pub(crate) fn is_overtaken(&self, options: SendOptions) -> bool {
+        if options.priority > 0 {
+            self.has_priorities.store(true, Ordering::Relaxed);
+        }
+        options != SendOptions::default() || self.has_priorities.load(Ordering::Relaxed)
     }
 
     /// Returns the fingerprint of the peer's certificate, if it showed one.
@@ -117,18 +182,15 @@ impl Secure {
         self.lock().is_end_announced
     }
 
+    /// Returns an error if a datagram of `size` bytes cannot be encrypted into one of at most `max_datagram` bytes.
+    pub(crate) fn check(&self, size: usize, max_datagram: usize) -> Result<(), SealError> {
+        self.lock().check(size, max_datagram)
+    }
+
     /// Encrypts one datagram.
     pub(crate) fn seal(&self, data: &[u8], max_datagram: usize) -> Result<Bytes, SealError> {
         let mut inside = self.lock();
-        if inside.is_closing || inside.failure.is_some() {
-            return Err(SealError::Closing);
-        }
-        // RFC 5238, 3: a record is whole in one packet. RFC 5238, 3.5: it is not larger than DCCP's maximum packet size
-        // of now.
-        let max = max_datagram.saturating_sub(OVERHEAD);
-        if data.len() > max {
-            return Err(SealError::TooLarge { max });
-        }
+        inside.check(data.len(), max_datagram)?;
         inside.session.set_max_datagram(max_datagram);
         let sealed = inside.session.seal(data);
         sealed.map_err(|_| SealError::Closing)
@@ -143,21 +205,25 @@ impl Secure {
         raw: Option<fairwire_proto::Received>,
     ) -> Option<Received> {
         let mut inside = self.lock();
-        if let Some(raw) = raw {
-            self.take(&mut inside, handle, id, &Received::of(raw));
-        }
+        let wishes = raw.map(|raw| self.take(&mut inside, handle, &Received::of(raw)));
         let next = inside.opened.pop_front();
         self.has_opened
             .store(!inside.opened.is_empty(), Ordering::Release);
+        drop(inside);
+        if let Some(wishes) = wishes {
+            wishes.carry_out(handle, id);
+        }
         next
     }
 
     /// Decrypts a datagram that arrived while the application did not read, and keeps its data.
     pub(crate) fn keep(&self, handle: &Handle, id: ConnectionId, raw: fairwire_proto::Received) {
         let mut inside = self.lock();
-        self.take(&mut inside, handle, id, &Received::of(raw));
+        let wishes = self.take(&mut inside, handle, &Received::of(raw));
         let has_opened = !inside.opened.is_empty();
         self.has_opened.store(has_opened, Ordering::Release);
+        drop(inside);
+        wishes.carry_out(handle, id);
     }
 
     /// Returns how many decrypted datagrams wait to be read.
@@ -165,49 +231,19 @@ impl Secure {
         self.lock().opened.len()
     }
 
-    fn take(&self, inside: &mut Inside, handle: &Handle, id: ConnectionId, raw: &Received) {
+    fn take(&self, inside: &mut Inside, handle: &Handle, raw: &Received) -> Wishes {
         inside.lost = inside.lost.saturating_add(raw.lost_before);
         if inside.failure.is_some() {
-            return;
+            return Wishes::default();
         }
         let before = inside.session.next_timeout();
         let now = handle.clock.now();
         let taken = inside.session.handle_datagram(now, &raw.data);
-        Self::flush(inside, handle, id, Some(raw));
-        if let Err(error) = taken {
-            Self::fail(inside, handle, id, error);
-        }
+        let wishes = inside.poll_after(taken, Some(raw));
         if inside.session.next_timeout() != before {
             self.changed.notify_one();
         }
-    }
-
-    /// Gives what the session has to send to DCCP, and keeps what it has decrypted.
-    fn flush(inside: &mut Inside, handle: &Handle, id: ConnectionId, raw: Option<&Received>) {
-        loop {
-            match inside.session.poll() {
-                // DTLS repeats what is lost, so a full queue may lose it as the network may.
-                Output::Send(datagram) => drop(handle.send_control(id, datagram)),
-                Output::Data(data) => {
-                    let Some(raw) = raw else { continue };
-                    let lost_before = std::mem::take(&mut inside.lost);
-                    inside.opened.push_back(Received {
-                        data,
-                        lost_before,
-                        ..raw.clone()
-                    });
-                }
-                Output::Connected { .. } => {}
-                Output::Closed => inside.is_end_announced = true,
-                Output::Idle => return,
-            }
-        }
-    }
-
-    /// Ends the connection, because the session failed.
-    fn fail(inside: &mut Inside, handle: &Handle, id: ConnectionId, error: SessionError) {
-        handle.abort_with(id, &format!("DTLS: {error}"));
-        inside.failure.get_or_insert(error);
+        wishes
     }
 
     /// Returns when the session wants to be served.
@@ -215,11 +251,12 @@ impl Secure {
     /// RFC 5238, 3.3: while datagrams wait in the send queue, its timer stands still, so that it repeats nothing that has
     /// not left yet.
     pub(crate) fn next_timeout(&self, handle: &Handle, id: ConnectionId) -> Option<Instant> {
+        let has_queued = handle.has_queued(id);
         let mut inside = self.lock();
         let now = handle.clock.now();
         inside.session.set_waiting(now, false);
         let wants = inside.session.next_timeout();
-        if wants.is_some() && handle.has_queued(id) {
+        if wants.is_some() && has_queued {
             inside.session.set_waiting(now, true);
             return Some(now + STILL_QUEUED);
         }
@@ -231,10 +268,9 @@ impl Secure {
     pub(crate) fn handle_timeout(&self, handle: &Handle, id: ConnectionId) {
         let mut inside = self.lock();
         let served = inside.session.handle_timeout(handle.clock.now());
-        Self::flush(&mut inside, handle, id, None);
-        if let Err(error) = served {
-            Self::fail(&mut inside, handle, id, error);
-        }
+        let wishes = inside.poll_after(served, None);
+        drop(inside);
+        wishes.carry_out(handle, id);
     }
 
     /// Marks the session as over: no handle is left.
@@ -246,6 +282,53 @@ impl Secure {
     /// Returns whether no handle is left.
     pub(crate) fn is_over(&self) -> bool {
         self.is_over.load(Ordering::Acquire)
+    }
+}
+
+impl Inside {
+    fn check(&self, size: usize, max_datagram: usize) -> Result<(), SealError> {
+        if self.is_closing || self.failure.is_some() {
+            return Err(SealError::Closing);
+        }
+        // RFC 5238, 3: a record is whole in one packet. RFC 5238, 3.5: it is not larger than DCCP's maximum packet size
+        // of now.
+        let max = max_datagram.saturating_sub(OVERHEAD);
+        if size > max {
+            return Err(SealError::TooLarge { max });
+        }
+        Ok(())
+    }
+
+    /// Takes what the session has to send, and keeps what it has decrypted.
+    fn poll(&mut self, raw: Option<&Received>) -> Wishes {
+        let mut wishes = Wishes::default();
+        loop {
+            match self.session.poll() {
+                Output::Send(datagram) => wishes.send.push(datagram),
+                Output::Data(data) => {
+                    let Some(raw) = raw else { continue };
+                    let lost_before = std::mem::take(&mut self.lost);
+                    self.opened.push_back(Received {
+                        data,
+                        lost_before,
+                        ..raw.clone()
+                    });
+                }
+                Output::Connected { .. } => {}
+                Output::Closed => self.is_end_announced = true,
+                Output::Idle => return wishes,
+            }
+        }
+    }
+
+    /// Like [`poll`](Self::poll), after a call of the session, which may have failed. A failure ends the connection.
+    fn poll_after(&mut self, call: Result<(), SessionError>, raw: Option<&Received>) -> Wishes {
+        let mut wishes = self.poll(raw);
+        if let Err(error) = call {
+            wishes.failure = Some(error.clone());
+            self.failure.get_or_insert(error);
+        }
+        wishes
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use fairwire::tls::{ClientConfig, Date, Fingerprint, Identity, ServerConfig, Trust, Validity};
 use fairwire::{
     Config, ConnectError, ConnectOptions, Connection, DccpAddr, Endpoint, HandshakeError,
-    ListenOptions, Listener, Security, SendError, ServiceCode,
+    ListenOptions, Listener, Security, SendError, SendOptions, ServiceCode,
 };
 use tokio::net::UdpSocket;
 use tokio::time::timeout;
@@ -322,4 +322,39 @@ async fn a_stalled_handshake_delays_nobody() {
     let (there, _listener) = soon(accepting).await.expect("no panic");
     here.send(SECRET).await.expect("open");
     assert_eq!(soon(there.recv()).await.expect("open").data, SECRET);
+}
+
+/// Urgent datagrams overtake more than the 64 records of the peer's protection against replays, and nothing is lost.
+#[tokio::test]
+async fn overtaken_datagrams_arrive() {
+    let (here, there) = pair().await;
+    let low = SendOptions::new().priority(-1);
+    let usual = SendOptions::new().within(Duration::from_secs(60));
+    let high = SendOptions::new().priority(1);
+    let plain = SendOptions::new();
+    for (count, options) in [(60, low), (60, usual), (120, high), (10, plain)] {
+        for _ in 0..count {
+            let priority = options.priority.to_be_bytes().to_vec();
+            here.try_send_with(priority, options).expect("room");
+        }
+    }
+    let mut order = Vec::new();
+    for _ in 0..250 {
+        let received = soon(there.recv()).await.expect("it arrives");
+        order.push(i8::from_be_bytes([received.data[0]]));
+    }
+    let expected = [vec![1; 120], vec![0; 70], vec![-1; 60]].concat();
+    assert_eq!(order, expected);
+}
+
+/// A deadline in the past is an error, before anything is encrypted or queued.
+#[tokio::test]
+async fn a_deadline_in_the_past() {
+    let (here, _there) = pair().await;
+    let past = std::time::Instant::from(tokio::time::Instant::now());
+    tokio::time::sleep(Duration::from_millis(2)).await;
+    let options = SendOptions::new().deadline(past);
+    let refused = here.send_with("late", options).await;
+    assert_eq!(refused, Err(SendError::DeadlinePassed));
+    assert_eq!(here.queue_age(), Duration::ZERO);
 }

@@ -71,7 +71,7 @@ pub use event::{CloseReason, Direction, Event, Fate, Received};
 pub use id::{ConnectionId, DatagramId};
 #[cfg(feature = "inspect")]
 pub use inspect::{EndpointInspection, Inspection};
-pub use payload::{Arriving, Payload};
+pub use payload::{Arriving, Deferred, MakePayload, Payload};
 pub use sending::{SendOptions, Waiting};
 pub use stats::{EndpointStats, Stats};
 pub use transmit::{Encapsulation, IcmpError, IcmpQuote, Meta, Path, Transmit, Unreachable};

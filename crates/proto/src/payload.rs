@@ -1,7 +1,10 @@
 //! The application's data, which the protocol carries and never reads.
 //!
-//! [`Payload`] is data that is stored. [`Arriving`] is data that has just arrived and is not stored yet, so that a
-//! stranger's datagram costs no memory.
+//! [`Payload`] is data that is stored. [`Deferred`] is data that is made when its packet leaves. [`Arriving`] is data that
+//! has just arrived and is not stored yet, so that a stranger's datagram costs no memory.
+
+use std::fmt;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use fairwire_wire::checksum::Sum;
@@ -75,6 +78,83 @@ impl From<Bytes> for Payload {
 impl From<Vec<u8>> for Payload {
     fn from(bytes: Vec<u8>) -> Self {
         Self::Bytes(bytes.into())
+    }
+}
+
+/// Data that is made when its packet leaves ([`Endpoint::send_deferred`](crate::Endpoint::send_deferred)).
+///
+/// This is for data whose bytes depend on the order of leaving, such as records of DTLS, which have numbers. A datagram
+/// with a high priority overtakes others in the send queue, and a peer's protection against replays refuses records
+/// that many others have overtaken.
+#[derive(Clone)]
+pub struct Deferred {
+    len: usize,
+    make: Arc<dyn MakePayload>,
+}
+
+/// Makes the bytes of a [`Deferred`].
+pub trait MakePayload: Send + Sync {
+    /// Returns the bytes; `None` if they cannot be made any more, and the datagram is then dropped.
+    ///
+    /// The endpoint calls it within `poll_transmit`, so it must not call the endpoint.
+    fn make(&self) -> Option<Bytes>;
+}
+
+impl Deferred {
+    /// Returns data of `len` bytes that `make` will make.
+    pub fn new(len: usize, make: Arc<dyn MakePayload>) -> Self {
+        Self { len, make }
+    }
+
+    /// Returns the length that the data will have, in bytes.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+}
+
+impl fmt::Debug for Deferred {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Deferred")
+            .field("len", &self.len)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Data in the send queue.
+#[derive(Clone, Debug)]
+pub(crate) enum Unsent {
+    Ready(Payload),
+    Later(Deferred),
+}
+
+impl Unsent {
+    /// Returns the length in bytes.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Ready(payload) => payload.len(),
+            Self::Later(deferred) => deferred.len,
+        }
+    }
+
+    /// Returns the data, made now if it was deferred; `None` if it cannot be made any more.
+    pub(crate) fn make(self) -> Option<Payload> {
+        match self {
+            Self::Ready(payload) => Some(payload),
+            Self::Later(deferred) => deferred.make.make().map(Payload::Bytes),
+        }
+    }
+}
+
+impl From<Payload> for Unsent {
+    fn from(payload: Payload) -> Self {
+        Self::Ready(payload)
+    }
+}
+
+impl From<Deferred> for Unsent {
+    fn from(deferred: Deferred) -> Self {
+        Self::Later(deferred)
     }
 }
 

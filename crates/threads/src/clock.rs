@@ -37,6 +37,16 @@ impl Clock {
         Self
     }
 
+    /// Returns a moment of tokio's clock. No model uses it.
+    #[expect(
+        clippy::unused_self,
+        clippy::trivially_copy_pass_by_ref,
+        reason = "the shape of the clock it stands for"
+    )]
+    pub(crate) fn at(&self, _moment: tokio::time::Instant) -> Instant {
+        NOW.get()
+    }
+
     /// Returns the model's time, and moves it forward a little.
     #[expect(
         clippy::unused_self,

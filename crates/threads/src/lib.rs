@@ -56,7 +56,7 @@ pub use fairwire_proto::{CloseReason, Config, DamagedData, EndpointConfig, Start
 pub use fairwire_wire::ServiceCode;
 pub use host::{Host, PORT, Pair, SERVICE, Watch, host};
 pub use listener::{Incoming, Listener};
-pub use options::{ConnectOptions, ListenOptions};
+pub use options::{ConnectOptions, ListenOptions, SendOptions};
 pub use received::{Received, ReceivedId, ReceivedInto};
 pub use security::Security;
 pub use socket::Network;

@@ -1,16 +1,28 @@
 //! Sending datagrams.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use bytes::Bytes;
-use fairwire_proto::{DatagramId, Payload};
+use fairwire_proto::{DatagramId, Deferred, Payload, Waiting};
 
 use super::{Connection, Inner};
 use crate::error::{SendError, TrySendError};
-use crate::secure::SealError;
+use crate::options::SendOptions;
+use crate::secure::{Later, OVERHEAD, SealError};
 use crate::state::{ConnectionState, State};
+use crate::timer::Timer;
 use crate::waiting::Place;
+
+/// A datagram as it goes into the send queue.
+enum Outgoing {
+    /// In clear text, or encrypted already.
+    Ready(Bytes),
+    /// To be encrypted when it leaves.
+    Later(Deferred),
+}
 
 /// Sending. A datagram that is accepted waits in the send queue until congestion control lets it leave. Its id
 /// identifies it in [`fate`](Connection::fate).
@@ -20,11 +32,56 @@ impl Connection {
     /// # Errors
     /// See [`SendError`].
     pub async fn send(&self, data: impl Into<Bytes>) -> Result<DatagramId, SendError> {
-        let data = self.sealed(data.into())?;
+        self.send_with(data, SendOptions::default()).await
+    }
+
+    /// Queues a datagram with a deadline, a priority or a group, waiting until the send queue has room or the deadline
+    /// has passed. If the future is cancelled, nothing is sent.
+    ///
+    /// ```no_run
+    /// # async fn frame(connection: &fairwire::Connection, parts: Vec<fairwire::Bytes>, number: u64) {
+    /// use std::time::Duration;
+    /// use fairwire::{SendError, SendOptions};
+    ///
+    /// // A video frame that is of use for 100 ms, and only as a whole.
+    /// let options = SendOptions::new().within(Duration::from_millis(100)).group(number);
+    /// for part in parts {
+    ///     match connection.send_with(part, options).await {
+    ///         Ok(_id) => {} // `fate` reports what becomes of it
+    ///         Err(SendError::DeadlinePassed | SendError::GroupBroken { .. }) => break,
+    ///         Err(error) => return eprintln!("{error}"),
+    ///     }
+    /// }
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// See [`SendError`].
+    pub async fn send_with(
+        &self,
+        data: impl Into<Bytes>,
+        options: SendOptions,
+    ) -> Result<DatagramId, SendError> {
+        let data = self.outgoing(data.into(), options)?;
         let Inner { handle, id, .. } = &*self.inner;
-        let queue = |state: &mut State| self.queue_or_wait(state, &data);
-        let queued = handle.wait(Place::Writable(*id), queue).await;
-        queued.map_err(|error| self.completed(error))
+        let queue = |state: &mut State| self.queue_or_wait(state, &data, options);
+        let queued = handle.wait(Place::Writable(*id), queue);
+        let Some(deadline) = options.deadline else {
+            return queued.await.map_err(|error| self.completed(error));
+        };
+        let deadline = handle.clock.at(deadline);
+        let late = async {
+            while handle.clock.now() <= deadline {
+                let mut timer = Timer::new();
+                timer.set(handle.clock.now(), Some(deadline));
+                timer.fired().await;
+            }
+        };
+        tokio::select! {
+            biased; // First what needs no timer.
+            queued = queued => queued.map_err(|error| self.completed(error)),
+            () = late => Err(SendError::DeadlinePassed),
+        }
     }
 
     /// Queues as many of `datagrams` as there is room for, from the front.
@@ -48,7 +105,8 @@ impl Connection {
         let queue = |state: &mut State| {
             let mut taken = Vec::new();
             while let Some(data) = datagrams.front() {
-                match self.queue(state, data) {
+                let data = Outgoing::Ready(data.clone());
+                match self.queue(state, &data, SendOptions::default()) {
                     Ok(id) => taken.push(id),
                     Err(_) if !taken.is_empty() => break,
                     Err(TrySendError::Full) => return None,
@@ -86,14 +144,26 @@ impl Connection {
     /// # Errors
     /// See [`TrySendError`].
     pub fn try_send(&self, data: impl Into<Bytes>) -> Result<DatagramId, TrySendError> {
+        self.try_send_with(data, SendOptions::default())
+    }
+
+    /// Queues a datagram with options if there is room now; see [`send_with`](Self::send_with).
+    ///
+    /// # Errors
+    /// See [`TrySendError`].
+    pub fn try_send_with(
+        &self,
+        data: impl Into<Bytes>,
+        options: SendOptions,
+    ) -> Result<DatagramId, TrySendError> {
         let data = data.into();
         // Nothing is encrypted in vain while there is no room.
         let is_full = |state: &mut State| self.room_or_end(state, data.len()).is_none();
         if self.is_encrypted() && is_full(&mut self.inner.handle.lock()) {
             return Err(TrySendError::Full);
         }
-        let data = self.sealed(data)?;
-        let queued = self.queue(&mut self.inner.handle.lock(), &data);
+        let data = self.outgoing(data, options)?;
+        let queued = self.queue(&mut self.inner.handle.lock(), &data, options);
         queued.map_err(|error| match error {
             TrySendError::Full => TrySendError::Full,
             TrySendError::Send(error) => self.completed(error).into(),
@@ -114,7 +184,10 @@ impl Connection {
         let Inner { handle, id, .. } = &*self.inner;
         let place = Place::Writable(*id);
         if !self.is_encrypted() {
-            return handle.poll(place, context, |state| self.queue_or_wait(state, data));
+            let data = Outgoing::Ready(data.clone());
+            let queue =
+                |state: &mut State| self.queue_or_wait(state, &data, SendOptions::default());
+            return handle.poll(place, context, queue);
         }
         loop {
             let room = |state: &mut State| self.room_or_end(state, data.len());
@@ -145,11 +218,12 @@ impl Connection {
         (is_over || state.proto.can_send(id, size)).then_some(())
     }
 
-    /// Encrypts the data if the connection has DTLS. RFC 5238, 3.4: nothing leaves in clear text then.
-    fn sealed(&self, data: Bytes) -> Result<Bytes, SendError> {
+    /// Prepares the data for the send queue: encrypts it, or has it encrypted when it leaves, if the connection has
+    /// DTLS. RFC 5238, 3.4: nothing leaves in clear text then.
+    fn outgoing(&self, data: Bytes, options: SendOptions) -> Result<Outgoing, SendError> {
         let Inner { handle, id, secure } = &*self.inner;
         let Some(secure) = secure.get() else {
-            return Ok(data);
+            return Ok(Outgoing::Ready(data));
         };
         let state = handle.lock();
         let end = state.connections.get(id).and_then(ConnectionState::end);
@@ -158,11 +232,17 @@ impl Connection {
         if let Some(closed) = end {
             return Err(self.completed(SendError::Closed(closed)));
         }
-        secure.seal(&data, max).map_err(|error| match error {
-            SealError::TooLarge { max } => SendError::TooLarge {
-                size: data.len(),
-                max,
-            },
+        let len = data.len();
+        let outgoing = if secure.is_overtaken(options) {
+            secure.check(len, max).map(|()| {
+                let later = Later::new(secure, data);
+                Outgoing::Later(Deferred::new(len + OVERHEAD, Arc::new(later)))
+            })
+        } else {
+            secure.seal(&data, max).map(Outgoing::Ready)
+        };
+        outgoing.map_err(|error| match error {
+            SealError::TooLarge { max } => SendError::TooLarge { size: len, max },
             SealError::Closing => SendError::Closing,
         })
     }
@@ -178,16 +258,22 @@ impl Connection {
     fn queue_or_wait(
         &self,
         state: &mut State,
-        data: &Bytes,
+        data: &Outgoing,
+        options: SendOptions,
     ) -> Option<Result<DatagramId, SendError>> {
-        match self.queue(state, data) {
+        match self.queue(state, data, options) {
             Ok(id) => Some(Ok(id)),
             Err(TrySendError::Full) => None,
             Err(TrySendError::Send(error)) => Some(Err(error)),
         }
     }
 
-    fn queue(&self, state: &mut State, data: &Bytes) -> Result<DatagramId, TrySendError> {
+    fn queue(
+        &self,
+        state: &mut State,
+        data: &Outgoing,
+        options: SendOptions,
+    ) -> Result<DatagramId, TrySendError> {
         let Inner { handle, id, .. } = &*self.inner;
         let end = |state: &State| state.connections.get(id).and_then(ConnectionState::end);
         let closed = |state: &State| end(state).map_or(SendError::Closing, SendError::Closed);
@@ -195,8 +281,16 @@ impl Connection {
             // The driver, which would send it, has ended.
             return Err(closed(state).into());
         }
-        let payload = Payload::Bytes(data.clone());
-        match state.proto.send(handle.clock.now(), *id, payload) {
+        let now = handle.clock.now();
+        let options = options.for_proto(|moment| handle.clock.at(moment));
+        let queued = match data {
+            Outgoing::Ready(data) => {
+                let payload = Payload::Bytes(data.clone());
+                state.proto.send_with(now, *id, payload, options)
+            }
+            Outgoing::Later(data) => state.proto.send_deferred(now, *id, data.clone(), options),
+        };
+        match queued {
             Ok(datagram) => {
                 handle.wake_driver(state);
                 Ok(datagram)
@@ -208,7 +302,36 @@ impl Connection {
                 Err(SendError::TooLarge { size, max }.into())
             }
             Err(fairwire_proto::SendError::NotListening) => Err(SendError::NotListening.into()),
+            Err(fairwire_proto::SendError::DeadlinePassed) => Err(SendError::DeadlinePassed.into()),
+            Err(fairwire_proto::SendError::GroupBroken { group }) => {
+                Err(SendError::GroupBroken { group }.into())
+            }
             Err(_) => Err(closed(state).into()),
         }
+    }
+}
+
+/// What waits in the send queue.
+impl Connection {
+    /// Drops every datagram in the send queue; returns how many there were.
+    ///
+    /// Their fate is [`Fate::Refused`](crate::Fate::Refused), and groups with members among them are broken. Use it when
+    /// everything that waits has become useless, for example after a scene change before a new key frame.
+    pub fn purge(&self) -> usize {
+        self.with_proto(fairwire_proto::Endpoint::purge)
+    }
+
+    /// Returns how long the oldest datagram has waited in the send queue; zero if the queue is empty.
+    pub fn queue_age(&self) -> Duration {
+        let Inner { handle, id, .. } = &*self.inner;
+        let age = handle.lock().proto.queue_age(handle.clock.now(), *id);
+        age.unwrap_or_default()
+    }
+
+    /// Returns what the datagram that leaves next waits for.
+    pub fn waits_for(&self) -> Waiting {
+        let Inner { handle, id, .. } = &*self.inner;
+        let waits = handle.lock().proto.waits_for(handle.clock.now(), *id);
+        waits.unwrap_or(Waiting::Nothing)
     }
 }

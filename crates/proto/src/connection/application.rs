@@ -8,7 +8,7 @@ use crate::error::SendError;
 use crate::event::{Fate, Received};
 use crate::feature::Location;
 use crate::id::DatagramId;
-use crate::payload::Payload;
+use crate::payload::Unsent;
 use crate::sending::SendOptions;
 use crate::stats::Stats;
 
@@ -17,7 +17,7 @@ impl Connection {
     pub(crate) fn send(
         &mut self,
         ctx: &mut Context<'_>,
-        payload: Payload,
+        payload: Unsent,
         options: SendOptions,
     ) -> Result<DatagramId, SendError> {
         let open = matches!(self.state, State::Request | State::PartOpen | State::Open);

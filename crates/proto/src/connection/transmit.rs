@@ -171,6 +171,7 @@ impl Connection {
         head: &mut HeadBuf,
         overdue: bool,
     ) -> Option<Transmit> {
+        self.make_front(ctx);
         let size = self.queue.front_len()?;
         let ack = self.sequence.acknowledgeable.into();
         let kind = Kind::DataAck { ack };
@@ -192,6 +193,7 @@ impl Connection {
     /// Writes plain Data. It has no acknowledgement, so it carries no feedback (RFC 4340, section 11.4; RFC 4342,
     /// sections 8.3, 8.5, 8.6 and 8.6.1).
     fn send_data(&mut self, ctx: &mut Context<'_>, head: &mut HeadBuf) -> Option<Transmit> {
+        self.make_front(ctx);
         let size = self.queue.front_len()?;
         let (ccval, cscov) = self.data_fields(ctx.now, size);
         let mut encoder = self.start(head, &Kind::Data, (ccval, cscov), size);
@@ -212,12 +214,13 @@ impl Connection {
         if let Some(group) = datagram.options.group {
             self.groups.on_sent(datagram.id, group);
         }
-        let head_len = seal(encoder, &self.flow.path, &datagram.payload, cscov);
+        let payload = datagram.payload.make()?;
+        let head_len = seal(encoder, &self.flow.path, &payload, cscov);
         let written = Written {
             seq: self.next_seq(),
             packet_type,
             head_len,
-            payload: datagram.payload,
+            payload,
             id: Some(datagram.id),
         };
         let transmit = self.sent(ctx, written);

@@ -8,7 +8,7 @@ use super::Endpoint;
 use crate::connection::Connection;
 use crate::error::SendError;
 use crate::id::{ConnectionId, DatagramId};
-use crate::payload::Payload;
+use crate::payload::{Deferred, Payload, Unsent};
 use crate::sending::{SendOptions, Waiting};
 
 /// Sending.
@@ -35,6 +35,32 @@ impl Endpoint {
         now: Instant,
         id: ConnectionId,
         payload: Payload,
+        options: SendOptions,
+    ) -> Result<DatagramId, SendError> {
+        self.queue(now, id, payload.into(), options)
+    }
+
+    /// Queues a datagram whose data is made when it leaves; otherwise like [`send_with`](Self::send_with).
+    ///
+    /// If the data cannot be made then, the datagram is dropped with the fate [`Fate::Refused`](crate::Fate::Refused).
+    ///
+    /// # Errors
+    /// See [`SendError`].
+    pub fn send_deferred(
+        &mut self,
+        now: Instant,
+        id: ConnectionId,
+        data: Deferred,
+        options: SendOptions,
+    ) -> Result<DatagramId, SendError> {
+        self.queue(now, id, data.into(), options)
+    }
+
+    fn queue(
+        &mut self,
+        now: Instant,
+        id: ConnectionId,
+        payload: Unsent,
         options: SendOptions,
     ) -> Result<DatagramId, SendError> {
         let mut sent = Err(SendError::Closed);

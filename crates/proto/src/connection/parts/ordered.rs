@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use fairwire_units::Instant;
 
 use crate::id::DatagramId;
-use crate::payload::Payload;
+use crate::payload::Unsent;
 use crate::sending::SendOptions;
 use crate::work;
 
@@ -43,7 +43,7 @@ impl Place {
 /// A waiting datagram with its options.
 #[derive(Debug)]
 pub(super) struct Entry {
-    pub(super) payload: Payload,
+    pub(super) payload: Unsent,
     pub(super) since: Instant,
     /// The last moment at which it may leave, by its deadline and by the age limit.
     pub(super) until: Option<Instant>,
@@ -85,6 +85,23 @@ impl Ordered {
             self.members.remove(&(group, place));
         }
         Some(entry)
+    }
+
+    /// Returns the length of deferred data, bytes; `None` if the data of this datagram is there.
+    pub(super) fn deferred_len(&self, place: Place) -> Option<usize> {
+        match &self.waiting.get(&place)?.payload {
+            Unsent::Ready(_) => None,
+            Unsent::Later(deferred) => Some(deferred.len()),
+        }
+    }
+
+    /// Makes the data of a datagram. Returns its length, bytes; `None` if it cannot be made any more.
+    pub(super) fn make(&mut self, place: Place) -> Option<usize> {
+        let entry = self.waiting.get_mut(&place)?;
+        let payload = entry.payload.clone().make()?;
+        let len = payload.len();
+        entry.payload = payload.into();
+        Some(len)
     }
 
     /// Returns the datagram that leaves first.

@@ -14,7 +14,7 @@ use fairwire_units::{Duration, Instant};
 use super::ordered::{Entry, Ordered, Place};
 use crate::config::{QueueLimits, QueuePolicy};
 use crate::id::DatagramId;
-use crate::payload::Payload;
+use crate::payload::{Payload, Unsent};
 use crate::sending::SendOptions;
 use crate::work;
 
@@ -34,7 +34,7 @@ pub(crate) const ORDERED_ENTRY: usize = super::ordered::ENTRY;
 #[derive(Debug)]
 pub(crate) struct Taken {
     pub(crate) id: DatagramId,
-    pub(crate) payload: Payload,
+    pub(crate) payload: Unsent,
     pub(crate) options: SendOptions,
 }
 
@@ -42,7 +42,7 @@ impl Taken {
     fn plain(queued: Queued) -> Self {
         Self {
             id: queued.id,
-            payload: queued.payload,
+            payload: queued.payload.into(),
             options: SendOptions::default(),
         }
     }
@@ -132,7 +132,7 @@ impl SendQueue {
     pub(crate) fn push(
         &mut self,
         now: Instant,
-        payload: Payload,
+        payload: Unsent,
         options: SendOptions,
     ) -> Option<DatagramId> {
         if !self.has_room(payload.len()) {
@@ -141,14 +141,17 @@ impl SendQueue {
         }
         let id = self.take_id();
         self.bytes += payload.len();
-        if options == SendOptions::default() {
-            self.plain.push_back(Queued {
-                id,
-                payload,
-                since: now,
-            });
-            return Some(id);
-        }
+        let payload = match payload {
+            Unsent::Ready(payload) if options == SendOptions::default() => {
+                self.plain.push_back(Queued {
+                    id,
+                    payload,
+                    since: now,
+                });
+                return Some(id);
+            }
+            payload => payload,
+        };
         let by_age = self.age.map(|age| now + age);
         let until = [options.deadline, by_age].into_iter().flatten().min();
         let entry = Entry {
@@ -227,7 +230,7 @@ impl SendQueue {
                 let payload = std::mem::replace(&mut waits.payload, Payload::EMPTY);
                 taken.push(Taken {
                     id: waits.id,
-                    payload,
+                    payload: payload.into(),
                     options: SendOptions::default(),
                 });
             }
@@ -242,22 +245,48 @@ impl SendQueue {
         self.take(place)
     }
 
-    /// Returns the data of the datagram that leaves next.
+    /// Makes the data of the datagram that leaves next, if it was deferred. Datagrams whose data cannot be made any more
+    /// are removed and returned, one for each call.
+    pub(crate) fn make_front(&mut self) -> Option<Taken> {
+        let place = self.ordered_front()?.0;
+        let before = self.ordered.deferred_len(place)?;
+        let made = self.ordered.make(place);
+        let Some(after) = made else {
+            return self.take(place);
+        };
+        self.bytes = self.bytes - before + after;
+        None
+    }
+
+    /// Returns the datagram that leaves next, if it has options.
+    #[inline]
+    fn ordered_front(&self) -> Option<(Place, &Entry)> {
+        let (place, entry) = self.ordered.first()?;
+        let plain = self.plain_place();
+        plain
+            .is_none_or(|plain| place < plain)
+            .then_some((place, entry))
+    }
+
+    /// Returns the data of the datagram that leaves next, if it need not be made first.
     #[inline]
     pub(crate) fn front(&self) -> Option<&Payload> {
-        let plain = self.plain.front();
-        if let Some((place, entry)) = self.ordered.first()
-            && plain.is_none_or(|oldest| place < Place::new(0, oldest.id))
-        {
-            return Some(&entry.payload);
+        match self.ordered_front() {
+            Some((_, entry)) => match &entry.payload {
+                Unsent::Ready(payload) => Some(payload),
+                Unsent::Later(_) => None,
+            },
+            None => self.plain.front().map(|oldest| &oldest.payload),
         }
-        plain.map(|oldest| &oldest.payload)
     }
 
     /// Returns the size of the datagram that leaves next, bytes.
     #[inline]
     pub(crate) fn front_len(&self) -> Option<usize> {
-        self.front().map(Payload::len)
+        match self.ordered_front() {
+            Some((_, entry)) => Some(entry.payload.len()),
+            None => self.plain.front().map(|oldest| oldest.payload.len()),
+        }
     }
 
     /// Removes a datagram that has waited too long.
@@ -342,7 +371,10 @@ mod tests {
             .map(|taken| taken.id.0)
             .collect();
         let options = SendOptions::default();
-        (queue.push(Instant::START, synthetic(len), options), dropped)
+        (
+            queue.push(Instant::START, synthetic(len).into(), options),
+            dropped,
+        )
     }
 
     /// Queues a datagram of one byte with this priority.
@@ -351,7 +383,7 @@ mod tests {
             priority,
             ..SendOptions::default()
         };
-        queue.push(Instant::START, synthetic(1), options)
+        queue.push(Instant::START, synthetic(1).into(), options)
     }
 
     /// Returns the ids of what is left, in the order of leaving.
@@ -432,7 +464,7 @@ mod tests {
                 deadline: Some(at(ms)),
                 ..SendOptions::default()
             };
-            queue.push(Instant::START, synthetic(1), options);
+            queue.push(Instant::START, synthetic(1).into(), options);
         }
         let mut order = Vec::new();
         while let Some(next) = queue.next_expiry() {
@@ -490,7 +522,7 @@ mod tests {
         for n in 0..3_000_u64 {
             options.group = Some(n / 3);
             options.priority = i8::try_from(n % 3).unwrap();
-            queue.push(Instant::START, synthetic(1), options);
+            queue.push(Instant::START, synthetic(1).into(), options);
         }
         let (taken, _) = work::within(10, || {
             std::iter::from_fn(|| queue.take_member(500))
