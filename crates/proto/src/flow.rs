@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use fairwire_wire::{Packet, Ports};
 
-use crate::transmit::{Encapsulation, Path};
+use crate::transmit::Path;
 
 /// The six-tuple of RFC 6773, section 3.8, and the encapsulation. Without UDP the ports of the addresses are zero, and
 /// four parts remain.
@@ -75,9 +75,6 @@ impl Hash for Flow {
                 }
             }
         }
-        state.write_u8(match encapsulation {
-            Encapsulation::Native => 0,
-            Encapsulation::Udp => 1,
-        });
+        state.write_u8(encapsulation as u8);
     }
 }

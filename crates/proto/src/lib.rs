@@ -74,6 +74,8 @@ pub use inspect::{EndpointInspection, Inspection};
 pub use payload::{Arriving, Deferred, MakePayload, Payload};
 pub use sending::{SendOptions, Waiting};
 pub use stats::{EndpointStats, Stats};
-pub use transmit::{Encapsulation, IcmpError, IcmpQuote, Meta, Path, Transmit, Unreachable};
+pub use transmit::{
+    ChecksumRule, Encapsulation, IcmpError, IcmpQuote, Meta, Path, Transmit, Unreachable,
+};
 #[cfg(any(test, feature = "inspect"))]
 pub use work::within as within_steps;

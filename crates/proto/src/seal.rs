@@ -5,14 +5,14 @@ use fairwire_wire::checksum::{PseudoHeader, Sum, coverage};
 use fairwire_wire::{DecodeError, Encoder, Packet};
 
 use crate::payload::{Arriving, Payload, View};
-use crate::transmit::{Encapsulation, Path};
+use crate::transmit::{ChecksumRule, Path};
 
 /// Finishes the header that precedes `payload` and returns its length.
 pub(crate) fn seal(encoder: Encoder<'_>, path: &Path, payload: &Payload, cscov: u8) -> usize {
-    let pseudo = match path.encapsulation {
+    let pseudo = match path.encapsulation.checksum() {
         // RFC 6773, 3.3: the UDP checksum protects the packet; ours is zero.
-        Encapsulation::Udp => None,
-        Encapsulation::Native => PseudoHeader::new(path.local.ip(), path.remote.ip()),
+        ChecksumRule::Below => None,
+        ChecksumRule::PseudoHeader => PseudoHeader::new(path.local.ip(), path.remote.ip()),
     };
     let head = match pseudo {
         None => encoder.finish(),
@@ -31,11 +31,11 @@ pub(crate) fn verify(
     head: &[u8],
     payload: &Arriving<'_>,
 ) -> Result<(), DecodeError> {
-    match path.encapsulation {
+    match path.encapsulation.checksum() {
         // RFC 6773, 3.3: the field is ignored on receipt.
-        Encapsulation::Udp => Ok(()),
+        ChecksumRule::Below => Ok(()),
         // RFC 4340, 9.1: a packet that does not match is ignored, its options included.
-        Encapsulation::Native => {
+        ChecksumRule::PseudoHeader => {
             let Some(pseudo) = PseudoHeader::new(path.remote.ip(), path.local.ip()) else {
                 return Ok(());
             };

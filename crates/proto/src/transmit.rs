@@ -24,6 +24,41 @@ pub enum Encapsulation {
     Udp,
 }
 
+/// Who protects a packet with a checksum.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum ChecksumRule {
+    /// DCCP's own checksum does, with the pseudo-header of the IP addresses (RFC 4340, section 9.1).
+    PseudoHeader,
+    /// The layer below does. DCCP's checksum is zero and is ignored on receipt (RFC 6773, section 3.3).
+    Below,
+}
+
+/// What follows from how packets are carried. Code that needs such a fact asks here.
+impl Encapsulation {
+    /// Returns the bytes between the IP header and the DCCP header. They take their share of the MTU (RFC 6773, section
+    /// 3.7).
+    pub const fn overhead(self) -> u8 {
+        match self {
+            Self::Native => 0,
+            Self::Udp => 8,
+        }
+    }
+
+    /// Returns who protects a packet with a checksum.
+    pub const fn checksum(self) -> ChecksumRule {
+        match self {
+            Self::Native => ChecksumRule::PseudoHeader,
+            Self::Udp => ChecksumRule::Below,
+        }
+    }
+
+    /// Returns the bytes of a DCCP packet that every ICMP error quotes. RFC 792 requires eight bytes after the IP
+    /// header, which hold the UDP header if there is one (RFC 6773, section 3.6).
+    pub const fn quoted(self) -> u8 {
+        8 - self.overhead()
+    }
+}
+
 /// The two network addresses below DCCP. DCCP's own ports are in the packet.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Path {
@@ -44,9 +79,10 @@ impl Path {
                 "local and remote address must both be IPv4 or both be IPv6",
             ));
         }
-        let native = self.encapsulation == Encapsulation::Native;
         // RFC 4340, 9.1: the checksum covers both addresses.
-        if native && self.local.ip().is_unspecified() {
+        if self.encapsulation.checksum() == ChecksumRule::PseudoHeader
+            && self.local.ip().is_unspecified()
+        {
             return Err(ConfigError::new(
                 "path",
                 "native DCCP needs a specific local address, not an unspecified one",

@@ -9,7 +9,7 @@ use crate::connection::State;
 use crate::flow::Flow;
 use crate::payload::Arriving;
 use crate::seal::verify;
-use crate::transmit::{Encapsulation, IcmpError, IcmpQuote, Meta, Path, Unreachable};
+use crate::transmit::{IcmpError, IcmpQuote, Meta, Path, Unreachable};
 
 impl Endpoint {
     /// Handles a received datagram.
@@ -155,13 +155,9 @@ impl Endpoint {
 
     /// Handles an ICMP error that says that a packet did not reach the peer.
     fn handle_unreachable(&mut self, now: Instant, path: Path, why: Unreachable, head: &[u8]) {
-        let shortest = match path.encapsulation {
-            // RFC 792: the quote has at least eight bytes after the IP header.
-            Encapsulation::Native => 8,
-            Encapsulation::Udp => PORTS_LEN,
-        };
-        if head.len() < shortest {
-            if path.encapsulation == Encapsulation::Udp {
+        let quoted = usize::from(path.encapsulation.quoted());
+        if head.len() < quoted.max(PORTS_LEN) {
+            if quoted < PORTS_LEN {
                 // RFC 6773, 3.6: only the UDP path is known; every attempt along it has failed.
                 self.notify_connecting(now, path, why);
             }

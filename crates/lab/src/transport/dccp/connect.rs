@@ -1,11 +1,10 @@
 //! DCCP as a transport.
 
-use fairwire_proto::{Encapsulation, Endpoint, EndpointConfig};
+use fairwire_proto::{Endpoint, EndpointConfig};
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::Ccid;
 
 use super::super::ends::port;
-use super::super::header::UDP_HEADER;
 use super::super::model::{Conversation, Peers, Transport};
 use super::super::ticks::Ticks;
 use super::check;
@@ -36,11 +35,7 @@ impl Transport for Dccp {
         } else {
             DATA_HEAD
         };
-        let below = match self.encapsulation {
-            Encapsulation::Native => 0,
-            Encapsulation::Udp => UDP_HEADER,
-        };
-        head + below
+        head + u32::from(self.encapsulation.overhead())
     }
 
     fn option_room(&self) -> u32 {

@@ -15,7 +15,7 @@ use fairwire_wire::{Ccid, HeadBuf, ServiceCode};
 
 use super::super::application::Application;
 use super::super::ends::{Ends, port};
-use super::super::header::{IP_HEADER, UDP_HEADER};
+use super::super::header::IP_HEADER;
 use super::super::peer::{Peer, Reading};
 use super::super::store::Store;
 use super::super::ticks::Ticks;
@@ -103,10 +103,7 @@ impl DccpPeer {
         role: Role,
         application: Option<Application>,
     ) -> Self {
-        let below = match encapsulation {
-            Encapsulation::Native => IP_HEADER,
-            Encapsulation::Udp => IP_HEADER + UDP_HEADER,
-        };
+        let below = IP_HEADER + u32::from(encapsulation.overhead());
         Self {
             ends,
             name,

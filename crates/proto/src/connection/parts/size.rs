@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use fairwire_wire::{MAX_HEAD, PacketType};
 
 use crate::constants::MIN_PATH_MTU;
-use crate::transmit::{Encapsulation, Path};
+use crate::transmit::Path;
 
 /// Bytes of options for which every datagram leaves room in addition to its `DataAck` header, so that an accepted
 /// datagram never fails later. They hold an NDP Count and a modest Ack Vector or TFRC report; longer feedback leaves on
@@ -42,14 +42,10 @@ impl Sizes {
             IpAddr::V4(_) => 20,
             IpAddr::V6(_) => 40,
         };
-        // RFC 6773, 3.7: the UDP header takes its share.
-        let udp = match path.encapsulation {
-            Encapsulation::Native => 0,
-            Encapsulation::Udp => 8,
-        };
         Self {
             path_mtu: path_mtu.max(MIN_PATH_MTU),
-            below: ip + udp,
+            // RFC 6773, 3.7: the UDP header takes its share.
+            below: ip + usize::from(path.encapsulation.overhead()),
         }
     }
 
@@ -86,7 +82,8 @@ impl Sizes {
 
 #[cfg(test)]
 mod tests {
-    use super::{Encapsulation, OPTION_ROOM, Path, Sizes};
+    use super::{OPTION_ROOM, Path, Sizes};
+    use crate::transmit::Encapsulation;
 
     /// RFC 4340, 14, and RFC 6773, 3.7: the IP packet, headers included, stays within the MTU.
     #[test]
