@@ -23,6 +23,7 @@ use crate::{DelayVariation, LinkId, Loss, NodeId, Packet, Release, Verdict};
 #[derive(Debug)]
 pub struct LinkSpec {
     rate: Rate,
+    changes: Vec<(Instant, Rate)>,
     trace: Option<Arc<Trace>>,
     delay: Duration,
     variation: Option<DelayVariation>,
@@ -36,6 +37,7 @@ impl LinkSpec {
     pub fn new(rate: Rate, delay: Duration) -> Self {
         Self {
             rate,
+            changes: Vec::new(),
             trace: None,
             delay,
             variation: None,
@@ -43,6 +45,14 @@ impl LinkSpec {
             queue: Box::new(DropTail::unlimited()),
             losses: Vec::new(),
         }
+    }
+
+    /// Changes the rate at a moment, also of the packet that is then in transmission.
+    ///
+    /// At rate zero nothing leaves, and packets wait until the next change.
+    pub fn rate_from(mut self, at: Instant, rate: Rate) -> Self {
+        self.changes.push((at, rate));
+        self
     }
 
     /// Lets packets leave at the times of `trace`, whatever the rate is.
@@ -179,7 +189,7 @@ impl Link {
             to,
             transmitter: match spec.trace {
                 Some(trace) => Transmitter::traced(trace),
-                None => Transmitter::new(spec.rate),
+                None => Transmitter::new(spec.rate).changing(spec.changes),
             },
             delay: spec.delay,
             reorders: spec

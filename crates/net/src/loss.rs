@@ -12,6 +12,7 @@ mod bit_errors;
 mod black_hole;
 mod gilbert;
 mod model;
+mod outage;
 mod process;
 mod rule;
 
@@ -24,6 +25,7 @@ pub use bit_errors::{BitErrors, BitErrorsConfig};
 pub use black_hole::BlackHole;
 pub use gilbert::{GilbertElliott, GilbertElliottConfig};
 pub use model::LossModel;
+pub use outage::Outage;
 pub use process::{Loss, Verdict};
 pub use rule::{EveryConfig, Nth, Periodic, every, nth};
 

@@ -114,9 +114,30 @@ where
     /// # Panics
     /// If agents are woken a million times at the same instant.
     pub fn run_until(&mut self, until: Instant) {
+        self.run_while(|at| at < until);
+        if until < Instant::MAX {
+            self.fabric.now = self.fabric.now.max(until);
+        }
+        self.fabric.settle_before(until);
+    }
+
+    /// Handles every event up to and including `now`, and sets the clock to `now`.
+    ///
+    /// For callers in real time: they cannot come back at the same instant for its remaining events.
+    ///
+    /// # Panics
+    /// As for [`run_until`](Self::run_until).
+    pub fn run_through(&mut self, now: Instant) {
+        self.run_while(|at| at <= now && at < Instant::MAX);
+        self.fabric.now = self.fabric.now.max(now);
+        self.fabric.settle(now);
+    }
+
+    /// Handles the events, in order, until one comes whose time `is_due` refuses.
+    fn run_while(&mut self, is_due: impl Fn(Instant) -> bool) {
         loop {
             let (slot, Key { at, .. }) = self.fabric.schedule.first();
-            if at >= until {
+            if !is_due(at) {
                 break;
             }
             if at > self.fabric.now {
@@ -131,10 +152,6 @@ where
                 Slot::HandOff => self.hand_over(),
             }
         }
-        if until < Instant::MAX {
-            self.fabric.now = self.fabric.now.max(until);
-        }
-        self.fabric.settle_before(until);
     }
 
     /// Returns when the next event comes, or `None` if there is none.
@@ -480,9 +497,14 @@ impl<S: Release, O: Observer<S>> Fabric<S, O> {
     fn settle_before(&mut self, until: Instant) {
         let last = Instant::from_nanos(until.as_nanos().saturating_sub(1));
         if until > Instant::START {
-            for link in &mut self.links {
-                link.settle(last, &mut self.world);
-            }
+            self.settle(last);
+        }
+    }
+
+    /// Advances every link to `now`, and tells the observer what happened.
+    fn settle(&mut self, now: Instant) {
+        for link in &mut self.links {
+            link.settle(now, &mut self.world);
         }
     }
 }

@@ -4,8 +4,11 @@
 //! packets follow each other without a gap, so the long-run rate is exact at any rate. Times visible outside are
 //! rounded up.
 //!
+//! If the rate changes while a packet is on its way out, each part of it leaves at the rate of its time.
+//!
 //! A transmitter with a [`Trace`] has no rate: its packets leave at the times of the trace.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use fairwire_units::{Instant, Rate};
@@ -17,6 +20,8 @@ use crate::trace::{Opportunities, Trace};
 pub(crate) struct Transmitter {
     /// Bits per second; zero with a trace.
     rate: u64,
+    /// The later rates, each with the time in ns from which it holds, in order.
+    changes: VecDeque<(u64, u64)>,
     /// The last bit of everything taken so far leaves at `free_ns + fraction / rate` ns.
     free_ns: u64,
     fraction: u64,
@@ -32,20 +37,37 @@ struct Serialisation {
     fraction: u64,
 }
 
+impl Serialisation {
+    /// That of nothing.
+    const NONE: Self = Self {
+        bytes: 0,
+        ns: 0,
+        fraction: 0,
+    };
+}
+
 impl Transmitter {
     /// Creates an idle transmitter. At rate zero nothing ever leaves.
     pub(crate) fn new(rate: Rate) -> Self {
         Self {
             rate: rate.bits_per_s(),
+            changes: VecDeque::new(),
             free_ns: 0,
             fraction: 0,
-            known: Serialisation {
-                bytes: 0,
-                ns: 0,
-                fraction: 0,
-            },
+            known: Serialisation::NONE,
             trace: None,
         }
+    }
+
+    /// Changes the rate at these times. Of two changes at the same time, the later in the list holds.
+    pub(crate) fn changing(mut self, mut changes: Vec<(Instant, Rate)>) -> Self {
+        changes.sort_by_key(|(at, _)| *at);
+        let changes = changes.into_iter();
+        self.changes = changes
+            .map(|(at, rate)| (at.as_nanos(), rate.bits_per_s()))
+            .collect();
+        self.change();
+        self
     }
 
     /// Creates an idle transmitter whose packets leave at the times of `trace`.
@@ -68,14 +90,63 @@ impl Transmitter {
         debug_assert!(self.free_at() <= now, "the wire was not silent");
         self.free_ns = now.as_nanos();
         self.fraction = 0;
+        if !self.changes.is_empty() {
+            self.change();
+        }
         if let Some(trace) = &mut self.trace {
             trace.pass(now);
+        }
+    }
+
+    /// Applies the changes that have come by the time at which the transmitter is free.
+    fn change(&mut self) {
+        while let Some(&(at, rate)) = self.changes.front()
+            && at <= self.free_ns
+        {
+            self.changes.pop_front();
+            // A fraction counts in units of its own rate.
+            self.free_ns = self.free_at().as_nanos();
+            self.fraction = 0;
+            self.rate = rate;
+            self.known = Serialisation::NONE;
+        }
+    }
+
+    /// Sends `bytes` bytes while the rate may change.
+    fn send_in_parts(&mut self, bytes: u64) -> Instant {
+        // In units of one bit per second for one nanosecond.
+        let mut rest = u128::from(bytes) * 8_000_000_000;
+        loop {
+            self.change();
+            let (rate, fraction) = (u128::from(self.rate), u128::from(self.fraction));
+            let change = self.changes.front().map(|&(at, _)| at);
+            let room = change.map(|at| {
+                let span = u128::from(at.saturating_sub(self.free_ns));
+                (span * rate).saturating_sub(fraction)
+            });
+            if let (Some(at), Some(room)) = (change, room)
+                && rest > room
+            {
+                rest -= room;
+                self.free_ns = at;
+                self.fraction = 0;
+                continue;
+            }
+            let total = rest + fraction;
+            let ns = total.checked_div(rate).unwrap_or(u128::MAX);
+            let ns = u64::try_from(ns).unwrap_or(u64::MAX);
+            self.free_ns = self.free_ns.saturating_add(ns);
+            self.fraction = u64::try_from(total.checked_rem(rate).unwrap_or(0)).unwrap_or(0);
+            return self.free_at();
         }
     }
 
     /// Sends `bytes` bytes as soon as possible, and returns when the last bit leaves.
     #[inline]
     pub(crate) fn send(&mut self, bytes: u64) -> Instant {
+        if !self.changes.is_empty() {
+            return self.send_in_parts(bytes);
+        }
         if self.rate == 0 {
             let last = Instant::from_nanos(self.free_ns);
             let trace = self.trace.as_mut();
@@ -153,6 +224,34 @@ mod tests {
         wire.send(1);
         wire.silent_until(Instant::from_nanos(10_000_000_000));
         assert_eq!(wire.send(1), Instant::from_nanos(12_666_666_667));
+    }
+
+    /// A packet of 1,000 bytes that begins at 8 kbit/s, half a second before a pause of two seconds, and then goes on at
+    /// 80 kbit/s: half of it takes 0.5 s, the other half 0.05 s. The next one takes 0.1 s.
+    #[test]
+    fn a_rate_changes_inside_a_packet() {
+        let rate = |kbit: u64| Rate::from_bits_per_s(kbit * 1_000);
+        let ms = |ms: u64| Instant::from_nanos(ms * 1_000_000);
+        let changes = vec![(ms(3_000), rate(80)), (ms(1_000), Rate::ZERO)];
+        let mut wire = Transmitter::new(rate(8)).changing(changes);
+        wire.silent_until(ms(500));
+        assert_eq!(wire.send(1_000), ms(3_050));
+        assert_eq!(wire.send(1_000), ms(3_150));
+        let mut stops = Transmitter::new(rate(8)).changing(vec![(ms(1_000), Rate::ZERO)]);
+        assert_eq!(stops.send(1_000), ms(1_000), "just in time");
+        assert_eq!(stops.send(1), Instant::MAX);
+    }
+
+    /// Changes that do not change anything leave every departure as it is, to the nanosecond.
+    #[test]
+    fn an_equal_rate_is_no_change() {
+        let seven = Rate::from_bits_per_s(7);
+        let mut plain = Transmitter::new(seven);
+        let far = Instant::from_nanos(u64::MAX - 1);
+        let mut changing = Transmitter::new(seven).changing(vec![(far, seven)]);
+        for bytes in [1, 2, 3, 3, 2, 1, 2, 1, 3] {
+            assert_eq!(plain.send(bytes), changing.send(bytes));
+        }
     }
 
     /// Extreme values neither panic nor wrap.
