@@ -4,11 +4,13 @@ CARGO ?= cargo
 FAIRWIRE = target/release/fairwire
 # Commands, test rigs and sources of another crate: their documentation is not for a browser.
 UNDOCUMENTED = cli threads torture fuzz
+# Sockets on a simulated network are for tests of applications, and for ours.
+FEATURES = --features fairwire/emulated
 # Properties draw the same cases in every `make test`; `cargo test` draws new ones each time.
 export PROPTEST_RNG_SEED ?= 4340
 # With FAIRWIRE_NO_SKIP=1 in the environment a missing tool is an error instead of a skipped test.
 
-.PHONY: help build setup test lint bench fuzz torture torture-plants memcheck soak worlds demo digests fmt conformance-mutants interop interop-dtls hostile
+.PHONY: help build setup test lint own-app bench fuzz torture torture-plants memcheck soak worlds demo digests fmt conformance-mutants interop interop-dtls hostile
 
 help: ## List the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -20,14 +22,17 @@ setup: ## Install what the tests need and Debian has (tshark, Chromium), where w
 	@scripts/setup
 
 test: setup lint ## All checks and tests
-	$(CARGO) test --workspace --locked
+	$(CARGO) test --workspace $(FEATURES) --locked
 	$(CARGO) build --release --locked
 	scripts/check-release $(FAIRWIRE)
 
 lint: ## Formatting, clippy and the links of the documentation, warnings as errors
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace $(UNDOCUMENTED:%=--exclude fairwire-%) --no-deps --locked
+	$(CARGO) clippy --workspace --all-targets $(FEATURES) --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace $(FEATURES) $(UNDOCUMENTED:%=--exclude fairwire-%) --no-deps --locked
+
+own-app: ## An application from outside, tested on an emulated network (two minutes to build; not part of `make test`)
+	cd examples/own-app && CARGO_TARGET_DIR=../../target/own-app $(CARGO) test --locked
 
 bench: ## Every benchmark, with its figures
 	$(CARGO) bench --workspace --locked

@@ -18,7 +18,8 @@ const ARROWS: &[(&str, &[&str])] = &[
         "lab",
         &["units", "wire", "cc", "proto", "net", "tcp", "measure"],
     ),
-    ("io", &["units", "wire", "proto", "tls"]),
+    // `net` with the feature `emulated` only.
+    ("io", &["units", "wire", "proto", "tls", "net"]),
     ("tools", &["units", "io", "measure"]),
     ("cli", &["lab", "tools"]),
     // For development only: no crate uses it.

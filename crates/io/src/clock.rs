@@ -5,21 +5,38 @@ use std::time;
 use fairwire_tls::Date;
 use fairwire_units::Instant;
 
-/// Converts the system's monotonic clock to the protocol's [`Instant`].
+/// Converts the system's monotonic clock, or tokio's, to the protocol's [`Instant`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
-    start: time::Instant,
+    start: Start,
+}
+
+/// When a clock showed zero, and by whose time.
+#[derive(Clone, Copy, Debug)]
+enum Start {
+    System(time::Instant),
+    /// Tokio's time, which a test may pause.
+    #[cfg(feature = "emulated")]
+    Tokio(tokio::time::Instant),
 }
 
 impl Clock {
-    /// Starts a clock at zero.
+    /// Starts a clock of the system at zero.
     #[expect(
         clippy::disallowed_methods,
         reason = "the one place of this crate that reads the system clock"
     )]
     pub(crate) fn start() -> Self {
         Self {
-            start: time::Instant::now(),
+            start: Start::System(time::Instant::now()),
+        }
+    }
+
+    /// Starts a clock of tokio's time at zero.
+    #[cfg(feature = "emulated")]
+    pub(crate) fn start_with_tokio() -> Self {
+        Self {
+            start: Start::Tokio(tokio::time::Instant::now()),
         }
     }
 
@@ -31,8 +48,17 @@ impl Clock {
 
     /// Returns the time since the start.
     pub(crate) fn now(&self) -> Instant {
-        let ns = self.start.elapsed().as_nanos();
-        Instant::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX))
+        let elapsed = match self.start {
+            Start::System(start) => start.elapsed(),
+            #[cfg(feature = "emulated")]
+            Start::Tokio(start) => start.elapsed(),
+        };
+        Instant::from_nanos(u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    /// Returns whether this is tokio's time, for which only tokio's timers are right.
+    pub(crate) fn is_tokio(&self) -> bool {
+        !matches!(self.start, Start::System(_))
     }
 }
 

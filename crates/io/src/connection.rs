@@ -17,7 +17,6 @@ use crate::address::DccpAddr;
 use crate::error::ConnectionClosed;
 use crate::received::ReceivedId;
 use crate::secure::Secure;
-use crate::socket::Route;
 use crate::state::{ConnectionState, Handle, State};
 use crate::waiting::Place;
 
@@ -58,7 +57,7 @@ impl Connection {
         let Some((_, _, path)) = handle.lock().proto.addresses(*id) else {
             return;
         };
-        let route = Route::find(path.local, path.remote).ok();
+        let route = handle.system.route(path.local, path.remote).ok();
         if let Some(mtu) = route.and_then(|route| route.mtu) {
             let mtu = u16::try_from(mtu).unwrap_or(u16::MAX);
             let now = handle.clock.now();

@@ -1,4 +1,4 @@
-//! The task of an endpoint. Only this task uses the socket.
+//! The task of an endpoint. Only this task uses the transport.
 //!
 //! In each turn it sends what the congestion controllers permit, wakes the tasks that wait, and then sleeps until a
 //! datagram arrives, a timer fires or the application changes something. It holds the lock only while it calls the
@@ -15,9 +15,9 @@ use fairwire_proto::{IcmpError, IcmpQuote, Meta, Path, Unreachable};
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::HeadBuf;
 
-use crate::socket::{Batch, Inbox, Route, Sockets, arrived_at};
 use crate::state::Shared;
 use crate::timer::Timer;
+use crate::transport::{Batch, Facts, Inbox, Transport, arrived_at};
 
 /// Datagrams received after which the application gets its turn. Without this the application's queues overflow on a
 /// runtime with one thread.
@@ -39,9 +39,9 @@ const NO_PAYLOAD: &[u8] = &[];
 
 /// The driver of one endpoint.
 #[derive(Debug)]
-pub(crate) struct Driver {
+pub(crate) struct Driver<T: Transport> {
     shared: Arc<Shared>,
-    socket: Sockets,
+    transport: T,
     timer: Timer,
     inbox: Inbox,
     batch: Batch,
@@ -55,19 +55,19 @@ pub(crate) struct Driver {
     must_yield: bool,
 }
 
-impl Driver {
-    pub(crate) fn new(shared: Arc<Shared>, socket: Sockets) -> Self {
+impl<T: Transport> Driver<T> {
+    pub(crate) fn new(shared: Arc<Shared>, transport: T) -> Self {
         Self {
+            timer: Timer::new(shared.clock),
+            inbox: Inbox::new(shared.facts.message),
             shared,
-            timer: Timer::new(),
-            inbox: Inbox::new(),
-            batch: Batch::new(socket.max_segments()),
+            batch: Batch::new(transport.max_segments()),
             head: HeadBuf::new(),
             wakes: Vec::new(),
             blocked: None,
             received: 0,
             must_yield: false,
-            socket,
+            transport,
         }
     }
 
@@ -87,7 +87,7 @@ impl Driver {
             self.timer.set(now, self.blocked);
             tokio::select! {
                 biased; // Every turn serves all three; the order matters only here.
-                ready = self.socket.ready() => match ready {
+                ready = self.transport.ready() => match ready {
                     Ok(ready) => self.on_ready(ready),
                     Err(_) => return, // The runtime shuts down.
                 },
@@ -145,7 +145,7 @@ impl Driver {
     /// Sends the gathered packets until the socket has no more room.
     fn send(&mut self) {
         while self.blocked.is_none() && !self.batch.is_empty() {
-            match self.socket.send(&self.batch) {
+            match self.transport.send(&self.batch) {
                 Ok(()) => self.batch.advance(),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.block(),
                 Err(_) => self.send_again(),
@@ -160,14 +160,14 @@ impl Driver {
     /// Handles a failed send call. The call may only have reported an ICMP error about an earlier datagram.
     fn send_again(&mut self) {
         self.drain_errors();
-        match self.socket.send(&self.batch) {
+        match self.transport.send(&self.batch) {
             Ok(()) => self.batch.advance(),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.block(),
             Err(error) => {
                 // Send one by one, in case the system cannot split batches after all.
-                self.batch.set_max_segments(self.socket.max_segments());
+                self.batch.set_max_segments(self.transport.max_segments());
                 let cut = self.batch.segment_size().is_some();
-                if !cut || self.socket.send_singly(&self.batch) == 0 {
+                if !cut || self.transport.send_singly(&self.batch) == 0 {
                     self.report_failure(&error);
                 }
                 self.batch.advance(); // A packet that cannot leave is lost, like any lost datagram.
@@ -186,7 +186,7 @@ impl Driver {
             io::ErrorKind::HostUnreachable => unreachable(Unreachable::Host),
             io::ErrorKind::PermissionDenied => unreachable(Unreachable::NotPermitted),
             _ if quinn_udp::is_msg_size_err(error) => {
-                let route = Route::find(path.local, path.remote).ok();
+                let route = self.shared.system.route(path.local, path.remote).ok();
                 let Some(mtu) = route.and_then(|route| route.mtu) else {
                     return;
                 };
@@ -210,7 +210,7 @@ impl Driver {
         if !ready.is_readable() && !ready.is_read_closed() {
             return;
         }
-        match self.socket.receive(&mut self.inbox) {
+        match self.transport.receive(&mut self.inbox) {
             Ok(()) => self.deliver(),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             // Most likely this reports an ICMP error; the next call will succeed.
@@ -220,12 +220,15 @@ impl Driver {
 
     /// Passes received datagrams to the protocol, as many as one lock may cover.
     fn deliver(&mut self) {
-        let bound = self.socket.local();
+        let Facts {
+            local: bound,
+            encapsulation,
+            ..
+        } = self.shared.facts;
         let mut state = self.shared.lock();
         let now = self.shared.clock.now();
-        let encapsulation = self.socket.encapsulation();
         self.received += self.inbox.drain(bound, MAX_PER_LOCK, |arrived| {
-            let Some(arrived) = self.socket.unwrap(arrived) else {
+            let Some(arrived) = self.transport.unwrap(arrived) else {
                 return;
             };
             let meta = Meta {
@@ -260,9 +263,12 @@ impl Driver {
 
     /// Passes ICMP errors to the protocol.
     fn drain_errors(&mut self) {
-        let bound = self.socket.local();
-        let encapsulation = self.socket.encapsulation();
-        self.socket.drain_errors(|found| {
+        let Facts {
+            local: bound,
+            encapsulation,
+            ..
+        } = self.shared.facts;
+        self.transport.drain_errors(|found| {
             let path = Path {
                 encapsulation,
                 local: arrived_at(bound, found.local),
@@ -279,7 +285,7 @@ impl Driver {
     }
 }
 
-impl Drop for Driver {
+impl<T: Transport> Drop for Driver<T> {
     /// Runs when the runtime shuts down or when the endpoint is finished.
     fn drop(&mut self) {
         if self.shared.is_sound() {

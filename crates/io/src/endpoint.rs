@@ -3,24 +3,20 @@
 use std::io;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::ops::RangeInclusive;
-use std::sync::Arc;
 
-use fairwire_proto::{
-    CloseReason, ConnectionId, Encapsulation, EndpointConfig, EndpointStats, ListenError, Path,
-};
+use fairwire_proto::{CloseReason, ConnectionId, Encapsulation, EndpointStats, ListenError, Path};
 use fairwire_tls::{ClientConfig, ServerConfig};
 use fairwire_wire::ServiceCode;
 
 use crate::address::DccpAddr;
 use crate::connection::Connection;
-use crate::driver::Driver;
-use crate::error::{AddressKind, BindError, ConnectError};
+use crate::error::{AddressKind, ConnectError};
 use crate::listener::Listener;
 use crate::options::{ConnectOptions, ListenOptions};
 use crate::race::race;
 use crate::security::{Role, Security};
-use crate::socket::{Claim, Route, Sockets, canonical};
-use crate::state::{Backlog, ConnectionState, Handle, Shared, State};
+use crate::state::{Backlog, ConnectionState, Handle, State};
+use crate::transport::{Claim, Facts, canonical};
 use crate::waiting::Place;
 
 /// Checks that an endpoint at `local` can connect to this address. What only the system knows is not checked here.
@@ -68,121 +64,20 @@ pub struct Endpoint {
     handle: Handle,
 }
 
-/// A builder that makes an [`Endpoint`] with options.
-#[derive(Clone, Debug)]
-#[must_use = "call `bind`"]
-pub struct EndpointBuilder {
-    config: EndpointConfig,
-    socket_buffer: usize,
-    exclusive: bool,
-}
-
-impl EndpointBuilder {
-    /// Sets the limits of the endpoint.
-    pub fn config(mut self, config: EndpointConfig) -> Self {
-        self.config = config;
-        self
-    }
-
-    /// Sets the size of the kernel's send and receive buffers, bytes each; the system may give less. Default: 4 MiB.
-    pub fn socket_buffer(mut self, bytes: usize) -> Self {
-        self.socket_buffer = bytes;
-        self
-    }
-
-    /// Answers packets for every unbound DCCP port of the address with a Reset. For native endpoints only; off by
-    /// default.
-    ///
-    /// A native endpoint sees the packets of all programs of its host, so this would end the connections of the other
-    /// programs. Set it only on a host with one endpoint. A UDP endpoint has its port to itself and does not need this
-    /// option.
-    pub fn exclusive(mut self, exclusive: bool) -> Self {
-        self.exclusive = exclusive;
-        self
-    }
-
-    /// Binds to a UDP address and starts the endpoint's driver on the current tokio runtime.
-    ///
-    /// # Errors
-    /// See [`BindError`].
-    pub fn bind(self, udp: SocketAddr) -> Result<Endpoint, BindError> {
-        let buffer = self.socket_buffer;
-        self.start(|| Sockets::udp(udp, buffer))
-    }
-
-    /// Binds to IP protocol 33 at an address of this host and starts the endpoint's driver on the current tokio
-    /// runtime.
-    ///
-    /// `::` means every address, of IPv4 too; `0.0.0.0` means every IPv4 address. Works on Linux only, and needs the
-    /// right to open raw sockets (`CAP_NET_RAW`).
-    ///
-    /// # Errors
-    /// See [`BindError`].
-    pub fn bind_native(mut self, ip: IpAddr) -> Result<Endpoint, BindError> {
-        let buffer = self.socket_buffer;
-        // RFC 4340, 8.3.1, wants a Reset for a packet without a connection. But a packet that is not ours may belong
-        // to another program.
-        self.config.answer_unbound_ports = self.exclusive;
-        self.start(|| Sockets::native(ip.to_canonical(), buffer))
-    }
-
-    fn start(
-        self,
-        open: impl FnOnce() -> Result<Sockets, BindError>,
-    ) -> Result<Endpoint, BindError> {
-        let runtime = tokio::runtime::Handle::try_current().map_err(|_| BindError::NoRuntime)?;
-        // RFC 4340, 7.2: initial sequence numbers must not be guessable, so the secret must not be either. It is
-        // overwritten when it is dropped, on every return.
-        let mut secret = zeroize::Zeroizing::new([0; 32]);
-        getrandom::fill(secret.as_mut_slice()).map_err(|_| BindError::NoRandomness)?;
-        let socket = open()?;
-        let proto = fairwire_proto::Endpoint::new(self.config, *secret);
-        let shared = Arc::new(Shared::new(proto, socket.local(), socket.encapsulation()));
-        let endpoint = Endpoint::new(Handle::new(Arc::clone(&shared)));
-        runtime.spawn(Driver::new(shared, socket).run());
-        Ok(endpoint)
-    }
-}
-
 impl Endpoint {
     /// Makes an endpoint from a handle whose driver is run by the caller.
     pub(crate) fn new(handle: Handle) -> Self {
         Self { handle }
     }
 
-    /// Binds to a UDP address with the default options.
-    ///
-    /// # Errors
-    /// See [`BindError`].
-    pub fn bind(udp: SocketAddr) -> Result<Self, BindError> {
-        Self::builder().bind(udp)
-    }
-
-    /// Binds to IP protocol 33 with the default options; see [`EndpointBuilder::bind_native`].
-    ///
-    /// # Errors
-    /// See [`BindError`].
-    pub fn bind_native(ip: IpAddr) -> Result<Self, BindError> {
-        Self::builder().bind_native(ip)
-    }
-
-    /// Returns a builder, to set options before binding.
-    pub fn builder() -> EndpointBuilder {
-        EndpointBuilder {
-            config: EndpointConfig::default(),
-            socket_buffer: 4 << 20,
-            exclusive: false,
-        }
-    }
-
     /// Returns the UDP address that the endpoint is bound to; natively, the IP address and port zero.
     pub fn local_addr(&self) -> SocketAddr {
-        self.handle.local
+        self.handle.facts.local
     }
 
     /// Returns whether this endpoint sends directly in IP.
     pub fn is_native(&self) -> bool {
-        self.handle.encapsulation == Encapsulation::Native
+        self.handle.facts.encapsulation == Encapsulation::Native
     }
 
     /// Listens on a DCCP port for the given services.
@@ -212,9 +107,10 @@ impl Endpoint {
         dccp_port: u16,
         services: &[ServiceCode],
         security: Security<ServerConfig>,
-        options: ListenOptions,
+        mut options: ListenOptions,
     ) -> Result<Listener, ListenError> {
         let timeout = options.config.connect_timeout;
+        options.config.ecn &= self.handle.facts.ecn;
         let mut state = self.handle.lock();
         if state.driver_ended || state.closing {
             return Err(ListenError::EndpointClosed);
@@ -249,7 +145,7 @@ impl Endpoint {
     fn claim_any(&self, state: &State) -> Result<(u16, Option<Claim>), ListenError> {
         let mut start = [0; 2];
         // The start need not be secret: without random numbers, the search begins at the first port.
-        let _ = getrandom::fill(&mut start);
+        let _ = self.handle.system.draw(&mut start);
         let (first, count) = (*DYNAMIC.start(), DYNAMIC.end() - DYNAMIC.start() + 1);
         for turn in 0..count {
             let port = first + u16::from_ne_bytes(start).wrapping_add(turn) % count;
@@ -269,7 +165,11 @@ impl Endpoint {
         if !self.is_native() {
             return Ok(None);
         }
-        match Claim::take(self.handle.local.ip(), dccp_port) {
+        match self
+            .handle
+            .system
+            .claim(self.handle.facts.local.ip(), dccp_port)
+        {
             Ok(claim) => Ok(Some(claim)),
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
                 Err(ListenError::PortInUse { port: dccp_port })
@@ -322,7 +222,7 @@ impl Endpoint {
         security: Security<ClientConfig>,
         options: ConnectOptions,
     ) -> Result<Connection, ConnectError> {
-        race(remotes, |remote| {
+        race(self.handle.clock, remotes, |remote| {
             let (security, options) = (security.clone(), options.clone());
             async move { self.connect_with(remote, service, security, options).await }
         })
@@ -401,8 +301,8 @@ impl Endpoint {
     /// Returns the remote as this endpoint addresses it.
     fn reach(&self, mut remote: DccpAddr) -> Result<DccpAddr, ConnectError> {
         remote.addr = canonical(remote.addr);
-        check(self.handle.local.ip(), remote)?;
-        match self.handle.encapsulation {
+        check(self.handle.facts.local.ip(), remote)?;
+        match self.handle.facts.encapsulation {
             Encapsulation::Native => Ok(remote.without_udp()),
             Encapsulation::Udp if remote.addr.port() == 0 => Err(ConnectError::NoUdpPort {
                 remote: remote.user_addr(),
@@ -418,10 +318,18 @@ impl Endpoint {
         service: ServiceCode,
         options: ConnectOptions,
     ) -> Result<ConnectionId, ConnectError> {
-        let config = options.config;
-        let route = Route::find(self.handle.local, to.addr).map_err(|e| self.no_route(to, e))?;
+        let mut config = options.config;
+        let Facts {
+            local,
+            encapsulation,
+            ecn,
+            ..
+        } = self.handle.facts;
+        config.ecn &= ecn;
+        let route = self.handle.system.route(local, to.addr);
+        let route = route.map_err(|e| self.no_route(to, e))?;
         let path = Path {
-            encapsulation: self.handle.encapsulation,
+            encapsulation,
             local: route.local,
             remote: to.addr,
         };
@@ -484,7 +392,7 @@ impl Endpoint {
 
     fn no_route(&self, to: DccpAddr, source: io::Error) -> ConnectError {
         ConnectError::NoRoute {
-            local: self.handle.local.ip(),
+            local: self.handle.facts.local.ip(),
             remote: to.user_addr(),
             source,
         }

@@ -92,6 +92,9 @@
 //! # }
 //! ```
 //!
+//! To test an application on a bad network, the feature `emulated` has endpoints that are joined by a simulated link:
+//! see `docs/testing-your-application.md` in the repository, and the module `emulated`.
+//!
 //! Each endpoint is one tokio task. The task and the handles share a lock, which is never held across an await. There
 //! is no channel and no task per datagram. Every tokio runtime works; one thread is enough.
 //!
@@ -105,9 +108,12 @@
 //! reset.
 
 mod address;
+mod bind;
 mod clock;
 mod connection;
 mod driver;
+#[cfg(feature = "emulated")]
+pub mod emulated;
 mod endpoint;
 mod error;
 mod event;
@@ -121,6 +127,7 @@ mod socket;
 mod state;
 mod sync;
 mod timer;
+mod transport;
 mod waiting;
 mod wakers;
 
@@ -130,9 +137,10 @@ use fairwire_tls::{ClientConfig, ServerConfig};
 use tokio::net::lookup_host;
 
 pub use address::DccpAddr;
+pub use bind::EndpointBuilder;
 pub use bytes::Bytes;
 pub use connection::Connection;
-pub use endpoint::{Endpoint, EndpointBuilder};
+pub use endpoint::Endpoint;
 pub use error::{
     AcceptError, AddressKind, BindError, ConnectError, ConnectionClosed, HandshakeError, SendError,
     TryRecvError, TrySendError,
@@ -204,7 +212,7 @@ pub async fn connect_native(
 ) -> Result<Connection, ConnectError> {
     let addrs = resolve(host).await?;
     let remotes: Vec<_> = addrs.into_iter().map(DccpAddr::native).collect();
-    let connected = race::race(&remotes, |remote| {
+    let connected = race::race(clock::Clock::start(), &remotes, |remote| {
         let (security, options) = (security.clone(), options.clone());
         async move {
             let any = socket::wildcard_for(remote.addr);
@@ -237,7 +245,7 @@ pub async fn connect_any(
     options: ConnectOptions,
 ) -> Result<Connection, ConnectError> {
     let remotes: Vec<_> = addrs.iter().copied().map(DccpAddr::same_ports).collect();
-    race::race(&remotes, |remote| {
+    race::race(clock::Clock::start(), &remotes, |remote| {
         let (security, options) = (security.clone(), options.clone());
         async move {
             let endpoint = Endpoint::bind(socket::wildcard_for(remote.addr))?;

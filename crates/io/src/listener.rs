@@ -138,6 +138,7 @@ impl Listener {
             }
             let has_room = self.handshakes.running.load(Ordering::Acquire) < MAX_HANDSHAKES;
             tokio::select! {
+                biased; // A random order would make equal runs differ.
                 () = self.handshakes.changed.notified() => {}
                 incoming = self.incoming(), if has_room => self.handshakes.begin(incoming?),
             }
@@ -206,7 +207,7 @@ impl Listener {
     /// If [`dccp_port`](Self::dccp_port) is a different number, clients need it too.
     pub fn local_addr(&self) -> SocketAddr {
         let local = DccpAddr {
-            addr: self.handle.local,
+            addr: self.handle.facts.local,
             dccp_port: self.port,
         };
         local.user_addr()

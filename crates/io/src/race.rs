@@ -23,15 +23,15 @@ pub(crate) const MAX_ADDRESSES: usize = 16;
 
 /// Connects to each of `remotes` with `attempt` until one succeeds; the others are dropped, which ends them.
 ///
-/// The next attempt starts when one fails or when the head start has passed.
+/// The next attempt starts when one fails or when the head start has passed, by `clock`.
 pub(crate) async fn race<T, F>(
+    clock: Clock,
     remotes: &[DccpAddr],
     attempt: impl Fn(DccpAddr) -> F,
 ) -> Result<T, ConnectError>
 where
     F: Future<Output = Result<T, ConnectError>>,
 {
-    let clock = Clock::start();
     let mut waiting = interleaved(remotes).into_iter();
     let mut running: Vec<(SocketAddr, Pin<Box<F>>)> = Vec::new();
     let mut tried = Vec::new();
@@ -41,7 +41,7 @@ where
         } else if running.is_empty() {
             return Err(failure(tried));
         }
-        let mut timer = Timer::new();
+        let mut timer = Timer::new(clock);
         if waiting.len() > 0 {
             let now = clock.now();
             timer.set(now, Some(now + HEAD_START));
@@ -112,7 +112,7 @@ mod tests {
     use std::future::{pending, ready};
     use std::net::Ipv4Addr;
 
-    use super::{ConnectError, DccpAddr, MAX_ADDRESSES, interleaved, race};
+    use super::{Clock, ConnectError, DccpAddr, MAX_ADDRESSES, interleaved, race};
 
     fn remotes(addrs: &[&str]) -> Vec<DccpAddr> {
         let parse = |addr: &&str| DccpAddr::same_ports(addr.parse().expect("an address"));
@@ -144,7 +144,7 @@ mod tests {
             .map(|i| DccpAddr::same_ports((Ipv4Addr::from_bits(0x0A00_0000 + i), 1).into()))
             .collect();
         let count = RefCell::new(0);
-        let error = race::<(), _>(&many, |remote| {
+        let error = race::<(), _>(Clock::start(), &many, |remote| {
             *count.borrow_mut() += 1;
             let remote = remote.addr;
             ready(Err(ConnectError::NoDccpPort { remote }))
@@ -164,7 +164,7 @@ mod tests {
     async fn failures_are_told_apart() {
         let both = remotes(&["[::1]:1", "1.0.0.1:1"]);
         let order = RefCell::new(Vec::new());
-        let raced = race(&both, |remote| {
+        let raced = race(Clock::start(), &both, |remote| {
             order.borrow_mut().push(remote);
             let remote = remote.addr;
             ready(if remote.is_ipv6() {
@@ -175,10 +175,12 @@ mod tests {
         });
         assert_eq!(raced.await.expect("the second"), both[1].addr);
         assert_eq!(order.into_inner(), both);
-        let raced = race::<(), _>(&both, |_| ready(Err(ConnectError::EndpointClosed)));
+        let raced = race::<(), _>(Clock::start(), &both, |_| {
+            ready(Err(ConnectError::EndpointClosed))
+        });
         let error = raced.await.expect_err("the endpoint is gone");
         assert!(matches!(error, ConnectError::EndpointClosed), "{error}");
-        let raced = race::<(), _>(&[], |_| pending());
+        let raced = race::<(), _>(Clock::start(), &[], |_| pending());
         let error = raced.await.expect_err("nothing to try");
         assert!(matches!(error, ConnectError::NoAddress), "{error}");
     }

@@ -1,7 +1,8 @@
 //! The sockets of an endpoint: they send and receive batches, with ECN marks and ICMP errors.
 //!
 //! Each one is a UDP socket, or natively a raw socket ([`native`]), which takes the same calls and options. [`Sockets`]
-//! holds the sockets of one endpoint. This module knows datagrams and addresses, but nothing of DCCP. It unmaps
+//! holds the sockets of one endpoint and is its [`Transport`](crate::transport::Transport). [`OperatingSystem`] is the
+//! system that such an endpoint runs on. This module knows datagrams and addresses, but nothing of DCCP. It unmaps
 //! addresses: the layers above see an IPv4 peer of a dual-stack socket as an IPv4 address.
 //!
 //! ECN marks are set and read (RFC 4340, section 12.1; RFC 6773, section 3.5).
@@ -9,17 +10,13 @@
 //! RFC 6773, 3.3 forbids UDP checksums of zero. We always send a checksum, which is the system's default. On IPv4 a
 //! user's socket cannot see that a received checksum was zero; on IPv6 the system drops such packets.
 
-mod address;
-mod batch;
 mod claim;
 #[cfg(target_os = "linux")]
 mod errors;
-mod inbox;
-mod limits;
 mod native;
-mod network_error;
 mod route;
 mod set;
+mod system;
 mod watched;
 
 use std::io;
@@ -30,15 +27,16 @@ use socket2::{Domain, Protocol, Type};
 use tokio::io::{Interest, Ready};
 
 use crate::error::BindError;
+use crate::transport::{Batch, Inbox, NetworkError};
 
-pub(crate) use address::{arrived_at, canonical};
-pub(crate) use batch::Batch;
-pub(crate) use claim::Claim;
-pub(crate) use inbox::{Arrived, Inbox};
-use network_error::NetworkError;
-pub(crate) use route::{Route, wildcard_for};
+pub(crate) use route::wildcard_for;
 pub(crate) use set::Sockets;
+pub(crate) use system::OperatingSystem;
 use watched::Watched;
+
+/// The size of the receive buffer of one message, bytes: the largest UDP datagram, and with GRO the largest buffer of
+/// several.
+const MESSAGE: usize = 65_536;
 
 /// Errors taken from a queue in one go. A host that makes the network send many errors must not keep us from other
 /// work.

@@ -5,21 +5,18 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
-use std::net::SocketAddr;
 use std::sync::{Arc, PoisonError};
 use std::task::Waker;
 
 use bytes::Bytes;
-use fairwire_proto::{
-    CloseReason, ConnectionId, DatagramId, Encapsulation, Endpoint, Event, Fate, Payload,
-};
+use fairwire_proto::{CloseReason, ConnectionId, DatagramId, Endpoint, Event, Fate, Payload};
 use fairwire_units::Instant;
 
 use crate::clock::Clock;
 use crate::error::ConnectionClosed;
 use crate::event::ConnectionEvent;
-use crate::socket::Claim;
 use crate::sync::{Mutex, MutexGuard, Notify};
+use crate::transport::{Claim, Facts, System};
 use crate::wakers::Wakers;
 
 /// The number of fates kept for an application that asked for them and does not read them; the oldest are dropped.
@@ -38,22 +35,22 @@ pub(crate) struct Shared {
     pub notify: Notify,
     /// The endpoint's clock.
     pub clock: Clock,
-    /// The address that its socket is bound to.
-    pub local: SocketAddr,
-    /// How its packets are carried.
-    pub encapsulation: Encapsulation,
+    /// What does not change about its transport.
+    pub facts: Facts,
+    /// The system that it runs on.
+    pub system: Arc<dyn System>,
 }
 
 impl fmt::Debug for Shared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Shared")
-            .field("local", &self.local)
+            .field("local", &self.facts.local)
             .finish_non_exhaustive()
     }
 }
 
 impl Shared {
-    pub(crate) fn new(proto: Endpoint, local: SocketAddr, encapsulation: Encapsulation) -> Self {
+    pub(crate) fn new(proto: Endpoint, facts: Facts, system: Arc<dyn System>) -> Self {
         Self {
             state: Mutex::new(State {
                 proto,
@@ -68,9 +65,9 @@ impl Shared {
                 driver_ended: false,
             }),
             notify: Notify::new(),
-            clock: Clock::start(),
-            local,
-            encapsulation,
+            clock: system.clock(),
+            facts,
+            system,
         }
     }
 

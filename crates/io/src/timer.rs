@@ -1,6 +1,7 @@
 //! A timer that is finer than tokio's millisecond where the system supports it.
 //!
-//! On Linux a timerfd fires within microseconds. Elsewhere, or if no timerfd can be opened, tokio's own timer is used.
+//! On Linux a timerfd fires within microseconds. Elsewhere, or if no timerfd can be opened, or if the clock is tokio's
+//! (which may be paused), tokio's own timer is used.
 //! The timer may fire early, and its owner then sets it again. So a deadline that moves later, as a retransmission
 //! timer does with every acknowledgement, costs no system call.
 
@@ -10,6 +11,8 @@ use std::time;
 use tokio::time::Sleep;
 
 use fairwire_units::{Duration, Instant};
+
+use crate::clock::Clock;
 
 /// The shortest wait. Timers closer together than this fire together. At high rates a paced sender then wakes at most
 /// 10,000 times a second, and a burst stays below the millisecond that RFC 5348, 4.6 expects of a scheduler.
@@ -30,17 +33,12 @@ enum Kind {
 }
 
 impl Timer {
-    /// Makes a timer that is not set. Needs a tokio runtime.
-    pub(crate) fn new() -> Self {
-        #[cfg(target_os = "linux")]
-        if let Ok(fd) = fd::TimerFd::new() {
-            return Self {
-                kind: Kind::Fd(fd),
-                fires: None,
-            };
-        }
+    /// Makes a timer for times of `clock`, which is not set. Needs a tokio runtime.
+    pub(crate) fn new(clock: Clock) -> Self {
+        let fine = if clock.is_tokio() { None } else { fine() };
+        let coarse = || Kind::Sleep(Box::pin(tokio::time::sleep(time::Duration::ZERO)));
         Self {
-            kind: Kind::Sleep(Box::pin(tokio::time::sleep(time::Duration::ZERO))),
+            kind: fine.unwrap_or_else(coarse),
             fires: None,
         }
     }
@@ -76,6 +74,17 @@ impl Timer {
         }
         self.fires = None;
     }
+}
+
+/// Returns a timer that is finer than tokio's, if the system has one.
+#[cfg(target_os = "linux")]
+fn fine() -> Option<Kind> {
+    fd::TimerFd::new().ok().map(Kind::Fd)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn fine() -> Option<Kind> {
+    None
 }
 
 #[cfg(target_os = "linux")]
@@ -143,7 +152,7 @@ mod tests {
     #[tokio::test]
     async fn waits_are_kept() {
         let clock = Clock::start();
-        let mut timer = Timer::new();
+        let mut timer = Timer::new(clock);
         for us in [300, 5_000] {
             let now = clock.now();
             let deadline = now + Duration::from_micros(us);
@@ -159,7 +168,7 @@ mod tests {
     #[tokio::test]
     async fn an_earlier_deadline_wins() {
         let clock = Clock::start();
-        let mut timer = Timer::new();
+        let mut timer = Timer::new(clock);
         let now = clock.now();
         timer.set(now, Some(now + Duration::from_secs(3_600)));
         timer.set(now, Some(now + Duration::from_millis(1)));

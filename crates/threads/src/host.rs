@@ -15,8 +15,9 @@ use crate::endpoint::Endpoint;
 use crate::listener::Listener;
 use crate::options::{ConnectOptions, ListenOptions};
 use crate::security::Security;
-use crate::socket::Network;
+use crate::socket::{Model, Network};
 use crate::state::{Handle, Shared};
+use crate::transport::Transport;
 
 /// The service that the servers of the models offer.
 pub const SERVICE: ServiceCode = ServiceCode(42);
@@ -45,7 +46,7 @@ pub fn host(network: &Network, number: u8) -> Host {
     let local = SocketAddr::from(([192, 0, 2, number], 6_511));
     let socket = network.socket(local);
     let proto = fairwire_proto::Endpoint::new(EndpointConfig::default(), [number; 32]);
-    let shared = Arc::new(Shared::new(proto, local, socket.encapsulation()));
+    let shared = Arc::new(Shared::new(proto, socket.facts(), Arc::new(Model)));
     let endpoint = Endpoint::new(Handle::new(Arc::clone(&shared)));
     let watched = Arc::downgrade(&shared);
     let driver = spawn(Driver::new(shared, socket).run());

@@ -1,9 +1,9 @@
 //! Models of the handles and the driver of `crates/io`, whose threads run in every order.
 //!
 //! This crate compiles the sources of `crates/io` themselves: the driver's loop, the waits, connections, listeners and
-//! endpoints. It replaces only what uses the operating system. At each use of the lock and the signal, the model
-//! decides which thread runs next ([`shuttle`]). Sockets are queues in memory, and the model moves the time. The
-//! protocol is the real one.
+//! endpoints. It replaces the lock, the signal and the time. At each use of the lock and the signal, the model decides
+//! which thread runs next ([`shuttle`]). The model moves the time. Its sockets are queues in memory, one more transport
+//! of the driver. The protocol is the real one.
 //!
 //! [`explore`] runs a model under many schedules and prints the one that fails. The models are in `tests/`. In every
 //! model a deadlock fails, and so does a task that is never woken, because then nothing is left that could run.
@@ -33,6 +33,7 @@ mod io {
     pub(crate) mod secure;
     pub(crate) mod security;
     pub(crate) mod state;
+    pub(crate) mod transport;
     pub(crate) mod waiting;
     pub(crate) mod wakers;
 }
@@ -40,12 +41,12 @@ mod io {
 // The sources use these module names in crates/io.
 use io::{
     address, connection, driver, endpoint, error, event, listener, options, race, received, secure,
-    security, state, waiting, wakers,
+    security, state, transport, waiting, wakers,
 };
 
 pub use address::DccpAddr;
 pub use connection::Connection;
-pub use endpoint::{Endpoint, EndpointBuilder};
+pub use endpoint::Endpoint;
 pub use error::{
     AcceptError, AddressKind, BindError, ConnectError, ConnectionClosed, HandshakeError, SendError,
     TryRecvError, TrySendError,

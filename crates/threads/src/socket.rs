@@ -1,10 +1,4 @@
-//! Sockets in memory: what one sends is in the other's queue at once, and nothing is lost.
-
-#![expect(
-    clippy::unused_self,
-    clippy::unnecessary_wraps,
-    reason = "the shape of the sockets that these stand for"
-)]
+//! Socket in memory: what one sends is in the other's queue at once, and nothing is lost.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::future::poll_fn;
@@ -17,33 +11,20 @@ use quinn_udp::EcnCodepoint;
 use shuttle::sync::{Mutex, MutexGuard};
 use tokio::io::Ready;
 
-use fairwire_proto::{Encapsulation, IcmpError};
+use fairwire_proto::Encapsulation;
 use fairwire_units::Ecn;
 
-use crate::error::BindError;
-
-#[path = "../../io/src/socket"]
-mod io_socket {
-    pub(crate) mod address;
-    pub(crate) mod batch;
-    pub(crate) mod inbox;
-
-    /// The replacement for the system's limits.
-    pub(crate) mod limits {
-        /// The receive buffer of one message, bytes: models send only small datagrams, one in a message.
-        pub(crate) const BUFFER: usize = 2_048;
-    }
-}
-
-pub(crate) use io_socket::address::{arrived_at, canonical};
-pub(crate) use io_socket::batch::Batch;
-pub(crate) use io_socket::inbox::{Arrived, Inbox};
+use crate::clock::Clock;
+use crate::transport::{Batch, Claim, Facts, Inbox, Route, System, Transport};
 
 /// The largest number of datagrams in one send call, so that batches of several are split too.
 const SEGMENTS: usize = 4;
 
 /// The largest number of datagrams in one receive call, so that a queue takes several calls.
 const RECEIVED: usize = 2;
+
+/// The receive buffer of one message, bytes: models send only small datagrams, one in a message.
+const MESSAGE: usize = 2_048;
 
 /// The network between the sockets of a model.
 #[derive(Clone)]
@@ -93,10 +74,10 @@ impl Network {
     }
 
     /// Makes a socket at `local`.
-    pub(crate) fn socket(&self, local: SocketAddr) -> Sockets {
+    pub(crate) fn socket(&self, local: SocketAddr) -> Socket {
         let port = Arc::<Port>::default();
         locked(&self.ports).insert(local, Arc::clone(&port));
-        Sockets {
+        Socket {
             network: self.clone(),
             local,
             port,
@@ -104,48 +85,40 @@ impl Network {
     }
 }
 
-/// The replacement for the sockets of `crates/io`.
-pub(crate) struct Sockets {
+/// A socket in memory.
+pub(crate) struct Socket {
     network: Network,
     local: SocketAddr,
     port: Arc<Port>,
 }
 
-impl std::fmt::Debug for Sockets {
+impl std::fmt::Debug for Socket {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Sockets").field(&self.local).finish()
+        f.debug_tuple("Socket").field(&self.local).finish()
     }
 }
 
-impl Drop for Sockets {
+impl Drop for Socket {
     fn drop(&mut self) {
         locked(&self.network.ports).remove(&self.local);
     }
 }
 
-impl Sockets {
-    pub(crate) fn udp(addr: SocketAddr, _buffer: usize) -> Result<Self, BindError> {
-        Err(BindError::NoSuchAddress { addr }) // Models get their sockets from a `Network`.
+impl Transport for Socket {
+    fn facts(&self) -> Facts {
+        Facts {
+            encapsulation: Encapsulation::Udp,
+            local: self.local,
+            ecn: true,
+            message: MESSAGE,
+        }
     }
 
-    pub(crate) fn native(_ip: IpAddr, _buffer: usize) -> Result<Self, BindError> {
-        let source = io::ErrorKind::Unsupported.into();
-        Err(BindError::NotPrivileged { source })
-    }
-
-    pub(crate) fn encapsulation(&self) -> Encapsulation {
-        Encapsulation::Udp
-    }
-
-    pub(crate) fn local(&self) -> SocketAddr {
-        self.local
-    }
-
-    pub(crate) fn max_segments(&self) -> usize {
+    fn max_segments(&self) -> usize {
         SEGMENTS
     }
 
-    pub(crate) async fn ready(&self) -> io::Result<Ready> {
+    async fn ready(&self) -> io::Result<Ready> {
         poll_fn(|context| {
             let mut queue = locked(&self.port.0);
             if queue.datagrams.is_empty() {
@@ -157,7 +130,7 @@ impl Sockets {
         .await
     }
 
-    pub(crate) fn send(&self, batch: &Batch) -> io::Result<()> {
+    fn send(&self, batch: &Batch) -> io::Result<()> {
         let to = batch.path().remote;
         let port = locked(&self.network.ports).get(&to).cloned();
         let Some(port) = port else {
@@ -182,11 +155,11 @@ impl Sockets {
         Ok(())
     }
 
-    pub(crate) fn send_singly(&self, batch: &Batch) -> usize {
+    fn send_singly(&self, batch: &Batch) -> usize {
         usize::from(self.send(batch).is_ok())
     }
 
-    pub(crate) fn receive(&mut self, inbox: &mut Inbox) -> io::Result<()> {
+    fn receive(&mut self, inbox: &mut Inbox) -> io::Result<()> {
         let mut queue = locked(&self.port.0);
         if queue.datagrams.is_empty() {
             return Err(io::ErrorKind::WouldBlock.into());
@@ -204,41 +177,27 @@ impl Sockets {
             Ok(count)
         })
     }
-
-    pub(crate) fn unwrap<'a>(&self, arrived: Arrived<'a>) -> Option<Arrived<'a>> {
-        Some(arrived)
-    }
-
-    pub(crate) fn drain_errors(&self, _each: impl FnMut(NetworkError<'_>)) {}
 }
 
-/// An ICMP error; none is ever sent here.
-pub(crate) struct NetworkError<'a> {
-    pub local: Option<IpAddr>,
-    pub remote: SocketAddr,
-    pub error: IcmpError,
-    pub quote: &'a [u8],
-}
-
-/// The route to a peer: from the socket's own address, with a fixed MTU.
-pub(crate) struct Route {
-    pub local: SocketAddr,
-    pub mtu: Option<u32>,
-}
-
-impl Route {
-    pub(crate) fn find(bound: SocketAddr, _remote: SocketAddr) -> io::Result<Self> {
-        let (local, mtu) = (bound, Some(1_500));
-        Ok(Self { local, mtu })
-    }
-}
-
-/// The claim of a native port; models have none.
+/// The system below the endpoints of a model: one route, no other programs, and no randomness.
 #[derive(Debug)]
-pub(crate) struct Claim;
+pub(crate) struct Model;
 
-impl Claim {
-    pub(crate) fn take(_ip: IpAddr, _port: u16) -> io::Result<Self> {
-        Ok(Self)
+impl System for Model {
+    fn clock(&self) -> Clock {
+        Clock::start()
+    }
+
+    fn route(&self, local: SocketAddr, _remote: SocketAddr) -> io::Result<Route> {
+        let mtu = Some(1_500);
+        Ok(Route { local, mtu })
+    }
+
+    fn claim(&self, _ip: IpAddr, _port: u16) -> io::Result<Claim> {
+        Ok(Box::new(()))
+    }
+
+    fn draw(&self, _bytes: &mut [u8]) -> io::Result<()> {
+        Ok(())
     }
 }

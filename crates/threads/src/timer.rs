@@ -39,7 +39,7 @@ pub(crate) struct Timer {
 }
 
 impl Timer {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(_clock: clock::Clock) -> Self {
         Self { fires: None }
     }
 

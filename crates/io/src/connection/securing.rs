@@ -103,7 +103,7 @@ impl Connection {
             Role::Server(config) => Session::server(config, max, began, date()),
         };
         let mut session = session.map_err(HandshakeError::Start)?;
-        let mut timer = Timer::new();
+        let mut timer = Timer::new(handle.clock);
         let mut last = None;
         loop {
             loop {
@@ -128,16 +128,17 @@ impl Connection {
             };
             timer.set(now, wants);
             tokio::select! {
+                biased; // The timer comes first: a stream of datagrams must not keep it waiting.
+                () = timer.fired() => {
+                    let handled = session.handle_timeout(handle.clock.now());
+                    self.last_words(&mut session, handled)?;
+                }
                 received = self.receive_raw() => {
                     let received = received.map_err(HandshakeError::Closed)?;
                     is_silent.store(false, Ordering::Relaxed);
                     let now = handle.clock.now();
                     let received = last.insert(Received::of(received));
                     let handled = session.handle_datagram(now, &received.data);
-                    self.last_words(&mut session, handled)?;
-                }
-                () = timer.fired() => {
-                    let handled = session.handle_timeout(handle.clock.now());
                     self.last_words(&mut session, handled)?;
                 }
             }
@@ -222,11 +223,12 @@ impl Drop for CloseOnDrop<'_> {
 /// While the session waits for an answer, this task reads for it, in case the application does not. What it decrypts is
 /// kept for the application.
 async fn serve(handle: Handle, id: ConnectionId, secure: Arc<Secure>) {
-    let mut timer = Timer::new();
+    let mut timer = Timer::new(handle.clock);
     while !secure.is_over() {
         let wants = secure.next_timeout(&handle, id);
         timer.set(handle.clock.now(), wants);
         tokio::select! {
+            biased; // A random order would make equal runs differ.
             () = secure.changed.notified() => {}
             () = timer.fired(), if wants.is_some() => {
                 if wants.is_some_and(|at| at <= handle.clock.now()) {

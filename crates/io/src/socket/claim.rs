@@ -7,32 +7,23 @@
 use std::io;
 use std::net::IpAddr;
 
-/// A claim of a port at one address (or at every address), held while this value lives.
-#[derive(Debug)]
-pub(crate) struct Claim {
-    #[cfg(target_os = "linux")]
-    _socket: std::os::unix::net::UnixDatagram,
+use crate::transport::Claim;
+
+/// Claims the port at one address (or at every address).
+///
+/// # Errors
+/// `AddrInUse` if another listener of this host has it.
+#[cfg(target_os = "linux")]
+pub(super) fn take(ip: IpAddr, port: u16) -> io::Result<Claim> {
+    use std::os::linux::net::SocketAddrExt;
+    use std::os::unix::net::{SocketAddr, UnixDatagram};
+    let name = format!("fairwire/dccp/{ip}/{port}");
+    let addr = SocketAddr::from_abstract_name(name)?;
+    Ok(Box::new(UnixDatagram::bind_addr(&addr)?))
 }
 
-impl Claim {
-    /// Claims the port.
-    ///
-    /// # Errors
-    /// `AddrInUse` if another listener of this host has it.
-    #[cfg(target_os = "linux")]
-    pub(crate) fn take(ip: IpAddr, port: u16) -> io::Result<Self> {
-        use std::os::linux::net::SocketAddrExt;
-        use std::os::unix::net::{SocketAddr, UnixDatagram};
-        let name = format!("fairwire/dccp/{ip}/{port}");
-        let addr = SocketAddr::from_abstract_name(name)?;
-        Ok(Self {
-            _socket: UnixDatagram::bind_addr(&addr)?,
-        })
-    }
-
-    /// Always fails: native endpoints exist on Linux only.
-    #[cfg(not(target_os = "linux"))]
-    pub(crate) fn take(_ip: IpAddr, _port: u16) -> io::Result<Self> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
+/// Always fails: native endpoints exist on Linux only.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn take(_ip: IpAddr, _port: u16) -> io::Result<Claim> {
+    Err(io::ErrorKind::Unsupported.into())
 }

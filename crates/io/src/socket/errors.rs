@@ -28,8 +28,7 @@ use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg};
 
 use fairwire_proto::{IcmpError, Unreachable};
 
-use super::address::canonical;
-use super::network_error::NetworkError;
+use crate::transport::{NetworkError, canonical};
 
 /// Room for the control messages of one entry, bytes.
 const CONTROL: usize = 256;

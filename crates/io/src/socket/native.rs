@@ -11,8 +11,8 @@ use socket2::{Domain, Protocol, Type};
 
 use fairwire_units::Ecn;
 
-use super::inbox::Arrived;
 use crate::error::BindError;
+use crate::transport::Arrived;
 
 /// DCCP's protocol number in IP (RFC 4340, section 19).
 const DCCP: i32 = 33;
@@ -111,7 +111,7 @@ fn ipv4(packet: &[u8]) -> Option<Arrived<'_>> {
 #[cfg(test)]
 mod tests {
     use super::{ipv4, refusal, unwrap};
-    use crate::socket::Arrived;
+    use crate::transport::Arrived;
     use fairwire_units::Ecn;
     use std::io;
 

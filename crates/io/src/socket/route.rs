@@ -7,36 +7,25 @@
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
-use super::address::canonical;
+use crate::transport::{Route, canonical};
 
-/// The route to a peer.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) struct Route {
-    /// The address that datagrams are sent from, with the port of the socket that sends them.
-    pub local: SocketAddr,
-    /// The MTU of the first hop, bytes of IP packet, where the system tells.
-    pub mtu: Option<u32>,
-}
-
-impl Route {
-    /// Finds the route from a socket bound to `bound` to `remote`.
-    ///
-    /// # Errors
-    /// The system's error for a remote without a route.
-    pub(crate) fn find(bound: SocketAddr, remote: SocketAddr) -> io::Result<Self> {
-        let from = if bound.ip().is_unspecified() {
-            wildcard_for(remote)
-        } else {
-            SocketAddr::new(bound.ip(), 0)
-        };
-        let probe = UdpSocket::bind(from)?;
-        probe.connect(remote)?;
-        let ip = canonical(probe.local_addr()?).ip();
-        Ok(Self {
-            local: SocketAddr::new(ip, bound.port()),
-            mtu: mtu(&probe, remote),
-        })
-    }
+/// Finds the route from a socket bound to `bound` to `remote`.
+///
+/// # Errors
+/// The system's error for a remote without a route.
+pub(super) fn find(bound: SocketAddr, remote: SocketAddr) -> io::Result<Route> {
+    let from = if bound.ip().is_unspecified() {
+        wildcard_for(remote)
+    } else {
+        SocketAddr::new(bound.ip(), 0)
+    };
+    let probe = UdpSocket::bind(from)?;
+    probe.connect(remote)?;
+    let ip = canonical(probe.local_addr()?).ip();
+    Ok(Route {
+        local: SocketAddr::new(ip, bound.port()),
+        mtu: mtu(&probe, remote),
+    })
 }
 
 #[cfg(target_os = "linux")]
@@ -65,13 +54,13 @@ pub(crate) fn wildcard_for(remote: SocketAddr) -> SocketAddr {
 
 #[cfg(test)]
 mod tests {
-    use super::Route;
+    use super::find;
 
     /// A wildcard socket's local address for a loopback peer is loopback, with the socket's own port.
     #[test]
     fn loopback_is_reached_from_loopback() {
-        let route = Route::find(([0, 0, 0, 0], 4_000).into(), ([127, 0, 0, 1], 9).into())
-            .expect("loopback");
+        let route =
+            find(([0, 0, 0, 0], 4_000).into(), ([127, 0, 0, 1], 9).into()).expect("loopback");
         assert_eq!(route.local, ([127, 0, 0, 1], 4_000).into());
         assert!(route.mtu.is_none_or(|mtu| mtu >= 1_280), "{route:?}");
     }

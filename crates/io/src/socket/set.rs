@@ -7,8 +7,9 @@ use tokio::io::Ready;
 
 use fairwire_proto::Encapsulation;
 
-use super::{Arrived, Batch, Inbox, NetworkError, Socket, native};
+use super::{MESSAGE, Socket, native};
 use crate::error::BindError;
+use crate::transport::{Arrived, Batch, Facts, Inbox, NetworkError, Transport};
 
 /// One or two sockets that behave as one.
 #[derive(Debug)]
@@ -55,23 +56,30 @@ impl Sockets {
         })
     }
 
-    /// Returns how packets are carried.
-    pub(crate) fn encapsulation(&self) -> Encapsulation {
-        self.encapsulation
+    /// Returns the socket for the batch's destination.
+    fn towards(&self, batch: &Batch) -> &Socket {
+        match &self.second {
+            Some(second) if batch.path().remote.is_ipv4() => second,
+            _ => &self.first,
+        }
+    }
+}
+
+impl Transport for Sockets {
+    fn facts(&self) -> Facts {
+        Facts {
+            encapsulation: self.encapsulation,
+            local: self.first.local(),
+            ecn: true,
+            message: MESSAGE,
+        }
     }
 
-    /// Returns the address that the endpoint is bound to; natively its port is zero.
-    pub(crate) fn local(&self) -> SocketAddr {
-        self.first.local()
-    }
-
-    /// Returns how many datagrams one system call can send.
-    pub(crate) fn max_segments(&self) -> usize {
+    fn max_segments(&self) -> usize {
         self.first.max_segments()
     }
 
-    /// Waits until a datagram has arrived or an error is queued, at either socket.
-    pub(crate) async fn ready(&self) -> io::Result<Ready> {
+    async fn ready(&self) -> io::Result<Ready> {
         match &self.second {
             None => self.first.ready().await,
             Some(second) => tokio::select! {
@@ -81,26 +89,15 @@ impl Sockets {
         }
     }
 
-    /// Sends one batch; see [`Socket::send`].
-    pub(crate) fn send(&self, batch: &Batch) -> io::Result<()> {
+    fn send(&self, batch: &Batch) -> io::Result<()> {
         self.towards(batch).send(batch)
     }
 
-    /// Sends the packets of a batch one by one; see [`Socket::send_singly`].
-    pub(crate) fn send_singly(&self, batch: &Batch) -> usize {
+    fn send_singly(&self, batch: &Batch) -> usize {
         self.towards(batch).send_singly(batch)
     }
 
-    /// Returns the socket for the batch's destination.
-    fn towards(&self, batch: &Batch) -> &Socket {
-        match &self.second {
-            Some(second) if batch.path().remote.is_ipv4() => second,
-            _ => &self.first,
-        }
-    }
-
-    /// Receives a batch into `inbox`; `WouldBlock` if nothing has arrived.
-    pub(crate) fn receive(&mut self, inbox: &mut Inbox) -> io::Result<()> {
+    fn receive(&mut self, inbox: &mut Inbox) -> io::Result<()> {
         let Some(second) = &self.second else {
             return self.first.receive(inbox);
         };
@@ -115,16 +112,14 @@ impl Sockets {
         }
     }
 
-    /// Returns the DCCP packet in what arrived; `None` if it must be ignored.
-    pub(crate) fn unwrap<'a>(&self, arrived: Arrived<'a>) -> Option<Arrived<'a>> {
+    fn unwrap<'a>(&self, arrived: Arrived<'a>) -> Option<Arrived<'a>> {
         match self.encapsulation {
             Encapsulation::Udp => Some(arrived),
             Encapsulation::Native => native::unwrap(arrived),
         }
     }
 
-    /// Passes queued ICMP errors to `each`; see [`Socket::drain_errors`].
-    pub(crate) fn drain_errors(&self, mut each: impl FnMut(NetworkError<'_>)) {
+    fn drain_errors(&self, mut each: impl FnMut(NetworkError<'_>)) {
         for socket in [Some(&self.first), self.second.as_ref()]
             .into_iter()
             .flatten()

@@ -3,8 +3,8 @@
 //! The system may deliver several datagrams in one buffer (GRO); they are split here. Nothing is copied: the protocol
 //! sees slices of these buffers, and copies what it keeps.
 //!
-//! The memory is bounded: `BATCH_SIZE` buffers of 64 KiB, 2 MiB on Linux, for each endpoint and for its life. The
-//! system commits a page of them when a message first reaches it.
+//! The memory is bounded: `BATCH_SIZE` buffers of the transport's largest message, for each endpoint and for its life.
+//! For sockets on Linux that is 2 MiB. The system commits a page of them when a message first reaches it.
 
 use std::io::{self, IoSliceMut};
 use std::net::SocketAddr;
@@ -14,12 +14,13 @@ use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta};
 use fairwire_units::Ecn;
 
 use super::address::{arrived_at, canonical};
-use super::limits::BUFFER;
 
 /// The receive buffers and their contents. Memory that no message has reached is never touched.
 #[derive(Debug)]
 pub(crate) struct Inbox {
     buffers: Vec<u8>,
+    /// The size of each buffer, bytes.
+    size: usize,
     meta: [RecvMeta; BATCH_SIZE],
     filled: usize,
     /// The first message that was not passed on completely: its index, and how many of its bytes were passed on.
@@ -40,10 +41,12 @@ pub(crate) struct Arrived<'a> {
 }
 
 impl Inbox {
-    /// Makes empty buffers.
-    pub(crate) fn new() -> Self {
+    /// Makes empty buffers of `size` bytes each.
+    pub(crate) fn new(size: usize) -> Self {
+        let size = size.max(1);
         Self {
-            buffers: vec![0; BUFFER * BATCH_SIZE],
+            buffers: vec![0; size * BATCH_SIZE],
+            size,
             meta: [RecvMeta::default(); BATCH_SIZE],
             filled: 0,
             next: (0, 0),
@@ -62,7 +65,7 @@ impl Inbox {
     ) -> io::Result<()> {
         self.filled = 0;
         self.next = (0, 0);
-        let mut buffers = self.buffers.chunks_exact_mut(BUFFER);
+        let mut buffers = self.buffers.chunks_exact_mut(self.size);
         let mut slices: [IoSliceMut<'_>; BATCH_SIZE] =
             std::array::from_fn(|_| IoSliceMut::new(buffers.next().unwrap_or_default()));
         self.filled = receive(&mut slices, &mut self.meta)?.min(BATCH_SIZE);
@@ -80,7 +83,7 @@ impl Inbox {
         while !self.is_empty() && datagrams < most {
             let (at, offset) = self.next;
             let meta = &self.meta[at];
-            let message = &self.buffers[at * BUFFER..][..meta.len.min(BUFFER)];
+            let message = &self.buffers[at * self.size..][..meta.len.min(self.size)];
             let local = arrived_at(bound, meta.dst_ip);
             let remote = canonical(meta.addr);
             let ecn = ecn(meta.ecn);
@@ -120,7 +123,7 @@ mod tests {
     fn trains_are_cut() {
         let bound = ([0, 0, 0, 0], 7).into();
         let from = "[::ffff:10.0.0.1]:9".parse().expect("an address");
-        let mut inbox = Inbox::new();
+        let mut inbox = Inbox::new(65_536);
         let mut seen = Vec::new();
         for round in 0..2 {
             inbox

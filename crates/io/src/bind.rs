@@ -1,0 +1,129 @@
+//! Making endpoints on sockets of the operating system.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use fairwire_proto::EndpointConfig;
+use zeroize::Zeroizing;
+
+use crate::driver::Driver;
+use crate::endpoint::Endpoint;
+use crate::error::BindError;
+use crate::socket::{OperatingSystem, Sockets};
+use crate::state::{Handle, Shared};
+use crate::transport::{System, Transport};
+
+/// A builder that makes an [`Endpoint`] with options.
+#[derive(Clone, Debug)]
+#[must_use = "call `bind`"]
+pub struct EndpointBuilder {
+    config: EndpointConfig,
+    socket_buffer: usize,
+    exclusive: bool,
+}
+
+impl EndpointBuilder {
+    /// Sets the limits of the endpoint.
+    pub fn config(mut self, config: EndpointConfig) -> Self {
+        self.config = config;
+        self
+    }
+
+    /// Sets the size of the kernel's send and receive buffers, bytes each; the system may give less. Default: 4 MiB.
+    pub fn socket_buffer(mut self, bytes: usize) -> Self {
+        self.socket_buffer = bytes;
+        self
+    }
+
+    /// Answers packets for every unbound DCCP port of the address with a Reset. For native endpoints only; off by
+    /// default.
+    ///
+    /// A native endpoint sees the packets of all programs of its host, so this would end the connections of the other
+    /// programs. Set it only on a host with one endpoint. A UDP endpoint has its port to itself and does not need this
+    /// option.
+    pub fn exclusive(mut self, exclusive: bool) -> Self {
+        self.exclusive = exclusive;
+        self
+    }
+
+    /// Binds to a UDP address and starts the endpoint's driver on the current tokio runtime.
+    ///
+    /// # Errors
+    /// See [`BindError`].
+    pub fn bind(self, udp: SocketAddr) -> Result<Endpoint, BindError> {
+        let buffer = self.socket_buffer;
+        self.start(Arc::new(OperatingSystem), || Sockets::udp(udp, buffer))
+    }
+
+    /// Binds to IP protocol 33 at an address of this host and starts the endpoint's driver on the current tokio
+    /// runtime.
+    ///
+    /// `::` means every address, of IPv4 too; `0.0.0.0` means every IPv4 address. Works on Linux only, and needs the
+    /// right to open raw sockets (`CAP_NET_RAW`).
+    ///
+    /// # Errors
+    /// See [`BindError`].
+    pub fn bind_native(mut self, ip: IpAddr) -> Result<Endpoint, BindError> {
+        let buffer = self.socket_buffer;
+        // RFC 4340, 8.3.1, wants a Reset for a packet without a connection. But a packet that is not ours may belong
+        // to another program.
+        self.config.answer_unbound_ports = self.exclusive;
+        self.start(Arc::new(OperatingSystem), || {
+            Sockets::native(ip.to_canonical(), buffer)
+        })
+    }
+
+    /// Starts the driver of an endpoint on `system`, with the transport that `open` makes.
+    pub(crate) fn start<T: Transport>(
+        self,
+        system: Arc<dyn System>,
+        open: impl FnOnce() -> Result<T, BindError>,
+    ) -> Result<Endpoint, BindError> {
+        let runtime = tokio::runtime::Handle::try_current().map_err(|_| BindError::NoRuntime)?;
+        let secret = secret(system.as_ref())?;
+        let transport = open()?;
+        let proto = fairwire_proto::Endpoint::new(self.config, *secret);
+        let shared = Arc::new(Shared::new(proto, transport.facts(), system));
+        let endpoint = Endpoint::new(Handle::new(Arc::clone(&shared)));
+        runtime.spawn(Driver::new(shared, transport).run());
+        Ok(endpoint)
+    }
+}
+
+impl Endpoint {
+    /// Binds to a UDP address with the default options.
+    ///
+    /// # Errors
+    /// See [`BindError`].
+    pub fn bind(udp: SocketAddr) -> Result<Self, BindError> {
+        Self::builder().bind(udp)
+    }
+
+    /// Binds to IP protocol 33 with the default options; see [`EndpointBuilder::bind_native`].
+    ///
+    /// # Errors
+    /// See [`BindError`].
+    pub fn bind_native(ip: IpAddr) -> Result<Self, BindError> {
+        Self::builder().bind_native(ip)
+    }
+
+    /// Returns a builder, to set options before binding.
+    pub fn builder() -> EndpointBuilder {
+        EndpointBuilder {
+            config: EndpointConfig::default(),
+            socket_buffer: 4 << 20,
+            exclusive: false,
+        }
+    }
+}
+
+/// Draws the secret of an endpoint.
+///
+/// RFC 4340, 7.2: initial sequence numbers must not be guessable, so the secret must not be either. It is overwritten
+/// when it is dropped, on every return.
+fn secret(system: &dyn System) -> Result<Zeroizing<[u8; 32]>, BindError> {
+    let mut secret = Zeroizing::new([0; 32]);
+    let drawn = system.draw(secret.as_mut_slice());
+    drawn.map_err(|_| BindError::NoRandomness)?;
+    Ok(secret)
+}

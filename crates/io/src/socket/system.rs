@@ -1,0 +1,30 @@
+//! The operating system below an endpoint on sockets.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+
+use super::{claim, route};
+use crate::clock::Clock;
+use crate::transport::{Claim, Route, System};
+
+/// The operating system of this host.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OperatingSystem;
+
+impl System for OperatingSystem {
+    fn clock(&self) -> Clock {
+        Clock::start()
+    }
+
+    fn route(&self, bound: SocketAddr, remote: SocketAddr) -> io::Result<Route> {
+        route::find(bound, remote)
+    }
+
+    fn claim(&self, ip: IpAddr, port: u16) -> io::Result<Claim> {
+        claim::take(ip, port)
+    }
+
+    fn draw(&self, bytes: &mut [u8]) -> io::Result<()> {
+        getrandom::fill(bytes).map_err(io::Error::other)
+    }
+}
