@@ -42,8 +42,12 @@ impl Clock {
 
     /// Returns a moment of tokio's clock as the time since the start; zero if it was before.
     pub(crate) fn at(&self, moment: tokio::time::Instant) -> Instant {
-        let since = moment.into_std().saturating_duration_since(self.start);
-        Instant::from_nanos(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
+        let since = match self.start {
+            Start::System(start) => moment.into_std().saturating_duration_since(start),
+            #[cfg(feature = "emulated")]
+            Start::Tokio(start) => moment.saturating_duration_since(start),
+        };
+        since_start(since)
     }
 
     /// Returns the time since the start.
@@ -53,13 +57,17 @@ impl Clock {
             #[cfg(feature = "emulated")]
             Start::Tokio(start) => start.elapsed(),
         };
-        Instant::from_nanos(u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX))
+        since_start(elapsed)
     }
 
     /// Returns whether this is tokio's time, for which only tokio's timers are right.
     pub(crate) fn is_tokio(&self) -> bool {
         !matches!(self.start, Start::System(_))
     }
+}
+
+fn since_start(elapsed: time::Duration) -> Instant {
+    Instant::from_nanos(u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX))
 }
 
 /// Returns the date, for the validity of certificates.

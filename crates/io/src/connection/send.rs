@@ -72,7 +72,7 @@ impl Connection {
         let deadline = handle.clock.at(deadline);
         let late = async {
             while handle.clock.now() <= deadline {
-                let mut timer = Timer::new();
+                let mut timer = Timer::new(handle.clock);
                 timer.set(handle.clock.now(), Some(deadline));
                 timer.fired().await;
             }
