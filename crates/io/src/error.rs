@@ -51,6 +51,11 @@ pub enum BindError {
     NativeUnsupported,
     /// The endpoint was bound but could not [listen](crate::listen).
     Listen(ListenError),
+    /// The thread of the [blocking](crate::blocking) sockets could not be started.
+    NoThread {
+        /// The system's error.
+        source: io::Error,
+    },
     /// There is no tokio runtime to run the endpoint's driver.
     NoRuntime,
     /// The system gives no random numbers; without them sequence numbers could be guessed.
@@ -91,6 +96,9 @@ impl fmt::Display for BindError {
                 "native DCCP is supported on Linux only: use DCCP in UDP, which works everywhere",
             ),
             Self::Listen(error) => error.fmt(f),
+            Self::NoThread { source } => {
+                write!(f, "cannot start the thread that runs the sockets: {source}")
+            }
             Self::NoRuntime => f.write_str("an endpoint must be made inside a tokio runtime"),
             Self::NoRandomness => f.write_str("the system gives no random numbers"),
         }
@@ -102,7 +110,8 @@ impl Error for BindError {
         match self {
             Self::Socket { source, .. }
             | Self::NotPrivileged { source }
-            | Self::NativeSocket { source, .. } => Some(source),
+            | Self::NativeSocket { source, .. }
+            | Self::NoThread { source } => Some(source),
             _ => None,
         }
     }

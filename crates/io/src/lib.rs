@@ -95,6 +95,8 @@
 //! To test an application on a bad network, the feature `emulated` has endpoints that are joined by a simulated link:
 //! see `docs/testing-your-application.md` in the repository, and the module `emulated`.
 //!
+//! [`blocking`] has the same sockets for programs without tokio.
+//!
 //! Each endpoint is one tokio task. The task and the handles share a lock, which is never held across an await. There
 //! is no channel and no task per datagram. Every tokio runtime works; one thread is enough.
 //!
@@ -109,6 +111,7 @@
 
 mod address;
 mod bind;
+pub mod blocking;
 mod clock;
 mod connection;
 mod driver;
