@@ -45,7 +45,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use crate::quantity::{MinRto, Named, QuantityError, StartOffset};
-pub use crate::transport::dccp::{CcidChange, Dccp, Receive, SendQueue, Stack};
+pub use crate::transport::dccp::{CcidChange, Dccp, Receive, SendQueue, Sending, Stack};
 pub use crate::transport::tcp::{Preset, Tcp};
 pub use crate::transport::udp::Udp;
 pub use explain::{Explained, explain};

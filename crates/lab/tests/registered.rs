@@ -132,10 +132,7 @@ impl Source for Volley {
     }
 
     fn next(&self) -> Option<Offer> {
-        Some(Offer {
-            when: When::At(self.at),
-            bytes: self.bytes,
-        })
+        Some(Offer::new(When::At(self.at), self.bytes))
     }
 
     fn advance(&mut self) {

@@ -41,6 +41,13 @@ pub(super) fn check(scenario: &Scenario, tree: &Node) -> Result<(), ScenarioErro
             if let Some((key, message)) = transport.problem() {
                 return checker.refuse(&format!("{path}.{table}.{key}"), message);
             }
+            if let Some(key) = transport.needs_frames()
+                && !flow.traffic.has_frames()
+            {
+                let message =
+                    "this traffic has no frames: take traffic such as \"video\", or leave this out";
+                return checker.refuse(&format!("{path}.{table}.{key}"), message);
+            }
         }
     }
     queues(&checker, scenario)?;

@@ -66,10 +66,7 @@ impl Source for CbrSource {
     }
 
     fn next(&self) -> Option<Offer> {
-        Some(Offer {
-            when: When::At(self.at),
-            bytes: self.bytes,
-        })
+        Some(Offer::new(When::At(self.at), self.bytes))
     }
 
     fn advance(&mut self) {

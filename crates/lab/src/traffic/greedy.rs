@@ -40,10 +40,7 @@ impl Source for GreedySource {
     fn begin(&mut self, _at: Instant) {}
 
     fn next(&self) -> Option<Offer> {
-        Some(Offer {
-            when: When::ItFits,
-            bytes: self.bytes,
-        })
+        Some(Offer::new(When::ItFits, self.bytes))
     }
 
     fn advance(&mut self) {}

@@ -11,6 +11,22 @@ pub struct Offer {
     pub when: When,
     /// Bytes of payload, including an RTP header.
     pub bytes: u32,
+    /// The frame that it is a part of, by a number that is unique in its flow; `None` if it is useful on its own.
+    pub frame: Option<u64>,
+    /// How much it matters, compared with the other data of its flow; zero is usual.
+    pub priority: i8,
+}
+
+impl Offer {
+    /// Returns an offer of data that is useful on its own and matters as much as the rest.
+    pub fn new(when: When, bytes: u32) -> Self {
+        Self {
+            when,
+            bytes,
+            frame: None,
+            priority: 0,
+        }
+    }
 }
 
 /// When an application sends.

@@ -111,10 +111,7 @@ impl Source for TalkSource {
     }
 
     fn next(&self) -> Option<Offer> {
-        Some(Offer {
-            when: When::At(self.at),
-            bytes: self.bytes,
-        })
+        Some(Offer::new(When::At(self.at), self.bytes))
     }
 
     /// Goes on to the frame one interval later if the spurt lasts until then, or else to the first frame of the next
@@ -157,6 +154,7 @@ mod tests {
         while let Some(Offer {
             when: When::At(at),
             bytes,
+            ..
         }) = talk.next()
         {
             if at >= end {

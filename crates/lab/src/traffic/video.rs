@@ -95,6 +95,7 @@ impl TrafficModel for Video {
             stream: flow.stream("video"),
             packet: flow.packet,
             at: Instant::START,
+            number: 0,
             place: 0,
             left: 0,
         })
@@ -159,6 +160,8 @@ struct VideoSource {
     packet: PacketShape,
     /// The time of the current frame.
     at: Instant,
+    /// The number of the frame.
+    number: u64,
     /// The place of the frame in its group; an I frame has place 0.
     place: u32,
     /// The bytes of the frame that are still to be offered; at least one once it has begun.
@@ -195,8 +198,10 @@ impl Source for VideoSource {
         let media = self.packet.media();
         let bytes = u32::try_from(self.left).map_or(media, |left| left.min(media));
         Some(Offer {
-            when: When::At(self.at),
-            bytes: bytes + self.packet.rtp,
+            frame: Some(self.number),
+            // Without its I frame a group of pictures cannot be shown.
+            priority: i8::from(self.place == 0),
+            ..Offer::new(When::At(self.at), bytes + self.packet.rtp)
         })
     }
 
@@ -205,6 +210,7 @@ impl Source for VideoSource {
         self.left = self.left.saturating_sub(u64::from(media));
         if self.left == 0 {
             self.at += self.every;
+            self.number += 1;
             self.place = (self.place + 1) % self.group.max(1);
             self.draw();
         }

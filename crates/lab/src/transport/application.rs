@@ -60,19 +60,19 @@ impl Application {
         }
     }
 
-    /// Returns the size of the next offer if it is due, and goes on to the next. Each offer is returned once.
-    pub(crate) fn due(&mut self, now: Instant) -> Option<u32> {
+    /// Returns the next offer if it is due, and goes on to the next. Each offer is returned once.
+    pub(crate) fn due(&mut self, now: Instant) -> Option<Offer> {
         self.next().filter(|at| *at <= now)?;
-        let bytes = self.offer()?.bytes;
+        let offer = self.offer()?;
         self.source.advance();
-        Some(bytes)
+        Some(offer)
     }
 
-    /// Returns the size of a greedy source's packets, until it stops.
-    pub(crate) fn wanted(&self, now: Instant) -> Option<u32> {
+    /// Returns what a greedy source sends when there is room, until it stops.
+    pub(crate) fn wanted(&self, now: Instant) -> Option<Offer> {
         let goes_on = self.stop.is_none_or(|stop| now < stop);
         let offer = self.offer().filter(|_| goes_on)?;
-        (offer.when == When::ItFits).then_some(offer.bytes)
+        (offer.when == When::ItFits).then_some(offer)
     }
 
     /// Returns whether it has sent all of its `total`.
@@ -97,7 +97,7 @@ impl Application {
     /// application when everything is sent.
     pub(crate) fn take(&mut self, now: Instant) -> Option<u32> {
         let due = self.due(now)?;
-        let bytes = self.allowed(due);
+        let bytes = self.allowed(due.bytes);
         self.spend(bytes);
         if bytes == 0 {
             self.end();
@@ -143,15 +143,16 @@ mod tests {
     #[test]
     fn offers_stop_before_the_stop() {
         let mut application = each_10_ms(Some(ms(25)), None);
-        assert_eq!(application.due(ms(4)), None);
-        assert_eq!(application.due(ms(5)), Some(100));
+        let due = |application: &mut Application, at| application.due(at).map(|offer| offer.bytes);
+        assert_eq!(due(&mut application, ms(4)), None);
+        assert_eq!(due(&mut application, ms(5)), Some(100));
         assert_eq!(application.next(), Some(ms(15)));
-        assert_eq!(application.due(ms(15)), Some(100));
+        assert_eq!(due(&mut application, ms(15)), Some(100));
         assert_eq!(application.next(), None);
         assert_eq!(each_10_ms(Some(ms(5)), None).next(), None);
         let mut greedy = Application::new(source(&Greedy), Some(ms(25)), None);
         greedy.begin(ms(5));
-        assert_eq!(greedy.wanted(ms(24)), Some(100));
+        assert_eq!(greedy.wanted(ms(24)).map(|offer| offer.bytes), Some(100));
         assert_eq!(greedy.wanted(ms(25)), None);
     }
 

@@ -5,6 +5,8 @@ mod config;
 mod connect;
 mod packet;
 mod peer;
+mod sending;
 mod settings;
 
+pub use sending::Sending;
 pub use settings::{CcidChange, Dccp, Receive, SendQueue, Stack};

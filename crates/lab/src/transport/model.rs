@@ -52,6 +52,11 @@ pub(crate) trait Transport: fmt::Debug + Send + Sync {
         None
     }
 
+    /// Returns a setting that has an effect only on traffic with frames, if one is set.
+    fn needs_frames(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Returns whether the setting `key` has an effect, given the other settings.
     fn reads(&self, key: &str) -> bool {
         let _ = key;

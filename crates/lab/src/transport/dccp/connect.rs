@@ -58,6 +58,10 @@ impl Transport for Dccp {
         check::problem(self)
     }
 
+    fn needs_frames(&self) -> Option<&'static str> {
+        self.send.needs_frames()
+    }
+
     fn reads(&self, key: &str) -> bool {
         check::is_read(self, key)
     }
@@ -102,6 +106,7 @@ impl Transport for Dccp {
             (conversation.start, service, client_config),
             Some(sending),
         )
+        .sending(self.send)
         .with_ccid_changes(changes.map(|change| (Instant::START + change.at, change.ccid)))
         .reading(self.receive.every)
         .ticking(ticks("sender"))
@@ -113,6 +118,7 @@ impl Transport for Dccp {
         let back = || (conversation.application)(&format!("{name}/back"));
         let answer = self.back_ccid.map(|_| back());
         let server = DccpPeer::server((sink, name.to_owned()), listening, encapsulation, answer)
+            .sending(self.send)
             .reading(self.receive.every)
             .ticking(ticks("receiver"))
             .closing(conversation.closes);

@@ -20,6 +20,8 @@ use super::super::peer::{Peer, Reading};
 use super::super::store::Store;
 use super::super::ticks::Ticks;
 use super::packet::DccpPacket;
+use super::sending::Sending;
+use crate::traffic::Offer;
 
 /// The service that simulated servers offer.
 pub(super) const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"fair");
@@ -62,6 +64,8 @@ pub(super) struct DccpPeer {
     changes: VecDeque<(Instant, u8)>,
     /// The ticks at which its timers fire; `None` if they fire at any time.
     ticks: Option<Ticks>,
+    /// How its datagrams are sent.
+    send: Sending,
 }
 
 impl DccpPeer {
@@ -120,12 +124,18 @@ impl DccpPeer {
             ended: None,
             changes: VecDeque::new(),
             ticks: None,
+            send: Sending::default(),
         }
     }
 
     /// Sets the ticks at which its timers fire.
     pub(super) fn ticking(self, ticks: Option<Ticks>) -> Self {
         Self { ticks, ..self }
+    }
+
+    /// Sets how its datagrams are sent.
+    pub(super) fn sending(self, send: Sending) -> Self {
+        Self { send, ..self }
     }
 
     /// Returns when the endpoint needs to be called; with ticks, that is at the next tick.
@@ -411,8 +421,8 @@ impl DccpPeer {
 
     /// Offers all datagrams that are due.
     fn offer_due(&mut self, now: Instant, store: &mut Store) {
-        while let Some(bytes) = self.application.as_mut().and_then(|it| it.due(now)) {
-            self.offer(now, bytes, store);
+        while let Some(offer) = self.application.as_mut().and_then(|it| it.due(now)) {
+            self.offer(now, offer, store);
         }
     }
 
@@ -434,11 +444,11 @@ impl DccpPeer {
         };
         let wanted = |it: &Application| it.wanted(now);
         let mut offered = false;
-        while let Some(bytes) = self.application.as_ref().and_then(wanted) {
+        while let Some(offer) = self.application.as_ref().and_then(wanted) {
             // With path MTU probing, the largest datagram may have become smaller.
             let most = self.endpoint.max_datagram_size(id);
-            let size = (bytes as usize).min(most.unwrap_or(0));
-            if !self.endpoint.can_send(id, size) || !self.offer(now, bytes, store) {
+            let size = (offer.bytes as usize).min(most.unwrap_or(0));
+            if !self.endpoint.can_send(id, size) || !self.offer(now, offer, store) {
                 break;
             }
             offered = true;
@@ -447,13 +457,13 @@ impl DccpPeer {
     }
 
     /// Offers one datagram of the application; returns false if there was none or the endpoint refused it.
-    fn offer(&mut self, now: Instant, bytes: u32, store: &mut Store) -> bool {
+    fn offer(&mut self, now: Instant, offer: Offer, store: &mut Store) -> bool {
         let (Some(application), Some(id)) = (&mut self.application, self.connection) else {
             return false;
         };
         let most = self.endpoint.max_datagram_size(id).unwrap_or(0);
         let most = u32::try_from(most).unwrap_or(u32::MAX);
-        let size = application.allowed(bytes.min(most));
+        let size = application.allowed(offer.bytes.min(most));
         if size == 0 {
             application.end();
             return false;
@@ -463,13 +473,15 @@ impl DccpPeer {
             tag: now.as_nanos(),
         };
         let meter = store.meter(self.ends.outgoing);
-        match self.endpoint.send(now, id, payload) {
+        let options = self.send.options(now, &offer);
+        match self.endpoint.send_with(now, id, payload, options) {
             Ok(_) => {
                 meter.offered(now);
                 application.spend(size);
                 true
             }
-            Err(SendError::Full) => {
+            // Of a broken group the rest is of no use.
+            Err(SendError::Full | SendError::GroupBroken { .. }) => {
                 meter.offered(now);
                 meter.refused(now);
                 false

@@ -6,6 +6,8 @@ use fairwire_wire::ServiceCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::sending::Sending;
+
 /// The parameters of DCCP.
 #[expect(
     clippy::struct_excessive_bools,
@@ -108,6 +110,9 @@ pub struct Dccp {
     /// The send queue.
     #[serde(default)]
     pub queue: SendQueue,
+    /// How datagrams are sent: with a deadline, in groups, by priority.
+    #[serde(default, skip_serializing_if = "Sending::is_plain")]
+    pub send: Sending,
 }
 
 /// A DCCP implementation that exists elsewhere.
