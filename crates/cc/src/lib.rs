@@ -3,20 +3,27 @@
 //! A [`Controller`] owns a window or a rate and nothing else. Its caller owns sequence numbers, loss detection and the
 //! packets in flight, and reports events through [`Feedback`]. So the same window law serves DCCP connections and
 //! simulated TCPs.
+//!
+//! A [`TargetEstimator`] and an [`EncoderTarget`] are for applications: the rate that their data can keep up, and the
+//! bitrate of an encoder that follows it.
 
+mod bitrate;
 mod controller;
 mod delivery;
+mod encoder;
 mod law;
 mod rtt;
 mod windowed;
 
 pub mod tfrc;
 
+pub use bitrate::{LimitedBy, RoundEnd, TargetBitrate, TargetEstimator};
 pub use controller::{
     Congestion, Controller, Delivery, Feedback, Flight, Gauges, HostLimits, Limit, Permit, Signal,
     TfrcReport,
 };
 pub use delivery::{DeliveryRate, RateSample};
+pub use encoder::{EncoderConfig, EncoderInput, EncoderTarget};
 pub use law::{
     Adjustment, Cubic, CubicVersion, Dctcp, Law, NewReno, Round, ThresholdWindow, Vegas, Veno,
     Window, WindowLaw, default_law, law, laws, register_law,

@@ -1,6 +1,7 @@
 //! Connections, which send and receive datagrams.
 
 mod events;
+mod rate;
 mod receive;
 mod securing;
 mod send;
@@ -204,8 +205,8 @@ impl Connection {
 
     /// Estimates the rate at which the application may send now, in bits per second of its data, without headers.
     ///
-    /// It is the rate that TFRC allows, or the congestion window divided by the round-trip time. `None` until a
-    /// round-trip time is known.
+    /// It is the rate that TFRC allows, or the congestion window divided by the round-trip time. It jumps with each
+    /// report: an encoder follows [`target_bitrate`](Self::target_bitrate). `None` until a round-trip time is known.
     pub fn allowed_rate(&self) -> Option<Rate> {
         self.stats().allowed_rate
     }

@@ -67,6 +67,8 @@
 //! - [`Endpoint::listen_towards`] waits for one client, through NATs and firewalls on either side.
 //! - [`Connection::send_with`] sends a datagram with a deadline, a priority or a group, so that nothing leaves late.
 //!   [`Connection::purge`], [`Connection::queue_age`] and [`Connection::waits_for`] are about what has not left yet.
+//! - [`Connection::target_bitrate`] is the rate that an encoder can follow; [`Connection::rate_changed`] waits until it
+//!   moves, and [`EncoderTarget`] makes a bitrate of it.
 //! - [`Connection::stats`] and [`Connection::allowed_rate`] show what congestion control does. [`Connection::fate`]
 //!   reports whether each datagram arrived.
 //! - [`Config`] and [`EndpointConfig`] hold the parameters of the protocol. [`ConnectOptions`] and [`ListenOptions`]
@@ -151,13 +153,14 @@ pub use error::{
 pub use event::ConnectionEvent;
 pub use fairwire_proto::{
     Admit, AdmitHook, Attempt, Ccid2Config, Ccid3Config, ChangeCcidError, CloseReason, Config,
-    ConfigError, DamagedData, DataChecksum, DatagramId, Direction, EndpointConfig, EndpointStats,
-    EquationForm, ErrorText, Fate, FeedbackRate, FirstInterval, FirstIntervalLife, FirstRate,
-    Gauges, IdleRule, InitCookies, ListenError, LossEvents, LossMean, PathMtuDiscovery,
-    QueueLimits, QueuePolicy, ReceiveLimit, ReceiveQueuePolicy, ReceiveRateOver, Reports, Segment,
-    SlowStart, StartError, Stats, Unreachable, Waiting, laws,
+    ConfigError, DamagedData, DataChecksum, DatagramId, Direction, EncoderConfig, EncoderInput,
+    EncoderTarget, EndpointConfig, EndpointStats, EquationForm, ErrorText, Fate, FeedbackRate,
+    FirstInterval, FirstIntervalLife, FirstRate, Gauges, IdleRule, InitCookies, LimitedBy,
+    ListenError, LossEvents, LossMean, PathMtuDiscovery, QueueLimits, QueuePolicy, ReceiveLimit,
+    ReceiveQueuePolicy, ReceiveRateOver, Reports, Segment, SlowStart, StartError, Stats,
+    TargetBitrate, Unreachable, Waiting, laws,
 };
-pub use fairwire_units::{Ecn, Rate};
+pub use fairwire_units::{Ecn, Percent, Rate};
 pub use fairwire_wire::udp::PORT as DCCP_UDP_PORT;
 pub use fairwire_wire::{Ccid, DropCode, ResetCode, ServiceCode};
 pub use listener::{Incoming, Listener};

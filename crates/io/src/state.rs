@@ -201,6 +201,8 @@ pub(crate) struct ConnectionState {
     pub writers: Wakers,
     /// Tasks that wait for the handshake, the end, a fate or an event.
     pub watchers: Wakers,
+    /// Tasks that wait for another target bitrate.
+    pub rate_watchers: Wakers,
 }
 
 impl ConnectionState {
@@ -237,6 +239,7 @@ impl ConnectionState {
         self.readers.take(wakes);
         self.writers.take(wakes);
         self.watchers.take(wakes);
+        self.rate_watchers.take(wakes);
     }
 }
 
@@ -265,6 +268,7 @@ impl State {
                 }
                 Event::Readable => connection.readers.take(wakes),
                 Event::Writable => connection.writers.take(wakes),
+                Event::TargetBitrate => connection.rate_watchers.take(wakes),
                 Event::Fate { id, .. } if connection.take_control(id) => {}
                 Event::Fate { id, fate } => {
                     if connection.fates.len() == MAX_FATES {

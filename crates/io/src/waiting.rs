@@ -22,6 +22,8 @@ pub(crate) enum Place {
     Writable(ConnectionId),
     /// The handshake, the end, a fate or an event.
     Changed(ConnectionId),
+    /// Another target bitrate.
+    Rate(ConnectionId),
     /// A connection on this port.
     Acceptable(u16),
     /// No connection is left.
@@ -37,6 +39,10 @@ impl Place {
                 .connections
                 .get_mut(&id)
                 .map(|link| &mut link.watchers),
+            Self::Rate(id) => {
+                let link = state.connections.get_mut(&id);
+                link.map(|link| &mut link.rate_watchers)
+            }
             Self::Acceptable(port) => {
                 let backlog = state.backlogs.get_mut(&port);
                 backlog.map(|backlog| &mut backlog.acceptors)

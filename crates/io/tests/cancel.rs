@@ -58,7 +58,7 @@ fn config() -> Config {
 /// Makes one call on a connection and cancels it if it takes longer than a moment.
 async fn call(connection: &Connection, dice: &mut Dice) {
     let patience = dice.moment();
-    match dice.below(13) {
+    match dice.below(14) {
         0..=3 => drop(timeout(patience, connection.send(vec![1; 500])).await),
         4 | 5 => drop(timeout(patience, connection.recv()).await),
         6 => drop(timeout(patience, connection.recv_into(&mut [0; 100])).await),
@@ -66,7 +66,8 @@ async fn call(connection: &Connection, dice: &mut Dice) {
         8 => drop(timeout(patience, connection.event()).await),
         9 => drop(timeout(patience, connection.close()).await),
         10 => drop(timeout(patience, connection.closed()).await),
-        11 => {
+        11 => drop(timeout(patience, connection.rate_changed()).await),
+        12 => {
             // The peer may refuse it, or the connection may be over.
             let _refused = connection.change_ccid(Direction::Send, &[Ccid::TFRC]);
             connection.set_slow(dice.below(2) == 0);
@@ -83,6 +84,7 @@ async fn call(connection: &Connection, dice: &mut Dice) {
                 connection.service(),
             );
             let _ = (connection.allowed_rate(), connection.max_datagram_size());
+            let _ = (connection.target_bitrate(), connection.encoder_input());
         }
     }
 }

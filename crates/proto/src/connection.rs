@@ -9,7 +9,8 @@
 //! - [`transmit`]: which packet leaves next; [`packet`]: how it is written; [`sync`]: Syncs; [`nonce`]: ECN nonces and
 //!   skipped sequence numbers; [`short`]: 24-bit sequence numbers.
 //! - [`application`]: the calls that fill and empty the queues; [`queued`]: datagrams that leave the send queue unsent;
-//!   [`dropped`] and [`reported`]: Data Dropped and Slow Receiver, sent and received.
+//!   [`dropped`] and [`reported`]: Data Dropped and Slow Receiver, sent and received; [`target`]: the bitrate that the
+//!   application can follow.
 //! - [`clock`]: every timer; [`mod@unreachable`]: ICMP errors; [`mtu`]: how large packets may be.
 //! - [`features`]: what negotiated values change; [`halves`]: how half-connections are created and replaced.
 //! - [`footprint`]: memory use.
@@ -49,6 +50,7 @@ mod receive;
 mod reported;
 mod short;
 mod sync;
+mod target;
 mod transmit;
 mod unreachable;
 
@@ -87,6 +89,7 @@ use parts::syncs::Syncs;
 use parts::timestamp::Timestamps;
 use parts::unconfirmed::Unconfirmed;
 use parts::window::WindowWatch;
+use target::Target;
 
 pub(crate) use footprint::NEW as NEW_FOOTPRINT;
 pub(crate) use parts::nonces::NonceKey;
@@ -202,6 +205,7 @@ pub(crate) struct Connection {
     deadline: Option<Instant>,
     /// Set once the application asked to close: until when the send queue may drain.
     drain_until: Option<Instant>,
+    target: Target,
     /// When the controller permits the next datagram.
     pace_at: Option<Instant>,
     /// An Ack has just left; the next one waits until this time.
@@ -283,6 +287,7 @@ impl Connection {
             fired_at: None,
             deadline: None,
             drain_until: None,
+            target: Target::default(),
             pace_at: None,
             next_ack_at: None,
             rest_deferred_until: None,

@@ -125,6 +125,13 @@ pub enum Event {
         /// What became of it.
         fate: Fate,
     },
+    /// The target bitrate has changed enough to matter ([`TargetBitrate::has_left`]): take it with
+    /// [`Endpoint::take_target_change`]. The event is not repeated until then, and comes at most once in a round trip
+    /// and in 50 ms.
+    ///
+    /// [`TargetBitrate::has_left`]: crate::TargetBitrate::has_left
+    /// [`Endpoint::take_target_change`]: crate::Endpoint::take_target_change
+    TargetBitrate,
     /// The peer asks for no more data than it gets now (RFC 4340, section 11.6). The event is not repeated until a
     /// round trip has passed without such a request.
     SlowReceiver,

@@ -113,6 +113,8 @@ pub(crate) struct FeedbackOutcome {
     pub fates: Vec<(Option<DatagramId>, Fate)>,
     /// Whether the feedback acknowledged anything new, which shows that the peer is alive and gets our data.
     pub progress: bool,
+    /// Bytes of our datagrams that are newly known to have arrived. If reports give rates, this is an estimate.
+    pub arrived_bytes: u64,
     /// Bytes of the largest datagram that is now known to have arrived; zero if there is none.
     pub largest_arrived: u32,
     /// Loss events reported now, under CCIDs that do not acknowledge single packets.

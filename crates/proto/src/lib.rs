@@ -40,7 +40,10 @@ mod transmit;
 mod work;
 
 pub use fairwire_cc::tfrc::{EquationForm, FirstIntervalLife, FirstRate, LossMean, ReceiveLimit};
-pub use fairwire_cc::{Gauges, IdleRule, SlowStart};
+pub use fairwire_cc::{
+    EncoderConfig, EncoderInput, EncoderTarget, Gauges, IdleRule, LimitedBy, SlowStart,
+    TargetBitrate,
+};
 #[cfg(feature = "plant")]
 pub use fairwire_units::plant;
 

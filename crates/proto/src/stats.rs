@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fairwire_cc::Gauges;
+use fairwire_cc::{Gauges, TargetBitrate};
 use fairwire_units::Rate;
 use fairwire_wire::Ccid;
 
@@ -80,8 +80,11 @@ pub struct Stats {
     /// Gauges of the congestion controller.
     pub gauges: Gauges,
     /// Estimate of the rate at which the application may send now: datagrams without headers, bits per second. It is
-    /// the allowed rate of TFRC, or the congestion window divided by the round-trip time.
+    /// the allowed rate of TFRC, or the congestion window divided by the round-trip time. It jumps with each report,
+    /// and may be far above what the path carries.
     pub allowed_rate: Option<Rate>,
+    /// The smooth rate that the application's data can keep up, and what limits it.
+    pub target_bitrate: Option<TargetBitrate>,
     /// CCID of the data we send, once agreed.
     pub send_ccid: Option<Ccid>,
     /// CCID of the data we receive, once agreed.

@@ -5,7 +5,7 @@ use std::ops::Deref;
 use std::time::Duration;
 
 use bytes::Bytes;
-use fairwire_proto::{CloseReason, DatagramId, Fate};
+use fairwire_proto::{CloseReason, DatagramId, Fate, TargetBitrate};
 
 use super::runtime::Runtime;
 use crate::error::{ConnectionClosed, SendError};
@@ -110,6 +110,14 @@ impl Connection {
     ) -> Result<Option<(DatagramId, Fate)>, ConnectionClosed> {
         let fate = self.runtime.wait_for(limit, self.inner.fate());
         fate.transpose()
+    }
+
+    /// Waits until the target bitrate has changed enough to matter, and returns it.
+    ///
+    /// # Errors
+    /// [`ConnectionClosed`] once the connection is over.
+    pub fn rate_changed(&self) -> Result<TargetBitrate, ConnectionClosed> {
+        self.runtime.wait(self.inner.rate_changed())
     }
 
     /// Waits for the next change: of the largest datagram, of the CCID, of a peer that cannot keep up.

@@ -261,6 +261,7 @@ impl Sender {
         if taken.acked > 0 {
             outcome.progress = true;
             outcome.largest_arrived = outcome.largest_arrived.max(taken.largest);
+            outcome.arrived_bytes += taken.acked_bytes;
             self.rtt.clear_back_off();
             self.start_timer(now);
             self.acked_since_ack_of_ack = self.acked_since_ack_of_ack.saturating_add(taken.acked);

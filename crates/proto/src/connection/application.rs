@@ -153,7 +153,8 @@ impl Connection {
             stats.flight_packets = tx.flight().packets;
             stats.srtt = tx.srtt().or(self.rtt).map(Into::into);
             stats.gauges = tx.gauges();
-            stats.allowed_rate = tx.allowed_rate().or_else(|| self.window_rate());
+            stats.allowed_rate = self.allowed_rate();
+            stats.target_bitrate = self.target_bitrate();
         }
         if let Some(rx) = &self.rx {
             stats.loss_events_seen = rx.loss_events();
@@ -161,6 +162,12 @@ impl Connection {
             stats.ack_vector_state = rx.state_len();
         }
         stats
+    }
+
+    /// Returns the rate that congestion control allows now.
+    pub(super) fn allowed_rate(&self) -> Option<Rate> {
+        let allowed = self.tx.as_ref().and_then(|tx| tx.allowed_rate());
+        allowed.or_else(|| self.window_rate())
     }
 
     /// Returns the window divided by the round-trip time, with the mean size of the packets sent so far.

@@ -123,6 +123,9 @@ impl Connection {
                 self.settle_outcome(ctx);
             }
             self.note_losses(now, u32::from(outstanding), 0);
+            if outstanding {
+                self.follow_silence(ctx);
+            }
         }
     }
 }

@@ -3,6 +3,7 @@
 //! Every field is named here, so that a new field does not compile until somebody has decided about it. Left out are:
 //! - the configuration, which is the same in all states of one search and is never changed;
 //! - the counters, except those on which decisions depend;
+//! - the target bitrate, on which no packet depends;
 //! - the last count of memory, which follows from the other fields;
 //! - the last packet as the negotiation keeps it: only whether it moves FGSR matters, and that is included
 //!   (`Negotiation::between_packets`).
@@ -43,7 +44,7 @@ impl Connection {
             icmp_errors, due, retry, fired_at, deadline, drain_until, pace_at, next_ack_at,
             rest_deferred_until, ndp_run, handshake_sent, response_limit, older_peer, echoed,
             unconfirmed, peer_first, own_valid_from, peer_valid_from, ccids, rtt, cookies, cookie_until,
-            listens, took_handshake_data, is_peer_aggressive, begun_by, known, ended; config; counted; negotiation
+            listens, took_handshake_data, is_peer_aggressive, begun_by, known, ended; config; counted; target; negotiation
         );
         write!(out, "{:?};", self.negotiation.between_packets())?;
         let Stats {

@@ -182,6 +182,7 @@ impl Connection {
             old.finish(ctx.outcome);
             self.own_valid_from = ValidFrom(Some(self.next_seq()));
         }
+        self.target.restart();
         self.stats.send_ccid = Some(row.ccid);
         self.settle_outcome(ctx);
     }

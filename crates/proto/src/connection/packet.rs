@@ -242,6 +242,9 @@ impl Connection {
                 self.settle_outcome(ctx);
             }
         }
+        if is_data {
+            self.note_spare(now);
+        }
         if matches!(packet_type, PacketType::Ack | PacketType::DataAck) {
             self.reported.acknowledged(now);
         }

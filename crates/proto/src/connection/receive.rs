@@ -229,7 +229,9 @@ impl Connection {
             };
             tx.on_packet(ctx.now, packet, waiting, ctx.outcome);
             self.is_peer_aggressive |= ctx.outcome.aggression;
+            let arrived = ctx.outcome.arrived_bytes;
             self.settle_outcome(ctx);
+            self.follow_arrivals(ctx, arrived);
         }
         if let Some(rx) = &mut self.rx {
             let counts = novelty != Novelty::Copy && self.peer_valid_from.counts(seq);

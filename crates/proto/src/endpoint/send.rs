@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use fairwire_cc::TargetBitrate;
 use fairwire_units::Instant;
 
 use super::Endpoint;
@@ -79,6 +80,22 @@ impl Endpoint {
         let mut purged = 0;
         self.act(now, id, |connection, ctx| purged = connection.purge(ctx));
         purged
+    }
+
+    /// Returns the rate that the application's data can keep up, and what limits it.
+    ///
+    /// `None` while neither a round-trip time nor a window is known, and if there is no such connection.
+    pub fn target_bitrate(&self, id: ConnectionId) -> Option<TargetBitrate> {
+        self.get(id)?.target_bitrate()
+    }
+
+    /// Returns the target bitrate if it has changed enough to matter since this call last returned one
+    /// ([`TargetBitrate::has_left`]), or if it has never returned one.
+    ///
+    /// [`Event::TargetBitrate`](crate::Event::TargetBitrate) tells when to call it.
+    pub fn take_target_change(&mut self, id: ConnectionId) -> Option<TargetBitrate> {
+        self.get(id)?;
+        self.connections.get_mut(id.slot())?.take_target_change()
     }
 
     /// Returns how long the oldest datagram has waited in the send queue; `None` if the queue is empty.

@@ -48,6 +48,7 @@ mod silence;
 mod silent_errors;
 mod sweep;
 mod sync;
+mod target;
 mod transfer;
 mod turns;
 mod unreachable;

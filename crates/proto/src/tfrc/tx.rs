@@ -43,6 +43,8 @@ pub(crate) struct TfrcTx {
     equation: Equation,
     /// The checks of reports against what was sent, if enabled.
     checks: Option<Box<Checks>>,
+    /// When the newest feedback came.
+    newest_feedback_at: Option<Instant>,
     /// Whether the peer was caught lying, or has restarted its loss history, since the newest feedback.
     has_restarted: bool,
 }
@@ -67,6 +69,7 @@ impl TfrcTx {
             host: HostReports::default(),
             loss_event_rate,
             newest_feedback: None,
+            newest_feedback_at: None,
             profile,
             equation: equation(config),
             checks: None,
@@ -239,6 +242,7 @@ impl TfrcTx {
         self.newest_feedback = Some((ack.seq, ackno));
         outcome.progress = true;
         outcome.loss_events += u32::from(new_loss);
+        outcome.arrived_bytes += self.arrived_bytes(now, x_recv);
         let feedback = Feedback {
             rtt,
             tfrc: Some(TfrcReport {
@@ -251,6 +255,20 @@ impl TfrcTx {
         };
         let flight = self.flight_with(waiting);
         self.controller.on_feedback(now, flight, &feedback);
+    }
+
+    /// Returns how many bytes arrived since the last report, by the receive rate of this one. RFC 4342, 8.3: it is the
+    /// rate of application data over the time since the last report.
+    fn arrived_bytes(&mut self, now: Instant, x_recv: f64) -> u64 {
+        let last = self.newest_feedback_at.replace(now);
+        let since = last.map_or(self.rtt(), |last| now.saturating_since(last));
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "not negative, and a cast saturates"
+        )]
+        let bytes = (x_recv * since.as_secs_f64()) as u64;
+        bytes
     }
 
     /// Passes what the peer's host reported to the controller.

@@ -1,0 +1,113 @@
+//! The bitrate that the application can follow: when its estimator learns something, and when the application does.
+
+use fairwire_cc::{Permit, RoundEnd, TargetBitrate, TargetEstimator, rfc3390_window};
+use fairwire_units::{Instant, Rate};
+
+use super::{Connection, Context};
+use crate::event::Event;
+
+/// The estimate, and what the application knows of it.
+#[derive(Debug, Default)]
+pub(super) struct Target {
+    estimator: TargetEstimator,
+    /// The target that the application took last.
+    taken: Option<TargetBitrate>,
+    /// Whether the application was told of another one, which it has not taken.
+    is_told: bool,
+}
+
+impl Target {
+    /// Starts again without history.
+    pub(super) fn restart(&mut self) {
+        self.estimator = TargetEstimator::default();
+    }
+}
+
+impl Connection {
+    /// Records, after a data packet has left, whether another one could have left too.
+    #[inline]
+    pub(super) fn note_spare(&mut self, now: Instant) {
+        if self.queue.is_empty() && !self.target.estimator.knows_spare() && self.has_spare(now) {
+            self.target.estimator.on_spare();
+        }
+    }
+
+    /// Returns whether the controller would let more data leave without feedback.
+    fn has_spare(&self, now: Instant) -> bool {
+        let tx = self.tx.as_ref();
+        tx.is_some_and(|tx| tx.permit(now, 0, 1) != Permit::AwaitFeedback)
+    }
+
+    /// Takes feedback by which `bytes` of our data are newly known to have arrived.
+    #[inline]
+    pub(super) fn follow_arrivals(&mut self, ctx: &mut Context<'_>, bytes: u64) {
+        if bytes == 0 {
+            return;
+        }
+        self.note_spare(ctx.now);
+        let rtt = self.rtt();
+        if self.target.estimator.on_arrived(ctx.now, bytes, rtt) {
+            self.end_round(ctx);
+        }
+    }
+
+    /// Takes a timeout with data in flight: no feedback came for longer than a round trip.
+    pub(super) fn follow_silence(&mut self, ctx: &mut Context<'_>) {
+        self.note_spare(ctx.now);
+        self.end_round(ctx);
+    }
+
+    fn end_round(&mut self, ctx: &mut Context<'_>) {
+        let Some(round) = self.round_end(ctx.now) else {
+            return;
+        };
+        self.target.estimator.end_round(ctx.now, &round);
+        if !self.target.is_told && self.is_announced() && self.has_target_changed() {
+            self.target.is_told = true;
+            self.emit(ctx, Event::TargetBitrate);
+        }
+    }
+
+    fn round_end(&self, now: Instant) -> Option<RoundEnd> {
+        Some(RoundEnd {
+            rtt: self.rtt(),
+            allowed: self.allowed_rate()?.bytes_per_s(),
+            initial_window: self.initial_window(),
+            is_peer_slow: self.is_receiver_slow(now),
+        })
+    }
+
+    /// Returns the initial window of RFC 3390 with the largest datagrams, bytes.
+    fn initial_window(&self) -> f64 {
+        let size = u32::try_from(self.max_datagram()).unwrap_or(u32::MAX);
+        rfc3390_window(size) * f64::from(size)
+    }
+
+    fn has_target_changed(&self) -> bool {
+        let target = self.target_bitrate();
+        target.is_some_and(|now| self.target.taken.is_none_or(|taken| now.has_left(&taken)))
+    }
+
+    /// Returns the target; before anything has arrived, an initial window in a round, unless less is allowed.
+    pub(crate) fn target_bitrate(&self) -> Option<TargetBitrate> {
+        self.target.estimator.target().or_else(|| {
+            let round = TargetEstimator::round(self.rtt());
+            let free = self.initial_window() / round.as_secs_f64();
+            let rate = self.allowed_rate()?.min(Rate::from_bytes_per_s(free));
+            Some(TargetBitrate {
+                rate,
+                ..TargetBitrate::default()
+            })
+        })
+    }
+
+    /// Takes the target, if it has changed since it was last taken.
+    pub(crate) fn take_target_change(&mut self) -> Option<TargetBitrate> {
+        self.target.is_told = false;
+        if !self.has_target_changed() {
+            return None;
+        }
+        self.target.taken = self.target_bitrate();
+        self.target.taken
+    }
+}
