@@ -186,20 +186,24 @@ end)
 local dccp_ext = Proto("dccp_ext", "DCCP, what Wireshark leaves out")
 
 local MULTIPATH_OPTION = 46
+local COPY_OF = 120
 local RTT_ESTIMATE = 128
 local DROPPED_PACKETS = 195
 local MULTIPATH_FEATURE = 10
+local ALLOW_COPIES = 120
 local SEND_RTT_ESTIMATE = 128
 local PORT_REUSE = 12
 local MULTIPATH_RESET = 13
 
 local option_names = {
     [MULTIPATH_OPTION] = "Multipath (RFC 9897), not supported here",
+    [COPY_OF] = "Copy Of (Fairwire, experimental)",
     [RTT_ESTIMATE] = "RTT Estimate (CCID 3 and 4, RFC 6323)",
     [DROPPED_PACKETS] = "Dropped Packets (CCID 4, RFC 5622)",
 }
 local feature_names = {
     [MULTIPATH_FEATURE] = "Multipath Capable (RFC 9897), not supported here",
+    [ALLOW_COPIES] = "Allow Copies (Fairwire, experimental)",
     [SEND_RTT_ESTIMATE] = "Send RTT Estimate (CCID 3 and 4, RFC 6323)",
 }
 local reset_names = {
@@ -228,6 +232,7 @@ local packet_types = {
 
 local shown = {
     option = ProtoField.uint8("dccp_ext.option", "Option", base.DEC, option_names),
+    copy_of = ProtoField.uint64("dccp_ext.copy_of", "First sent in packet", base.DEC),
     rtt_estimate = ProtoField.uint24("dccp_ext.rtt_estimate", "RTT Estimate, microseconds"),
     dropped = ProtoField.uint24("dccp_ext.dropped_packets", "Lost or marked in the interval"),
     negotiation = ProtoField.uint8("dccp_ext.negotiation", "Negotiation", base.DEC, negotiation_names),
@@ -265,6 +270,15 @@ local reset_data = {
     Field.new("dccp.data3"),
 }
 
+-- docs/resend.md: the number of the packet in which the data was first sent, six bytes.
+local function add_copy_of(item, data)
+    if not data or data:len() ~= 6 then
+        item:add_proto_expert_info(bad_length)
+        return
+    end
+    item:add(shown.copy_of, data, data:uint64())
+end
+
 -- RFC 6323, section 3.2.1: one to three bytes; the ends of the range say something else.
 local function add_rtt_estimate(item, data)
     if not data or data:len() > 3 then
@@ -296,6 +310,7 @@ end
 
 local option_readers = {
     [MULTIPATH_OPTION] = add_multipath,
+    [COPY_OF] = add_copy_of,
     [RTT_ESTIMATE] = add_rtt_estimate,
     [DROPPED_PACKETS] = add_dropped_packets,
 }

@@ -118,7 +118,7 @@ fn every_type() -> Vec<Vec<u8>> {
 /// Returns an options area for every option, in each of several lengths, and for every feature.
 fn every_option() -> Vec<Vec<u8>> {
     let mut areas = vec![vec![0, 0, 0, 0], vec![1, 1, 2, 0], vec![99, 1, 0, 0]];
-    for option_type in (32..=46).chain([128, 192, 193, 194, 195, 255]) {
+    for option_type in (32..=46).chain([120, 128, 192, 193, 194, 195, 255]) {
         for len in [0_u8, 1, 2, 3, 4, 6, 8, 9, 10, 19] {
             let data = (0..len).map(|n| n.wrapping_mul(55) & 0xC3);
             let mut area = vec![option_type, len + 2];

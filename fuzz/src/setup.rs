@@ -133,6 +133,7 @@ fn check(config: &mut Config, by: u8) {
     if by & 4 != 0 {
         config.damaged_data = DamagedData::Deliver;
     }
+    config.resend = by & 0x80 != 0;
     config.checksum_coverage = pick(&[0, 1, 2, 15], by >> 3);
     config.minimum_checksum_coverage = pick(&[0, 1, 2, 15], by >> 5);
 }

@@ -19,8 +19,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use bytes::Bytes;
 use fairwire_held::thread;
 use fairwire_proto::{
-    ConnectionId, Encapsulation, Endpoint, EndpointConfig, Event, Path, Payload, StartError,
-    within_steps,
+    ConnectionId, Encapsulation, Endpoint, EndpointConfig, Event, Path, Payload, Resend,
+    SendOptions, StartError, within_steps,
 };
 use fairwire_units::{Duration, Ecn, Instant};
 use fairwire_wire::checksum::{PseudoHeader, Sum, coverage};
@@ -346,15 +346,21 @@ impl Watched {
 
     /// Gives the endpoint a datagram to send, and returns whether it was accepted.
     pub(crate) fn send(&mut self, now: Instant, id: ConnectionId, payload: Bytes) -> bool {
+        let mut options = SendOptions::default();
+        let resends = payload.len() % 2 == 0 && self.endpoint.can_resend(id).is_ok();
+        if resends {
+            options.resend = Resend::Until(now + Duration::from_secs(1));
+        }
         // The id must be known before the packet leaves.
-        let Ok(name) = self.measured(|endpoint| endpoint.send(now, id, payload.into())) else {
+        let sent = self.measured(|endpoint| endpoint.send_with(now, id, payload.into(), options));
+        let Ok(name) = sent else {
             return false;
         };
         let app = self
             .apps
             .get_mut(&id)
             .expect("only a known connection sends");
-        app.on_taken(name.0);
+        app.on_taken(name.0, resends);
         self.call(now, |_| ());
         true
     }

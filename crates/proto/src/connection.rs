@@ -9,8 +9,8 @@
 //! - [`transmit`]: which packet leaves next; [`packet`]: how it is written; [`sync`]: Syncs; [`nonce`]: ECN nonces and
 //!   skipped sequence numbers; [`short`]: 24-bit sequence numbers.
 //! - [`application`]: the calls that fill and empty the queues; [`queued`]: datagrams that leave the send queue unsent;
-//!   [`dropped`] and [`reported`]: Data Dropped and Slow Receiver, sent and received; [`target`]: the bitrate that the
-//!   application can follow.
+//!   [`resend`]: those that are sent again; [`dropped`] and [`reported`]: Data Dropped and Slow Receiver, sent and
+//!   received; [`target`]: the bitrate that the application can follow.
 //! - [`clock`]: every timer; [`mod@unreachable`]: ICMP errors; [`mtu`]: how large packets may be.
 //! - [`features`]: what negotiated values change; [`halves`]: how half-connections are created and replaced.
 //! - [`footprint`]: memory use.
@@ -48,6 +48,7 @@ mod parts;
 mod queued;
 mod receive;
 mod reported;
+mod resend;
 mod short;
 mod sync;
 mod target;
@@ -68,6 +69,7 @@ use crate::flow::Flow;
 use crate::half::{FeedbackOutcome, Rx, Tx};
 use crate::id::ConnectionId;
 use crate::reply::Replies;
+use crate::resend::{Store, Window};
 use crate::stats::Stats;
 use parts::agreed::Agreed;
 use parts::backoff::{Backoff, FIRST_RETRY};
@@ -183,6 +185,11 @@ pub(crate) struct Connection {
     rx: Option<Box<dyn Rx>>,
     queue: SendQueue,
     groups: Groups,
+    /// Datagrams in flight that may have to be sent again.
+    kept: Option<Box<Store>>,
+    /// The peer's datagrams that were delivered, by the number of the packet in which each was first sent; once the
+    /// peer may send them again.
+    copies: Option<Window>,
     received: ReceiveQueue,
     /// What we report of the peer's data that did not reach our application.
     dropped: Dropped,
@@ -272,6 +279,10 @@ impl Connection {
             rx: None,
             queue: SendQueue::new(config.send_queue),
             groups: Groups::default(),
+            kept: config
+                .resend
+                .then(|| Box::new(Store::new(config.send_queue.bytes))),
+            copies: None,
             received: ReceiveQueue::new(&config),
             dropped: Dropped::new(config.receive_queue_packets),
             reported: Reported::default(),

@@ -94,6 +94,13 @@ pub enum SendError {
         /// The group.
         group: u64,
     },
+    /// The datagram may be sent again ([`Resend`](crate::Resend)), but this was not agreed with the peer.
+    ResendNotAgreed,
+    /// The datagram may be sent again ([`Resend`](crate::Resend)), but the CCID in force reports no single losses.
+    ResendWithoutLosses {
+        /// That CCID.
+        ccid: Ccid,
+    },
 }
 
 /// Why the CCID cannot be changed now.
@@ -165,6 +172,16 @@ impl fmt::Display for SendError {
                     f,
                     "group {group} is broken, because one of its datagrams expired, was dropped or was lost: \
                      drop the rest of it, and send the next group"
+                )
+            }
+            Self::ResendNotAgreed => f.write_str(
+                "the peer does not take datagrams that are sent again: set Config::resend at both ends, wait until the \
+                 connection is open, or send without it",
+            ),
+            Self::ResendWithoutLosses { ccid } => {
+                write!(
+                    f,
+                    "{ccid} reports no single losses, so nothing can be sent again: use CCID 2, or send without it"
                 )
             }
         }

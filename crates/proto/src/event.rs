@@ -32,7 +32,8 @@ pub enum Fate {
     Acknowledged,
     /// It arrived with a congestion mark.
     Marked,
-    /// The peer reported it missing, or sent no feedback at all.
+    /// The peer reported it missing, or sent no feedback at all. For a datagram that may be sent again
+    /// ([`Resend`](crate::Resend)): this, and no copy was in time.
     Lost,
     /// It arrived, but the peer reported that its application did not get it as usual (RFC 4340, section 11.7).
     ///
@@ -166,13 +167,17 @@ pub struct Received {
     pub at: Instant,
     /// Number of the peer's data packets that are missing between the datagram read before and this one. It includes
     /// datagrams dropped from a full receive queue, and sequence numbers that the peer skipped to check our feedback
-    /// (its `Config::check_feedback`).
+    /// (its `Config::check_feedback`). A datagram that arrives after the peer sent it again is subtracted from the next
+    /// such number; each of its lost copies counts.
     pub lost_before: u64,
     /// The sequence number of its packet, for [`Endpoint::report_dropped`](crate::Endpoint::report_dropped).
     pub seq: Seq,
     /// Whether the data does not match its Data Checksum; only with
     /// [`DamagedData::Deliver`](crate::DamagedData::Deliver).
     pub corrupt: bool,
+    /// Whether this is a copy that the peer sent after the loss of the first one ([`Resend`](crate::Resend)). Newer
+    /// datagrams may have arrived before it.
+    pub resent: bool,
 }
 
 /// An event and the connection it is about.

@@ -30,6 +30,7 @@ mod packet_options;
 mod payload;
 mod rate_limit;
 mod reply;
+pub mod resend;
 mod ring;
 mod seal;
 mod sending;
@@ -75,7 +76,7 @@ pub use id::{ConnectionId, DatagramId};
 #[cfg(feature = "inspect")]
 pub use inspect::{EndpointInspection, Inspection};
 pub use payload::{Arriving, Deferred, MakePayload, Payload};
-pub use sending::{SendOptions, Waiting};
+pub use sending::{Resend, SendOptions, Waiting};
 pub use stats::{EndpointStats, Stats};
 pub use transmit::{
     ChecksumRule, Encapsulation, IcmpError, IcmpQuote, Meta, Path, Transmit, Unreachable,

@@ -7,7 +7,7 @@
 use fairwire_units::Duration;
 use fairwire_wire::{
     AckEntries, AckEntry, DccpOption, DropBlock, DropBlocks, DropCounts, EntryState, LossIntervals,
-    Options,
+    Options, Seq,
 };
 
 /// Unit of Elapsed Time (RFC 4340, section 13.2).
@@ -25,6 +25,8 @@ pub(crate) struct PacketOptions<'a> {
     pub is_slow: bool,
     /// CRC-32c of the payload.
     pub data_checksum: Option<u32>,
+    /// The packet in which the data was first sent, if the peer sends it again and agreed to say so.
+    pub copy_of: Option<Seq>,
     /// The Ack Vectors.
     pub vectors: Vectors<'a>,
     /// The Data Dropped options.

@@ -125,6 +125,8 @@ impl fmt::Debug for Deferred {
 pub(crate) enum Unsent {
     Ready(Payload),
     Later(Deferred),
+    /// Made for the packet that leaves next; what it was made from can be made again.
+    Made(Payload, Deferred),
 }
 
 impl Unsent {
@@ -132,7 +134,7 @@ impl Unsent {
     #[inline]
     pub(crate) fn len(&self) -> usize {
         match self {
-            Self::Ready(payload) => payload.len(),
+            Self::Ready(payload) | Self::Made(payload, _) => payload.len(),
             Self::Later(deferred) => deferred.len,
         }
     }
@@ -140,8 +142,25 @@ impl Unsent {
     /// Returns the data, made now if it was deferred; `None` if it cannot be made any more.
     pub(crate) fn make(self) -> Option<Payload> {
         match self {
-            Self::Ready(payload) => Some(payload),
+            Self::Ready(payload) | Self::Made(payload, _) => Some(payload),
             Self::Later(deferred) => deferred.make.make().map(Payload::Bytes),
+        }
+    }
+
+    /// Makes the data now if it was deferred; `None` if it cannot be made any more.
+    pub(crate) fn make_in_place(&mut self) -> Option<()> {
+        if let Self::Later(deferred) = self {
+            let payload = deferred.make.make().map(Payload::Bytes)?;
+            *self = Self::Made(payload, deferred.clone());
+        }
+        Some(())
+    }
+
+    /// Returns the data for another packet: the same, or to be made anew.
+    pub(crate) fn for_another(&self) -> Self {
+        match self {
+            Self::Ready(payload) => Self::Ready(payload.clone()),
+            Self::Later(deferred) | Self::Made(_, deferred) => Self::Later(deferred.clone()),
         }
     }
 }

@@ -38,7 +38,7 @@ pub struct Stats {
     /// Our data packets that the peer acknowledged. Zero under CCID 3 and 4, whose receivers do not acknowledge single
     /// packets.
     pub acknowledged: u64,
-    /// Our data packets known to be lost. Zero under CCID 3 and 4, which do not report single losses: see
+    /// Our data packets known to be lost, copies included. Zero under CCID 3 and 4, which do not report single losses: see
     /// [`Gauges::p`], the loss event rate that the peer reports.
     pub lost: u64,
     /// Our data packets acknowledged with a mark. Zero under CCID 3 and 4, which do not report single marks.
@@ -55,6 +55,17 @@ pub struct Stats {
     /// Datagrams that were dropped from the send queue because another member of their group expired, was dropped or
     /// was lost.
     pub group_broken: u64,
+    /// Copies of datagrams that were sent because they were lost or dropped before ([`Resend`](crate::Resend)).
+    pub resent: u64,
+    /// Datagrams that were delivered although the packet in which they were first sent was lost or dropped.
+    pub recovered: u64,
+    /// Received datagrams that were dropped because the same datagram was delivered before; not those that the network
+    /// duplicated.
+    pub resent_duplicates: u64,
+    /// Received copies that were dropped because they are so old that they may have been delivered before.
+    pub resent_too_old: u64,
+    /// Datagrams in the send queue now that wait to be sent again.
+    pub queued_resends: usize,
     /// Datagrams in the send queue now.
     pub queued_packets: usize,
     /// Bytes in the send queue now.

@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Write};
 
+use fairwire_proto::SendOptions;
+
 use crate::seen::{Call, Seen};
 
 /// Writes `seen` to `line`. Returns false if the observation gets no line.
@@ -66,10 +68,14 @@ fn call(line: &mut String, call: &Call<'_>) -> fmt::Result {
         Call::Send {
             id,
             payload,
+            options,
             result,
         } => {
             write!(line, "send {:x} {} bytes ", id.0, payload.len())?;
             hex(line, &payload[..payload.len().min(8)])?;
+            if *options != SendOptions::default() {
+                write!(line, " {options:?}")?;
+            }
             write!(line, ": {result:?}")
         }
         call => write!(line, "{call:?}"),

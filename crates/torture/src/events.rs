@@ -16,10 +16,11 @@ const PLAIN: [&str; 8] = [
 ];
 
 /// The possible fates of a datagram.
-const FATES: [&str; 8] = [
+const FATES: [&str; 9] = [
     "Acknowledged",
     "Dropped",
     "Expired",
+    "GroupBroken",
     "Lost",
     "Marked",
     "Refused",
@@ -117,7 +118,7 @@ mod tests {
         );
         for asked in ["", "nonsense"] {
             let names = unknown(asked).lines().count() - 1;
-            assert_eq!(names, 8 + 8 + 7 + 2 * 13);
+            assert_eq!(names, 8 + 9 + 7 + 2 * 13);
         }
         assert!(is_name("closed: reset CcidSpecific(130)"));
         assert!(!is_name("closed: reset CcidSpecific(12)"));

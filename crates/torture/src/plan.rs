@@ -12,6 +12,7 @@ pub mod check;
 mod draw;
 mod draw_faults;
 pub(crate) use draw_faults::MAX_DELAY_MS;
+mod draw_options;
 mod draw_rare;
 mod draw_settings;
 pub mod fault;

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 
 use fairwire_proto::{
     Config, ConnectionId, DatagramId, EndpointConfig, EndpointInspection, EndpointStats, Event,
-    IcmpError, Inspection, Meta, Received, SendError, StartError, Stats, Transmit,
+    IcmpError, Inspection, Meta, Received, SendError, SendOptions, StartError, Stats, Transmit,
 };
 use fairwire_units::{Ecn, Instant};
 use fairwire_wire::ServiceCode;
@@ -143,12 +143,14 @@ pub enum Call<'a> {
         /// The connection's id, or the error.
         result: Result<ConnectionId, &'a StartError>,
     },
-    /// `Endpoint::send`.
+    /// `Endpoint::send_with`.
     Send {
         /// The connection.
         id: ConnectionId,
         /// The data, unique within the run unless it is shorter than a tag.
         payload: &'a [u8],
+        /// How it is to be sent.
+        options: SendOptions,
         /// The datagram's id, or the error.
         result: Result<DatagramId, SendError>,
     },

@@ -237,6 +237,7 @@ impl<'a> Encoder<'a> {
             DccpOption::ElapsedTime(elapsed) => {
                 self.put(option_type, &[], elapsed_form(&elapsed.to_be_bytes()))
             }
+            DccpOption::CopyOf(seq) => self.put(option_type, &[], &seq.get().to_be_bytes()[2..]),
             DccpOption::RttEstimate(us) => {
                 let bytes = us.min(RTT_TOO_LARGE).to_be_bytes();
                 self.put(option_type, &[], significant(&bytes))

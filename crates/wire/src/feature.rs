@@ -31,6 +31,11 @@ pub enum Feature {
     MinimumChecksumCoverage = 8,
     /// 9: whether the feature location must check Data Checksums (RFC 4340, section 9.3.1).
     CheckDataChecksum = 9,
+    /// 120: whether the feature location may send datagrams again, each copy with
+    /// [`DccpOption::CopyOf`](crate::DccpOption::CopyOf), and the other end delivers each datagram once.
+    ///
+    /// It is an experimental feature of ours (RFC 4340, section 19.4, reserves 120 to 126 for experiments).
+    AllowCopies = 120,
     /// 128: whether the data sender must send RTT Estimates (RFC 6323, section 3.2.2).
     SendRttEstimate = 128,
     /// 192: whether the data receiver must send Loss Event Rates (RFC 4342, section 8.4).
@@ -48,7 +53,7 @@ pub enum Rule {
 
 impl Feature {
     /// Every known feature, in numerical order.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Ccid,
         Self::AllowShortSeqnos,
         Self::SequenceWindow,
@@ -58,6 +63,7 @@ impl Feature {
         Self::SendNdpCount,
         Self::MinimumChecksumCoverage,
         Self::CheckDataChecksum,
+        Self::AllowCopies,
         Self::SendRttEstimate,
         Self::SendLossEventRate,
     ];
@@ -205,6 +211,7 @@ impl fmt::Display for Feature {
             Self::SendNdpCount => "Send NDP Count",
             Self::MinimumChecksumCoverage => "Minimum Checksum Coverage",
             Self::CheckDataChecksum => "Check Data Checksum",
+            Self::AllowCopies => "Allow Copies",
             Self::SendRttEstimate => "Send RTT Estimate",
             Self::SendLossEventRate => "Send Loss Event Rate",
         })

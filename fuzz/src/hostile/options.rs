@@ -51,7 +51,7 @@ const VALUES: [&[u8]; 16] = [
 ];
 
 /// Features, known ones and others.
-const FEATURES: [u8; 16] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 128, 192, 0, 10, 127, 200, 255];
+const FEATURES: [u8; 16] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 128, 192, 0, 10, 127, 120, 255];
 
 /// Returns Confirms for everything that the endpoint asks for, with the first value of each list.
 pub(super) fn confirms(flow: &Flow) -> Vec<Written> {
@@ -188,7 +188,8 @@ pub(super) fn draw(
             23 => options.push((ty::MANDATORY, Vec::new())),
             24 => options.push((ty::SLOW_RECEIVER, Vec::new())),
             25 => options.push((ty::DATA_CHECKSUM, checksum(len, by))),
-            26 => options.push((ty::PADDING, Vec::new())),
+            26 if by < 4 => options.push((ty::PADDING, Vec::new())),
+            26 => options.push((ty::COPY_OF, copy_of(flow, by))),
             27 => options.push((pick(&[3, 31, 45, 46, 127, 129, 196, 255], by), plain(by, u))),
             28 => options.extend(honest(flow, usize::from(by))),
             29 => options.extend(wishes(by << 1 | 1)),
@@ -217,6 +218,13 @@ fn bytes(u: &mut Unstructured<'_>) -> Vec<u8> {
 /// Returns data for an option of unknown type; options below 32 have none.
 fn plain(by: u8, u: &mut Unstructured<'_>) -> Vec<u8> {
     if by < 2 { Vec::new() } else { bytes(u) }
+}
+
+/// Returns the number of a packet before the newest one, which may have arrived or not, or a wrong one.
+fn copy_of(flow: &Flow, by: u8) -> Vec<u8> {
+    let back = pick(&[0, 1, 2, 20_000], by);
+    let number = flow.last.sub(back).get().to_be_bytes();
+    number[2..].to_vec()
 }
 
 /// Returns the Data Checksum of a packet's data, which may be that of another packet.

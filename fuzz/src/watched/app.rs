@@ -1,7 +1,7 @@
 //! The events that an application may receive for one connection.
 //!
 //! The connection opens at most once, and `Closed` is its last event. Each datagram gets one fate if fates are
-//! reported, and none otherwise. Datagrams leave at most once and in order.
+//! reported, and none otherwise. Datagrams leave in order, and at most once unless they may be sent again.
 
 use fairwire_proto::Event;
 
@@ -17,6 +17,8 @@ pub(super) struct App {
     left: u64,
     /// Which datagrams have their fate.
     fates: Vec<bool>,
+    /// Which datagrams may be sent again.
+    resends: Vec<bool>,
     told: u64,
 }
 
@@ -36,20 +38,24 @@ impl App {
         self.left == self.taken
     }
 
-    /// Records that the endpoint accepted a datagram with the id `name`.
-    pub(super) fn on_taken(&mut self, name: u64) {
+    /// Records that the endpoint accepted a datagram with the id `name`, which may be sent again if `resends`.
+    pub(super) fn on_taken(&mut self, name: u64, resends: bool) {
         assert!(!self.is_closed, "nothing is taken after Closed");
         assert_eq!(name, self.taken, "names count up");
         self.taken += 1;
         self.fates.push(false);
+        self.resends.push(resends);
     }
 
     /// Records that a datagram leaves.
     pub(super) fn on_left(&mut self, name: u64) {
-        assert!(
-            name >= self.left && name < self.taken,
-            "{name} leaves again"
-        );
+        assert!(name < self.taken, "{name} was never given");
+        if name < self.left {
+            let place = usize::try_from(name).expect("a small number");
+            let may = self.resends[place] && !self.fates[place];
+            assert!(may, "{name} leaves again");
+            return;
+        }
         self.left = name + 1;
     }
 

@@ -9,7 +9,7 @@ use crate::event::{Fate, Received};
 use crate::feature::Location;
 use crate::id::DatagramId;
 use crate::payload::Unsent;
-use crate::sending::SendOptions;
+use crate::sending::{Resend, SendOptions};
 use crate::stats::Stats;
 
 impl Connection {
@@ -32,6 +32,9 @@ impl Connection {
         // RFC 4340, 14: a datagram above the maximum packet size is refused.
         if size > max {
             return Err(SendError::TooLarge { size, max });
+        }
+        if options.resend != Resend::Never {
+            self.check_resend()?;
         }
         if options.deadline.is_some_and(|deadline| deadline < ctx.now) {
             return Err(SendError::DeadlinePassed);
@@ -145,6 +148,7 @@ impl Connection {
         stats.receive_drops = self.received.drops;
         stats.queued_packets = self.queue.len();
         stats.queued_bytes = self.queue.bytes();
+        stats.queued_resends = self.queue.resends();
         stats.sequence_window = self.sequence.local_window;
         stats.ack_ratio = self.negotiation.current(Feature::AckRatio, Location::Local);
         stats.srtt = self.rtt.map(Into::into);

@@ -44,6 +44,9 @@ impl Connection {
             at,
             self.drain_until.filter(|_| self.state < State::CloseReq),
         );
+        if self.drain_until.is_some() && matches!(self.state, State::PartOpen | State::Open) {
+            at = sooner(at, self.copies_end_at());
+        }
         if self.state >= State::PartOpen {
             at = sooner(at, self.liveness.gives_up_at());
         }

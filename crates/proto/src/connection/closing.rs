@@ -67,7 +67,9 @@ impl Connection {
             return;
         };
         let open = matches!(self.state, State::PartOpen | State::Open);
-        if open && (self.queue.is_empty() || until <= ctx.now) {
+        // What is in flight may have to be sent again.
+        let is_drained = self.queue.is_empty() && !self.keeps_copies(ctx.now);
+        if open && (is_drained || until <= ctx.now) {
             self.begin_closing(ctx);
         }
     }
@@ -216,6 +218,7 @@ impl Connection {
         }
         self.settle_outcome(ctx);
         self.refuse_queued(ctx);
+        self.kept = None;
         self.state = State::Closed;
         self.ended = Some(time_wait);
         self.emit(ctx, Event::Closed { reason });
@@ -254,6 +257,9 @@ impl Connection {
                 }
             }
             let Some(id) = id else { continue };
+            if self.sends_again(ctx.now, id, fate) {
+                continue;
+            }
             self.groups.on_fate(id, fate);
             if report {
                 ctx.events.push_back((self.id, Event::Fate { id, fate }));

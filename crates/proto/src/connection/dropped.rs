@@ -29,6 +29,9 @@ impl Connection {
             return false;
         }
         let before = self.stats.dropped_locally;
+        if code != DropCode::DeliveredCorrupt {
+            self.undelivered(seq);
+        }
         self.drop_data(seq, code);
         before != self.stats.dropped_locally
     }
@@ -46,18 +49,20 @@ impl Connection {
 
     /// Puts data into the receive queue. If the queue is full, drops this data or older data.
     pub(super) fn queue_data(&mut self, ctx: &mut Context<'_>, datagram: Datagram<'_>) {
-        let (seq, corrupt) = (datagram.seq, datagram.corrupt);
+        let (seq, corrupt, copy_of) = (datagram.seq, datagram.corrupt, datagram.copy_of);
         // An empty queue always takes a datagram: memory is reserved for one.
         if !self.received.is_empty() && ctx.room < footprint::of_datagram(datagram.payload.len()) {
             self.received.refuse();
             return self.drop_data(seq, DropCode::ReceiveBuffer);
         }
         while let Some(oldest) = self.received.displace(datagram.payload.len()) {
+            self.undelivered(oldest);
             self.drop_data(oldest, DropCode::ReceiveBuffer);
         }
         if !self.received.push(datagram) {
             return self.drop_data(seq, DropCode::ReceiveBuffer);
         }
+        self.delivered(seq, copy_of);
         if corrupt {
             // RFC 4340, 9.3: reported, although it was delivered.
             self.drop_data(seq, DropCode::DeliveredCorrupt);

@@ -6,6 +6,7 @@
 
 use super::Connection;
 use crate::constants::DATAGRAM_OVERHEAD;
+use crate::resend::Window;
 use crate::sending::SendOptions;
 
 /// Memory around a connection: its entries in the endpoint's tables (flow, timer, send list, source, feature options
@@ -22,7 +23,7 @@ const HALVES: usize = 8_192;
 pub(crate) const NEW: usize = size_of::<Connection>() + ENTRIES + 2 * ONE_DATAGRAM + HALVES;
 
 /// What a datagram with options uses in addition: entries of three B-trees, whose nodes may be half empty.
-const OPTIONS_OVERHEAD: usize = 256;
+const OPTIONS_OVERHEAD: usize = 384;
 
 /// Returns the memory that a queued datagram of `size` bytes uses.
 pub(crate) fn of_datagram(size: usize) -> usize {
@@ -64,10 +65,12 @@ impl Connection {
             + self.rx.as_ref().map_or(0, |rx| rx.footprint());
         let histories = self.dropped.footprint() + self.reported.footprint();
         let groups = self.groups.footprint();
-        size_of::<Self>() + ENTRIES + self.cookies.capacity() + halves + histories + groups
+        let copies = self.copies.as_ref().map_or(0, Window::footprint);
+        let others = self.cookies.capacity() + groups + copies;
+        size_of::<Self>() + ENTRIES + halves + histories + others
     }
 
-    /// Returns the memory of both queues.
+    /// Returns the memory of both queues, and of the datagrams that may have to be sent again.
     #[inline]
     fn queued(&self) -> usize {
         let overheads = self.queue.len().saturating_mul(DATAGRAM_OVERHEAD);
@@ -77,6 +80,7 @@ impl Connection {
         to_send
             .max(ONE_DATAGRAM)
             .saturating_add(self.received.bytes().max(ONE_DATAGRAM))
+            .saturating_add(self.kept.as_ref().map_or(0, |kept| kept.bytes()))
     }
 }
 

@@ -47,6 +47,15 @@ impl Connection {
         option_type == option_type::RTT_ESTIMATE && agreed()
     }
 
+    /// Returns whether the peer agreed to mark datagrams that it sends again.
+    fn reads_copies(&self) -> bool {
+        if self.agreed.is_stale {
+            let (feature, there) = (Feature::AllowCopies, Location::Remote);
+            return self.negotiation.is_on(feature, there);
+        }
+        self.agreed.peer_copies
+    }
+
     /// Returns whether the CCIDs in force read options of this type.
     fn is_of_ccids(&self, option_type: u8) -> bool {
         let (mut send, mut receive) = (self.agreed.send, self.agreed.receive);
@@ -124,6 +133,12 @@ impl Connection {
                 Ok(DccpOption::RttEstimate(us)) if self.reads_rtt_estimates(raw.option_type) => {
                     said.rtt_estimate = Some(us);
                     true
+                }
+                Ok(DccpOption::CopyOf(first)) if self.reads_copies() => {
+                    // A number that is not older than the packet's own is invalid.
+                    let is_older = first.is_before(seq);
+                    said.copy_of = is_older.then_some(first);
+                    is_older
                 }
                 Ok(option) => {
                     said.note(&option, options.remainder());

@@ -1,6 +1,7 @@
 //! The parts of a connection. Each keeps the state of one concern and does not know the connection. The files above say
 //! what the connection does with it.
 
+pub(super) mod again;
 pub(super) mod agreed;
 pub(super) mod arrivals;
 pub(super) mod backoff;

@@ -37,7 +37,7 @@ impl Connection {
             if let Some(group) = datagram.options.group {
                 self.groups.break_up(group);
             }
-            self.never_sent(ctx, datagram.id, Fate::Refused);
+            self.discard_queued(ctx, &datagram, Fate::Refused);
         }
         self.announce_room(ctx);
         purged
@@ -46,13 +46,13 @@ impl Connection {
     /// Refuses every datagram in the send queue, because nothing is sent any more.
     pub(super) fn refuse_queued(&mut self, ctx: &mut Context<'_>) {
         while let Some(datagram) = self.queue.pop() {
-            self.never_sent(ctx, datagram.id, Fate::Refused);
+            self.discard_queued(ctx, &datagram, Fate::Refused);
         }
     }
 
     /// Records the fate of a datagram that was taken out of the queue and never leaves. This breaks its group.
     pub(super) fn drop_queued(&mut self, ctx: &mut Context<'_>, datagram: &Taken, fate: Fate) {
-        self.never_sent(ctx, datagram.id, fate);
+        self.discard_queued(ctx, datagram, fate);
         if let Some(group) = datagram.options.group {
             self.break_group(ctx, group);
         }
@@ -71,7 +71,17 @@ impl Connection {
     pub(super) fn break_group(&mut self, ctx: &mut Context<'_>, group: u64) {
         self.groups.break_up(group);
         while let Some(member) = self.queue.take_member(group) {
-            self.never_sent(ctx, member.id, Fate::GroupBroken);
+            self.discard_queued(ctx, &member, Fate::GroupBroken);
+        }
+    }
+
+    /// Records the fate of a datagram that was taken out of the queue: `fate` if it never left, otherwise that it was
+    /// lost.
+    fn discard_queued(&mut self, ctx: &mut Context<'_>, datagram: &Taken, fate: Fate) {
+        if datagram.again.is_some() {
+            self.give_up_copy(ctx, datagram.id);
+        } else {
+            self.never_sent(ctx, datagram.id, fate);
         }
     }
 

@@ -8,6 +8,7 @@ use super::parts::arrivals::Novelty;
 use super::parts::receive_queue::Datagram;
 use super::parts::sequence::Verdict;
 use super::parts::syncs::Sender;
+use super::resend::Taking;
 use super::{Connection, Context, State};
 use crate::feature::Fatal;
 use crate::half::{Ack, Arrival, Incoming};
@@ -92,6 +93,9 @@ impl Connection {
         self.sequence.roll_back(seq);
         self.received.roll_back(seq);
         self.dropped.roll_back();
+        if let Some(copies) = &mut self.copies {
+            copies.roll_back(seq);
+        }
         self.negotiation.lower_fgsr(seq.prev());
         if self.rx.is_some()
             && let Some(row) = self.agreed.receive
@@ -169,6 +173,7 @@ impl Connection {
         // be one. RFC 4340, 11.4: a packet whose data the application never gets is still reported as received.
         if novelty == Novelty::New {
             let datagram = Datagram {
+                copy_of: options.copy_of,
                 corrupt: is_damaged(options.data_checksum, &payload),
                 payload,
                 ecn,
@@ -267,6 +272,12 @@ impl Connection {
         // RFC 4340, 8.1.3 and 8.5, step 16: the data of at most one of these is delivered.
         if handshake && std::mem::replace(&mut self.took_handshake_data, true) {
             return self.drop_data(seq, DropCode::ProtocolConstraints);
+        }
+        match self.taking(seq, datagram.copy_of) {
+            Taking::Deliver => {}
+            Taking::Ignore => return,
+            // Our memory is too small to tell.
+            Taking::TooOld => return self.drop_data(seq, DropCode::ReceiveBuffer),
         }
         self.stats.data_received += 1;
         self.stats.bytes_received += datagram.payload.len() as u64;

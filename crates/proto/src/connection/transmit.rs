@@ -54,6 +54,7 @@ impl Connection {
     ) -> Option<Transmit> {
         self.pace_at = None;
         self.expire_queued(ctx);
+        self.drop_unwanted_copies(ctx);
         self.begin_closing_if_drained(ctx);
         match self.state {
             State::Closed | State::Listen1 => None,
@@ -180,6 +181,7 @@ impl Connection {
         self.write_ndp(&mut encoder);
         self.write_rtt_estimate(&mut encoder);
         self.write_data_checksum(&mut encoder);
+        self.write_copy_of(&mut encoder);
         let fits = self.write_feedback(ctx.now, Fit::Whole, &mut encoder);
         // RFC 4340, 11.2: feedback that is due and too long leaves on an Ack.
         if !fits && (overdue || self.state == State::Open) {
@@ -200,6 +202,7 @@ impl Connection {
         self.write_ndp(&mut encoder);
         self.write_rtt_estimate(&mut encoder);
         self.write_data_checksum(&mut encoder);
+        self.write_copy_of(&mut encoder);
         self.finish_data(ctx, encoder, PacketType::Data, cscov)
     }
 
@@ -214,6 +217,7 @@ impl Connection {
         if let Some(group) = datagram.options.group {
             self.groups.on_sent(datagram.id, group);
         }
+        self.keep_copy(ctx, &datagram);
         let payload = datagram.payload.make()?;
         let head_len = seal(encoder, &self.flow.path, &payload, cscov);
         let written = Written {

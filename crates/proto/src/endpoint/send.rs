@@ -27,7 +27,7 @@ impl Endpoint {
         self.send_with(now, id, payload, SendOptions::default())
     }
 
-    /// Queues a datagram with a deadline, a priority or a group, and returns its id.
+    /// Queues a datagram with a deadline, a priority or a group, or one that may be sent again, and returns its id.
     ///
     /// # Errors
     /// See [`SendError`]. The payload is dropped then.
@@ -75,7 +75,8 @@ impl Endpoint {
 
     /// Drops every datagram in the send queue; returns how many there were.
     ///
-    /// Their fate is [`Fate::Refused`](crate::Fate::Refused). Groups with members among them are broken.
+    /// Their fate is [`Fate::Refused`](crate::Fate::Refused), or [`Fate::Lost`](crate::Fate::Lost) if they were to be sent
+    /// again. Groups with members among them are broken.
     pub fn purge(&mut self, now: Instant, id: ConnectionId) -> usize {
         let mut purged = 0;
         self.act(now, id, |connection, ctx| purged = connection.purge(ctx));
@@ -122,6 +123,15 @@ impl Endpoint {
     /// reading.
     pub fn takes_datagrams(&self, id: ConnectionId) -> bool {
         self.get(id).is_some_and(Connection::takes_datagrams)
+    }
+
+    /// Returns whether `send_with` accepts datagrams that may be sent again ([`Resend`](crate::Resend)).
+    ///
+    /// # Errors
+    /// The [`SendError`] with which they are refused now.
+    pub fn can_resend(&self, id: ConnectionId) -> Result<(), SendError> {
+        self.get(id)
+            .map_or(Err(SendError::Closed), Connection::check_resend)
     }
 
     /// Returns the largest datagram that `send` accepts, in bytes (RFC 4340, section 14).

@@ -41,6 +41,7 @@ mod pauses;
 mod plants;
 mod quiescence;
 mod reflection;
+mod resend;
 mod room;
 mod rtt_estimate;
 mod short;

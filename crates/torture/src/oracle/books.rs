@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fairwire_proto::{
     CloseReason, Config, ConnectionId, DatagramId, EndpointConfig, EndpointStats, Fate, IcmpError,
-    Inspection, Stats,
+    Inspection, Resend, SendOptions, Stats,
 };
 use fairwire_units::{Duration, Ecn, Instant};
 use fairwire_wire::{PacketType, ResetCode, Seq, SeqNo};
@@ -102,8 +102,18 @@ pub(crate) struct Unclaimed {
 pub(crate) struct Offered {
     pub(crate) digest: Digest,
     pub(crate) at: Instant,
+    pub(crate) options: SendOptions,
+    /// The last packet with it, and the first.
     pub(crate) left: Option<Seq>,
+    pub(crate) first: Option<Seq>,
     pub(crate) fate: Option<Fate>,
+}
+
+impl Offered {
+    /// Returns whether it may be sent again.
+    pub(crate) fn may_be_resent(&self) -> bool {
+        self.options.resend != Resend::Never
+    }
 }
 
 /// What a connection sent.
@@ -117,6 +127,8 @@ pub(crate) struct Outgoing {
     pub(crate) listens: u64,
     pub(crate) count: u64,
     pub(crate) data: u64,
+    /// Packets with datagrams that were sent before.
+    pub(crate) copies: u64,
     pub(crate) bytes: u64,
     /// Consecutive non-data packets at the end.
     pub(crate) quiet: u64,
@@ -127,8 +139,8 @@ pub(crate) struct Outgoing {
     pub(crate) reset: Option<(ResetCode, [u8; 3])>,
     /// When the last Syncs and `SyncAck`s were sent.
     pub(crate) syncs: [Vec<Instant>; 2],
-    /// The newest datagram that was sent.
-    pub(crate) newest_id: Option<DatagramId>,
+    /// The newest datagram of each priority that was sent.
+    pub(crate) newest_ids: BTreeMap<i8, DatagramId>,
     /// Data packets sent in this step, and the size of the largest.
     pub(crate) data_in_step: u32,
     pub(crate) largest_in_step: usize,
@@ -154,6 +166,8 @@ pub(crate) struct Notified {
     pub(crate) released: bool,
     /// Whether a datagram was refused because the queue was full, and no event has reported room since.
     pub(crate) refused: bool,
+    /// The datagrams that it read, if they have tags.
+    pub(crate) delivered: BTreeSet<Digest>,
     /// The order of the last arrival that was delivered.
     pub(crate) newest_delivered: Option<u64>,
 }

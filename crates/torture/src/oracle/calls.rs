@@ -1,6 +1,6 @@
 //! Calls of the application.
 
-use fairwire_proto::{Config, ConnectionId, DatagramId, SendError};
+use fairwire_proto::{Config, ConnectionId, DatagramId, SendError, SendOptions};
 
 use super::Verdict;
 use super::books::{Books, Offered};
@@ -27,8 +27,9 @@ pub(crate) fn see(books: &mut Books, host: usize, call: &Call<'_>) -> Verdict {
         Call::Send {
             id,
             payload,
+            options,
             result,
-        } => return send(books, host, *id, payload, *result),
+        } => return send(books, host, *id, (payload, *options), *result),
         Call::Close(id) | Call::Abandon(id) | Call::Discard(id) | Call::Abort(id) => {
             let local = books.local;
             let key = books.key(host, *id);
@@ -87,7 +88,7 @@ fn send(
     books: &mut Books,
     host: usize,
     id: ConnectionId,
-    payload: &[u8],
+    (payload, options): (&[u8], SendOptions),
     result: Result<DatagramId, SendError>,
 ) -> Verdict {
     let local = books.local;
@@ -120,7 +121,9 @@ fn send(
     let given = Offered {
         digest: Digest::of(payload),
         at: local,
+        options,
         left: None,
+        first: None,
         fate: None,
     };
     conn.given.insert(name, given);

@@ -7,6 +7,7 @@ use super::Verdict;
 use super::books::{Books, Key};
 use super::packet::{Digest, bytes};
 use super::records::Missing;
+use crate::seen::TAG_LEN;
 
 /// Checks a datagram that the application read.
 pub(crate) fn see(
@@ -73,6 +74,13 @@ pub(crate) fn see(
         !honest || newest.is_none_or(|newest| newest < order),
         "data-order",
         "packet {seq:?} is delivered after one that came later"
+    );
+    // A datagram that is sent again is delivered once. Those without a tag look alike.
+    let tagged = honest && digest.len >= TAG_LEN;
+    hold!(
+        !tagged || conn.heard.delivered.insert(digest),
+        "data-resent-once",
+        "the datagram in packet {seq:?} was delivered before"
     );
     conn.heard.newest_delivered = Some(order);
     conn.missing.told = conn.missing.told.saturating_add(received.lost_before);

@@ -56,7 +56,11 @@ fn told(books: &mut Books, key: Key, id: DatagramId, fate: Fate) -> Verdict {
     let Some(conn) = books.conn_mut(key) else {
         return Ok(());
     };
-    if fate == Fate::Lost {
+    let once = conn
+        .given
+        .get(&id)
+        .is_some_and(|given| !given.may_be_resent());
+    if fate == Fate::Lost && once {
         conn.step_losses.push(id);
     }
     if let Some(given) = conn.given.get_mut(&id) {
@@ -78,11 +82,17 @@ fn never_left(conn: &Conn, given: &Offered, id: DatagramId, fate: Fate, local: I
         .as_ref()
         .map(|config| config.send_queue.age.map(Duration::from));
     let waited = local.saturating_since(given.at);
-    let expired = age.is_none_or(|age| age.is_some_and(|age| waited > age));
+    let late = given.options.deadline.is_some_and(|at| local > at);
+    let expired = late || age.is_none_or(|age| age.is_some_and(|age| waited > age));
     hold!(
         fate != Fate::Expired || expired,
         "fate-expired",
         "{id:?} expired after {waited}, and may wait {age:?}"
+    );
+    hold!(
+        fate != Fate::GroupBroken || given.options.group.is_some(),
+        "fate-group",
+        "{id:?} is in no group"
     );
     Ok(())
 }
@@ -100,6 +110,7 @@ fn left(
         hold!(false, "fate-left", "{id:?}: {fate:?}, and it never left");
         return Ok(());
     };
+    // An earlier packet with it may be the one that arrived, but the fate is that of the last one.
     let departed = books.packets.get(&left.no);
     let arrived = departed.is_none_or(|departed| departed.arrived);
     let marked = departed.is_none_or(|departed| departed.arrived_marked);
@@ -117,9 +128,10 @@ fn left(
         "fate-marked",
         "{id:?} was never marked"
     );
-    // A packet that a report named as received cannot be lost any more.
+    // A packet that a report named as received cannot be lost any more. One whose data was dropped can be sent again,
+    // and be too late then.
     hold!(
-        !honest || fate != Fate::Lost || !left.acked,
+        !honest || fate != Fate::Lost || !left.acked || given.may_be_resent(),
         "fate-lost",
         "{id:?} is lost, and a report has said that it arrived"
     );

@@ -11,7 +11,7 @@ use fairwire_wire::{Packet, PacketType, Seq, SeqNo};
 pub(crate) type Flow = (SocketAddr, SocketAddr, u16, u16);
 
 /// A payload in the records: its length and a hash.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(crate) struct Digest {
     pub(crate) len: usize,
     hash: u64,

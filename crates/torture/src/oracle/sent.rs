@@ -2,9 +2,9 @@
 //!
 //! Hard invariants, because nobody else has a part in it.
 
-use fairwire_proto::{DatagramId, Encapsulation, Transmit};
-use fairwire_units::Ecn;
-use fairwire_wire::{Packet, PacketType, Seq, SeqNo};
+use fairwire_proto::{DatagramId, Encapsulation, SendOptions, Transmit};
+use fairwire_units::{Ecn, Instant};
+use fairwire_wire::{DccpOption, Packet, PacketType, Seq, SeqNo};
 
 use super::books::{Books, Conn, Departure, Key, SentPacket};
 use super::packet::{Digest, bytes, checksum_holds, is_data, whole};
@@ -82,7 +82,7 @@ pub(crate) fn see(
         return Ok(());
     }
     let seq = number(conn, &packet)?;
-    data(conn, &packet, seq, transmit)?;
+    data(conn, &packet, (seq, local), transmit)?;
     size(conn, head.len(), transmit)?;
     limits(conn, packet_type, local)?;
     options::check(books, key, &packet, seq)?;
@@ -228,8 +228,14 @@ fn named_behind_cookie(conn: &Conn, packet: &Packet<'_>) -> Option<Seq> {
 
 /// Checks that exactly the data packets carry a datagram, and that each was offered (RFC 4340, 5.4; `Endpoint::send`).
 ///
-/// Each datagram is sent unchanged, once, and in the order in which it was offered.
-fn data(conn: &mut Conn, packet: &Packet<'_>, seq: Seq, transmit: &Transmit) -> Verdict {
+/// Each datagram is sent unchanged. Those of one priority leave in the order in which they were offered, except when they
+/// are sent again.
+fn data(
+    conn: &mut Conn,
+    packet: &Packet<'_>,
+    (seq, local): (Seq, Instant),
+    transmit: &Transmit,
+) -> Verdict {
     let packet_type = packet.packet_type();
     hold!(
         is_data(packet_type) == transmit.id.is_some(),
@@ -248,13 +254,6 @@ fn data(conn: &mut Conn, packet: &Packet<'_>, seq: Seq, transmit: &Transmit) -> 
         );
         return ecn(conn, false, transmit.ecn);
     };
-    let order = conn.out.newest_id;
-    hold!(
-        order.is_none_or(|newest| newest < id),
-        "sent-order",
-        "{id:?} leaves after {order:?}"
-    );
-    conn.out.newest_id = Some(id);
     let Some(given) = conn.given.get_mut(&id) else {
         hold!(false, "sent-data", "{id:?} leaves and was never given");
         return Ok(());
@@ -270,8 +269,51 @@ fn data(conn: &mut Conn, packet: &Packet<'_>, seq: Seq, transmit: &Transmit) -> 
         "sent-data",
         "{id:?} leaves with other bytes than it was given with"
     );
+    let options = given.options;
+    let first = *given.first.get_or_insert(seq);
     given.left = Some(seq);
+    copy(conn, (packet, first == seq), first, (local, options))?;
+    if first == seq {
+        let newest = conn.out.newest_ids.insert(options.priority, id);
+        hold!(
+            newest.is_none_or(|newest| newest < id),
+            "sent-order",
+            "{id:?} leaves after {newest:?}"
+        );
+    }
     ecn(conn, true, transmit.ecn)
+}
+
+/// Checks that a datagram that leaves again says in which packet it left first, and that it does not leave too late.
+fn copy(
+    conn: &mut Conn,
+    (packet, is_first): (&Packet<'_>, bool),
+    first: Seq,
+    (local, options): (Instant, SendOptions),
+) -> Verdict {
+    let mut said = packet.options.iter();
+    let says = said.find_map(|raw| match raw.decode() {
+        Ok(DccpOption::CopyOf(seq)) => Some(seq),
+        _ => None,
+    });
+    let expected = (!is_first).then_some(first);
+    hold!(
+        says == expected,
+        "sent-copy",
+        "a datagram first sent in {first:?} leaves as a copy of {says:?}, not {expected:?}"
+    );
+    let until = if is_first {
+        options.deadline
+    } else {
+        Some(options.resend_until().unwrap_or(Instant::START))
+    };
+    hold!(
+        until.is_none_or(|until| local <= until),
+        "sent-late",
+        "a datagram leaves at {local}, and may leave until {until:?}"
+    );
+    conn.out.copies += u64::from(!is_first);
+    Ok(())
 }
 
 /// Checks the ECN field: data packets are ECN-capable if configured (RFC 4341, 3, and RFC 4342, 3).

@@ -30,11 +30,18 @@ fn sent(conn: &Conn, stats: &Stats) -> Verdict {
         "stats-sent",
         "packets, data packets and bytes sent are {ours:?}, counted as {theirs:?}"
     );
-    // Each datagram is waiting, sent, or discarded.
-    let taken = conn.given.len() as u64;
-    let settled = out.data + stats.expired + stats.refused + stats.group_broken;
     hold!(
-        taken == settled + stats.queued_packets as u64,
+        out.copies == stats.resent,
+        "stats-resent",
+        "{} copies left, counted as {}",
+        out.copies,
+        stats.resent
+    );
+    // Each datagram is waiting, sent, or discarded; one that waits to be sent again was sent.
+    let taken = conn.given.len() as u64;
+    let settled = out.data - out.copies + stats.expired + stats.refused + stats.group_broken;
+    hold!(
+        taken + stats.queued_resends as u64 == settled + stats.queued_packets as u64,
         "stats-queue",
         "of {taken} datagrams {} left, {} expired, {} were refused, {} had a broken group, {} wait",
         out.data,
@@ -94,6 +101,10 @@ fn rise(before: &Stats, after: &Stats) -> Verdict {
             s.expired,
             s.refused,
             s.group_broken,
+            s.resent,
+            s.recovered,
+            s.resent_duplicates,
+            s.resent_too_old,
             s.syncs_sent,
             s.discarded,
             s.checksum_errors,
@@ -114,10 +125,17 @@ fn queues(conn: &Conn, stats: &Stats, seen: &Inspection) -> Verdict {
     let Some(config) = &conn.config else {
         return Ok(());
     };
+    // A datagram that is to be sent again is queued whatever the limits. What is kept for that is limited to the bytes
+    // of the queue.
     let ((to_send, bytes), limits) = (seen.send_queue, config.send_queue);
+    let (again, most) = match stats.queued_resends {
+        0 => (0, limits.bytes),
+        again => (again, limits.bytes.saturating_mul(2)),
+    };
+    let fresh = to_send.saturating_sub(again);
     hold!(
         to_send == stats.queued_packets
-            && (to_send <= 1 || (to_send <= limits.packets && bytes <= limits.bytes)),
+            && (fresh <= 1 || (fresh <= limits.packets && bytes <= most)),
         "queue-send",
         "{to_send} datagrams of {bytes} bytes wait, and the limits are {limits:?}"
     );

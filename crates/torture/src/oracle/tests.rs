@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use fairwire_proto::{
     Config, ConnectionId, DataChecksum, Direction, Encapsulation, Endpoint, EndpointConfig, Event,
-    Meta, Path, Payload, QueuePolicy, ReceiveQueuePolicy,
+    Meta, Path, Payload, QueuePolicy, ReceiveQueuePolicy, SendOptions,
 };
 use fairwire_units::{Duration, Ecn, Instant};
 use fairwire_wire::{HeadBuf, Packet, ServiceCode};
@@ -419,6 +419,7 @@ impl World {
                 &Seen::Call(Call::Send {
                     id,
                     payload: &payload,
+                    options: SendOptions::default(),
                     result: taken,
                 }),
             );

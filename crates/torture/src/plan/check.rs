@@ -59,6 +59,10 @@ pub const EVERY_US: u64 = 60_000_000;
 pub const EVERY_MS: u64 = 600_000;
 /// The most reads by all slow readers together, if they continue to the end.
 pub const READS: u64 = 10_000_000;
+/// The greatest time of a datagram's options, in ms.
+pub const OPTION_MS: u64 = 600_000;
+/// The most priorities.
+pub const PRIORITIES: u8 = 100;
 /// Bytes of an MTU. The least is that of IPv4.
 pub const MTU: RangeInclusive<u16> = 68..=65_535;
 
@@ -361,6 +365,19 @@ fn check_act(place: &Place, entry: &Entry) -> Result<(u32, u32), String> {
         Act::ReadEvery { every_ms } => {
             let place = format_args!("{place}.act.ReadEvery.every_ms");
             within(place, *every_ms, 0..=EVERY_MS)?;
+            return Ok((0, 0));
+        }
+        Act::SendWith(with) => {
+            let place = format_args!("{place}.act.SendWith");
+            let times = [
+                ("deadline_ms", with.deadline_ms),
+                ("resend_ms", with.resend_ms),
+            ];
+            for (name, time) in times {
+                within(format_args!("{place}.{name}"), time, 0..=OPTION_MS)?;
+            }
+            let limit = 0..=PRIORITIES;
+            within(format_args!("{place}.priorities"), with.priorities, limit)?;
             return Ok((0, 0));
         }
         Act::LimitPathMtu { mtu } => {

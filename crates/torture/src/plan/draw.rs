@@ -5,7 +5,10 @@
 
 use super::script::{Act, Entry, Side};
 use super::weather::Weather;
-use super::{ConnectionPlan, HostPlan, Plan, RECOVERY_MS, draw_faults, draw_rare, draw_settings};
+use super::{
+    ConnectionPlan, HostPlan, Plan, RECOVERY_MS, draw_faults, draw_options, draw_rare,
+    draw_settings,
+};
 use crate::dice::Dice;
 
 impl Plan {
@@ -34,6 +37,7 @@ impl Plan {
         draw_rare::draw(seed, weather, &mut plan);
         let of = &mut Dice::new(seed, "close timeouts");
         draw_settings::close_timeouts(of, &mut plan.connections);
+        draw_options::draw(&mut Dice::new(seed, "send options"), &mut plan);
         recovery(dice, &mut plan);
         plan.script.sort_by_key(|entry| entry.at_ms);
         plan

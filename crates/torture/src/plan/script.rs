@@ -1,5 +1,7 @@
 //! The script: the acts of the applications.
 
+use fairwire_proto::{Resend, SendOptions};
+use fairwire_units::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 /// One act of an application.
@@ -49,6 +51,10 @@ pub enum Act {
         /// The time between two datagrams, in microseconds.
         every_us: u64,
     },
+    /// Sends all datagrams from now on with options.
+    SendWith(With),
+    /// Calls `purge`.
+    Purge,
     /// Reads one datagram every `every_ms` instead of all at once; 0 reads all at once again.
     ReadEvery {
         /// The time between two reads, in ms.
@@ -90,6 +96,40 @@ pub enum Act {
     Unlisten,
 }
 
+/// The options with which an application sends.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct With {
+    /// How long a datagram may wait before it leaves, in ms; 0 is no limit.
+    pub deadline_ms: u64,
+    /// For how long a lost datagram is sent again, in ms; 0 sends it once.
+    pub resend_ms: u64,
+    /// How many priorities the datagrams have in turn; 0 is one.
+    pub priorities: u8,
+    /// How many datagrams in succession form a group; 0 forms none.
+    pub group: u32,
+}
+
+impl With {
+    /// Returns the options of the datagram with this number, if it is `now`.
+    pub(crate) fn options(self, now: Instant, number: u64) -> SendOptions {
+        let after = |time: u64| now + Duration::from_millis(time);
+        let mut options = SendOptions::default();
+        options.deadline = (self.deadline_ms > 0).then(|| after(self.deadline_ms));
+        if self.resend_ms > 0 {
+            options.resend = Resend::Until(after(self.resend_ms));
+        }
+        let priority = number % u64::from(self.priorities.max(1));
+        // Some are below the priority of a datagram without options.
+        options.priority = i8::try_from(priority).unwrap_or(0) - 1;
+        if self.priorities == 0 {
+            options.priority = 0;
+        }
+        options.group = number.checked_div(self.group.into());
+        options
+    }
+}
+
 impl Act {
     /// Returns the name of the act in the report.
     pub fn name(&self) -> &'static str {
@@ -97,6 +137,8 @@ impl Act {
             Self::Open => "open",
             Self::Burst { .. } => "burst",
             Self::Stream { .. } => "stream",
+            Self::SendWith(_) => "send with",
+            Self::Purge => "purge",
             Self::ReadEvery { .. } => "read every",
             Self::Pause => "pause",
             Self::StopReading => "stop reading",

@@ -70,6 +70,8 @@ pub enum Setting {
     ChecksumCoverage(u8),
     /// `minimum_checksum_coverage`.
     MinimumChecksumCoverage(u8),
+    /// Turns `resend` on.
+    Resend,
     /// Turns `send_rtt_estimate` on.
     SendRttEstimate,
     /// Sends Data Checksums.
@@ -153,6 +155,7 @@ impl Setting {
             Self::MaxSequenceWindow(window) => config.max_sequence_window = *window,
             Self::CcidChangeInterval(time) => config.ccid_change_interval = ms(*time),
             Self::ShortSeqnos => config.short_seqnos = true,
+            Self::Resend => config.resend = true,
             Self::SendRttEstimate => config.send_rtt_estimate = true,
             Self::Law(_) | Self::InitialWindow(_) | Self::MinRto(_) => {
                 self.ccid2(&mut config.ccid2);

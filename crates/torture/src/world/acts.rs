@@ -1,7 +1,8 @@
 //! The acts of the applications at a host: the script, and reactions to events.
 
 use fairwire_proto::{
-    Config, ConnectionId, Direction, Encapsulation, Event, Path, Payload, SendError,
+    Config, ConnectionId, Direction, Encapsulation, Event, Path, Payload, Resend, SendError,
+    SendOptions,
 };
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::{DropCode, Seq, ServiceCode};
@@ -74,6 +75,10 @@ impl Host {
                 });
                 return;
             }
+            Act::SendWith(with) => {
+                live.with = Some((with, 0));
+                return;
+            }
             Act::Pause => live.reading = Reading::Never,
             Act::ReadEvery { every_ms: 0 } => {
                 live.reading = Reading::AtOnce;
@@ -138,6 +143,9 @@ impl Host {
             Act::LimitPathMtu { mtu } => endpoint.limit_path_mtu(local, id, mtu),
             Act::RediscoverPathMtu => {
                 endpoint.rediscover_path_mtu(local, id);
+            }
+            Act::Purge => {
+                endpoint.purge(local, id);
             }
             Act::Slow(slow) => endpoint.set_slow(local, id, slow),
             _ => {}
@@ -380,7 +388,12 @@ impl Host {
             }
             burst.left -= 1;
             match self.send(now, id, size, oversize, store) {
-                Ok(()) | Err(SendError::TooLarge { .. }) => {}
+                Ok(())
+                | Err(
+                    SendError::TooLarge { .. }
+                    | SendError::GroupBroken { .. }
+                    | SendError::DeadlinePassed,
+                ) => {}
                 Err(SendError::Full) => break,
                 Err(_) => {
                     if let Some(live) = self.live.get_mut(&id) {
@@ -403,11 +416,33 @@ impl Host {
         let most = self.endpoint.max_datagram_size(id).unwrap_or(size);
         let size = if oversize { size } else { size.min(most) };
         let data = store.watch.datagram(size);
-        let payload = Payload::from(data.clone());
-        let result = self.endpoint.send(self.clock.shows(now), id, payload);
+        let local = self.clock.shows(now);
+        let live = self.live.get_mut(&id);
+        let mut options = live.map_or_else(SendOptions::default, |live| live.options(local));
+        let sent = self.offer(now, id, &data, options, store);
+        let refused = SendError::ResendNotAgreed;
+        if sent == Err(refused) || matches!(sent, Err(SendError::ResendWithoutLosses { .. })) {
+            options.resend = Resend::Never;
+            return self.offer(now, id, &data, options, store);
+        }
+        sent
+    }
+
+    fn offer(
+        &mut self,
+        now: Instant,
+        id: ConnectionId,
+        data: &[u8],
+        options: SendOptions,
+        store: &mut Store,
+    ) -> Result<(), SendError> {
+        let payload = Payload::from(data.to_vec());
+        let local = self.clock.shows(now);
+        let result = self.endpoint.send_with(local, id, payload, options);
         let call = Call::Send {
             id,
-            payload: &data,
+            payload: data,
+            options,
             result,
         };
         self.called(now, call, store);

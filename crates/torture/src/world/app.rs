@@ -2,10 +2,11 @@
 
 use std::collections::VecDeque;
 
+use fairwire_proto::SendOptions;
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::Seq;
 
-use crate::plan::script::Side;
+use crate::plan::script::{Side, With};
 
 /// The state of an application at one end of a connection.
 #[derive(Debug)]
@@ -18,6 +19,8 @@ pub(super) struct Live {
     /// Bursts that did not fit into the queue yet.
     pub(super) bursts: VecDeque<Burst>,
     pub(super) reading: Reading,
+    /// The options with which it sends, and how many datagrams it has offered with them.
+    pub(super) with: Option<(With, u64)>,
     /// The packet of the datagram that was read last.
     pub(super) last_read: Option<Seq>,
 }
@@ -56,6 +59,7 @@ impl Live {
             streams: Vec::new(),
             bursts: VecDeque::new(),
             reading: Reading::AtOnce,
+            with: None,
             last_read: None,
         }
     }
@@ -74,6 +78,15 @@ impl Live {
     pub(super) fn stop_sending(&mut self) {
         self.streams.clear();
         self.bursts.clear();
+    }
+
+    /// Returns the options of the next datagram, if the host's clock shows `local`.
+    pub(super) fn options(&mut self, local: Instant) -> SendOptions {
+        let Some((with, number)) = &mut self.with else {
+            return SendOptions::default();
+        };
+        *number += 1;
+        with.options(local, *number)
     }
 
     /// Returns the size of a datagram that a stream offers now, if there is one.

@@ -2,7 +2,8 @@
 
 use super::{Confirmed, Feature, Rule, ValueError, is_at_receiver, is_ccid_specific};
 
-/// The features have the properties of RFC 4340, 6.4, table 4, of RFC 6323, 3.2.2, and of RFC 4342, 8.4.
+/// The features have the properties of RFC 4340, 6.4, table 4, of RFC 6323, 3.2.2, and of RFC 4342, 8.4. Feature 120 is
+/// our own.
 ///
 /// The properties are number, rule, initial value, and whether every implementation must know the feature.
 #[test]
@@ -24,6 +25,7 @@ fn the_table_of_features() {
             (7, ServerPriority, 0, false),
             (8, ServerPriority, 0, false),
             (9, ServerPriority, 0, false),
+            (120, ServerPriority, 0, false),
             (128, ServerPriority, 0, false),
             (192, ServerPriority, 0, false),
         ]

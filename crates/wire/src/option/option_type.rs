@@ -38,6 +38,10 @@ pub const ELAPSED_TIME: u8 = 43;
 pub const DATA_CHECKSUM: u8 = 44;
 /// Multipath (RFC 9897); kept as [`DccpOption::Unknown`](crate::DccpOption::Unknown).
 pub const MULTIPATH: u8 = 46;
+/// Copy Of, an experimental option of ours: see [`DccpOption::CopyOf`](crate::DccpOption::CopyOf).
+///
+/// RFC 4340, section 19.3, reserves types 31 and 120 to 126 for experiments.
+pub const COPY_OF: u8 = 120;
 /// The first type whose meaning depends on the CCID (RFC 4340, section 10.3).
 pub const FIRST_CCID_SPECIFIC: u8 = 128;
 /// RTT Estimate, from a CCID 3 or 4 sender (RFC 6323, section 3.2.1).
@@ -107,6 +111,7 @@ mod tests {
         expected.extend([37, 41, 42, 44, 45, 46]);
         assert_eq!(allowed, expected);
         assert!(!ignored_on_data(128), "RFC 6323, 3.2.1");
+        assert!(!ignored_on_data(super::COPY_OF), "it belongs on data");
     }
 
     /// RFC 4342, 8, 8.3, 8.5 and 8.6, and RFC 5622, 8: the reports of a CCID 3 or 4 receiver are ignored on a Data

@@ -2,6 +2,7 @@
 
 use super::option_type as ty;
 use super::{AckEntries, DropBlocks, DropCounts, LossIntervals, OptionError, RawOption};
+use crate::Seq;
 
 /// The value of [`DccpOption::LossEventRate`] before any loss (RFC 4342, section 8.5).
 pub const NO_LOSS: u32 = u32::MAX;
@@ -81,6 +82,11 @@ pub enum DccpOption<'a> {
     ElapsedTime(u32),
     /// The CRC-32c of the payload.
     DataChecksum(u32),
+    /// The data of this packet was sent before, first in the packet with this number.
+    ///
+    /// It is an experimental option of ours, with the number as six bytes. It has this meaning only if the feature
+    /// Allow Copies was agreed on for the data of its sender.
+    CopyOf(Seq),
     /// The sender's estimate of the round-trip time, in microseconds.
     ///
     /// It is 0 before the first sample, and [`RTT_TOO_LARGE`] for more than 16.7 s.
@@ -164,6 +170,7 @@ impl<'a> DccpOption<'a> {
             ty::ELAPSED_TIME => elapsed(data).map(Self::ElapsedTime).ok_or(bad_length),
             // RFC 4340, 5.8: an option of any other length is ignored.
             ty::DATA_CHECKSUM => word(data).map(Self::DataChecksum).ok_or(bad_length),
+            ty::COPY_OF => number(data).map(Self::CopyOf).ok_or(bad_length),
             ty::RTT_ESTIMATE => rtt_estimate(data).ok_or(bad_length),
             ty::LOSS_EVENT_RATE => word(data).map(Self::LossEventRate).ok_or(bad_length),
             ty::LOSS_INTERVALS => loss_intervals(data).unwrap_or(Err(bad_length)),
@@ -193,6 +200,7 @@ impl<'a> DccpOption<'a> {
             Self::TimestampEcho { .. } => ty::TIMESTAMP_ECHO,
             Self::ElapsedTime(_) => ty::ELAPSED_TIME,
             Self::DataChecksum(_) => ty::DATA_CHECKSUM,
+            Self::CopyOf(_) => ty::COPY_OF,
             Self::RttEstimate(_) => ty::RTT_ESTIMATE,
             Self::LossEventRate(_) => ty::LOSS_EVENT_RATE,
             Self::LossIntervals { .. } => ty::LOSS_INTERVALS,
@@ -223,6 +231,12 @@ fn big_endian(data: &[u8], most: usize) -> Option<u64> {
 /// Decodes a big-endian number of exactly four bytes.
 fn word(data: &[u8]) -> Option<u32> {
     data.try_into().ok().map(u32::from_be_bytes)
+}
+
+/// Decodes a sequence number of exactly six bytes.
+fn number(data: &[u8]) -> Option<Seq> {
+    let number = big_endian(data, 6).filter(|_| data.len() == 6);
+    number.map(Seq::new)
 }
 
 /// Decodes an elapsed time of two or four bytes (RFC 4340, section 13.2).

@@ -218,6 +218,13 @@ pub(crate) fn option(option: &DccpOption<'_>, fields: &mut Fields) {
         DccpOption::DataChecksum(sum) => {
             add(fields, "dccp.checksum_data", format!("0x{sum:08x}"));
         }
+        DccpOption::CopyOf(first) => {
+            add(
+                fields,
+                "dccp.option_reserved",
+                format!("{:012x}", first.get()),
+            );
+        }
         DccpOption::RttEstimate(us) => add(fields, "dccp_ext.rtt_estimate", us),
         DccpOption::LossEventRate(rate) => add(fields, "dccp.ccid3_loss_event_rate", rate),
         DccpOption::LossIntervals { skip, intervals } => {
@@ -271,7 +278,7 @@ pub(crate) fn extension(sample: &Sample, fields: &mut Fields) {
             | DccpOption::ConfirmL { feature, value }
             | DccpOption::ChangeR { feature, value }
             | DccpOption::ConfirmR { feature, value }
-                if feature == 10 || feature == 128 =>
+                if matches!(feature, 10 | 120 | 128) =>
             {
                 add(fields, "dccp_ext.negotiation", number);
                 add(fields, "dccp_ext.feature", feature);
@@ -281,6 +288,10 @@ pub(crate) fn extension(sample: &Sample, fields: &mut Fields) {
                 if feature == 10 {
                     add(fields, "_ws.expert.message", multipath);
                 }
+            }
+            DccpOption::CopyOf(first) => {
+                add(fields, "dccp_ext.option", number);
+                add(fields, "dccp_ext.copy_of", first.get());
             }
             DccpOption::RttEstimate(_) | DccpOption::DroppedPackets(_) => {
                 add(fields, "dccp_ext.option", number);

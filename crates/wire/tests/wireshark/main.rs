@@ -25,9 +25,8 @@ use tshark::{Fields, Tshark, dissector};
 
 /// Fields that our packets never have: `dccp.ack` because of the first exception, the others because nothing is wrong
 /// with our packets.
-const NEVER: [&str; 8] = [
+const NEVER: [&str; 7] = [
     "dccp.ack",
-    "dccp.option_reserved",
     "dccp.option_unknown",
     "dccp.option.len.bad",
     "dccp.advertised_header_length.bad",
@@ -37,8 +36,9 @@ const NEVER: [&str; 8] = [
 ];
 
 /// The fields of our own dissector.
-const OURS: [&str; 9] = [
+const OURS: [&str; 10] = [
     "dccp_ext.option",
+    "dccp_ext.copy_of",
     "dccp_ext.rtt_estimate",
     "dccp_ext.dropped_packets",
     "dccp_ext.negotiation",

@@ -251,6 +251,9 @@ fn options() -> Vec<DccpOption<'static>> {
         options.push(DccpOption::LossEventRate(word));
         options.push(DccpOption::ReceiveRate(word));
     }
+    for first in [Seq::ZERO, Seq::new(0x1234_5678_9ABC), Seq::MAX] {
+        options.push(DccpOption::CopyOf(first));
+    }
     for us in [0, 255, 256, 0xFFFF, 0x1_0000, RTT_TOO_LARGE] {
         options.push(DccpOption::RttEstimate(us));
     }

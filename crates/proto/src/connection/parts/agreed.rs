@@ -32,6 +32,10 @@ pub(crate) struct Agreed {
     pub(crate) rtt_estimates: bool,
     /// Whether the peer's data carries them.
     pub(crate) peer_rtt_estimates: bool,
+    /// Whether we may send datagrams again.
+    pub(crate) copies: bool,
+    /// Whether the peer may.
+    pub(crate) peer_copies: bool,
     /// The Minimum Checksum Coverage of the peer, and ours.
     pub(crate) coverage: [u8; 2],
     /// The CCID of our data.
@@ -57,6 +61,8 @@ impl Agreed {
             peer_ndp: negotiation.is_on(Feature::SendNdpCount, Location::Remote),
             rtt_estimates: negotiation.is_on(Feature::SendRttEstimate, Location::Local),
             peer_rtt_estimates: negotiation.is_on(Feature::SendRttEstimate, Location::Remote),
+            copies: negotiation.is_on(Feature::AllowCopies, Location::Local),
+            peer_copies: negotiation.is_on(Feature::AllowCopies, Location::Remote),
             coverage: [Location::Remote, Location::Local].map(|location| {
                 let least = negotiation.current(Feature::MinimumChecksumCoverage, location);
                 u8::try_from(least).unwrap_or(0)

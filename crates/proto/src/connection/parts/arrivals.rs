@@ -71,13 +71,27 @@ impl Arrivals {
         self.seen[word] |= bit;
         // It was counted as missing, unless an NDP Count excluded it.
         if is_data || !self.counts {
-            if self.missing > 0 {
-                self.missing -= 1;
-            } else {
-                self.late = self.late.saturating_add(1);
-            }
+            self.recover();
         }
         Novelty::New
+    }
+
+    /// Counts one missing data packet as arrived.
+    pub(crate) fn recover(&mut self) {
+        if self.missing > 0 {
+            self.missing -= 1;
+        } else {
+            self.late = self.late.saturating_add(1);
+        }
+    }
+
+    /// Takes one call of [`Self::recover`] back.
+    pub(crate) fn unrecover(&mut self) {
+        if self.late > 0 {
+            self.late -= 1;
+        } else {
+            self.miss(1);
+        }
     }
 
     /// Goes back to `seq` as the greatest number that the peer has sent. Packets with greater numbers were forged, or

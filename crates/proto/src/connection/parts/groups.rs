@@ -58,6 +58,11 @@ impl Groups {
         }
     }
 
+    /// Forgets a member that left, because it is dropped and its group breaks, if it was not broken before.
+    pub(crate) fn forget(&mut self, id: DatagramId) {
+        self.sent.remove(&id);
+    }
+
     /// Returns a group that has lost a member.
     #[inline]
     pub(crate) fn take_fallen(&mut self) -> Option<u64> {
@@ -73,7 +78,7 @@ impl Groups {
 }
 
 /// Returns whether the peer's application did not get a datagram with this fate.
-fn is_missing(fate: Fate) -> bool {
+pub(crate) fn is_missing(fate: Fate) -> bool {
     match fate {
         Fate::Lost => true,
         Fate::Dropped { code } => code != DropCode::DeliveredCorrupt,

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fairwire_units::Instant;
 
+use super::again::Again;
 use crate::id::DatagramId;
 use crate::payload::Unsent;
 use crate::sending::SendOptions;
@@ -48,6 +49,8 @@ pub(super) struct Entry {
     /// The last moment at which it may leave, by its deadline and by the age limit.
     pub(super) until: Option<Instant>,
     pub(super) options: SendOptions,
+    /// How it is to be sent again, if it has left before.
+    pub(super) again: Option<Again>,
 }
 
 /// Bytes of the entries of one datagram.
@@ -90,7 +93,7 @@ impl Ordered {
     /// Returns the length of deferred data, bytes; `None` if the data of this datagram is there.
     pub(super) fn deferred_len(&self, place: Place) -> Option<usize> {
         match &self.waiting.get(&place)?.payload {
-            Unsent::Ready(_) => None,
+            Unsent::Ready(_) | Unsent::Made(..) => None,
             Unsent::Later(deferred) => Some(deferred.len()),
         }
     }
@@ -98,10 +101,8 @@ impl Ordered {
     /// Makes the data of a datagram. Returns its length, bytes; `None` if it cannot be made any more.
     pub(super) fn make(&mut self, place: Place) -> Option<usize> {
         let entry = self.waiting.get_mut(&place)?;
-        let payload = entry.payload.clone().make()?;
-        let len = payload.len();
-        entry.payload = payload.into();
-        Some(len)
+        entry.payload.make_in_place()?;
+        Some(entry.payload.len())
     }
 
     /// Returns the datagram that leaves first.

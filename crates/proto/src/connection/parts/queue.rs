@@ -1,7 +1,7 @@
 //! The send queue, limited by packets, bytes and age.
 //!
 //! Every accepted datagram leaves it in exactly one way: it is sent, it expires, a newer one pushes it out, its group
-//! breaks, or it is discarded with the rest.
+//! breaks, or it is discarded with the rest. A datagram that was lost may enter it again, whatever the limits.
 //!
 //! Datagrams without options wait in a ring, which needs no memory of its own for each of them. Those with options wait
 //! in [`Ordered`]. Both count against the same limits, and together they leave by priority and then in the order in
@@ -10,7 +10,9 @@
 use std::collections::VecDeque;
 
 use fairwire_units::{Duration, Instant};
+use fairwire_wire::Seq;
 
+use super::again::Again;
 use super::ordered::{Entry, Ordered, Place};
 use crate::config::{QueueLimits, QueuePolicy};
 use crate::id::DatagramId;
@@ -36,6 +38,8 @@ pub(crate) struct Taken {
     pub(crate) id: DatagramId,
     pub(crate) payload: Unsent,
     pub(crate) options: SendOptions,
+    /// How it was to be sent again, if it has left before.
+    pub(crate) again: Option<Again>,
 }
 
 impl Taken {
@@ -44,6 +48,7 @@ impl Taken {
             id: queued.id,
             payload: queued.payload.into(),
             options: SendOptions::default(),
+            again: None,
         }
     }
 }
@@ -57,6 +62,8 @@ pub(crate) struct SendQueue {
     /// Datagrams without options, oldest first.
     plain: VecDeque<Queued>,
     ordered: Ordered,
+    /// How many wait to be sent again.
+    resends: usize,
     bytes: usize,
     next_id: u64,
     /// Whether a datagram was refused, so that the application waits for room.
@@ -70,6 +77,7 @@ impl SendQueue {
             limits,
             plain: VecDeque::new(),
             ordered: Ordered::default(),
+            resends: 0,
             bytes: 0,
             next_id: 0,
             refused: false,
@@ -152,16 +160,43 @@ impl SendQueue {
             }
             payload => payload,
         };
+        self.insert(now, id, payload, options, None);
+        Some(id)
+    }
+
+    /// Adds a datagram that was lost. It has its place already, so there is always room.
+    pub(crate) fn push_again(
+        &mut self,
+        now: Instant,
+        id: DatagramId,
+        payload: Unsent,
+        options: SendOptions,
+        again: Again,
+    ) {
+        self.bytes += payload.len();
+        self.resends += 1;
+        self.insert(now, id, payload, options, Some(again));
+    }
+
+    fn insert(
+        &mut self,
+        now: Instant,
+        id: DatagramId,
+        payload: Unsent,
+        options: SendOptions,
+        again: Option<Again>,
+    ) {
         let by_age = self.age.map(|age| now + age);
-        let until = [options.deadline, by_age].into_iter().flatten().min();
+        let by_use = options.resend_until().filter(|_| again.is_some());
+        let limits = [options.deadline, by_age, by_use];
         let entry = Entry {
             payload,
             since: now,
-            until,
+            until: limits.into_iter().flatten().min(),
             options,
+            again,
         };
         self.ordered.insert(Place::new(options.priority, id), entry);
-        Some(id)
     }
 
     /// Returns the id of the next datagram, and uses it up.
@@ -207,10 +242,12 @@ impl SendQueue {
             return self.pop_plain();
         };
         self.bytes -= entry.payload.len();
+        self.resends -= usize::from(entry.again.is_some());
         Some(Taken {
             id: place.id(),
             payload: entry.payload,
             options: entry.options,
+            again: entry.again,
         })
     }
 
@@ -232,6 +269,7 @@ impl SendQueue {
                     id: waits.id,
                     payload: payload.into(),
                     options: SendOptions::default(),
+                    again: None,
                 });
             }
             fits
@@ -273,10 +311,19 @@ impl SendQueue {
     pub(crate) fn front(&self) -> Option<&Payload> {
         match self.ordered_front() {
             Some((_, entry)) => match &entry.payload {
-                Unsent::Ready(payload) => Some(payload),
+                Unsent::Ready(payload) | Unsent::Made(payload, _) => Some(payload),
                 Unsent::Later(_) => None,
             },
             None => self.plain.front().map(|oldest| &oldest.payload),
+        }
+    }
+
+    /// Returns the packet in which the datagram that leaves next was first sent, if it is sent again with the same data.
+    #[inline]
+    pub(crate) fn front_copy_of(&self) -> Option<Seq> {
+        match self.ordered_front()?.1.again {
+            Some(Again::CopyOf(first)) => Some(first),
+            _ => None,
         }
     }
 
@@ -336,6 +383,11 @@ impl SendQueue {
     /// Returns the number of datagrams with options.
     pub(crate) fn with_options(&self) -> usize {
         self.ordered.len()
+    }
+
+    /// Returns the number of datagrams that wait to be sent again.
+    pub(crate) fn resends(&self) -> usize {
+        self.resends
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -31,6 +31,8 @@ pub(crate) struct Datagram<'a> {
     pub(crate) seq: Seq,
     /// Whether it does not match its Data Checksum.
     pub(crate) corrupt: bool,
+    /// The packet in which the peer first sent it, if this is a copy.
+    pub(crate) copy_of: Option<Seq>,
 }
 
 /// Returns the bytes that a datagram with this much payload counts.
@@ -118,6 +120,7 @@ impl ReceiveQueue {
             lost_before: self.arrivals.take_missing(),
             seq: datagram.seq,
             corrupt: datagram.corrupt,
+            resent: datagram.copy_of.is_some(),
         });
         true
     }
@@ -136,6 +139,16 @@ impl ReceiveQueue {
     /// Counts the data of an arrived packet as missing, because it is not taken.
     pub(crate) fn miss(&mut self) {
         self.arrivals.miss(1);
+    }
+
+    /// Counts a missing datagram as arrived, because a copy of it was delivered.
+    pub(crate) fn recover(&mut self) {
+        self.arrivals.recover();
+    }
+
+    /// Counts a packet that arrived late as if it had not: its datagram has arrived as a copy, and counted then.
+    pub(crate) fn came_late(&mut self) {
+        self.arrivals.unrecover();
     }
 
     /// Returns whether the queue is filled to this percentage.
@@ -186,6 +199,7 @@ mod tests {
             at: Instant::START,
             seq: Seq::new(seq),
             corrupt: false,
+            copy_of: None,
         });
     }
 
@@ -313,6 +327,7 @@ mod tests {
                 at: Instant::START,
                 seq: Seq::new(seq),
                 corrupt: false,
+                copy_of: None,
             });
             assert_eq!(taken, seq == 1);
         }

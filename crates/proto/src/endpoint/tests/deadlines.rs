@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Settings that report fates, under one CCID.
-fn with_fates(ccid: u8) -> Config {
+pub(super) fn with_fates(ccid: u8) -> Config {
     let mut config = Config::default();
     config.send_ccids = vec![Ccid::new(ccid)];
     config.receive_ccids = vec![Ccid::new(ccid)];
@@ -37,12 +37,12 @@ fn stalled(config: Config) -> (Pair, ConnectionId, u64) {
     (pair, client, filling)
 }
 
-fn tagged(tag: u64) -> Payload {
+pub(super) fn tagged(tag: u64) -> Payload {
     Payload::Synthetic { len: 500, tag }
 }
 
 /// Returns the fates with their times, of datagrams from `first` on.
-fn fates(pair: &Pair, first: u64) -> Vec<(Instant, u64, Fate)> {
+pub(super) fn fates(pair: &Pair, first: u64) -> Vec<(Instant, u64, Fate)> {
     let events = pair.events[0].iter();
     events
         .filter_map(|(at, _, event)| match event {
@@ -53,7 +53,7 @@ fn fates(pair: &Pair, first: u64) -> Vec<(Instant, u64, Fate)> {
 }
 
 /// Returns the ids of data that left, in order, from `first` on.
-fn left(pair: &Pair, first: u64) -> Vec<u64> {
+pub(super) fn left(pair: &Pair, first: u64) -> Vec<u64> {
     let ids = pair.log.iter().filter_map(|wire| wire.transmit.id);
     ids.map(|DatagramId(id)| id)
         .filter(|&id| id >= first)
@@ -423,9 +423,9 @@ fn one_fate_with_any_options() {
 }
 
 /// Numbers its data in the order in which it is made, and refuses one number.
-struct Numbers {
-    next: std::sync::atomic::AtomicU8,
-    refuses: u8,
+pub(super) struct Numbers {
+    pub(super) next: std::sync::atomic::AtomicU8,
+    pub(super) refuses: u8,
 }
 
 impl MakePayload for Numbers {

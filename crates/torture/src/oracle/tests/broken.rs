@@ -296,13 +296,15 @@ fn a_datagram_with_a_wrong_name() {
         Seen::Call(Call::Send {
             id,
             payload,
+            options,
             result: Ok(name),
         }) => {
             let result = Ok(DatagramId(name.0 + 1));
-            let (id, payload) = (*id, *payload);
+            let (id, payload, options) = (*id, *payload, *options);
             let call = Call::Send {
                 id,
                 payload,
+                options,
                 result,
             };
             Some(oracle.see(now, host, &Seen::Call(call)))

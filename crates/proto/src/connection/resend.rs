@@ -1,0 +1,224 @@
+//! Datagrams that are sent again because they were lost (`docs/resend.md`): which ones leave again, and how the receiver
+//! delivers each once.
+//!
+//! The packet in which a datagram was first sent names it. A copy has the option Copy Of with that packet's number. So
+//! a datagram that is sent once costs nothing more, and a forged copy can do no more harm than forged data: it takes the
+//! place of one datagram.
+//!
+//! Data that is made when it leaves ([`Deferred`](crate::Deferred)) is made anew for each copy. Whoever makes it tells the
+//! peer which datagram it is; such a copy has no option.
+
+use fairwire_units::{Duration, Instant};
+use fairwire_wire::{DccpOption, DropCode, Encoder, Seq};
+
+use super::parts::again::Again;
+use super::parts::groups::is_missing;
+use super::parts::queue::Taken;
+use super::{Connection, Context, State};
+use crate::error::SendError;
+use crate::event::{Event, Fate};
+use crate::id::DatagramId;
+use crate::payload::Unsent;
+use crate::resend::{Kept, Novelty, Window};
+use crate::sending::Resend;
+
+/// How far behind our newest packet the first one of a datagram may be for a copy to leave. The rest of the receiver's
+/// window is for packets that overtake the copy.
+const REACH: u64 = Window::SPAN - Window::SPAN / 8;
+
+/// What the receiver does with arriving data.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Taking {
+    /// It is delivered.
+    Deliver,
+    /// It was delivered before.
+    Ignore,
+    /// It may have been delivered before.
+    TooOld,
+}
+
+/// Sending.
+impl Connection {
+    /// Returns an error if datagrams cannot be sent again.
+    pub(crate) fn check_resend(&self) -> Result<(), SendError> {
+        if !self.agreed.copies {
+            return Err(SendError::ResendNotAgreed);
+        }
+        match (&self.tx, self.agreed.send) {
+            (Some(tx), Some(row)) if !tx.acknowledges_packets() => {
+                Err(SendError::ResendWithoutLosses { ccid: row.ccid })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Keeps a datagram that leaves with the next packet, if it may have to be sent again and the store has room.
+    pub(super) fn keep_copy(&mut self, ctx: &mut Context<'_>, datagram: &Taken) {
+        if datagram.again.is_some() {
+            // It stays where it is.
+            self.stats.resent += 1;
+            return;
+        }
+        if datagram.options.resend == Resend::Never {
+            return;
+        }
+        // It uses no more of the endpoint's memory than it did in the send queue.
+        let kept = Kept {
+            data: datagram.payload.for_another(),
+            options: datagram.options,
+            first: self.next_seq(),
+        };
+        if let Some(store) = &mut self.kept {
+            store.keep(ctx.now, datagram.id, kept);
+        }
+    }
+
+    /// Writes into a data packet that its datagram was sent before. It always fits: it is written early, and room is
+    /// reserved for it.
+    pub(super) fn write_copy_of(&self, encoder: &mut Encoder<'_>) {
+        if let Some(first) = self.queue.front_copy_of() {
+            let written = encoder.option(&DccpOption::CopyOf(first));
+            debug_assert!(written.is_ok(), "room for a Copy Of is kept");
+        }
+    }
+
+    /// Queues a datagram that left and has this fate again, if that is of use. Returns whether it did. If not, the fate
+    /// is final.
+    #[inline]
+    pub(super) fn sends_again(&mut self, now: Instant, id: DatagramId, fate: Fate) -> bool {
+        let keeps = self.kept.as_ref().is_some_and(|kept| !kept.is_empty());
+        keeps && self.queue_again(now, id, fate)
+    }
+
+    fn queue_again(&mut self, now: Instant, id: DatagramId, fate: Fate) -> bool {
+        let Some(kept) = self.kept.as_mut().and_then(|kept| kept.at(now, id)) else {
+            return false;
+        };
+        let (data, options) = (kept.data.clone(), kept.options);
+        let again = match data {
+            Unsent::Ready(_) => Again::CopyOf(kept.first),
+            Unsent::Later(_) | Unsent::Made(..) => Again::Anew,
+        };
+        if self.is_of_use(fate, data.len(), options.group) && self.may_leave(again) {
+            self.queue.push_again(now, id, data, options, again);
+            return true;
+        }
+        self.forget_copy(id);
+        false
+    }
+
+    fn forget_copy(&mut self, id: DatagramId) {
+        if let Some(kept) = &mut self.kept {
+            kept.remove(id);
+        }
+    }
+
+    /// Returns whether datagrams in flight may have to be sent again.
+    pub(super) fn keeps_copies(&mut self, now: Instant) -> bool {
+        let Some(kept) = &mut self.kept else {
+            return false;
+        };
+        kept.expire(now);
+        !kept.is_empty()
+    }
+
+    /// Returns whether a copy of a datagram of `size` bytes with this fate may be of use.
+    fn is_of_use(&self, fate: Fate, size: usize, group: Option<u64>) -> bool {
+        // RFC 4340, 11.7.2: an application that has stopped reading gets no more data.
+        let not_listening = Fate::Dropped {
+            code: DropCode::NotListening,
+        };
+        let is_broken = |group| self.groups.is_broken(group);
+        is_missing(fate)
+            && fate != not_listening
+            && !self.reported.is_not_listening
+            && matches!(self.state, State::PartOpen | State::Open)
+            && size <= self.max_datagram()
+            && !group.is_some_and(is_broken)
+    }
+
+    /// Returns whether the peer takes a datagram that is sent again.
+    fn may_leave(&self, again: Again) -> bool {
+        match again {
+            Again::CopyOf(first) => self.agreed.copies && first.distance(self.next_seq()) < REACH,
+            Again::Anew => true,
+        }
+    }
+
+    /// Drops copies that the peer would not take from the head of the queue.
+    #[inline]
+    pub(super) fn drop_unwanted_copies(&mut self, ctx: &mut Context<'_>) {
+        while let Some(first) = self.queue.front_copy_of()
+            && !self.may_leave(Again::CopyOf(first))
+            && let Some(datagram) = self.queue.pop()
+        {
+            self.drop_queued(ctx, &datagram, Fate::Lost);
+            self.announce_room(ctx);
+        }
+    }
+
+    /// Records that a datagram that was lost is not sent again.
+    pub(super) fn give_up_copy(&mut self, ctx: &mut Context<'_>, id: DatagramId) {
+        self.forget_copy(id);
+        self.groups.forget(id);
+        if self.config.report_fates {
+            let fate = Fate::Lost;
+            self.emit(ctx, Event::Fate { id, fate });
+        }
+    }
+
+    /// Returns when the next datagram in flight may no longer be sent again.
+    pub(super) fn copies_end_at(&self) -> Option<Instant> {
+        let until = self.kept.as_ref()?.next_expiry()?;
+        Some(until + Duration::from_nanos(1))
+    }
+}
+
+/// Receiving.
+impl Connection {
+    /// Returns what to do with the data of packet `seq`, which the peer first sent in packet `copy_of` if it is a copy.
+    pub(super) fn taking(&mut self, seq: Seq, copy_of: Option<Seq>) -> Taking {
+        if self.agreed.peer_copies && self.copies.is_none() {
+            self.copies = Some(Window::default());
+        }
+        let Some(copies) = &self.copies else {
+            return Taking::Deliver;
+        };
+        match (copies.check(copy_of.unwrap_or(seq)), copy_of) {
+            (Novelty::New, _) | (Novelty::TooOld, None) => Taking::Deliver,
+            (Novelty::Delivered, Some(_)) => {
+                self.stats.resent_duplicates += 1;
+                Taking::Ignore
+            }
+            (Novelty::Delivered, None) => {
+                self.stats.resent_duplicates += 1;
+                // It counted as missing until its copy came.
+                self.received.came_late();
+                Taking::Ignore
+            }
+            (Novelty::TooOld, Some(_)) => {
+                self.stats.resent_too_old += 1;
+                Taking::TooOld
+            }
+        }
+    }
+
+    /// Notes that the data of packet `seq` was delivered, which the peer first sent in packet `copy_of` if it is a copy.
+    pub(super) fn delivered(&mut self, seq: Seq, copy_of: Option<Seq>) {
+        let Some(copies) = &mut self.copies else {
+            return;
+        };
+        copies.deliver(copy_of.unwrap_or(seq));
+        if copy_of.is_some() {
+            self.stats.recovered += 1;
+            self.received.recover();
+        }
+    }
+
+    /// Notes that the data of packet `seq` was dropped after it had been delivered.
+    pub(super) fn undelivered(&mut self, seq: Seq) {
+        if let Some(copies) = &mut self.copies {
+            copies.take_back(seq);
+        }
+    }
+}

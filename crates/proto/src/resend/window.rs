@@ -1,0 +1,151 @@
+//! Which datagrams were delivered, so that one that was sent several times is delivered once.
+
+use fairwire_wire::Seq;
+
+use crate::ring::{WORD, clear, place};
+
+/// How far behind the newest number a datagram is still known. At 10,000 packets a second it is 1.6 seconds.
+const SPAN: u64 = 16_384;
+
+const WORDS: usize = (SPAN / WORD) as usize;
+
+/// Whether a datagram was delivered before.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Novelty {
+    /// It was not.
+    New,
+    /// It was.
+    Delivered,
+    /// It is too old to tell.
+    TooOld,
+}
+
+/// The datagrams that were delivered, by number: one bit for each of the last [`Self::SPAN`] numbers.
+///
+/// Numbers are 48 bits wide and are compared on the circle. Memory is constant, and so is the work of each call.
+#[derive(Debug, Default)]
+pub struct Window(Box<Delivered>);
+
+#[derive(Debug)]
+struct Delivered {
+    /// The greatest number delivered.
+    newest: Option<Seq>,
+    bits: [u64; WORDS],
+}
+
+impl Default for Delivered {
+    fn default() -> Self {
+        Self {
+            newest: None,
+            bits: [0; WORDS],
+        }
+    }
+}
+
+impl Window {
+    /// How far behind the newest number a datagram is still known.
+    pub const SPAN: u64 = SPAN;
+
+    /// Returns whether the datagram with this number was delivered.
+    pub fn check(&self, number: Seq) -> Novelty {
+        let Some(newest) = self.0.newest.filter(|newest| !number.is_after(*newest)) else {
+            return Novelty::New;
+        };
+        if number.distance(newest) >= SPAN {
+            return Novelty::TooOld;
+        }
+        let (word, bit) = place(number, SPAN);
+        if self.0.bits[word] & bit == 0 {
+            Novelty::New
+        } else {
+            Novelty::Delivered
+        }
+    }
+
+    /// Notes that the datagram with this number was delivered. A number that is too old has no effect.
+    pub fn deliver(&mut self, number: Seq) {
+        let newest = *self.0.newest.get_or_insert(number.prev());
+        if number.is_after(newest) {
+            clear(&mut self.0.bits, newest, number);
+            self.0.newest = Some(number);
+        } else if number.distance(newest) >= SPAN {
+            return;
+        }
+        let (word, bit) = place(number, SPAN);
+        self.0.bits[word] |= bit;
+    }
+
+    /// Notes that the datagram with this number was dropped after all, so that a copy of it is of use.
+    pub fn take_back(&mut self, number: Seq) {
+        if self.check(number) == Novelty::Delivered {
+            let (word, bit) = place(number, SPAN);
+            self.0.bits[word] &= !bit;
+        }
+    }
+
+    /// Goes back to `number` as the greatest one that the peer has used, because greater ones were forged. Where the
+    /// window no longer reaches back to `number`, it starts again there, and everything older counts as delivered.
+    pub(crate) fn roll_back(&mut self, number: Seq) {
+        let newest = self.0.newest.unwrap_or(number);
+        if newest.is_after(number) && number.distance(newest) >= SPAN {
+            self.0.newest = Some(number.prev());
+            self.0.bits = [u64::MAX; WORDS];
+        }
+    }
+
+    /// Returns its memory beside itself, bytes.
+    pub fn footprint(&self) -> usize {
+        size_of_val(&*self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Novelty, SPAN, Seq, WORDS, Window};
+    use crate::work;
+
+    /// A datagram is new until it was delivered, near and far, before and after the wrap, and too old behind the window.
+    #[test]
+    fn delivered_once() {
+        for base in [5_000, (1 << 48) - 3] {
+            let at = |n| Seq::new(base).add(n);
+            let mut window = Window::default();
+            for n in [0, 1, 7, 3] {
+                assert_eq!(window.check(at(n)), Novelty::New, "{n}");
+                window.deliver(at(n));
+                assert_eq!(window.check(at(n)), Novelty::Delivered, "{n}");
+            }
+            assert_eq!(window.check(at(2)), Novelty::New);
+            window.deliver(at(SPAN));
+            assert_eq!(window.check(at(0)), Novelty::TooOld);
+            assert_eq!(window.check(at(1)), Novelty::Delivered);
+            assert_eq!(window.check(at(2)), Novelty::New);
+            window.deliver(at(0));
+            assert_eq!(window.check(at(SPAN)), Novelty::Delivered);
+            window.take_back(at(1));
+            assert_eq!(window.check(at(1)), Novelty::New);
+        }
+    }
+
+    /// No number of a hostile peer costs more than one step for each word.
+    #[test]
+    fn a_jump_takes_bounded_work() {
+        let mut window = Window::default();
+        window.deliver(Seq::new(1));
+        for jump in [1, SPAN - 1, SPAN, 1 << 46] {
+            work::within(WORDS as u64 + 1, || window.deliver(Seq::new(1).add(jump)));
+        }
+    }
+
+    /// After numbers far ahead were forged, the peer's own are new again.
+    #[test]
+    fn forged_numbers_are_forgotten() {
+        let mut window = Window::default();
+        window.deliver(Seq::new(10));
+        window.deliver(Seq::new(10 + 3 * SPAN));
+        assert_eq!(window.check(Seq::new(11)), Novelty::TooOld);
+        window.roll_back(Seq::new(11));
+        assert_eq!(window.check(Seq::new(11)), Novelty::New);
+        assert_eq!(window.check(Seq::new(10)), Novelty::Delivered);
+    }
+}
