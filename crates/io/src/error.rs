@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use fairwire_proto::{CloseReason, ListenError};
 use fairwire_tls::{SessionError, StartError};
-use fairwire_wire::ResetCode;
+use fairwire_wire::{Ccid, ResetCode};
 
 pub use connect::{AddressKind, ConnectError};
 
@@ -154,6 +154,15 @@ pub enum SendError {
         /// The number of the group.
         group: u64,
     },
+    /// The datagram may be sent again ([`SendOptions::resend`](crate::SendOptions::resend)), but this was not agreed with
+    /// the peer.
+    ResendNotAgreed,
+    /// The datagram may be sent again ([`SendOptions::resend`](crate::SendOptions::resend)), but the CCID in force reports
+    /// no single losses.
+    ResendWithoutLosses {
+        /// That CCID.
+        ccid: Ccid,
+    },
 }
 
 impl fmt::Display for SendError {
@@ -171,6 +180,10 @@ impl fmt::Display for SendError {
             Self::DeadlinePassed => fairwire_proto::SendError::DeadlinePassed.fmt(f),
             Self::GroupBroken { group } => {
                 fairwire_proto::SendError::GroupBroken { group: *group }.fmt(f)
+            }
+            Self::ResendNotAgreed => fairwire_proto::SendError::ResendNotAgreed.fmt(f),
+            Self::ResendWithoutLosses { ccid } => {
+                fairwire_proto::SendError::ResendWithoutLosses { ccid: *ccid }.fmt(f)
             }
         }
     }

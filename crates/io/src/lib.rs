@@ -65,7 +65,8 @@
 //! - [`Connection::event`] reports changes: the largest datagram, the CCID, a peer that cannot keep up.
 //! - [`Endpoint::close`] closes all connections and waits for their end.
 //! - [`Endpoint::listen_towards`] waits for one client, through NATs and firewalls on either side.
-//! - [`Connection::send_with`] sends a datagram with a deadline, a priority or a group, so that nothing leaves late.
+//! - [`Connection::send_with`] sends a datagram with a deadline, a priority or a group, so that nothing leaves late. It
+//!   also sends lost ones again while they are of use, if both ends set [`Config::resend`].
 //!   [`Connection::purge`], [`Connection::queue_age`] and [`Connection::waits_for`] are about what has not left yet.
 //! - [`Connection::target_bitrate`] is the rate that an encoder can follow; [`Connection::rate_changed`] waits until it
 //!   moves, and [`EncoderTarget`] makes a bitrate of it.

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use fairwire_proto::{Admit, AdmitHook, Attempt, Config};
+use fairwire_proto::{Admit, AdmitHook, Attempt, Config, Resend};
 use tokio::time::Instant;
 
 /// Options for connecting.
@@ -135,6 +135,8 @@ pub struct SendOptions {
     pub priority: i8,
     /// What the datagram is a part of. See [`group`](Self::group).
     pub group: Option<u64>,
+    /// Until when the datagram is sent again if it is lost; `None` if it is sent once. See [`resend`](Self::resend).
+    pub resend: Option<Instant>,
 }
 
 impl SendOptions {
@@ -182,13 +184,47 @@ impl SendOptions {
         self
     }
 
+    /// Sends the datagram again each time that it is lost, as long as a copy can leave by this moment and by the
+    /// [`deadline`](Self::deadline).
+    ///
+    /// The peer's application gets it once, out of order ([`Received::resent`](crate::Received::resent)). A loss is known
+    /// about a round trip after the datagram left, and a copy needs half a round trip to be there, so allow at least two
+    /// round trips. The datagram has one fate: [`Fate::Lost`](crate::Fate::Lost) only if no copy was in time.
+    ///
+    /// It needs [`Config::resend`](crate::Config::resend) at both ends, and CCID 2
+    /// ([`SendError::ResendNotAgreed`](crate::SendError::ResendNotAgreed),
+    /// [`SendError::ResendWithoutLosses`](crate::SendError::ResendWithoutLosses)). Data is kept in memory until it has
+    /// arrived: at most as much as `Config::send_queue` has bytes, and a datagram beyond that is sent once.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use fairwire::SendOptions;
+    ///
+    /// // An action of a player: urgent, and of use for half a second.
+    /// let action = SendOptions::new().priority(1).resend_within(Duration::from_millis(500));
+    /// # let _ = action;
+    /// ```
+    pub fn resend(mut self, until: impl Into<Instant>) -> Self {
+        self.resend = Some(until.into());
+        self
+    }
+
+    /// Like [`resend`](Self::resend), until this far from now. A time too long to be represented sends it once.
+    pub fn resend_within(mut self, time: Duration) -> Self {
+        self.resend = Instant::now().checked_add(time);
+        self
+    }
+
     /// Returns the options of the protocol, whose clock shows `at` at a moment of tokio's.
     pub(crate) fn for_proto(
         self,
-        at: impl FnOnce(Instant) -> fairwire_units::Instant,
+        at: impl Fn(Instant) -> fairwire_units::Instant,
     ) -> fairwire_proto::SendOptions {
         let mut options = fairwire_proto::SendOptions::default();
-        options.deadline = self.deadline.map(at);
+        options.deadline = self.deadline.map(&at);
+        if let Some(until) = self.resend {
+            options.resend = Resend::Until(at(until));
+        }
         options.priority = self.priority;
         options.group = self.group;
         options

@@ -22,6 +22,9 @@ pub struct Received {
     /// Whether the Data Checksum does not match the data. True only with
     /// [`DamagedData::Deliver`](crate::DamagedData::Deliver).
     pub corrupt: bool,
+    /// Whether the peer sent it again after a loss ([`SendOptions::resend`](crate::SendOptions::resend)). Newer datagrams
+    /// may have been read before it.
+    pub resent: bool,
 }
 
 /// A datagram that was received into the caller's buffer.
@@ -38,6 +41,8 @@ pub struct ReceivedInto {
     pub id: ReceivedId,
     /// The same as [`Received::corrupt`].
     pub corrupt: bool,
+    /// The same as [`Received::resent`].
+    pub resent: bool,
 }
 
 /// The id of a received datagram, unique within its connection.
@@ -51,6 +56,7 @@ impl Received {
             lost_before: received.lost_before,
             id: ReceivedId(received.seq),
             corrupt: received.corrupt,
+            resent: received.resent,
             data: match received.payload {
                 Payload::Bytes(data) => data,
                 Payload::Synthetic { len, .. } => Bytes::from(vec![0; len as usize]),

@@ -5,6 +5,8 @@
 //! send queue: it is encrypted when it leaves, by the endpoint's driver ([`Later`]). So where both locks are needed, the
 //! endpoint's comes first, and a session that wants something from its connection says so as [`Wishes`].
 
+mod resends;
+
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,6 +21,9 @@ use crate::options::SendOptions;
 use crate::received::Received;
 use crate::state::{Farewell, Handle};
 use crate::sync::{Mutex, MutexGuard, Notify};
+use resends::{Frame, Opened, Resends, is_announcement};
+
+pub(crate) use resends::{FRAME, TAG};
 
 /// The bytes that DTLS adds to each datagram.
 pub(crate) const OVERHEAD: usize = fairwire_tls::OVERHEAD;
@@ -37,6 +42,8 @@ pub(crate) struct Secure {
     has_priorities: AtomicBool,
     /// Wakes the task that serves the session's timer.
     pub changed: Notify,
+    /// Wakes the task that waits until datagrams can be sent again.
+    pub announced: Notify,
     peer: Option<Fingerprint>,
 }
 
@@ -59,6 +66,8 @@ struct Inside {
     is_end_announced: bool,
     /// Whether this side announced its end.
     is_closing: bool,
+    /// What lets datagrams be sent again, if both ends are willing.
+    resends: Option<Box<Resends>>,
 }
 
 /// What a session wants from its connection once the session's lock is released.
@@ -86,13 +95,16 @@ impl Wishes {
 pub(crate) struct Later {
     secure: Arc<Secure>,
     data: Bytes,
+    /// Set if it may be sent again.
+    frame: Option<Frame>,
 }
 
 impl Later {
-    pub(crate) fn new(secure: &Arc<Secure>, data: Bytes) -> Self {
+    pub(crate) fn new(secure: &Arc<Secure>, data: Bytes, frame: Option<Frame>) -> Self {
         Self {
             secure: Arc::clone(secure),
             data,
+            frame,
         }
     }
 }
@@ -103,7 +115,11 @@ impl MakePayload for Later {
         if inside.failure.is_some() {
             return None;
         }
-        inside.session.seal(&self.data).ok()
+        let sealed = match &self.frame {
+            Some(frame) => inside.session.seal(&frame.around(&self.data)),
+            None => inside.session.seal(&self.data),
+        };
+        sealed.ok()
     }
 }
 
@@ -116,7 +132,12 @@ pub(crate) enum SealError {
 }
 
 impl Secure {
-    pub(crate) fn new(session: Session, peer: Option<Fingerprint>) -> Self {
+    /// `resends` is set if both ends are willing to send datagrams again: the time, and a tag that the peer cannot guess.
+    pub(crate) fn new(
+        session: Session,
+        peer: Option<Fingerprint>,
+        resends: Option<(Instant, [u8; TAG])>,
+    ) -> Self {
         let inside = Inside {
             session,
             opened: VecDeque::new(),
@@ -124,6 +145,7 @@ impl Secure {
             failure: None,
             is_end_announced: false,
             is_closing: false,
+            resends: resends.map(|(now, tag)| Box::new(Resends::new(now, tag))),
         };
         Self {
             inside: Mutex::new(inside),
@@ -131,6 +153,7 @@ impl Secure {
             is_over: AtomicBool::new(false),
             has_priorities: AtomicBool::new(false),
             changed: Notify::new(),
+            announced: Notify::new(),
             peer,
         }
     }
@@ -144,7 +167,8 @@ impl Secure {
     /// `last` is the datagram that completed the handshake.
     pub(crate) fn begin(&self, handle: &Handle, id: ConnectionId, last: Option<&Received>) {
         let mut inside = self.lock();
-        let wishes = inside.poll(last);
+        let mut wishes = inside.poll(last);
+        inside.announce(handle.clock.now(), &mut wishes);
         self.has_opened
             .store(!inside.opened.is_empty(), Ordering::Release);
         drop(inside);
@@ -160,6 +184,24 @@ impl Secure {
             self.has_priorities.store(true, Ordering::Relaxed);
         }
         options != SendOptions::default() || self.has_priorities.load(Ordering::Relaxed)
+    }
+
+    /// Returns whether datagrams may be sent again.
+    pub(crate) fn can_resend(&self) -> bool {
+        let inside = self.lock();
+        inside.resends.as_ref().is_some_and(|of| of.is_ready())
+    }
+
+    /// Returns whether it is known whether datagrams may be sent again.
+    pub(crate) fn knows_about_resends(&self) -> bool {
+        let inside = self.lock();
+        let waits = |of: &Resends| !of.is_ready();
+        inside.failure.is_some() || !inside.resends.as_deref().is_some_and(waits)
+    }
+
+    /// Returns the frame of a datagram that may be sent again; `None` if the peer does not take copies.
+    pub(crate) fn frame(&self) -> Option<Frame> {
+        self.lock().resends.as_mut()?.frame()
     }
 
     /// Returns the fingerprint of the peer's certificate, if it showed one.
@@ -182,7 +224,8 @@ impl Secure {
         self.lock().is_end_announced
     }
 
-    /// Returns an error if a datagram of `size` bytes cannot be encrypted into one of at most `max_datagram` bytes.
+    /// Returns an error if a datagram of `size` bytes cannot be encrypted into one of at most `max_datagram` bytes, or not
+    /// be sent again if it may have to be.
     pub(crate) fn check(&self, size: usize, max_datagram: usize) -> Result<(), SealError> {
         self.lock().check(size, max_datagram)
     }
@@ -236,12 +279,14 @@ impl Secure {
         if inside.failure.is_some() {
             return Wishes::default();
         }
-        let before = inside.session.next_timeout();
+        let before = inside.next_timeout();
         let now = handle.clock.now();
         let taken = inside.session.handle_datagram(now, &raw.data);
-        let wishes = inside.poll_after(taken, Some(raw));
-        if inside.session.next_timeout() != before {
+        let mut wishes = inside.poll_after(taken, Some(raw));
+        inside.announce(now, &mut wishes);
+        if inside.next_timeout() != before {
             self.changed.notify_one();
+            self.announced.notify_one();
         }
         wishes
     }
@@ -255,7 +300,7 @@ impl Secure {
         let mut inside = self.lock();
         let now = handle.clock.now();
         inside.session.set_waiting(now, false);
-        let wants = inside.session.next_timeout();
+        let wants = inside.next_timeout();
         if wants.is_some() && has_queued {
             inside.session.set_waiting(now, true);
             return Some(now + STILL_QUEUED);
@@ -267,8 +312,15 @@ impl Secure {
     /// Serves the session's timer.
     pub(crate) fn handle_timeout(&self, handle: &Handle, id: ConnectionId) {
         let mut inside = self.lock();
-        let served = inside.session.handle_timeout(handle.clock.now());
-        let wishes = inside.poll_after(served, None);
+        let now = handle.clock.now();
+        let is_due = inside.session.next_timeout().is_some_and(|at| at <= now);
+        let served = if is_due {
+            inside.session.handle_timeout(now)
+        } else {
+            Ok(())
+        };
+        let mut wishes = inside.poll_after(served, None);
+        inside.announce(now, &mut wishes);
         drop(inside);
         wishes.carry_out(handle, id);
     }
@@ -286,13 +338,50 @@ impl Secure {
 }
 
 impl Inside {
+    /// Returns the bytes that are added to each datagram: by DTLS, and by what lets it be sent again.
+    fn overhead(&self) -> usize {
+        let frames = self.resends.as_ref().is_some_and(|of| of.is_ready());
+        if frames { OVERHEAD + FRAME } else { OVERHEAD }
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        let announces = self.resends.as_ref().and_then(|of| of.next_timeout());
+        let times = [self.session.next_timeout(), announces];
+        times.into_iter().flatten().min()
+    }
+
+    /// Announces to the peer that its datagrams may be sent again, if that is due.
+    fn announce(&mut self, now: Instant, wishes: &mut Wishes) {
+        if self.failure.is_some() || self.is_closing {
+            return;
+        }
+        let announcement = self.resends.as_mut().and_then(|of| of.announce(now));
+        let sealed = announcement.map(|said| self.session.seal(&said));
+        if let Some(Ok(sealed)) = sealed {
+            wishes.send.push(sealed);
+        }
+    }
+
+    /// Returns what the application gets of decrypted data, if anything.
+    fn taken(&mut self, data: Bytes) -> Option<Opened> {
+        match &mut self.resends {
+            Some(resends) => resends.take(data),
+            // Somebody on the path may have spoilt the negotiation of one side only.
+            None if is_announcement(&data) => None,
+            None => Some(Opened {
+                data,
+                resent: false,
+            }),
+        }
+    }
+
     fn check(&self, size: usize, max_datagram: usize) -> Result<(), SealError> {
         if self.is_closing || self.failure.is_some() {
             return Err(SealError::Closing);
         }
         // RFC 5238, 3: a record is whole in one packet. RFC 5238, 3.5: it is not larger than DCCP's maximum packet size
         // of now.
-        let max = max_datagram.saturating_sub(OVERHEAD);
+        let max = max_datagram.saturating_sub(self.overhead());
         if size > max {
             return Err(SealError::TooLarge { max });
         }
@@ -307,9 +396,13 @@ impl Inside {
                 Output::Send(datagram) => wishes.send.push(datagram),
                 Output::Data(data) => {
                     let Some(raw) = raw else { continue };
+                    let Some(opened) = self.taken(data) else {
+                        continue;
+                    };
                     let lost_before = std::mem::take(&mut self.lost);
                     self.opened.push_back(Received {
-                        data,
+                        data: opened.data,
+                        resent: opened.resent,
                         lost_before,
                         ..raw.clone()
                     });

@@ -41,6 +41,7 @@ impl Connection {
             lost_before: received.lost_before,
             id: received.id,
             corrupt: received.corrupt,
+            resent: received.resent,
         })
     }
 

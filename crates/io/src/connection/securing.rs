@@ -5,14 +5,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time;
 
 use bytes::Bytes;
-use fairwire_proto::{CloseReason, ConnectionId};
+use fairwire_proto::{CloseReason, ConnectionId, Direction};
 use fairwire_tls::{Fingerprint, Output, Session, SessionError};
+use fairwire_units::Instant;
 
 use super::{Connection, Inner};
 use crate::clock::date;
 use crate::error::{ConnectionClosed, HandshakeError};
 use crate::received::Received;
-use crate::secure::{OVERHEAD, STILL_QUEUED, Secure};
+use crate::secure::{FRAME, OVERHEAD, STILL_QUEUED, Secure, TAG};
 use crate::security::Role;
 use crate::state::{Farewell, Handle, State};
 use crate::timer::Timer;
@@ -21,6 +22,9 @@ use crate::waiting::Place;
 /// The datagrams decrypted for an application that does not read, until the session has nothing to repeat. The others
 /// stay in DCCP's receive queue.
 const KEPT: usize = 64;
+
+/// How long the peer has to say that it takes datagrams that are sent again, after the DTLS handshake.
+const ANNOUNCEMENT_TIME: time::Duration = time::Duration::from_secs(2);
 
 /// DTLS on this connection.
 impl Connection {
@@ -34,9 +38,13 @@ impl Connection {
         self.inner.secure.get().and_then(|secure| secure.peer())
     }
 
-    /// Returns the bytes that encryption adds to each datagram.
+    /// Returns the bytes that encryption adds to each datagram, and what lets it be sent again within DTLS.
     pub(super) fn overhead(&self) -> usize {
-        self.inner.secure.get().map_or(0, |_| OVERHEAD)
+        match self.inner.secure.get() {
+            None => 0,
+            Some(secure) if secure.can_resend() => OVERHEAD + FRAME,
+            Some(_) => OVERHEAD,
+        }
     }
 
     /// Completes the reason of an end by what DTLS knows about it.
@@ -73,7 +81,7 @@ impl Connection {
             let Inner { handle, id, .. } = &*self.inner;
             handle.abort_with(*id, &for_peer(error));
         })?;
-        let secure = Arc::new(Secure::new(session, peer));
+        let secure = Arc::new(Secure::new(session, peer, self.tag()));
         secure.begin(&self.inner.handle, self.inner.id, last.as_ref());
         let serving = serve(
             self.inner.handle.clone(),
@@ -83,10 +91,28 @@ impl Connection {
         self.inner
             .handle
             .set_farewell(self.inner.id, Arc::clone(&secure) as _);
-        if self.inner.secure.set(secure).is_ok() {
+        if self.inner.secure.set(Arc::clone(&secure)).is_ok() {
             tokio::spawn(serving);
         }
+        let announced = async {
+            while !secure.knows_about_resends() {
+                secure.announced.notified().await;
+            }
+        };
+        // Without an answer nothing is sent again.
+        let _ = tokio::time::timeout(ANNOUNCEMENT_TIME, announced).await;
         Ok(())
+    }
+
+    /// Draws the tag for the peer's datagrams that are sent again, if both directions have agreed on that.
+    fn tag(&self) -> Option<(Instant, [u8; TAG])> {
+        let Inner { handle, id, .. } = &*self.inner;
+        let state = handle.lock();
+        let mut directions = [Direction::Send, Direction::Receive].into_iter();
+        let agreed = directions.all(|direction| state.proto.allows_copies(*id, direction));
+        drop(state);
+        let mut tag = [0; TAG];
+        (agreed && getrandom::fill(&mut tag).is_ok()).then(|| (handle.clock.now(), tag))
     }
 
     async fn shake_hands(

@@ -11,7 +11,7 @@ use fairwire_proto::{DatagramId, Deferred, Payload, Waiting};
 use super::{Connection, Inner};
 use crate::error::{SendError, TrySendError};
 use crate::options::SendOptions;
-use crate::secure::{Later, OVERHEAD, SealError};
+use crate::secure::{FRAME, Later, OVERHEAD, SealError};
 use crate::state::{ConnectionState, State};
 use crate::timer::Timer;
 use crate::waiting::Place;
@@ -233,10 +233,15 @@ impl Connection {
             return Err(self.completed(SendError::Closed(closed)));
         }
         let len = data.len();
+        let frame = match options.resend {
+            None => None,
+            Some(_) => Some(secure.frame().ok_or(SendError::ResendNotAgreed)?),
+        };
         let outgoing = if secure.is_overtaken(options) {
+            let added = OVERHEAD + frame.as_ref().map_or(0, |_| FRAME);
             secure.check(len, max).map(|()| {
-                let later = Later::new(secure, data);
-                Outgoing::Later(Deferred::new(len + OVERHEAD, Arc::new(later)))
+                let later = Later::new(secure, data, frame);
+                Outgoing::Later(Deferred::new(len + added, Arc::new(later)))
             })
         } else {
             secure.seal(&data, max).map(Outgoing::Ready)
@@ -297,14 +302,21 @@ impl Connection {
             }
             Err(fairwire_proto::SendError::Full) if end(state).is_none() => Err(TrySendError::Full),
             Err(fairwire_proto::SendError::TooLarge { size, max }) => {
+                // DTLS has checked the size before, and the path MTU has fallen since.
                 let overhead = self.overhead();
-                let (size, max) = (size - overhead, max.saturating_sub(overhead));
+                let (size, max) = (size.saturating_sub(overhead), max.saturating_sub(overhead));
                 Err(SendError::TooLarge { size, max }.into())
             }
             Err(fairwire_proto::SendError::NotListening) => Err(SendError::NotListening.into()),
             Err(fairwire_proto::SendError::DeadlinePassed) => Err(SendError::DeadlinePassed.into()),
             Err(fairwire_proto::SendError::GroupBroken { group }) => {
                 Err(SendError::GroupBroken { group }.into())
+            }
+            Err(fairwire_proto::SendError::ResendNotAgreed) => {
+                Err(SendError::ResendNotAgreed.into())
+            }
+            Err(fairwire_proto::SendError::ResendWithoutLosses { ccid }) => {
+                Err(SendError::ResendWithoutLosses { ccid }.into())
             }
             Err(_) => Err(closed(state).into()),
         }

@@ -16,7 +16,7 @@ use super::parts::groups::is_missing;
 use super::parts::queue::Taken;
 use super::{Connection, Context, State};
 use crate::error::SendError;
-use crate::event::{Event, Fate};
+use crate::event::{Direction, Event, Fate};
 use crate::id::DatagramId;
 use crate::payload::Unsent;
 use crate::resend::{Kept, Novelty, Window};
@@ -39,6 +39,14 @@ pub(super) enum Taking {
 
 /// Sending.
 impl Connection {
+    /// Returns whether the data of this direction may be sent again.
+    pub(crate) fn allows_copies(&self, direction: Direction) -> bool {
+        match direction {
+            Direction::Send => self.agreed.copies,
+            Direction::Receive => self.agreed.peer_copies,
+        }
+    }
+
     /// Returns an error if datagrams cannot be sent again.
     pub(crate) fn check_resend(&self) -> Result<(), SendError> {
         if !self.agreed.copies {

@@ -8,6 +8,7 @@ use fairwire_units::Instant;
 use super::Endpoint;
 use crate::connection::Connection;
 use crate::error::SendError;
+use crate::event::Direction;
 use crate::id::{ConnectionId, DatagramId};
 use crate::payload::{Deferred, Payload, Unsent};
 use crate::sending::{SendOptions, Waiting};
@@ -132,6 +133,13 @@ impl Endpoint {
     pub fn can_resend(&self, id: ConnectionId) -> Result<(), SendError> {
         self.get(id)
             .map_or(Err(SendError::Closed), Connection::check_resend)
+    }
+
+    /// Returns whether the data of this direction may be sent again, as far as both ends have agreed by now (the feature
+    /// Allow Copies).
+    pub fn allows_copies(&self, id: ConnectionId, direction: Direction) -> bool {
+        self.get(id)
+            .is_some_and(|connection| connection.allows_copies(direction))
     }
 
     /// Returns the largest datagram that `send` accepts, in bytes (RFC 4340, section 14).

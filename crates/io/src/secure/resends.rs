@@ -1,0 +1,278 @@
+//! Datagrams that are sent again within DTLS (`docs/resend.md`).
+//!
+//! A record of DTLS cannot be sent twice: the peer's protection against replays would refuse a late copy. So the data is
+//! encrypted anew for each copy, and a number in front of it, inside the record, says which datagram it is. Each end
+//! chooses the tag that marks such records of its peer, and announces it inside the session. Nobody on the path can
+//! therefore make an end take data for a number, or a number for data.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use bytes::Bytes;
+use fairwire_proto::resend::{Novelty, Window};
+use fairwire_units::{Duration, Instant};
+use fairwire_wire::Seq;
+
+/// The bytes of a tag.
+pub(crate) const TAG: usize = 8;
+
+/// The bytes in front of the data of a datagram that may be sent again: tag, number of earlier copies, number.
+pub(crate) const FRAME: usize = TAG + 1 + NUMBER;
+
+const NUMBER: usize = 6;
+
+/// The beginning of an announcement. An application that sends these bytes by chance does so once in 2^128 datagrams.
+const MAGIC: [u8; 16] = [
+    0xE7, 0x2B, 0x91, 0x5C, 0x0D, 0xF4, 0x63, 0xA8, 0x1E, 0xB5, 0x7A, 0xC9, 0x34, 0x86, 0xDF, 0x02,
+];
+
+/// The bytes of an announcement: magic, tag, and whether the peer's announcement has arrived.
+const ANNOUNCEMENT: usize = MAGIC.len() + TAG + 1;
+
+/// The number of announcements that are sent without an answer.
+const ATTEMPTS: u8 = 5;
+
+/// The time to the second announcement. It doubles with each.
+const FIRST_WAIT: Duration = Duration::from_millis(150);
+
+/// Returns whether data is an announcement.
+pub(super) fn is_announcement(data: &[u8]) -> bool {
+    data.len() == ANNOUNCEMENT && data.starts_with(&MAGIC)
+}
+
+/// What both ends of a session have agreed on.
+#[derive(Debug)]
+pub(super) struct Resends {
+    /// The tag that we have chosen for the peer's datagrams.
+    ours: [u8; TAG],
+    /// The tag that the peer has chosen for ours, once it has announced it.
+    theirs: Option<[u8; TAG]>,
+    /// Whether the peer knows our tag.
+    is_heard: bool,
+    /// Whether an announcement of the peer waits for ours in answer.
+    owes_answer: bool,
+    /// When to announce again, how long to wait after that, and how often.
+    due: Option<Instant>,
+    wait: Duration,
+    left: u8,
+    next: Seq,
+    delivered: Window,
+}
+
+/// Data for the application.
+#[derive(Debug, Eq, PartialEq)]
+pub(super) struct Opened {
+    pub(super) data: Bytes,
+    /// Whether it is a copy.
+    pub(super) resent: bool,
+}
+
+impl Resends {
+    /// Begins to announce `tag`, which the peer cannot guess.
+    pub(super) fn new(now: Instant, tag: [u8; TAG]) -> Self {
+        Self {
+            ours: tag,
+            theirs: None,
+            is_heard: false,
+            owes_answer: false,
+            due: Some(now),
+            wait: FIRST_WAIT,
+            left: ATTEMPTS,
+            next: Seq::ZERO,
+            delivered: Window::default(),
+        }
+    }
+
+    /// Returns whether our datagrams may be sent again.
+    pub(super) fn is_ready(&self) -> bool {
+        self.theirs.is_some()
+    }
+
+    /// Returns the frame of another datagram, if the peer takes copies.
+    pub(super) fn frame(&mut self) -> Option<Frame> {
+        let tag = self.theirs?;
+        let number = self.next;
+        self.next = number.next();
+        Some(Frame {
+            tag,
+            number,
+            copies: AtomicU8::new(0),
+        })
+    }
+
+    /// Returns when to announce again.
+    pub(super) fn next_timeout(&self) -> Option<Instant> {
+        let is_done = self.is_heard && self.is_ready();
+        self.due.filter(|_| !is_done)
+    }
+
+    /// Returns the announcement that is due now, if there is one.
+    pub(super) fn announce(&mut self, now: Instant) -> Option<[u8; ANNOUNCEMENT]> {
+        let is_due = self.next_timeout().is_some_and(|at| at <= now);
+        if is_due {
+            self.left -= 1;
+            self.due = (self.left > 0).then(|| now + self.wait);
+            self.wait = self.wait * 2;
+        }
+        (std::mem::take(&mut self.owes_answer) || is_due).then(|| self.announcement())
+    }
+
+    fn announcement(&self) -> [u8; ANNOUNCEMENT] {
+        let mut bytes = [0; ANNOUNCEMENT];
+        bytes[..MAGIC.len()].copy_from_slice(&MAGIC);
+        bytes[MAGIC.len()..ANNOUNCEMENT - 1].copy_from_slice(&self.ours);
+        bytes[ANNOUNCEMENT - 1] = self.is_ready().into();
+        bytes
+    }
+
+    /// Takes decrypted data. Returns what the application gets, if anything.
+    pub(super) fn take(&mut self, data: Bytes) -> Option<Opened> {
+        if is_announcement(&data) {
+            let (_, rest) = data.split_at(MAGIC.len());
+            let tag = rest.first_chunk().copied();
+            self.theirs = self.theirs.or(tag);
+            let hears_us = data[ANNOUNCEMENT - 1] != 0;
+            self.is_heard |= hears_us;
+            // An answer is never answered.
+            self.owes_answer |= !hears_us;
+            return None;
+        }
+        let plain = |data| {
+            Some(Opened {
+                data,
+                resent: false,
+            })
+        };
+        if !data.starts_with(&self.ours) || data.len() < FRAME {
+            return plain(data);
+        }
+        self.is_heard = true;
+        let number = data[TAG + 1..FRAME].iter();
+        let number = Seq::new(number.fold(0, |number, &byte| number << 8 | u64::from(byte)));
+        if self.delivered.check(number) != Novelty::New {
+            return None;
+        }
+        self.delivered.deliver(number);
+        Some(Opened {
+            resent: data[TAG] > 0,
+            data: data.slice(FRAME..),
+        })
+    }
+}
+
+/// What is in front of the data of one datagram that may be sent again.
+#[derive(Debug)]
+pub(crate) struct Frame {
+    tag: [u8; TAG],
+    number: Seq,
+    /// How often it was made before.
+    copies: AtomicU8,
+}
+
+impl Frame {
+    /// Returns the frame and the data, for another packet.
+    pub(super) fn around(&self, data: &[u8]) -> Vec<u8> {
+        let count = |copies: u8| Some(copies.saturating_add(1));
+        let relaxed = Ordering::Relaxed;
+        let copies = self.copies.fetch_update(relaxed, relaxed, count);
+        let copies = copies.unwrap_or(u8::MAX);
+        let number = self.number.get().to_be_bytes();
+        let (_, number) = number.split_at(number.len() - NUMBER);
+        [&self.tag, &[copies][..], number, data].concat()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ATTEMPTS, Bytes, FRAME, Frame, Instant, Opened, Resends};
+    use fairwire_units::Duration;
+
+    fn at(ms: u64) -> Instant {
+        Instant::START + Duration::from_millis(ms)
+    }
+
+    /// Two ends that have heard each other.
+    fn agreed() -> (Resends, Resends) {
+        let mut ends = (Resends::new(at(0), [1; 8]), Resends::new(at(0), [2; 8]));
+        let (first, second) = (ends.0.announce(at(0)), ends.1.announce(at(0)));
+        assert_eq!(ends.1.take(bytes(&first.unwrap())), None);
+        assert_eq!(ends.0.take(bytes(&second.unwrap())), None);
+        for (from, to) in [(0, 1), (1, 0)] {
+            let mut both = [&mut ends.0, &mut ends.1];
+            let answer = both[from].announce(at(1)).expect("an answer is owed");
+            assert_eq!(both[to].take(bytes(&answer)), None);
+        }
+        ends
+    }
+
+    fn bytes(data: &[u8]) -> Bytes {
+        Bytes::copy_from_slice(data)
+    }
+
+    fn data(opened: Option<Opened>) -> Option<(Vec<u8>, bool)> {
+        opened.map(|opened| (opened.data.to_vec(), opened.resent))
+    }
+
+    fn wrap(frame: &Frame, data: &[u8]) -> Bytes {
+        frame.around(data).into()
+    }
+
+    /// A datagram is delivered once, whichever packet with it comes first, and the application learns whether that was a
+    /// copy. Data without a frame is not touched.
+    #[test]
+    fn a_datagram_is_delivered_once() {
+        let (mut here, mut there) = agreed();
+        let frame = here.frame().expect("the peer takes copies");
+        let (first, copy) = (wrap(&frame, b"data"), wrap(&frame, b"data"));
+        assert_eq!(first.len(), FRAME + 4);
+        assert_eq!(
+            data(there.take(copy.clone())),
+            Some((b"data".to_vec(), true))
+        );
+        assert_eq!(data(there.take(first)), None);
+        assert_eq!(data(there.take(copy)), None);
+        let frame = here.frame().unwrap();
+        let next = wrap(&frame, b"");
+        assert_eq!(data(there.take(next)), Some((Vec::new(), false)));
+        for plain in [&b"data"[..], &[1; 40], b""] {
+            assert_eq!(
+                data(there.take(bytes(plain))),
+                Some((plain.to_vec(), false))
+            );
+        }
+    }
+
+    /// Announcements are repeated a few times with back-off until the peer has answered. Answers are not answered, so
+    /// two ends fall silent.
+    #[test]
+    fn announcements_end() {
+        let mut alone = Resends::new(at(0), [1; 8]);
+        let mut times = Vec::new();
+        while let Some(due) = alone.next_timeout() {
+            assert!(alone.announce(due).is_some());
+            times.push(due.saturating_since(Instant::START).as_millis());
+        }
+        assert_eq!(times, [0, 150, 450, 1_050, 2_250]);
+        assert_eq!(times.len(), usize::from(ATTEMPTS));
+        assert!(!alone.is_ready() && alone.frame().is_none());
+        let (mut here, mut there) = agreed();
+        for end in [&mut here, &mut there] {
+            assert_eq!((end.next_timeout(), end.announce(at(9_000))), (None, None));
+            assert!(end.is_ready());
+        }
+    }
+
+    /// A peer that announces late is heard, and answered once.
+    #[test]
+    fn a_late_announcement_counts() {
+        let (mut here, mut there) = (Resends::new(at(0), [1; 8]), Resends::new(at(0), [2; 8]));
+        while let Some(due) = here.next_timeout() {
+            here.announce(due);
+        }
+        let late = there.announce(at(5_000)).unwrap();
+        assert_eq!(here.take(bytes(&late)), None);
+        assert!(here.is_ready());
+        let answer = here.announce(at(5_000)).expect("it is owed");
+        assert_eq!(there.take(bytes(&answer)), None);
+        assert!(there.is_ready() && there.next_timeout().is_none());
+    }
+}
