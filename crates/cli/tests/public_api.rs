@@ -71,6 +71,7 @@ fn document() -> PathBuf {
     cargo
         .current_dir(root())
         .args(["doc", "--no-deps", "--lib", "--locked", "--quiet"])
+        .args(["--features", "fairwire/emulated"])
         .arg("--target-dir")
         .arg(&target)
         // JSON is not stable yet; this allows a stable compiler to write it.

@@ -13,9 +13,8 @@
 //!
 //! const CAMERA: ServiceCode = ServiceCode::from_bytes(*b"?cam");
 //!
-//! # fn main() { test() }
 //! #[tokio::main(flavor = "current_thread", start_paused = true)] // in a test: #[tokio::test(start_paused = true)]
-//! async fn test() {
+//! async fn main() {
 //!     // 2 Mbit/s, 20 ms in each direction, a queue of 200 ms, one packet in a hundred lost.
 //!     let link = Link::new(Rate::from_bits_per_s(2_000_000), Duration::from_millis(20))
 //!         .queue(Duration::from_millis(200))

@@ -94,23 +94,23 @@ async fn equal_seeds_give_equal_runs() {
 
 /// Delay and loss at the application are those of the link.
 ///
-/// 1,028 bytes and DCCP's header at 2 Mbit/s take 4.2 ms, so a datagram takes 34.2 ms, and is seen at the next tick.
-/// With 20,000 datagrams the loss of 3 % has a standard error of 0.12 %; five of them are allowed.
+/// 1,028 bytes and DCCP's header at 2 Mbit/s take 4.2 ms, so a datagram takes 34.2 ms, and is seen at the next tick. Some
+/// wait for the window of congestion control first, which the losses keep small. With 10,000 datagrams the loss of 3 %
+/// has a standard error of 0.17 %; five of them are allowed.
 #[tokio::test(start_paused = true)]
 async fn delay_and_loss_are_those_of_the_link() {
     let (a, b) = lossy(1).join().expect("a link");
     let ends = connected(&a, &b, &Config::default()).await;
-    let (count, interval) = (20_000_u32, ms(20));
+    let (count, interval) = (10_000_u32, ms(50));
     let seen = stream(ends, (1_000, interval, interval * count)).await;
-    for (at, number, _) in &seen {
-        let taken = *at - interval * *number;
-        assert!(
-            (ms(34)..=ms(37)).contains(&taken),
-            "{number} took {taken:?}"
-        );
-    }
+    let taken = seen.iter().map(|(at, number, _)| *at - interval * *number);
+    let mut taken: Vec<_> = taken.collect();
+    taken.sort_unstable();
+    assert!(taken[0] >= ms(34), "{:?}", taken[0]);
+    let median = taken[taken.len() / 2];
+    assert!((ms(34)..=ms(36)).contains(&median), "{median:?}");
     let lost = 1.0 - seen.len() as f64 / f64::from(count);
-    assert!((lost - 0.03).abs() < 0.006, "{lost} lost");
+    assert!((lost - 0.03).abs() < 0.0085, "{lost} lost");
 }
 
 /// A sender that always has something to send fills the link: it delivers at its rate, headers included.

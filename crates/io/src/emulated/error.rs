@@ -28,7 +28,7 @@ pub enum LinkError {
         /// What is wrong and what to write instead.
         problem: String,
     },
-    /// There is no tokio runtime, or it has no timers.
+    /// There is no tokio runtime.
     NoRuntime,
     /// An endpoint could not be made.
     Bind(BindError),

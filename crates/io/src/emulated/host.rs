@@ -20,11 +20,16 @@ pub struct Host {
     ip: Ipv4Addr,
 }
 
-impl Host {
-    pub(super) fn new(network: Network, node: NodeId, ip: Ipv4Addr) -> Self {
-        Self { network, node, ip }
+impl Network {
+    /// Returns the host at a node, or `None` if there is no such node.
+    pub fn host(&self, node: NodeId) -> Option<Host> {
+        let ip = self.ip(node)?;
+        let network = self.clone();
+        Some(Host { network, node, ip })
     }
+}
 
+impl Host {
     /// Returns its address.
     pub fn ip(&self) -> IpAddr {
         self.ip.into()

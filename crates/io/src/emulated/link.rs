@@ -136,6 +136,9 @@ impl Link {
     ///
     /// # Errors
     /// See [`LinkError`].
+    ///
+    /// # Panics
+    /// As for [`Network::new`].
     pub fn join(&self) -> Result<(Endpoint, Endpoint), LinkError> {
         let (a, b) = self.hosts()?;
         Ok((a.bind(PORT)?, b.bind(PORT)?))
@@ -145,6 +148,9 @@ impl Link {
     ///
     /// # Errors
     /// See [`LinkError`].
+    ///
+    /// # Panics
+    /// As for [`Network::new`].
     pub fn hosts(&self) -> Result<(Host, Host), LinkError> {
         let mut topology = Topology::new();
         let (a, b): (NodeId, NodeId) = (topology.node(), topology.node());

@@ -15,7 +15,6 @@ use tokio::sync::Notify;
 use tokio::time;
 
 use super::error::LinkError;
-use super::host::Host;
 use super::port::Port;
 use super::wire::{Datagram, HEADERS, MAX_DATAGRAM, Station, Store};
 
@@ -75,8 +74,12 @@ impl Network {
     ///
     /// # Errors
     /// [`LinkError::NoRuntime`] outside a tokio runtime.
+    ///
+    /// # Panics
+    /// In a runtime without timers ([`enable_time`](tokio::runtime::Builder::enable_time)).
     pub fn new(topology: Topology, seed: u64) -> Result<Self, LinkError> {
         let runtime = tokio::runtime::Handle::try_current().map_err(|_| LinkError::NoRuntime)?;
+        drop(time::sleep(Duration::ZERO)); // Panics here rather than unseen in the task, if there are no timers.
         let nodes = topology.nodes();
         let links = u32::try_from(topology.ends().len()).unwrap_or(u32::MAX);
         let mut simulator = fairwire_net::Network::new(topology, Store::default(), ());
@@ -100,11 +103,6 @@ impl Network {
         });
         runtime.spawn(run(Arc::downgrade(&shared), changed));
         Ok(Self(shared))
-    }
-
-    /// Returns the host at a node, or `None` if there is no such node.
-    pub fn host(&self, node: NodeId) -> Option<Host> {
-        (node.0 < self.0.nodes).then(|| Host::new(self.clone(), node, ip(node)))
     }
 
     /// Returns the time since the network was made.
@@ -145,6 +143,12 @@ impl Network {
     /// Returns the random streams of the network.
     pub(super) fn streams(&self) -> Streams {
         self.0.streams
+    }
+
+    /// Returns the address of the host at a node.
+    pub(super) fn ip(&self, node: NodeId) -> Option<Ipv4Addr> {
+        let ip = FIRST_HOST.to_bits().checked_add(node.0)?;
+        (node.0 < self.0.nodes).then_some(Ipv4Addr::from_bits(ip))
     }
 
     /// Returns the node that has this address.
@@ -278,11 +282,6 @@ impl State {
             });
         });
     }
-}
-
-/// Returns the address of the host at a node.
-fn ip(node: NodeId) -> Ipv4Addr {
-    Ipv4Addr::from_bits(FIRST_HOST.to_bits().saturating_add(node.0))
 }
 
 /// Moves the time of a network until nobody uses it any more.
