@@ -68,6 +68,15 @@ impl ClientConfig {
         self.common.set_handshake_timeout(timeout);
         self
     }
+
+    /// Sets how many records one key protects at most before this end replaces it; 2^23 by default, which is also the
+    /// largest number, and at least 1.
+    ///
+    /// It is checked when something arrives, and every 4,096 records.
+    pub fn records_per_key(mut self, records: u64) -> Self {
+        self.common.set_records_per_key(records);
+        self
+    }
 }
 
 /// The configuration of servers.
@@ -97,6 +106,12 @@ impl ServerConfig {
         self
     }
 
+    /// Sets how many records one key protects; see [`ClientConfig::records_per_key`].
+    pub fn records_per_key(mut self, records: u64) -> Self {
+        self.common.set_records_per_key(records);
+        self
+    }
+
     /// Begins handshakes without the exchange of a cookie, which takes one round trip.
     ///
     /// By default there is one, as RFC 9147, section 5.1, asks for. It shows that the client receives what is sent to
@@ -115,7 +130,7 @@ pub(crate) struct Common {
     /// Whom to accept; without it, the peer is not asked for a certificate.
     pub(crate) trust: Option<Arc<Trust>>,
     pub(crate) handshake_timeout: Duration,
-    pub(crate) records_per_key: u64,
+    records_per_key: u64,
     cookies: bool,
     library: Library,
 }
@@ -149,6 +164,11 @@ impl Common {
 
     fn set_handshake_timeout(&mut self, timeout: Duration) {
         self.handshake_timeout = timeout.clamp(Duration::from_millis(1), HANDSHAKE_TIMEOUT * 60);
+        self.library = Library::default();
+    }
+
+    fn set_records_per_key(&mut self, records: u64) {
+        self.records_per_key = records.clamp(1, RECORDS_PER_KEY);
         self.library = Library::default();
     }
 

@@ -62,6 +62,17 @@ impl Head {
     }
 }
 
+/// Returns the number and the place of the message whose part is in the first record of a datagram, if that record is
+/// not protected (RFC 9147, section 5.2).
+pub(crate) fn message_part(datagram: &[u8]) -> Option<(u16, u32)> {
+    let &[HANDSHAKE, .., s0, s1, o0, o1, o2] = datagram.first_chunk::<{ PLAIN_HEADER + 9 }>()?
+    else {
+        return None;
+    };
+    let place = u32::from_be_bytes([0, o0, o1, o2]);
+    Some((u16::from_be_bytes([s0, s1]), place))
+}
+
 /// Returns the records of a datagram, in order. What is cut off or has no length is the last one.
 pub(crate) fn records(datagram: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = datagram;
@@ -94,7 +105,7 @@ fn record_length(bytes: &[u8]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{Head, records};
+    use super::{Head, message_part, records};
 
     /// A datagram is cut between its records; one without a length, or cut off, is the last.
     #[test]
@@ -112,6 +123,17 @@ mod tests {
         }
         assert_eq!(records(&[0x3f; 40]).count(), 1, "a connection identifier");
         assert_eq!(records(&[0; 39]).count(), 3, "records without content");
+    }
+
+    /// The number and the place of a message are those of the first record.
+    #[test]
+    fn parts_of_messages() {
+        let mut part = vec![22, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 12];
+        part.extend_from_slice(&[1, 0, 1, 0, 3, 4, 1, 2, 3, 0, 0, 0]);
+        assert_eq!(message_part(&part), Some((0x0304, 0x01_0203)));
+        assert_eq!(message_part(&part[..21]), None);
+        part[0] = 21;
+        assert_eq!(message_part(&part), None);
     }
 
     /// Records are told from other datagrams by their first bytes.

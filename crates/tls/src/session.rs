@@ -66,6 +66,10 @@ pub struct Session {
     spoke: bool,
     /// This end has sent `close_notify`.
     closed: bool,
+    /// A timer has expired or the peer has repeated itself, so datagrams may be lost because of their size.
+    repeats: bool,
+    /// Number and place of the last part of a message in the clear.
+    heard: Option<(u16, u32)>,
     handshake_bytes: usize,
     early: u32,
     answers: u32,
@@ -214,6 +218,7 @@ impl Session {
             State::Handshake | State::Open { .. } => {}
         }
         let time = self.clock.advance(now);
+        self.repeats |= self.next_timeout().is_some_and(|at| at <= now);
         let result = self.library.handle_timeout(time);
         result.or_else(|error| self.fail_with(&error))?;
         self.drain(0).map(|_| ())
@@ -292,8 +297,9 @@ impl Session {
     /// Sets the largest datagram that the session may send from now on, in bytes: the maximum packet size of DCCP,
     /// which a record must not exceed (RFC 5238, section 3.5).
     ///
-    /// Handshakes use at most 1,200 bytes. If the limit falls below the records of a handshake that has begun, it
-    /// fails.
+    /// A handshake uses datagrams of at most 1,200 bytes and records of at most 480, or 1,200 if the own certificate has
+    /// more than some 1,900 bytes. Several records share a datagram until a timer expires; then each has its own (RFC
+    /// 9147, section 4.4). If the limit falls below the records of a handshake that has begun, it fails.
     pub fn set_max_datagram(&mut self, max_datagram: usize) {
         self.max_datagram = max_datagram;
     }

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 
+use super::start::HANDSHAKE_DATAGRAM;
 use super::{Output, Role, Session, State};
 use crate::alert::Alert;
 use crate::error::SessionError;
@@ -48,7 +49,13 @@ impl Session {
             Head::Plain {
                 hello_verify_request: true,
             } if !is_server && !self.spoke => return self.fail(SessionError::OlderVersion),
-            Head::Plain { .. } => self.spoke = true,
+            Head::Plain { .. } => {
+                self.spoke = true;
+                // A peer that says the same again may not have received the answer.
+                let part = head::message_part(datagram);
+                self.repeats |= part.is_some() && part <= self.heard;
+                self.heard = self.heard.max(part);
+            }
             // A server's protected messages may overtake its hello, but a client's are answers to the server.
             Head::Sealed { .. } if self.spoke || !is_server => {}
             Head::Foreign if self.spoke => return Ok(false),
@@ -157,8 +164,18 @@ impl Session {
         buffer.split_to(length).freeze()
     }
 
+    /// Sends a datagram of the library. Those that leave together become one, until a timer has expired: the path may
+    /// not carry the larger one (RFC 5238, section 3.5).
     fn send(&mut self, datagram: Bytes) -> Result<(), SessionError> {
         if datagram.len() <= self.max_datagram {
+            let limit = self.max_datagram.min(HANDSHAKE_DATAGRAM);
+            if !self.repeats
+                && let Some(Output::Send(last)) = self.outputs.back_mut()
+                && last.len() + datagram.len() <= limit
+            {
+                *last = [&last[..], &datagram].concat().into();
+                return Ok(());
+            }
             self.outputs.push_back(Output::Send(datagram));
             return Ok(());
         }

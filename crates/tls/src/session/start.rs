@@ -14,18 +14,25 @@ use crate::error::StartError;
 use crate::identity::Identity;
 use crate::provider;
 
-/// The largest datagram of a handshake, in bytes, even if larger ones can be sent.
+/// The largest datagram of a handshake, in bytes, even if larger ones can be sent. Any path of IPv6 carries it with the
+/// headers of IPv6, UDP and DCCP.
+pub(super) const HANDSHAKE_DATAGRAM: usize = 1_200;
+
+/// How large the records of a handshake are at most, in bytes: the first of these sizes with which the own certificate
+/// fits.
 ///
-/// The library cannot send a message again in smaller records. Any path of IPv6 carries this size with the headers of
-/// IPv6, UDP and DCCP, so the message still fits if the path gets narrower.
-const HANDSHAKE_DATAGRAM: usize = 1_200;
+/// RFC 9147, section 4.4, and RFC 5238, section 3.5: a message that is sent again and again without an answer is cut
+/// smaller. The library cannot cut a message again. So the records are small from the beginning, as any path of IPv4
+/// carries them with the headers of IPv4, UDP and DCCP (576 bytes). [`Session::send`] puts several of them into one
+/// datagram until one was lost.
+const HANDSHAKE_RECORDS: [usize; 2] = [480, HANDSHAKE_DATAGRAM];
 
 /// What the messages of a server's flight have besides its certificate, and what six more records for its parts add, in
 /// bytes; rounded up.
 const FLIGHT: usize = 700;
-/// What a datagram of a flight loses to headers and to room too small for a part, in bytes; rounded up.
+/// What a datagram of the library loses to headers and to room too small for a part, in bytes; rounded up.
 const LOST_PER_DATAGRAM: usize = 40;
-/// Datagrams that a flight may fill. The library keeps at most 12 records of a flight, and six messages end with the
+/// The library's datagrams that a flight may fill. The library keeps at most 12 records of a flight, and six messages end with the
 /// datagrams between them cut into one more record each.
 const FLIGHT_DATAGRAMS: usize = 6;
 
@@ -43,21 +50,22 @@ impl Session {
                 needed: MIN_DATAGRAM,
             });
         }
-        let handshake_datagram = max_datagram.min(HANDSHAKE_DATAGRAM);
         let length = config
             .identity
             .as_ref()
             .map_or(0, |identity| identity.certificate().len());
-        let max = max_certificate(handshake_datagram);
-        if length > max {
+        let mut sizes = HANDSHAKE_RECORDS
+            .map(|size| size.min(max_datagram))
+            .into_iter();
+        let Some(size) = sizes.find(|size| length <= max_certificate(*size)) else {
             return Err(StartError::CertificateTooLarge {
                 length,
-                max,
+                max: max_certificate(max_datagram.min(HANDSHAKE_DATAGRAM)),
                 max_datagram,
             });
-        }
+        };
         let clock = Clock::new(now);
-        let library = library(config, &role, handshake_datagram, &clock);
+        let library = library(config, &role, size, &clock);
         let mut session = Self {
             library,
             role,
@@ -73,6 +81,8 @@ impl Session {
             peer: None,
             spoke: false,
             closed: false,
+            repeats: false,
+            heard: None,
             handshake_bytes: 0,
             early: 0,
             answers: 0,

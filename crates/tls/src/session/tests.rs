@@ -13,8 +13,8 @@ fn connected(records_per_key: Option<u64>) -> [Session; 2] {
     let mut client = ClientConfig::pinned([identity.fingerprint()]);
     let mut server = ServerConfig::new(identity);
     if let Some(records) = records_per_key {
-        client.common.records_per_key = records;
-        server.common.records_per_key = records;
+        client = client.records_per_key(records);
+        server = server.records_per_key(records);
     }
     let mut ends = [
         Session::client(&client, 1_400, Instant::START, TODAY).expect("a client"),

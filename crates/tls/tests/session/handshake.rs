@@ -106,7 +106,7 @@ fn datagrams_stay_within_the_limit() {
         let longest = net.sent.iter().map(|(_, datagram)| datagram.len()).max();
         assert!(longest <= Some(max.min(1_200)), "{longest:?} with {max}");
         if max >= 300 {
-            assert_eq!(net.sent[0].1.len(), max.min(1_200));
+            assert_eq!(net.sent[0].1.len(), max.min(480));
         }
     }
 }
@@ -204,6 +204,59 @@ fn timers_stand_still_while_datagrams_wait() {
     assert_eq!(net.sent.len(), 2, "and one a second later");
 }
 
+/// Datagrams of a handshake that get lost because of their size are cut smaller when they are sent again, at either end.
+///
+/// RFC 5238, section 3.5, and RFC 9147, section 4.4.
+#[test]
+fn what_is_lost_because_of_its_size_is_cut_smaller() {
+    for trust in [false, true] {
+        let identity = identity();
+        let client = ClientConfig::pinned([identity.fingerprint()]).identity(identity.clone());
+        let mut server = ServerConfig::new(identity.clone());
+        if trust {
+            server = server.clients(Trust::Fingerprints(vec![identity.fingerprint()]));
+        }
+        let mut net = Net::new(&client, &server);
+        let narrow = |datagram: &[u8]| datagram.len() <= 500;
+        net.path = Box::new(move |_, datagram| {
+            if narrow(datagram) {
+                vec![DELAY]
+            } else {
+                Vec::new()
+            }
+        });
+        net.run_for(Duration::from_secs(10));
+        net.expect_connected();
+        let lost = net.sent.iter().filter(|(_, datagram)| !narrow(datagram));
+        assert!(
+            (1..=2).contains(&lost.count()),
+            "a flight is first sent in few datagrams"
+        );
+    }
+}
+
+/// When the limit falls during the handshake, what follows stays below it, and the handshake goes on.
+///
+/// RFC 5238, section 3.5: no record is larger than DCCP's maximum packet size of now.
+#[test]
+fn a_limit_that_falls_during_the_handshake_is_kept() {
+    let (client, server) = pinned();
+    let mut net = Net::new(&client, &server);
+    net.run_for(DELAY * 2);
+    for end in &mut net.ends {
+        end.set_max_datagram(500);
+    }
+    let before = net.sent.len();
+    assert!(!net.ends[CLIENT].is_connected());
+    net.run_for(Duration::from_secs(2));
+    net.expect_connected();
+    assert!(
+        net.sent[before..]
+            .iter()
+            .all(|(_, datagram)| datagram.len() <= 500)
+    );
+}
+
 /// When the path gets narrower than the records of a handshake, the session says so instead of sending them.
 #[test]
 fn a_handshake_that_no_longer_fits_fails() {
@@ -211,11 +264,11 @@ fn a_handshake_that_no_longer_fits_fails() {
     let mut net = Net::new(&client, &server);
     net.path = Box::new(|_, _| Vec::new());
     net.take_outputs();
-    net.ends[CLIENT].set_max_datagram(1_000);
+    net.ends[CLIENT].set_max_datagram(400);
     net.run_for(Duration::from_secs(2));
     let error = SessionError::PathTooNarrow {
-        needed: 1_200,
-        max_datagram: 1_000,
+        needed: 480,
+        max_datagram: 400,
     };
     assert_eq!(*net.error(CLIENT), error);
     assert_eq!(net.sent.len(), 1);
