@@ -57,9 +57,9 @@ interop: ## Talk to the last Linux kernel with DCCP, booted under qemu (six minu
 interop-dtls: ## Encrypted, with a peer on BoringSSL, in both directions (five minutes to build; not part of `make test`)
 	interop/dtls/run
 
-hostile: build ## Attack a server on loopback while it serves an honest client (six minutes; not part of `make test`)
+hostile: build ## Attack a server on loopback while it serves an honest client, in clear text and with DTLS (15 minutes; not part of `make test`)
 	interop/hostile/run --selftest
-	interop/hostile/run $(FAIRWIRE)
+	interop/hostile/run --both $(FAIRWIRE)
 
 memcheck: ## The tests of the sockets under valgrind: no invalid access, nothing lost (two minutes; not part of `make test`)
 	scripts/memcheck

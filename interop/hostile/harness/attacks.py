@@ -1,6 +1,7 @@
 """What is sent to the server while it serves an honest client, each attack by a process of its own.
 
-Arguments: the attack's name, the server's port, and how long a flood lasts, seconds. It prints
+Arguments: the attack's name, the server's port, and how long a flood lasts, seconds; with DTLS also a
+ClientHello in hexadecimal, and a port for copies of the honest client's packets. It prints
 `ready`, waits for a line on its standard input, attacks, and prints what it sent and heard as
 one JSON object. Every attack is bounded in packets and in time.
 """
@@ -19,7 +20,7 @@ from dataclasses import dataclass
 if not __package__:
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from harness import packets
+from harness import crowd, packets
 from harness.packets import ACK, DATA, REQUEST, RESPONSE, RESET
 
 # The service that `fairwire perf -s` offers unless it is told another (SC:?FwP).
@@ -52,6 +53,8 @@ class Attack:
     act: object
     # Must the server have answered a Request with a Response for the attack to count as tried?
     needs_answer: bool
+    # Does it need the ClientHello, or the copies of the client's packets?
+    needs: str | None = None
 
 
 class Flow:
@@ -240,15 +243,62 @@ ATTACKS = [
 ]
 
 
+def with_hello(act):
+    return lambda port, seconds, hello, _: act(port, SERVICE, seconds, hello)
+
+
+# Attacks on a server with DTLS, beside those above.
+DTLS_ATTACKS = [
+    Attack(
+        "silent",
+        f"{crowd.CONNECTIONS_PER_S} connections/s that never send a ClientHello",
+        with_hello(crowd.silent),
+        True,
+        "hello",
+    ),
+    Attack(
+        "garbled",
+        f"{crowd.CONNECTIONS_PER_S} connections/s with junk, half a ClientHello, or one with changes",
+        with_hello(crowd.garbled),
+        True,
+        "hello",
+    ),
+    Attack(
+        "replayed",
+        f"{crowd.CONNECTIONS_PER_S} connections/s that send somebody's ClientHello again, and stop",
+        with_hello(crowd.replayed),
+        True,
+        "hello",
+    ),
+    Attack(
+        "hanging",
+        f"{crowd.CONNECTIONS_PER_S} connections/s that also return the cookie, and stop",
+        with_hello(crowd.hanging),
+        True,
+        "hello",
+    ),
+    Attack(
+        "injected",
+        f"{crowd.INJECTED_PER_S} packets/s with the client's address: its own again, its records, junk",
+        lambda port, seconds, _, tap: crowd.injected(port, seconds, tap),
+        False,
+        "tap",
+    ),
+]
+
+
 def named(name):
-    return next(attack for attack in ATTACKS if attack.name == name)
+    return next(attack for attack in ATTACKS + DTLS_ATTACKS if attack.name == name)
 
 
-def main(name, server_port, seconds):
+def main(name, server_port, seconds, hello="", tap_port="0"):
     attack = named(name)
+    arguments = [int(server_port), float(seconds)]
+    if attack.needs:
+        arguments += [bytes.fromhex(hello), int(tap_port)]
     print("ready", flush=True)
     if sys.stdin.readline():
-        print(json.dumps(attack.act(int(server_port), float(seconds))), flush=True)
+        print(json.dumps(attack.act(*arguments)), flush=True)
 
 
 if __name__ == "__main__":

@@ -5,19 +5,20 @@ import os
 import re
 import signal
 import sys
+import tempfile
 from pathlib import Path
 from statistics import median
 
-from . import selftest
-from .attacks import ATTACKS, named
-from .measure import FIGURES, middle
-from .runs import GRACE_S, Broken, Settings, run
+from . import hello, selftest
+from .attacks import ATTACKS, DTLS_ATTACKS, named
+from .measure import FIGURES, memory, middle
+from .runs import GRACE_S, Broken, Dtls, Settings, run
 from .verdict import FAILED, NOISY, PASSED, judge
 
 ROOT = Path(__file__).resolve().parents[3]
 FACTORS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9}
-HEADING = f"{'attack':<12}{'':<10}{'rate':>8}{'reported':>10}{'server gap':>12}{'client gap':>12}"
-UNITS = f"{'':<12}{'':<10}{'Mbit/s':>8}{'Mbit/s':>10}{'ms':>12}{'ms':>12}"
+HEADING = f"{'attack':<12}{'':<10}{'rate':>8}{'reported':>10}{'server gap':>12}{'client gap':>12}{'memory':>9}"
+UNITS = f"{'':<12}{'':<10}{'Mbit/s':>8}{'Mbit/s':>10}{'ms':>12}{'ms':>12}{'MB':>9}"
 
 
 def options(argv):
@@ -30,6 +31,8 @@ def options(argv):
     parser.add_argument(
         "binary", nargs="?", default=ROOT / "target/release/fairwire", help="the program [target/release/fairwire]"
     )
+    parser.add_argument("--dtls", action="store_true", help="encrypt, and add the attacks on DTLS")
+    parser.add_argument("--both", action="store_true", help="first without, then with --dtls")
     parser.add_argument("--attack", action="append", metavar="NAME", help="this attack only; may be repeated")
     parser.add_argument("--list", action="store_true", help="print the attacks, then end")
     parser.add_argument("--runs", type=int, default=5, metavar="N", help="runs with and without each attack [5]")
@@ -37,7 +40,8 @@ def options(argv):
     parser.add_argument("--rate", default="20M", metavar="BITS", help="how much it sends, bits per second [20M]")
     parser.add_argument("--selftest", action="store_true", help="check what the program writes and reads, then end")
     chosen = parser.parse_args(argv)
-    names = [attack.name for attack in ATTACKS]
+    chosen.offered = ATTACKS + DTLS_ATTACKS if chosen.dtls else ATTACKS
+    names = [attack.name for attack in chosen.offered]
     for name in chosen.attack or []:
         if name not in names:
             parser.error(f"there is no attack {name}: use {', '.join(names)}")
@@ -52,13 +56,13 @@ def options(argv):
     return chosen
 
 
-def row(name, label, rate, reported, server_gap_ms, client_gap_ms):
+def row(name, label, rate, reported, server_gap_ms, client_gap_ms, memory_mb):
     def number(value, digits, factor=1.0):
         return "-" if value is None else f"{value * factor:.{digits}f}"
 
     return (
         f"{name:<12}{label:<10}{number(rate, 2, 1e-6):>8}{number(reported, 2, 1e-6):>10}"
-        f"{number(server_gap_ms, 1):>12}{number(client_gap_ms, 1):>12}"
+        f"{number(server_gap_ms, 1):>12}{number(client_gap_ms, 1):>12}{number(memory_mb, 1):>9}"
     )
 
 
@@ -66,7 +70,7 @@ def attempt(settings, attack, name, label):
     """Makes a run and prints its line."""
     made = run(settings, attack)
     shown = made.measured
-    line = row(name, label, shown.rate, made.reported, shown.server_gap_ms, shown.client_gap_ms)
+    line = row(name, label, shown.rate, made.reported, shown.server_gap_ms, shown.client_gap_ms, made.memory_mb)
     print(line + (f"  {made.failure}" if made.failure else ""), flush=True)
     return made
 
@@ -89,7 +93,7 @@ def compare(attack, settings, count):
 def summary(name, label, runs):
     reported = [made.reported for made in runs if made.reported is not None]
     figures = [middle(runs, figure) for figure in FIGURES]
-    return row(name, label, figures[0], median(reported) if reported else None, *figures[1:])
+    return row(name, label, figures[0], median(reported) if reported else None, *figures[1:], memory(runs))
 
 
 def conclude(made, settings):
@@ -109,15 +113,37 @@ def main(argv):
     chosen = options(argv)
     if chosen.selftest:
         return selftest.main()
-    attacks = [named(name) for name in chosen.attack] if chosen.attack else ATTACKS
+    attacks = [named(name) for name in chosen.attack] if chosen.attack else chosen.offered
+    if chosen.both:
+        argv = [argument for argument in argv if argument != "--both"]
+        statuses = [main(argv), main([*argv, "--dtls"])]
+        return next((status for status in (130, FAILED, NOISY) if status in statuses), PASSED)
     if chosen.list:
         for attack in attacks:
             print(f"{attack.name:<12}{attack.what}")
         return PASSED
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, _: sys.exit(128 + number))
-    settings = Settings(str(chosen.binary), chosen.rate, chosen.rate_bits, chosen.seconds)
+    with tempfile.TemporaryDirectory(prefix="fairwire-hostile-") as folder:
+        settings = Settings(str(chosen.binary), chosen.rate, chosen.rate_bits, chosen.seconds)
+        try:
+            settings.dtls = encrypted(settings.binary, folder) if chosen.dtls else None
+        except hello.NoHello as error:
+            print(f"no run can be made: {error}", file=sys.stderr)
+            return NOISY
+        return judge_all(attacks, settings, chosen)
+
+
+def encrypted(binary, folder):
+    """Makes an identity for the server, and catches a ClientHello."""
+    identity, pin = hello.identity(binary, folder)
+    return Dtls(identity, pin, hello.catch(binary, pin))
+
+
+def judge_all(attacks, settings, chosen):
+    """Makes all runs and prints what they say. Returns the exit status."""
     least = len(attacks) * chosen.runs * (2 * chosen.seconds + 1)
+    print("with DTLS 1.3" if settings.dtls else "without DTLS", end=": ")
     print(f"{len(attacks)} attacks, {chosen.runs} runs with and without each: about {least / 60:.0f} minutes,")
     print(f"and {GRACE_S} seconds more for each run whose server hangs\n")
     print(f"{HEADING}\n{UNITS}", flush=True)

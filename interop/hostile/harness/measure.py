@@ -37,10 +37,10 @@ def longest_gap(times, start, end, last):
     return longest / 1e6
 
 
-def measure(record, full_datagram, seconds, last_ns):
+def measure(record, full_datagram, seconds, last_ns, overhead=0):
     """Returns what a record shows of the `seconds` from the first full datagram on, or None.
 
-    `last_ns` is when watching ended.
+    `last_ns` is when watching ended, `overhead` what encryption adds to each datagram, bytes.
     """
     data = [
         (at, packet)
@@ -53,7 +53,7 @@ def measure(record, full_datagram, seconds, last_ns):
     end = start + int(seconds * 1e9)
     judged = end - int(END_S * 1e9)
     from_server = [(at, packet) for at, direction, packet in record if direction != TO_SERVER]
-    sent = {packet.seq: packet.length for at, packet in data if at >= start}
+    sent = {packet.seq: max(0, packet.length - overhead) for at, packet in data if at >= start}
     arrived = 0
     for at, packet in from_server:
         if not start <= at < end or packet.ack is None:
@@ -66,6 +66,12 @@ def measure(record, full_datagram, seconds, last_ns):
         server_gap_ms=longest_gap([at for at, _ in from_server], start, judged, last_ns),
         client_gap_ms=longest_gap([at for at, _ in data], start, judged, last_ns),
     )
+
+
+def memory(runs):
+    """Returns the median of the servers' memory, MB, or None."""
+    values = [run.memory_mb for run in runs if run.memory_mb is not None]
+    return median(values) if values else None
 
 
 def middle(runs, name):

@@ -4,7 +4,8 @@ A process of its own, so that nothing else delays it. It listens on a free UDP p
 the client takes for the server's, and puts the server's port in its place in the DCCP header, where
 no checksum covers it (RFC 6773, section 3.3). Times are those of the kernel, at arrival here.
 
-Arguments: the server's port, the file for the record, and the bytes of a full datagram.
+Arguments: the server's port, the file for the record, the bytes of a full datagram, and perhaps a
+port for copies: each packet of the client goes there, too, after the port from which it goes to the server.
 It prints its port; then `flowing` once the client sends full datagrams. It ends when its standard
 input does, and writes the record.
 """
@@ -32,13 +33,16 @@ KEPT = {TO_SERVER: 24, TO_CLIENT: packets.MAX_HEADER}
 TURN = 64
 
 
-def open_socket():
+def open_socket(shared=False):
     end = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     end.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
     try:
         end.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
     except OSError:
         pass
+    if shared:
+        # Somebody beside the path sends from the same address.
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     end.bind(("127.0.0.1", 0))
     end.setblocking(False)
     return end
@@ -54,8 +58,11 @@ def arrival(ancillary):
 
 
 class Relay:
-    def __init__(self, server_port, full_datagram):
-        self.front, self.back = open_socket(), open_socket()
+    def __init__(self, server_port, full_datagram, copies_port):
+        self.front, self.back = open_socket(), open_socket(shared=bool(copies_port))
+        self.copies = open_socket() if copies_port else None
+        if self.copies:
+            self.copies.connect(("127.0.0.1", copies_port))
         self.back.connect(("127.0.0.1", server_port))
         self.server_port = struct.pack(">H", server_port)
         self.port = self.front.getsockname()[1]
@@ -73,12 +80,21 @@ class Relay:
         if len(packet) < 12:
             return
         self.note(TO_SERVER, arrival(ancillary), packet)
-        self.back.send(packet[:2] + self.server_port + packet[4:])
+        there = packet[:2] + self.server_port + packet[4:]
+        self.back.send(there)
+        if self.copies:
+            self.copy(there)
         if not self.flowing and len(packet) > self.full_datagram:
             read = packets.decode(packet)
             if read and read.kind in (packets.DATA, packets.DATAACK) and read.length == self.full_datagram:
                 self.flowing = True
                 print("flowing", flush=True)
+
+    def copy(self, packet):
+        try:
+            self.copies.send(struct.pack(">H", self.back.getsockname()[1]) + packet)
+        except OSError:
+            pass  # Nobody listens yet, or any more.
 
     def from_server(self):
         packet, ancillary, _, _ = self.back.recvmsg(65535, 64)
@@ -124,9 +140,9 @@ def read(path):
     return record
 
 
-def main(server_port, path, full_datagram):
+def main(server_port, path, full_datagram, copies_port="0"):
     gc.disable()  # A pause of ours would look like one of the server's.
-    relay = Relay(int(server_port), int(full_datagram))
+    relay = Relay(int(server_port), int(full_datagram), int(copies_port))
     print(relay.port, flush=True)
     try:
         relay.run(sys.stdin.fileno())

@@ -5,9 +5,11 @@ import os
 import re
 import select
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,12 +26,25 @@ GRACE_S = 10
 STOP_LIMIT_S = 5
 # An attack begins when the honest client has sent for so long.
 LEAD_S = 0.5
-# Bytes of the honest client's datagrams.
+# How often the server's memory is looked at, seconds.
+MEMORY_PERIOD_S = 0.05
+# Bytes of the honest client's datagrams, and what DTLS adds to each: header 5, type 1, tag 16 (RFC 9147, section 4).
 DATAGRAM = 1200
+DTLS_OVERHEAD = 22
 
 
 class Broken(Exception):
     """A run could not be made: nothing is known of the server."""
+
+
+@dataclass
+class Dtls:
+    """What a server with DTLS, its clients and the attacks on it need."""
+
+    identity: str
+    pin: str
+    # A client's first ClientHello.
+    hello: bytes
 
 
 @dataclass
@@ -39,6 +54,7 @@ class Settings:
     rate: str
     rate_bits: float
     seconds: float
+    dtls: Dtls | None = None
 
 
 @dataclass
@@ -50,6 +66,10 @@ class Run:
     failure: str | None
     # What the attack sent and heard, in words.
     attack: str | None = None
+    # The most memory that the server had, MB; None where the system does not tell it.
+    memory_mb: float | None = None
+    # How long newcomers waited for an answer to their ClientHello, ms; None for those that got none.
+    newcomers_ms: list | None = None
 
 
 class Process:
@@ -65,6 +85,7 @@ class Process:
             raise Broken(f"{name} does not start: {error}") from error
         os.set_blocking(self.child.stdout.fileno(), False)
         self.read = b""
+        self.reader = None
 
     def take(self, limit_s, until):
         """Reads until `until` gives something of what was read, or None when time or output ends."""
@@ -101,6 +122,18 @@ class Process:
             self.read += more or b""
         return None
 
+    def ignore(self):
+        """Reads what it says from now on and forgets it, so that it never waits for us."""
+
+        def read():
+            while True:
+                select.select([self.child.stdout], [], [])
+                if self.child.stdout.read() == b"":
+                    return
+
+        self.reader = threading.Thread(target=read, daemon=True)
+        self.reader.start()
+
     def tell(self, text):
         self.child.stdin.write(text)
         self.child.stdin.flush()
@@ -118,6 +151,8 @@ class Process:
         if self.child.poll() is None:
             self.child.kill()
         self.child.wait()
+        if self.reader:
+            self.reader.join()
         self.child.stdin.close()
         self.child.stdout.close()
 
@@ -142,22 +177,63 @@ def run(settings, attack=None):
                 process.end()
 
 
+class Memory(threading.Thread):
+    """Looks at the most memory that a process has had, MB, until it is stopped or the process ends."""
+
+    def __init__(self, process):
+        super().__init__(daemon=True)
+        self.path = Path(f"/proc/{process.child.pid}/status")
+        self.stopped = threading.Event()
+        self.most_mb = None
+        self.start()
+
+    def run(self):
+        while not self.stopped.wait(MEMORY_PERIOD_S):
+            try:
+                found = re.search(r"VmHWM:\s+(\d+) kB", self.path.read_text())
+            except OSError:
+                return
+            if not found:
+                return
+            self.most_mb = int(found[1]) * 1024 / 1e6
+
+    def stop(self):
+        self.stopped.set()
+        self.join()
+        return self.most_mb
+
+
+def free_port():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
 def make(settings, attack, start, record):
-    server = start("the server", [settings.binary, "perf", "-s", "-1", "-p", "0", "-B", "127.0.0.1"])
+    dtls = settings.dtls
+    secured = ["--dtls", dtls.identity] if dtls else []
+    server = start("the server", [settings.binary, "perf", "-s", "-1", "-p", "0", "-B", "127.0.0.1", *secured])
     said = server.line(START_LIMIT_S)
     port = re.search(r"listening on port (\d+)", said)
     if not port:
         raise Broken(f"the server did not listen: {said}")
     port = port[1]
-    between = start("the relay", script("relay.py", port, record, DATAGRAM))
+    # A server with DTLS has a line for each client that it refuses.
+    server.ignore()
+    memory = Memory(server)
+    overhead = DTLS_OVERHEAD if dtls else 0
+    full, copies = DATAGRAM + overhead, free_port() if attack and attack.needs == "tap" else 0
+    between = start("the relay", script("relay.py", port, record, full, copies))
     front = between.line(START_LIMIT_S)
     attacker = None
     if attack:
         flood_s = max(0.1, settings.seconds - LEAD_S - 0.2)
-        attacker = start("the attack", script("attacks.py", attack.name, port, flood_s))
+        hello = dtls.hello.hex() if dtls else ""
+        attacker = start("the attack", script("attacks.py", attack.name, port, flood_s, hello, copies))
         attacker.line(START_LIMIT_S)
     argv = [settings.binary, "perf", "-c", "127.0.0.1", "-p", front, "--json", "-i", "0"]
     argv += ["-b", settings.rate, "-t", str(settings.seconds), "-l", str(DATAGRAM)]
+    argv += ["--dtls-pin", dtls.pin] if dtls else []
     client = start("the client", argv)
     try:
         between.line(START_LIMIT_S)
@@ -183,9 +259,10 @@ def make(settings, attack, start, record):
         raise Broken("the relay did not end")
     reported, said = read_report(report)
     made = Run(
-        measured=measure(relay.read(record), DATAGRAM, settings.seconds, last_ns),
+        measured=measure(relay.read(record), full, settings.seconds, last_ns, overhead),
         reported=reported,
         failure=failure or said,
+        memory_mb=memory.stop(),
     )
     if made.measured is None:
         raise Broken("the relay saw no datagram of the client")
@@ -215,6 +292,12 @@ def note_attack(made, attack, attacker):
     except (TypeError, ValueError) as error:
         raise Broken(f"the attack broke down: {(said or 'no word of it').strip()}") from error
     heard = ", ".join(f"{count} x {name}" for name, count in outcome["heard"].items())
-    made.attack = f"{outcome['sent']} packets sent, answers: {heard or 'none'}"
+    made.attack = f"{outcome['sent']} {'connections begun' if attack.needs == 'hello' else 'packets sent'}"
+    made.attack += f", answers: {heard or 'none'}"
+    made.newcomers_ms = outcome.get("newcomers")
+    if made.newcomers_ms:
+        answered = [wait for wait in made.newcomers_ms if wait is not None]
+        longest = f", the last after {max(answered)} ms" if answered else ""
+        made.attack += f"; {len(answered)} of {len(made.newcomers_ms)} newcomers answered{longest}"
     if attack.needs_answer and packets.TYPES[packets.RESPONSE] not in outcome["heard"]:
         raise Broken(f"the attack did not reach the service: {made.attack}")

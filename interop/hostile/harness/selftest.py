@@ -14,7 +14,7 @@ import tempfile
 import threading
 from pathlib import Path
 
-from . import attacks, packets
+from . import attacks, hello, packets
 from .measure import Measured, longest_gap, measure
 from .packets import ACK, DATA, REQUEST, RESPONSE, decode, encode
 from .relay import TO_CLIENT, TO_SERVER
@@ -169,6 +169,46 @@ def verdicts():
         assert judge(plain, attacked, settings)[0] == expected, (plain[0], attacked[0], expected)
 
 
+def too_much():
+    """The server's memory may grow by its budget, and every newcomer is answered within two round trips."""
+    settings = Settings("", "20M", 20e6, 4.0)
+
+    def five(memory_mb=20, newcomers_ms=None):
+        made = Run(Measured(20e6, 5, 5), None, None, memory_mb=memory_mb, newcomers_ms=newcomers_ms)
+        return [made] * 5
+
+    for attacked, expected in (
+        (five(288), PASSED),
+        (five(289), FAILED),
+        (five(None), PASSED),
+        (five(newcomers_ms=[5, 100, 900, 4]), PASSED),
+        (five(newcomers_ms=[101, 200]), FAILED),
+        (five(newcomers_ms=[5, None]), FAILED),
+    ):
+        assert judge(five(), attacked, settings)[0] == expected, (attacked[0], expected)
+
+
+def second_hello():
+    """RFC 8446, 4.1.2 and 4.2.2: the cookie comes back in the same ClientHello without its padding."""
+    start = b"\xfe\xfd" + bytes(32) + b"\0\0" + bytes.fromhex("0002 1301 01 00")
+    groups, padding = bytes.fromhex("000a 0004 0002 001d"), bytes.fromhex("0015 0010") + bytes(16)
+    first = hello.framed(start + (len(groups + padding)).to_bytes(2, "big") + groups + padding, 0)
+    assert first[:13] == bytes.fromhex("16 fefd 0000 000000000000") + (len(first) - 13).to_bytes(2, "big")
+    cookie = bytes.fromhex("0003 a1a2a3")
+    retry = b"\xfe\xfd" + bytes(32) + bytes.fromhex("00 1301 00") + bytes.fromhex("0009 002c 0005") + cookie
+    record = bytearray(hello.framed(retry, 0))
+    record[13] = hello.SERVER_HELLO
+    assert hello.cookie_of(bytes(record)) == cookie and hello.cookie_of(first) is None
+    second = hello.with_cookie(first, cookie)
+    block = groups + bytes.fromhex("002c 0005") + cookie
+    assert second == hello.framed(start + len(block).to_bytes(2, "big") + block, 1), second.hex()
+    assert second[10] == 1 and second[17:19] == b"\0\1"
+    changed, half, bare, fragment, huge = hello.halves(first + bytes(100))
+    assert len(changed) == len(first) + 100 and changed != first and len(bare) == 13
+    assert len(half) == len(fragment) == len(huge) and half[14:17] == fragment[14:17] and huge[14:17] == b"\xff" * 3
+    assert int.from_bytes(fragment[11:13], "big") == len(fragment) - 13
+
+
 class Stub:
     """A server that answers each Request as Fairwire might, and keeps what it gets."""
 
@@ -319,6 +359,8 @@ def main():
         gaps,
         rates,
         verdicts,
+        too_much,
+        second_hello,
     ):
         passed(check)
     found = sent()
