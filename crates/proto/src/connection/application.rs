@@ -130,6 +130,11 @@ impl Connection {
             && (self.queue.is_empty() || room >= footprint::of_datagram(size))
     }
 
+    /// Lets the application know when there is room.
+    pub(crate) fn ask_for_room(&mut self) {
+        self.queue.refuse();
+    }
+
     /// Returns whether the connection takes datagrams at all.
     pub(crate) fn takes_datagrams(&self) -> bool {
         let open = matches!(self.state, State::Request | State::PartOpen | State::Open);

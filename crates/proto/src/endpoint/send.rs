@@ -118,6 +118,15 @@ impl Endpoint {
             .is_some_and(|connection| connection.can_send(size, self.room_of(connection)))
     }
 
+    /// Asks for [`Event::Writable`](crate::Event::Writable) as soon as the send queue has room, as a datagram does that
+    /// was refused.
+    pub fn ask_for_room(&mut self, id: ConnectionId) {
+        let connection = self.connections.get_mut(id.slot());
+        if let Some(connection) = connection.filter(|connection| connection.id == id) {
+            connection.ask_for_room();
+        }
+    }
+
     /// Returns whether a connection takes datagrams at all, if there is room for them.
     ///
     /// It does not before and after it is open, once this side closes it, or once the peer's application stopped
