@@ -3,6 +3,7 @@
 use std::io;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::ops::RangeInclusive;
+use std::sync::atomic::AtomicBool;
 
 use fairwire_proto::{CloseReason, ConnectionId, Encapsulation, EndpointStats, ListenError, Path};
 use fairwire_tls::{ClientConfig, ServerConfig};
@@ -269,7 +270,9 @@ impl Endpoint {
         let id = self.begin(invited, to, service, options)?;
         let connection = Connection::new(self.handle.clone(), id);
         let Err(reason) = connection.established().await else {
-            let shaken = connection.secure(security, after).await;
+            let shaken = connection
+                .secure(security, after, &AtomicBool::new(true))
+                .await;
             let remote = to.user_addr();
             return match shaken {
                 Ok(()) => Ok(connection),

@@ -1,17 +1,18 @@
 //! Listeners, which accept connections.
 
-use std::collections::VecDeque;
+mod handshakes;
+
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::task::{Context, Poll};
 use std::time::Duration;
+
+use handshakes::Handshakes;
 
 use fairwire_proto::ConnectionId;
 use fairwire_tls::ServerConfig;
 use fairwire_wire::ServiceCode;
-use tokio::sync::Notify;
-use tokio::task::JoinSet;
 
 use crate::address::DccpAddr;
 use crate::connection::Connection;
@@ -31,19 +32,6 @@ pub struct Listener {
     /// How long a DTLS handshake may last.
     limit: Duration,
     handshakes: Arc<Handshakes>,
-}
-
-/// The largest number of DTLS handshakes that [`Listener::accept`] serves at one time. More clients wait in the backlog.
-const MAX_HANDSHAKES: usize = 256;
-
-/// The DTLS handshakes that [`Listener::accept`] has begun.
-#[derive(Debug)]
-struct Handshakes {
-    tasks: Mutex<JoinSet<()>>,
-    done: Mutex<VecDeque<Connection>>,
-    running: AtomicUsize,
-    failed: AtomicU64,
-    changed: Notify,
 }
 
 /// A connection whose DCCP handshake is complete and that the application has not yet accepted. Dropping it refuses it.
@@ -80,8 +68,16 @@ impl Incoming {
     /// # Errors
     /// [`HandshakeError`] if DTLS could not be set up; never without DTLS.
     pub async fn accept(self) -> Result<Connection, HandshakeError> {
+        self.accept_noting(&AtomicBool::new(true)).await
+    }
+
+    /// Accepts the connection, and notes when the client's part of a DTLS handshake begins.
+    pub(crate) async fn accept_noting(
+        self,
+        is_silent: &AtomicBool,
+    ) -> Result<Connection, HandshakeError> {
         let role = self.security.server();
-        self.connection.secure(role, self.limit).await?;
+        self.connection.secure(role, self.limit, is_silent).await?;
         Ok(self.connection)
     }
 
@@ -110,21 +106,17 @@ impl Listener {
             port,
             security,
             limit,
-            handshakes: Arc::new(Handshakes {
-                tasks: Mutex::new(JoinSet::new()),
-                done: Mutex::new(VecDeque::new()),
-                running: AtomicUsize::new(0),
-                failed: AtomicU64::new(0),
-                changed: Notify::new(),
-            }),
+            handshakes: Arc::default(),
         }
     }
 
     /// Waits for the next connection. Cancelling loses no connection.
     ///
-    /// If the listener uses DTLS, this returns connections whose DTLS handshake is complete. It serves up to 256
-    /// handshakes at one time, so no client delays another. Clients whose handshake fails are reset and counted
-    /// ([`failed_handshakes`](Self::failed_handshakes)); to learn why, use [`incoming`](Self::incoming).
+    /// If the listener uses DTLS, this returns connections whose DTLS handshake is complete. It serves up to 1,024
+    /// handshakes at one time, so no client delays another. When one more client arrives, a handshake of the source
+    /// network that has most of them ends: the oldest one whose client has said nothing, or else the oldest one.
+    /// Clients whose handshake fails are reset and counted ([`failed_handshakes`](Self::failed_handshakes)); to learn
+    /// why, use [`incoming`](Self::incoming).
     ///
     /// # Errors
     /// [`AcceptError`] once the endpoint is closed.
@@ -136,18 +128,17 @@ impl Listener {
             if let Some(connection) = self.handshakes.take() {
                 return Ok(connection);
             }
-            let has_room = self.handshakes.running.load(Ordering::Acquire) < MAX_HANDSHAKES;
             tokio::select! {
                 biased; // A random order would make equal runs differ.
-                () = self.handshakes.changed.notified() => {}
-                incoming = self.incoming(), if has_room => self.handshakes.begin(incoming?),
+                () = self.handshakes.changed() => {}
+                incoming = self.incoming() => self.handshakes.begin(incoming?),
             }
         }
     }
 
     /// Returns how many DTLS handshakes failed in [`accept`](Self::accept).
     pub fn failed_handshakes(&self) -> u64 {
-        self.handshakes.failed.load(Ordering::Relaxed)
+        self.handshakes.failed()
     }
 
     /// Waits for the next connection and returns it before it is accepted. Cancelling loses no connection.
@@ -219,48 +210,10 @@ impl Listener {
     }
 }
 
-impl Handshakes {
-    /// Begins the handshake of a client in a task of its own.
-    fn begin(self: &Arc<Self>, incoming: Incoming) {
-        let this = Arc::clone(self);
-        self.running.fetch_add(1, Ordering::AcqRel);
-        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
-        while tasks.try_join_next().is_some() {}
-        tasks.spawn(async move {
-            let accepted = incoming.accept().await;
-            match accepted {
-                Ok(connection) => this.done().push_back(connection),
-                Err(_) => drop(this.failed.fetch_add(1, Ordering::Relaxed)),
-            }
-            this.running.fetch_sub(1, Ordering::AcqRel);
-            this.changed.notify_one();
-        });
-    }
-
-    fn done(&self) -> MutexGuard<'_, VecDeque<Connection>> {
-        self.done.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Returns the connection whose handshake was complete first. Wakes another task if there are more.
-    fn take(&self) -> Option<Connection> {
-        let mut done = self.done();
-        let taken = done.pop_front();
-        if !done.is_empty() {
-            self.changed.notify_one();
-        }
-        taken
-    }
-}
-
 impl Drop for Listener {
     fn drop(&mut self) {
         // Handshakes under way end here, and reset their connections.
-        let tasks = &self.handshakes.tasks;
-        tasks
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .abort_all();
-        self.handshakes.done().clear();
+        self.handshakes.end();
         let now = self.handle.clock.now();
         let mut state = self.handle.lock();
         state.proto.unlisten(self.port);

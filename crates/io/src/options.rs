@@ -165,9 +165,9 @@ impl SendOptions {
     /// Priorities are strict: while a datagram of a higher priority waits, none of a lower priority leaves. Datagrams of
     /// the same priority leave in the order in which they were queued.
     ///
-    /// With DTLS, use options for all datagrams of a connection that uses priorities, at least a deadline. Those queued
-    /// by [`send`](crate::Connection::send) before the first one of a high priority are encrypted already. If more than
-    /// 63 others overtake them, the peer takes them for copies and drops them (RFC 9147, section 4.5.1).
+    /// With DTLS, datagrams that were queued by [`send`](crate::Connection::send) before the first one with options are
+    /// encrypted already. If more than 63 others overtake them, the peer takes them for copies and drops them (RFC 9147,
+    /// section 4.5.1). A connection that uses options from its first datagram on has no such datagrams.
     pub fn priority(mut self, priority: i8) -> Self {
         self.priority = priority;
         self

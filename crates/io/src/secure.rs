@@ -9,7 +9,7 @@ mod resends;
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError};
 
 use bytes::Bytes;
@@ -36,10 +36,12 @@ pub(crate) struct Secure {
     inside: Mutex<Inside>,
     /// Whether decrypted datagrams wait to be read. Tells it without the session's lock.
     has_opened: AtomicBool,
+    /// Datagrams taken out of DCCP's receive queue for the session's own sake, and not decrypted yet.
+    taken: AtomicUsize,
     /// Whether the last handle was dropped.
     is_over: AtomicBool,
-    /// Whether datagrams may overtake others in the send queue.
-    has_priorities: AtomicBool,
+    /// Whether datagrams may overtake others in the send queue, so that they are encrypted when they leave.
+    seals_late: AtomicBool,
     /// Wakes the task that serves the session's timer.
     pub changed: Notify,
     /// Wakes the task that waits until datagrams can be sent again.
@@ -66,6 +68,8 @@ struct Inside {
     is_end_announced: bool,
     /// Whether this side announced its end.
     is_closing: bool,
+    /// What the session wanted when a datagram was encrypted on leaving.
+    unsaid: Wishes,
     /// What lets datagrams be sent again, if both ends are willing.
     resends: Option<Box<Resends>>,
 }
@@ -79,6 +83,14 @@ struct Wishes {
 }
 
 impl Wishes {
+    /// Adds what is wanted later; returns whether it was anything.
+    fn add(&mut self, later: Self) -> bool {
+        let is_any = !later.send.is_empty() || later.failure.is_some();
+        self.send.extend(later.send);
+        self.failure = self.failure.take().or(later.failure);
+        is_any
+    }
+
     fn carry_out(self, handle: &Handle, id: ConnectionId) {
         for datagram in self.send {
             // DTLS repeats what is lost, so a full queue may lose it as the network may.
@@ -115,11 +127,16 @@ impl MakePayload for Later {
         if inside.failure.is_some() {
             return None;
         }
-        let sealed = match &self.frame {
-            Some(frame) => inside.session.seal(&frame.around(&self.data)),
-            None => inside.session.seal(&self.data),
+        let before = inside.next_timeout();
+        let (sealed, wishes) = match &self.frame {
+            Some(frame) => inside.seal(&frame.around(&self.data)),
+            None => inside.seal(&self.data),
         };
-        sealed.ok()
+        // The endpoint's lock is held now, so the session's task says it.
+        if inside.unsaid.add(wishes) || inside.next_timeout() != before {
+            self.secure.changed.notify_one();
+        }
+        sealed
     }
 }
 
@@ -145,13 +162,15 @@ impl Secure {
             failure: None,
             is_end_announced: false,
             is_closing: false,
+            unsaid: Wishes::default(),
             resends: resends.map(|(now, tag)| Box::new(Resends::new(now, tag))),
         };
         Self {
             inside: Mutex::new(inside),
             has_opened: AtomicBool::new(false),
+            taken: AtomicUsize::new(0),
             is_over: AtomicBool::new(false),
-            has_priorities: AtomicBool::new(false),
+            seals_late: AtomicBool::new(false),
             changed: Notify::new(),
             announced: Notify::new(),
             peer,
@@ -178,12 +197,12 @@ impl Secure {
     /// Notes how a datagram is sent. Returns whether it has to be encrypted when it leaves, because others may overtake
     /// it.
     ///
-    /// Datagrams without options that were queued before the first one of a high priority keep their numbers.
+    /// That is so from the first datagram with options on. Those that were queued before it keep their numbers.
     pub(crate) fn is_overtaken(&self, options: SendOptions) -> bool {
-        if options.priority > 0 {
-            self.has_priorities.store(true, Ordering::Relaxed);
+        if options != SendOptions::default() {
+            self.seals_late.store(true, Ordering::Relaxed);
         }
-        options != SendOptions::default() || self.has_priorities.load(Ordering::Relaxed)
+        self.seals_late.load(Ordering::Relaxed)
     }
 
     /// Returns whether datagrams may be sent again.
@@ -230,13 +249,31 @@ impl Secure {
         self.lock().check(size, max_datagram)
     }
 
-    /// Encrypts one datagram.
-    pub(crate) fn seal(&self, data: &[u8], max_datagram: usize) -> Result<Bytes, SealError> {
+    /// Encrypts one datagram, and sends what the session has to say meanwhile: a new key.
+    pub(crate) fn seal(
+        &self,
+        handle: &Handle,
+        id: ConnectionId,
+        data: &[u8],
+        max_datagram: usize,
+    ) -> Result<Bytes, SealError> {
         let mut inside = self.lock();
         inside.check(data.len(), max_datagram)?;
         inside.session.set_max_datagram(max_datagram);
-        let sealed = inside.session.seal(data);
-        sealed.map_err(|_| SealError::Closing)
+        let before = inside.next_timeout();
+        let (sealed, wishes) = inside.seal(data);
+        if inside.next_timeout() != before {
+            self.changed.notify_one();
+        }
+        drop(inside);
+        wishes.carry_out(handle, id);
+        sealed.ok_or(SealError::Closing)
+    }
+
+    /// Sends what the session had to say when a datagram was encrypted on leaving.
+    pub(crate) fn say_rest(&self, handle: &Handle, id: ConnectionId) {
+        let rest = std::mem::take(&mut self.lock().unsaid);
+        rest.carry_out(handle, id);
     }
 
     /// Decrypts a received datagram, answers it as DTLS requires, and returns the next datagram for the application, if
@@ -259,14 +296,36 @@ impl Secure {
         next
     }
 
+    /// Notes, under the endpoint's lock, that a datagram was taken for [`keep`](Self::keep).
+    pub(crate) fn note_taken(&self) {
+        self.taken.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Returns whether a datagram is about to be kept, so that the end of the connection is not the next to read.
+    pub(crate) fn is_taking(&self) -> bool {
+        self.taken.load(Ordering::Acquire) > 0
+    }
+
     /// Decrypts a datagram that arrived while the application did not read, and keeps its data.
     pub(crate) fn keep(&self, handle: &Handle, id: ConnectionId, raw: fairwire_proto::Received) {
         let mut inside = self.lock();
         let wishes = self.take(&mut inside, handle, &Received::of(raw));
         let has_opened = !inside.opened.is_empty();
         self.has_opened.store(has_opened, Ordering::Release);
+        self.taken.fetch_sub(1, Ordering::AcqRel);
         drop(inside);
         wishes.carry_out(handle, id);
+    }
+
+    /// Decrypts what a connection that is over has left unread, and keeps its data. The announcement of the end may be
+    /// among it.
+    pub(crate) fn keep_rest(&self, handle: &Handle, id: ConnectionId) {
+        loop {
+            let next = handle.lock().proto.recv(id);
+            let Some(raw) = next else { return };
+            self.note_taken();
+            self.keep(handle, id, raw);
+        }
     }
 
     /// Returns how many decrypted datagrams wait to be read.
@@ -280,9 +339,14 @@ impl Secure {
             return Wishes::default();
         }
         let before = inside.next_timeout();
+        let (opened, bad) = (inside.opened.len(), unreadable(&inside.session));
         let now = handle.clock.now();
         let taken = inside.session.handle_datagram(now, &raw.data);
         let mut wishes = inside.poll_after(taken, Some(raw));
+        if inside.opened.len() == opened && unreadable(&inside.session) != bad {
+            // Somebody on the path has changed it, or has put it there under a number of the peer's.
+            inside.lost = inside.lost.saturating_add(1);
+        }
         inside.announce(now, &mut wishes);
         if inside.next_timeout() != before {
             self.changed.notify_one();
@@ -293,10 +357,10 @@ impl Secure {
 
     /// Returns when the session wants to be served.
     ///
-    /// RFC 5238, 3.3: while datagrams wait in the send queue, its timer stands still, so that it repeats nothing that has
-    /// not left yet.
+    /// RFC 5238, 3.3: while its own datagrams wait in the send queue, its timer stands still, so that it repeats nothing
+    /// that has not left yet.
     pub(crate) fn next_timeout(&self, handle: &Handle, id: ConnectionId) -> Option<Instant> {
-        let has_queued = handle.has_queued(id);
+        let has_queued = handle.has_control_queued(id);
         let mut inside = self.lock();
         let now = handle.clock.now();
         inside.session.set_waiting(now, false);
@@ -337,6 +401,12 @@ impl Secure {
     }
 }
 
+/// Returns how many datagrams had nothing new or genuine so far.
+fn unreadable(session: &Session) -> u64 {
+    let stats = session.stats();
+    stats.forged.saturating_add(stats.dropped)
+}
+
 impl Inside {
     /// Returns the bytes that are added to each datagram: by DTLS, and by what lets it be sent again.
     fn overhead(&self) -> usize {
@@ -356,9 +426,10 @@ impl Inside {
             return;
         }
         let announcement = self.resends.as_mut().and_then(|of| of.announce(now));
-        let sealed = announcement.map(|said| self.session.seal(&said));
-        if let Some(Ok(sealed)) = sealed {
-            wishes.send.push(sealed);
+        if let Some(said) = announcement {
+            let (sealed, more) = self.seal(&said);
+            wishes.send.extend(sealed);
+            wishes.add(more);
         }
     }
 
@@ -386,6 +457,17 @@ impl Inside {
             return Err(SealError::TooLarge { max });
         }
         Ok(())
+    }
+
+    /// Encrypts data. Returns what the session wants besides: a new key, or the end if it failed.
+    fn seal(&mut self, data: &[u8]) -> (Option<Bytes>, Wishes) {
+        let sealed = self.session.seal(data);
+        let mut wishes = self.poll(None);
+        if let Err(fairwire_tls::SealError::Failed(error)) = &sealed {
+            wishes.failure = Some(error.clone());
+            self.failure.get_or_insert_with(|| error.clone());
+        }
+        (sealed.ok(), wishes)
     }
 
     /// Takes what the session has to send, and keeps what it has decrypted.

@@ -7,9 +7,12 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, PoisonError};
 use std::task::Waker;
+use std::time;
 
 use bytes::Bytes;
-use fairwire_proto::{CloseReason, ConnectionId, DatagramId, Endpoint, Event, Fate, Payload};
+use fairwire_proto::{
+    CloseReason, ConnectionId, DatagramId, Endpoint, Event, Fate, Payload, Stats,
+};
 use fairwire_units::Instant;
 
 use crate::clock::Clock;
@@ -90,17 +93,29 @@ impl Shared {
         let payload = Payload::Bytes(datagram.clone());
         let sent = state.proto.send(self.clock.now(), id, payload);
         let sent = sent.map_err(|_| datagram)?;
+        let stats = state.proto.stats(id).unwrap_or_default();
         if let Some(connection) = state.connections.get_mut(&id) {
             connection.keep_control(sent);
+            connection.control_left_at = departed(&stats) + stats.queued_packets as u64;
         }
         self.wake_driver(&mut state);
         Ok(())
     }
 
-    /// Returns whether datagrams of a connection wait in its send queue.
-    pub(crate) fn has_queued(&self, id: ConnectionId) -> bool {
-        let stats = self.lock().proto.stats(id);
-        stats.is_some_and(|stats| stats.queued_packets > 0)
+    /// Returns whether datagrams of DTLS itself wait in the send queue of a connection. An application that always has
+    /// something to send does not count.
+    pub(crate) fn has_control_queued(&self, id: ConnectionId) -> bool {
+        let state = self.lock();
+        let Some(connection) = state.connections.get(&id) else {
+            return false;
+        };
+        let stats = state.proto.stats(id);
+        stats.is_some_and(|stats| departed(&stats) < connection.control_left_at)
+    }
+
+    /// Returns how long the send queue of a connection may drain when it closes.
+    pub(crate) fn drain_timeout(&self, id: ConnectionId) -> Option<time::Duration> {
+        self.lock().proto.drain_timeout(id)
     }
 
     /// Sets what announces the end of a connection.
@@ -153,6 +168,11 @@ impl Shared {
     }
 }
 
+/// Returns how many datagrams of a connection have left its send queue: sent, or dropped there.
+fn departed(stats: &Stats) -> u64 {
+    stats.data_sent + stats.expired + stats.refused + stats.group_broken
+}
+
 /// The protocol, and the tasks that wait for it.
 #[expect(
     clippy::struct_excessive_bools,
@@ -197,6 +217,8 @@ pub(crate) struct ConnectionState {
     pub farewell: Option<Arc<dyn Farewell>>,
     /// Datagrams of DTLS itself, whose fates do not concern the application. At most the newest [`MAX_CONTROL`].
     pub control: VecDeque<DatagramId>,
+    /// The datagrams that will have left the send queue, in whatever way, when none of DTLS itself is left there.
+    pub control_left_at: u64,
     pub readers: Wakers,
     pub writers: Wakers,
     /// Tasks that wait for the handshake, the end, a fate or an event.

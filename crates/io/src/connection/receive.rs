@@ -61,16 +61,19 @@ impl Connection {
         }
         let before = into.len();
         while into.len() == before {
-            self.receive_many(into, limit).await?;
+            let most = before.saturating_add(limit);
+            self.receive_many(into, limit, most).await?;
         }
         Ok(into.len() - before)
     }
 
-    /// Takes up to `limit` datagrams and appends what they have for the application, which may be nothing.
+    /// Takes up to `limit` datagrams and appends what they have for the application, which may be nothing, until `into`
+    /// has `most`.
     async fn receive_many(
         &self,
         into: &mut Vec<Received>,
         limit: usize,
+        most: usize,
     ) -> Result<(), ConnectionClosed> {
         let Inner { handle, id, .. } = &*self.inner;
         let Some(secure) = self.inner.secure.get() else {
@@ -88,19 +91,23 @@ impl Connection {
         let take = |state: &mut State| {
             let first = self.next(state)?;
             Some(first.map(|first| {
+                // What was decrypted before comes first, and nothing is taken until it is read: a peer may put many
+                // records into one datagram.
+                let Some(first) = first else { return };
                 let rest = std::iter::from_fn(|| state.proto.recv(*id));
-                sealed.extend(first.into_iter().chain(rest).take(limit));
+                sealed.extend(std::iter::once(first).chain(rest).take(limit));
             }))
         };
         self.ended(handle.wait(Place::Readable(*id), take).await)?;
-        // What was decrypted before comes first. Decrypting takes no lock of the endpoint.
-        while into.len() < limit
+        // Decrypting takes no lock of the endpoint.
+        for raw in sealed {
+            into.extend(secure.open(handle, *id, Some(raw)));
+        }
+        while into.len() < most
+            && secure.has_opened()
             && let Some(received) = secure.open(handle, *id, None)
         {
             into.push(received);
-        }
-        for raw in sealed {
-            into.extend(secure.open(handle, *id, Some(raw)));
         }
         Ok(())
     }
@@ -165,9 +172,16 @@ impl Connection {
         }
     }
 
-    /// Completes the reason of an end.
-    fn ended<T>(&self, taken: Result<T, CloseReason>) -> Result<T, ConnectionClosed> {
-        taken.map_err(|reason| self.closed_for(reason))
+    /// Completes the reason of an end. If there turns out to be more to read, it is not the end yet, and nothing was
+    /// taken.
+    fn ended<T: Default>(&self, taken: Result<T, CloseReason>) -> Result<T, ConnectionClosed> {
+        taken.or_else(|reason| {
+            let closed = self.closed_for(reason);
+            match self.inner.secure.get() {
+                Some(secure) if secure.has_opened() => Ok(T::default()),
+                _ => Err(closed),
+            }
+        })
     }
 
     /// Takes the next datagram, or the end of the connection after the last one. `None` inside means that a datagram
@@ -177,13 +191,15 @@ impl Connection {
         state: &mut State,
     ) -> Option<Result<Option<fairwire_proto::Received>, CloseReason>> {
         let Inner { id, secure, .. } = &*self.inner;
-        if secure.get().is_some_and(|secure| secure.has_opened()) {
+        let secure = secure.get();
+        if secure.is_some_and(|secure| secure.has_opened()) {
             return Some(Ok(None));
         }
         if let Some(received) = state.proto.recv(*id) {
             return Some(Ok(Some(received)));
         }
         match state.connections.get(id) {
+            Some(_) if secure.is_some_and(|secure| secure.is_taking()) => None,
             Some(connection) => connection.closed.clone().map(Err),
             None => Some(Err(CloseReason::Aborted)),
         }

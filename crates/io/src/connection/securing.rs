@@ -16,7 +16,6 @@ use crate::received::Received;
 use crate::secure::{FRAME, OVERHEAD, STILL_QUEUED, Secure, TAG};
 use crate::security::Role;
 use crate::state::{Farewell, Handle, State};
-use crate::timer::Timer;
 use crate::waiting::Place;
 
 /// The datagrams decrypted for an application that does not read, until the session has nothing to repeat. The others
@@ -51,6 +50,8 @@ impl Connection {
     pub(super) fn closed_for(&self, reason: CloseReason) -> ConnectionClosed {
         let mut closed = ConnectionClosed::of(reason);
         if let Some(secure) = self.inner.secure.get() {
+            // Who does not read has not seen the announcement of the end yet.
+            secure.keep_rest(&self.inner.handle, self.inner.id);
             closed.dtls = secure.failure();
             closed.is_authenticated = secure.is_end_announced();
         }
@@ -64,11 +65,18 @@ impl Connection {
         &self,
         role: Option<Role>,
         limit: time::Duration,
+        is_silent: &AtomicBool,
     ) -> Result<(), HandshakeError> {
         let Some(role) = role else { return Ok(()) };
-        let is_silent = AtomicBool::new(true);
-        // A session is large, and every future that connects would be as large.
-        let shaking = Box::pin(self.shake_hands(&role, &is_silent));
+        let shaking = async {
+            // A client that says nothing costs no session.
+            let first = match &role {
+                Role::Client(_) => None,
+                Role::Server(_) => Some(self.hear(is_silent).await?),
+            };
+            // A session is large, and every future that connects would be as large.
+            Box::pin(self.shake_hands(&role, first, is_silent)).await
+        };
         let shaken = tokio::time::timeout(limit, shaking).await;
         let shaken = shaken.unwrap_or_else(|_| {
             let is_silent = is_silent.load(Ordering::Relaxed);
@@ -115,9 +123,18 @@ impl Connection {
         (agreed && getrandom::fill(&mut tag).is_ok()).then(|| (handle.clock.now(), tag))
     }
 
+    /// Waits for a datagram of the handshake.
+    async fn hear(&self, is_silent: &AtomicBool) -> Result<Received, HandshakeError> {
+        let received = self.receive_raw().await.map_err(HandshakeError::Closed)?;
+        is_silent.store(false, Ordering::Relaxed);
+        Ok(Received::of(received))
+    }
+
+    /// Does the handshake. `first` is a datagram that has arrived before.
     async fn shake_hands(
         &self,
         role: &Role,
+        first: Option<Received>,
         is_silent: &AtomicBool,
     ) -> Result<(Session, Option<Fingerprint>, Option<Received>), HandshakeError> {
         let Inner { handle, id, .. } = &*self.inner;
@@ -129,8 +146,11 @@ impl Connection {
             Role::Server(config) => Session::server(config, max, began, date()),
         };
         let mut session = session.map_err(HandshakeError::Start)?;
-        let mut timer = Timer::new(handle.clock);
         let mut last = None;
+        if let Some(first) = first {
+            let handled = session.handle_datagram(began, &last.insert(first).data);
+            self.last_words(&mut session, handled)?;
+        }
         loop {
             loop {
                 match session.poll() {
@@ -145,25 +165,24 @@ impl Connection {
                 }
             }
             let now = handle.clock.now();
-            let waits = handle.has_queued(*id);
+            // RFC 5238, 3.5: what DCCP learns of the path meanwhile counts, too.
+            session.set_max_datagram(self.max_datagram_size());
+            let waits = handle.has_control_queued(*id);
             session.set_waiting(now, waits);
             let wants = if waits {
                 Some(now + STILL_QUEUED)
             } else {
                 session.next_timeout()
             };
-            timer.set(now, wants);
             tokio::select! {
                 biased; // The timer comes first: a stream of datagrams must not keep it waiting.
-                () = timer.fired() => {
+                () = until(now, wants) => {
                     let handled = session.handle_timeout(handle.clock.now());
                     self.last_words(&mut session, handled)?;
                 }
-                received = self.receive_raw() => {
-                    let received = received.map_err(HandshakeError::Closed)?;
-                    is_silent.store(false, Ordering::Relaxed);
+                received = self.hear(is_silent) => {
+                    let received = last.insert(received?);
                     let now = handle.clock.now();
-                    let received = last.insert(Received::of(received));
                     let handled = session.handle_datagram(now, &received.data);
                     self.last_words(&mut session, handled)?;
                 }
@@ -191,7 +210,11 @@ impl Connection {
         let room = |state: &mut State| match state.connections.get(id) {
             Some(connection) => match connection.end() {
                 Some(closed) => Some(Err(closed)),
-                None => state.proto.can_send(*id, len).then_some(Ok(())),
+                None if state.proto.can_send(*id, len) => Some(Ok(())),
+                None => {
+                    state.proto.ask_for_room(*id);
+                    None
+                }
             },
             None => Some(Err(ConnectionClosed::of(CloseReason::Aborted))),
         };
@@ -211,8 +234,11 @@ impl Connection {
         };
         // If the caller gives up waiting for room, the connection still closes.
         let closing = CloseOnDrop(self);
+        let Inner { handle, id, .. } = &*self.inner;
+        // Nobody waits longer for room than for the queue to drain.
+        let limit = handle.drain_timeout(*id).unwrap_or_default();
         for datagram in secure.announce_end() {
-            let _ = self.send_raw(datagram).await;
+            let _ = tokio::time::timeout(limit, self.send_raw(datagram)).await;
         }
         drop(closing);
     }
@@ -249,33 +275,48 @@ impl Drop for CloseOnDrop<'_> {
 /// While the session waits for an answer, this task reads for it, in case the application does not. What it decrypts is
 /// kept for the application.
 async fn serve(handle: Handle, id: ConnectionId, secure: Arc<Secure>) {
-    let mut timer = Timer::new(handle.clock);
     while !secure.is_over() {
+        secure.say_rest(&handle, id);
         let wants = secure.next_timeout(&handle, id);
-        timer.set(handle.clock.now(), wants);
         tokio::select! {
             biased; // A random order would make equal runs differ.
             () = secure.changed.notified() => {}
-            () = timer.fired(), if wants.is_some() => {
+            () = until(handle.clock.now(), wants), if wants.is_some() => {
                 if wants.is_some_and(|at| at <= handle.clock.now()) {
                     secure.handle_timeout(&handle, id);
                 }
             }
-            raw = next_raw(&handle, id), if wants.is_some() && secure.kept() < KEPT => {
+            raw = next_raw(&handle, id, &secure), if wants.is_some() && secure.kept() < KEPT => {
                 let Some(raw) = raw else { return };
                 secure.keep(&handle, id, raw);
-                if secure.has_opened() {
-                    handle.wake_readers(id);
-                }
+                handle.wake_readers(id);
             }
         }
     }
 }
 
-/// Waits for a datagram; `None` at the end of the connection.
-async fn next_raw(handle: &Handle, id: ConnectionId) -> Option<fairwire_proto::Received> {
+/// Waits until a timer of DTLS expires; forever without one.
+///
+/// They are tens of milliseconds away at least, so the runtime's timer is exact enough. The driver's has a file
+/// descriptor, which would be one for each connection: strangers could use up those of the process.
+async fn until(now: Instant, at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep(at.saturating_since(now).into()).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Takes a datagram, to be kept; `None` at the end of the connection.
+async fn next_raw(
+    handle: &Handle,
+    id: ConnectionId,
+    secure: &Secure,
+) -> Option<fairwire_proto::Received> {
     let next = |state: &mut State| match state.proto.recv(id) {
-        Some(received) => Some(Some(received)),
+        Some(received) => {
+            secure.note_taken();
+            Some(Some(received))
+        }
         None => match state.connections.get(&id) {
             Some(connection) if connection.closed.is_none() => None,
             _ => Some(None),

@@ -62,12 +62,10 @@ impl Connection {
         data: impl Into<Bytes>,
         options: SendOptions,
     ) -> Result<DatagramId, SendError> {
-        let data = self.outgoing(data.into(), options)?;
-        let Inner { handle, id, .. } = &*self.inner;
-        let queue = |state: &mut State| self.queue_or_wait(state, &data, options);
-        let queued = handle.wait(Place::Writable(*id), queue);
+        let handle = &self.inner.handle;
+        let queued = self.send_when_there_is_room(data.into(), options);
         let Some(deadline) = options.deadline else {
-            return queued.await.map_err(|error| self.completed(error));
+            return queued.await;
         };
         let deadline = handle.clock.at(deadline);
         let late = async {
@@ -79,8 +77,30 @@ impl Connection {
         };
         tokio::select! {
             biased; // First what needs no timer.
-            queued = queued => queued.map_err(|error| self.completed(error)),
+            queued = queued => queued,
             () = late => Err(SendError::DeadlinePassed),
+        }
+    }
+
+    /// Waits for room. With DTLS it encrypts then: a record that waits while many others leave is too old for the peer
+    /// (RFC 9147, section 4.5.1).
+    async fn send_when_there_is_room(
+        &self,
+        data: Bytes,
+        options: SendOptions,
+    ) -> Result<DatagramId, SendError> {
+        if !self.is_encrypted() {
+            let Inner { handle, id, .. } = &*self.inner;
+            let data = Outgoing::Ready(data);
+            let queue = |state: &mut State| self.queue_or_wait(state, &data, options);
+            return handle.wait(Place::Writable(*id), queue).await;
+        }
+        loop {
+            match self.try_send_with(data.clone(), options) {
+                Ok(id) => return Ok(id),
+                Err(TrySendError::Full) => self.room(data.len()).await,
+                Err(TrySendError::Send(error)) => return Err(error),
+            }
         }
     }
 
@@ -156,13 +176,7 @@ impl Connection {
         data: impl Into<Bytes>,
         options: SendOptions,
     ) -> Result<DatagramId, TrySendError> {
-        let data = data.into();
-        // Nothing is encrypted in vain while there is no room.
-        let is_full = |state: &mut State| self.room_or_end(state, data.len()).is_none();
-        if self.is_encrypted() && is_full(&mut self.inner.handle.lock()) {
-            return Err(TrySendError::Full);
-        }
-        let data = self.outgoing(data, options)?;
+        let data = self.outgoing(data.into(), options)?;
         let queued = self.queue(&mut self.inner.handle.lock(), &data, options);
         queued.map_err(|error| match error {
             TrySendError::Full => TrySendError::Full,
@@ -215,22 +229,32 @@ impl Connection {
         let is_over = state.driver_ended
             || !state.proto.takes_datagrams(id)
             || !state.proto.max_datagram_size(id).is_some_and(fits);
-        (is_over || state.proto.can_send(id, size)).then_some(())
+        if is_over || state.proto.can_send(id, size) {
+            return Some(());
+        }
+        // Only a datagram that was refused, or this, makes the queue tell when it has room.
+        state.proto.ask_for_room(id);
+        None
     }
 
     /// Prepares the data for the send queue: encrypts it, or has it encrypted when it leaves, if the connection has
-    /// DTLS. RFC 5238, 3.4: nothing leaves in clear text then.
-    fn outgoing(&self, data: Bytes, options: SendOptions) -> Result<Outgoing, SendError> {
+    /// DTLS, and room for it. RFC 5238, 3.4: nothing leaves in clear text then.
+    fn outgoing(&self, data: Bytes, options: SendOptions) -> Result<Outgoing, TrySendError> {
         let Inner { handle, id, secure } = &*self.inner;
         let Some(secure) = secure.get() else {
             return Ok(Outgoing::Ready(data));
         };
-        let state = handle.lock();
+        let mut state = handle.lock();
         let end = state.connections.get(id).and_then(ConnectionState::end);
         let max = state.proto.max_datagram_size(*id).unwrap_or(0);
+        let is_full = self.room_or_end(&mut state, data.len()).is_none();
         drop(state);
         if let Some(closed) = end {
-            return Err(self.completed(SendError::Closed(closed)));
+            return Err(self.completed(SendError::Closed(closed)).into());
+        }
+        if is_full {
+            // Nothing is encrypted in vain.
+            return Err(TrySendError::Full);
         }
         let len = data.len();
         let frame = match options.resend {
@@ -244,12 +268,13 @@ impl Connection {
                 Outgoing::Later(Deferred::new(len + added, Arc::new(later)))
             })
         } else {
-            secure.seal(&data, max).map(Outgoing::Ready)
+            secure.seal(handle, *id, &data, max).map(Outgoing::Ready)
         };
-        outgoing.map_err(|error| match error {
+        let refused = |error| match error {
             SealError::TooLarge { max } => SendError::TooLarge { size: len, max },
             SealError::Closing => SendError::Closing,
-        })
+        };
+        outgoing.map_err(|error| refused(error).into())
     }
 
     /// Completes an error by what DTLS knows about the end. Call it without the endpoint's lock.

@@ -1,0 +1,442 @@
+//! Encrypted connections whose peer, path or application does what none should.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::Poll;
+use std::time::Duration;
+
+use fairwire::tls::{ClientConfig, Date, Fingerprint, Identity, ServerConfig, Validity};
+use fairwire::{
+    Config, ConnectError, ConnectOptions, Connection, DccpAddr, Endpoint, ListenOptions, Listener,
+    Security, SendError, ServiceCode, TrySendError,
+};
+use fairwire_tls::{Output, Session};
+use fairwire_units::Instant;
+use tokio::net::UdpSocket;
+use tokio::time::timeout;
+
+const SERVICE: ServiceCode = ServiceCode(42);
+const PORT: u16 = 5_001;
+const TODAY: Date = Date::from_unix_seconds(1_795_000_000);
+
+/// Fails instead of hanging.
+async fn soon<T>(what: impl Future<Output = T>) -> T {
+    let patience = Duration::from_secs(30);
+    timeout(patience, what).await.expect("within the patience")
+}
+
+fn identity() -> Identity {
+    let validity = Validity::days(Date::from_unix_seconds(0), 40_000);
+    Identity::generate(&["fairwire.test"], validity).expect("an identity")
+}
+
+/// Timeouts that end within the patience.
+fn hasty() -> Config {
+    let mut config = Config::default();
+    config.connect_timeout = Duration::from_secs(3);
+    config.drain_timeout = Duration::from_millis(300);
+    config.close_timeout = Duration::from_millis(300);
+    config
+}
+
+struct Server {
+    listener: Listener,
+    remote: DccpAddr,
+    pin: Fingerprint,
+}
+
+fn listen(config: Config) -> Server {
+    let identity = identity();
+    let pin = identity.fingerprint();
+    let endpoint = Endpoint::bind((Ipv4Addr::LOCALHOST, 0).into()).expect("bound");
+    let security = Security::dtls(ServerConfig::new(identity));
+    let options = ListenOptions::new().config(config);
+    let listener = endpoint.listen_with(PORT, &[SERVICE], security, options);
+    Server {
+        listener: listener.expect("a free port"),
+        remote: DccpAddr {
+            addr: endpoint.local_addr(),
+            dccp_port: PORT,
+        },
+        pin,
+    }
+}
+
+async fn connect(
+    local: Ipv4Addr,
+    remote: DccpAddr,
+    security: Security<ClientConfig>,
+) -> Result<Connection, ConnectError> {
+    let client = Endpoint::bind((local, 0).into()).expect("bound");
+    let options = ConnectOptions::new().config(hasty());
+    soon(client.connect_with(remote, SERVICE, security, options)).await
+}
+
+/// A client that speaks DTLS by hand, so that it can break its rules.
+struct ByHand {
+    connection: Connection,
+    session: Session,
+}
+
+impl ByHand {
+    /// Connects to a server. Returns this client, and the server's connection.
+    async fn connect(server: &Server) -> (Self, Connection) {
+        let connecting = async {
+            let connection = connect(Ipv4Addr::LOCALHOST, server.remote, Security::None).await;
+            let config = ClientConfig::pinned([server.pin]);
+            let session = Session::client(&config, 1_200, Instant::START, TODAY);
+            let mut client = Self {
+                connection: connection.expect("DCCP is open"),
+                session: session.expect("a client"),
+            };
+            while !client.session.is_connected() {
+                client.flush().await;
+                if !client.session.is_connected() {
+                    let received = soon(client.connection.recv()).await.expect("open");
+                    let handled = client
+                        .session
+                        .handle_datagram(Instant::START, &received.data);
+                    handled.expect("a good server");
+                }
+            }
+            client.flush().await;
+            client
+        };
+        let (client, accepted) =
+            soon(async { tokio::join!(connecting, server.listener.accept()) }).await;
+        (client, accepted.expect("accepted"))
+    }
+
+    async fn flush(&mut self) {
+        loop {
+            match self.session.poll() {
+                Output::Send(datagram) => drop(self.connection.send(datagram).await.expect("open")),
+                Output::Idle => return,
+                _ => {}
+            }
+        }
+    }
+
+    fn seal(&mut self, data: &[u8]) -> Vec<u8> {
+        self.session.seal(data).expect("connected").to_vec()
+    }
+}
+
+/// A relay that passes on as long as `passes` says so. It gets the number of datagrams passed so far.
+async fn relay(
+    server: SocketAddr,
+    passes: impl Fn(usize) -> bool + Send + 'static,
+) -> (SocketAddr, Arc<Mutex<Vec<Vec<u8>>>>) {
+    let front = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))
+        .await
+        .expect("bound");
+    let back = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))
+        .await
+        .expect("bound");
+    back.connect(server).await.expect("a route");
+    let at = front.local_addr().expect("an address");
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let copies = Arc::clone(&seen);
+    tokio::spawn(async move {
+        let (mut one, mut other) = ([0; 2_048], [0; 2_048]);
+        let (mut client, mut passed) = (None, 0);
+        loop {
+            tokio::select! {
+                Ok((len, from)) = front.recv_from(&mut one) => {
+                    client = Some(from);
+                    copies.lock().expect("sound").push(one[..len].to_vec());
+                    if passes(passed) {
+                        passed += 1;
+                        let _ = back.send(&one[..len]).await;
+                    }
+                }
+                Ok(len) = back.recv(&mut other) => if passes(passed) && let Some(client) = client {
+                    passed += 1;
+                    let _ = front.send_to(&other[..len], client).await;
+                },
+                else => return,
+            }
+        }
+    });
+    (at, seen)
+}
+
+fn through(at: SocketAddr) -> DccpAddr {
+    DccpAddr {
+        addr: at,
+        dccp_port: PORT,
+    }
+}
+
+/// Datagrams with many records are read in order, never more than asked for at once, whatever the caller has already.
+#[tokio::test]
+async fn many_records_in_one_datagram_are_read_in_order() {
+    let server = listen(hasty());
+    let (mut client, there) = ByHand::connect(&server).await;
+    let mut number = 0_u8;
+    for _ in 0..5 {
+        let mut all = Vec::new();
+        for _ in 0..20 {
+            all.extend(client.seal(&[number]));
+            number += 1;
+        }
+        client.connection.send(all).await.expect("open");
+    }
+    let mut all = Vec::new();
+    while all.len() < 100 {
+        let before = all.len();
+        let count = soon(there.recv_many(&mut all, 3)).await.expect("open");
+        assert!(
+            (1..=3).contains(&count) && all.len() == before + count,
+            "{count}"
+        );
+    }
+    let numbers: Vec<_> = all.iter().map(|received| received.data[0]).collect();
+    assert_eq!(numbers, (0..100).collect::<Vec<_>>());
+}
+
+/// A record that somebody on the path changed is as good as lost, and so it counts as lost. The session's own records do
+/// not.
+#[tokio::test]
+async fn a_changed_record_counts_as_lost() {
+    let server = listen(hasty());
+    let (mut client, there) = ByHand::connect(&server).await;
+    let genuine = client.seal(b"first");
+    client.connection.send(genuine.clone()).await.expect("open");
+    let received = soon(there.recv()).await.expect("open");
+    assert_eq!(
+        (&received.data[..], received.lost_before),
+        (&b"first"[..], 0)
+    );
+    let mut changed = client.seal(b"changed");
+    changed[10] ^= 1;
+    let last = client.seal(b"last");
+    for datagram in [changed, genuine, last] {
+        client.connection.send(datagram).await.expect("open");
+    }
+    let received = soon(there.recv()).await.expect("open");
+    assert_eq!(
+        (&received.data[..], received.lost_before),
+        (&b"last"[..], 2)
+    );
+}
+
+/// Who only sends learns from the error, too, that the peer announced its end; data before it can still be read.
+#[tokio::test]
+async fn an_unread_announcement_is_known() {
+    let server = listen(hasty());
+    let (mut client, there) = ByHand::connect(&server).await;
+    let data = client.seal(b"unread");
+    client.connection.send(data).await.expect("open");
+    client.session.close();
+    client.flush().await;
+    soon(client.connection.close()).await.expect("orderly");
+    soon(there.closed()).await;
+    let error = there.send("late").await.expect_err("closed");
+    let SendError::Closed(closed) = error else {
+        panic!("{error}");
+    };
+    assert!(closed.is_orderly() && closed.is_authenticated, "{closed:?}");
+    assert_eq!(soon(there.recv()).await.expect("unread").data, "unread");
+    assert!(there.recv().await.expect_err("the end").is_authenticated);
+}
+
+/// An end that only sends replaces its keys, although nothing of the peer's arrives in between (RFC 8446, section 5.5).
+#[tokio::test]
+async fn an_end_that_only_sends_replaces_its_keys() {
+    let server = listen(hasty());
+    let (at, seen) = relay(server.remote.addr, |_| true).await;
+    let config = ClientConfig::pinned([server.pin]).records_per_key(1);
+    let connecting = connect(Ipv4Addr::LOCALHOST, through(at), Security::dtls(config));
+    let (here, there) = tokio::join!(connecting, soon(server.listener.accept()));
+    let (here, there) = (here.expect("connected"), there.expect("accepted"));
+    let reading = tokio::spawn(async move { while there.recv().await.is_ok() {} });
+    for _ in 0..9_000 {
+        soon(here.send("one way")).await.expect("open");
+    }
+    soon(here.close()).await.expect("orderly");
+    soon(reading).await.expect("no panic");
+    // The lowest bits of an epoch stand in the first byte of its records; that of the first data is 3.
+    let epochs = |datagram: &Vec<u8>| {
+        let payload = datagram.get(usize::from(datagram[4]) * 4)?;
+        (payload >> 5 == 1).then_some(payload & 3)
+    };
+    let seen = seen.lock().expect("sound");
+    let new = seen.iter().filter_map(epochs).filter(|epoch| *epoch == 0);
+    assert!(new.count() > 0, "no record under the next key");
+}
+
+/// Clients that never send a ClientHello keep no other client out: not one from elsewhere, and not one beside them.
+#[cfg(target_os = "linux")] // All of 127.0.0.0/8 is here.
+#[tokio::test]
+async fn silent_clients_keep_nobody_out() {
+    let mut patient = Config::default();
+    patient.connect_timeout = Duration::from_secs(600);
+    let server = listen(patient);
+    let crowd = Endpoint::bind((Ipv4Addr::LOCALHOST, 0).into()).expect("bound");
+    let Server {
+        listener,
+        remote,
+        pin,
+    } = server;
+    let accepting = tokio::spawn(async move {
+        let mut all = Vec::new();
+        while all.len() < 2 {
+            all.push(listener.accept().await.expect("open"));
+        }
+        listener.failed_handshakes()
+    });
+    let mut silent = Vec::new();
+    for _ in 0..1_100 {
+        let one = soon(crowd.connect(remote, SERVICE, Security::None)).await;
+        silent.push(one.expect("open so far"));
+    }
+    for local in [Ipv4Addr::new(127, 0, 0, 2), Ipv4Addr::LOCALHOST] {
+        let config = ClientConfig::pinned([pin]);
+        let here = connect(local, remote, Security::dtls(config)).await;
+        here.expect("served").close().await.expect("orderly");
+    }
+    let failed = soon(accepting).await.expect("no panic");
+    assert!(failed >= 1_100 + 2 - 1_024 - 2, "{failed}");
+    assert!(failed <= 1_100 + 2 - 1_024, "{failed}");
+}
+
+/// A handshake that is cut short anywhere ends at both ends.
+#[tokio::test]
+async fn a_handshake_cut_short_ends_at_both_ends() {
+    let mut all = tokio::task::JoinSet::new();
+    for cut in 0..14 {
+        all.spawn(async move {
+            let server = listen(hasty());
+            let (at, _) = relay(server.remote.addr, move |passed| passed < cut).await;
+            let config = ClientConfig::pinned([server.pin]);
+            let connecting = connect(Ipv4Addr::LOCALHOST, through(at), Security::dtls(config));
+            let accepting = async {
+                let incoming = timeout(Duration::from_secs(8), server.listener.incoming()).await;
+                match incoming {
+                    Ok(incoming) => incoming.expect("open").accept().await.is_ok(),
+                    Err(_) => false,
+                }
+            };
+            let (here, there) = soon(async { tokio::join!(connecting, accepting) }).await;
+            (cut, here.is_ok(), there)
+        });
+    }
+    let mut outcomes = all.join_all().await;
+    outcomes.sort_unstable();
+    assert!(!outcomes[0].1 && !outcomes[0].2, "nothing passed");
+    for (cut, here, there) in outcomes {
+        assert!(here || !there, "{cut}: the client has the last word");
+    }
+}
+
+/// A close ends within its timeouts, although the path is dead and the send queue is full.
+#[tokio::test]
+async fn a_close_does_not_wait_for_room() {
+    let server = listen(hasty());
+    let dead = Arc::new(AtomicBool::new(false));
+    let is_dead = Arc::clone(&dead);
+    let (at, _) = relay(server.remote.addr, move |_| {
+        !is_dead.load(Ordering::Relaxed)
+    })
+    .await;
+    let config = ClientConfig::pinned([server.pin]);
+    let connecting = connect(Ipv4Addr::LOCALHOST, through(at), Security::dtls(config));
+    let (here, there) = tokio::join!(connecting, soon(server.listener.accept()));
+    let (here, _there) = (here.expect("connected"), there.expect("accepted"));
+    dead.store(true, Ordering::Relaxed);
+    loop {
+        match here.try_send(vec![0; 1_000]) {
+            Ok(_) => {}
+            Err(TrySendError::Full) => break,
+            Err(error) => panic!("{error}"),
+        }
+    }
+    let closing = timeout(Duration::from_secs(10), here.close()).await;
+    assert!(
+        closing.expect("within the timeouts").is_err(),
+        "nobody answered"
+    );
+}
+
+/// A datagram that waits for room while a hundred others leave arrives: its record is not older than the peer takes (RFC
+/// 9147, section 4.5.1).
+#[tokio::test]
+async fn a_datagram_that_waits_long_arrives() {
+    let server = listen(hasty());
+    let security = Security::dtls(ClientConfig::pinned([server.pin]));
+    let connecting = connect(Ipv4Addr::LOCALHOST, server.remote, security);
+    let (here, there) = tokio::join!(connecting, soon(server.listener.accept()));
+    let (here, there) = (here.expect("connected"), there.expect("accepted"));
+    let mut sent = 0;
+    while here.try_send("early").is_ok() {
+        sent += 1;
+    }
+    let mut waiting = Box::pin(here.send("late"));
+    let polled = std::future::poll_fn(|context| Poll::Ready(waiting.as_mut().poll(context)));
+    assert!(polled.await.is_pending(), "there is no room");
+    for _ in 0..sent {
+        assert_eq!(soon(there.recv()).await.expect("open").data, "early");
+    }
+    for _ in 0..100 {
+        here.send("between").await.expect("open");
+        assert_eq!(soon(there.recv()).await.expect("open").data, "between");
+    }
+    soon(waiting).await.expect("open");
+    assert_eq!(soon(there.recv()).await.expect("open").data, "late");
+}
+
+/// Every way to wait for room ends when there is some.
+#[tokio::test]
+async fn who_waits_for_room_is_called() {
+    const COUNT: usize = 3_000;
+    let server = listen(hasty());
+    let security = Security::dtls(ClientConfig::pinned([server.pin]));
+    let connecting = connect(Ipv4Addr::LOCALHOST, server.remote, security);
+    let (here, there) = tokio::join!(connecting, soon(server.listener.accept()));
+    let (here, there) = (here.expect("connected"), there.expect("accepted"));
+    let reading = tokio::spawn(async move {
+        let mut count = 0;
+        while there.recv().await.is_ok() {
+            count += 1;
+        }
+        count
+    });
+    let data = fairwire::Bytes::from_static(b"data");
+    let mut queue: std::collections::VecDeque<_> = vec![data.clone(); COUNT].into();
+    while !queue.is_empty() {
+        soon(here.send_many(&mut queue)).await.expect("open");
+    }
+    for _ in 0..COUNT {
+        let polled = std::future::poll_fn(|context| here.poll_send(context, &data));
+        soon(polled).await.expect("open");
+    }
+    soon(here.close()).await.expect("orderly");
+    assert_eq!(soon(reading).await.expect("no panic"), 2 * COUNT);
+}
+
+/// Encrypted connections need no file descriptors of their own, of which strangers could use up those of the process.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn connections_take_no_descriptors() {
+    let descriptors = || {
+        std::fs::read_dir("/proc/self/fd")
+            .expect("readable")
+            .count()
+    };
+    let server = listen(hasty());
+    let client = Endpoint::bind((Ipv4Addr::LOCALHOST, 0).into()).expect("bound");
+    let before = descriptors();
+    let mut all = Vec::new();
+    for _ in 0..300 {
+        let security = Security::dtls(ClientConfig::pinned([server.pin]));
+        let connecting = client.connect(server.remote, SERVICE, security);
+        let both = async { tokio::join!(connecting, server.listener.accept()) };
+        let (here, there) = soon(both).await;
+        all.push((here.expect("connected"), there.expect("accepted")));
+    }
+    // Other tests open some meanwhile.
+    let more = descriptors().saturating_sub(before);
+    assert!(more < 150, "{more} for 600 connections");
+}
