@@ -18,6 +18,7 @@ mod seal;
 #[cfg(test)]
 mod seeds;
 mod setup;
+pub mod tls;
 mod trace;
 mod watched;
 
@@ -62,5 +63,9 @@ pub const TARGETS: &[Target] = &[
     Target {
         name: "pair",
         run: pair::run,
+    },
+    Target {
+        name: "tls",
+        run: tls::run,
     },
 ];

@@ -48,6 +48,10 @@ const SEALED_PER_LOOK: u64 = 4_096;
 /// its application wants. [`stats`](Self::stats) and the others look at it.
 ///
 /// After each call of the first three kinds, poll until [`Output::Idle`].
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, each for one reader"
+)]
 pub struct Session {
     library: Dtls,
     role: Role,
