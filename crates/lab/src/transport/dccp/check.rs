@@ -91,10 +91,11 @@ pub(super) fn is_read(dccp: &Dccp, key: &str) -> bool {
 
 /// Returns the keys that only some CCIDs read: the key, whether it differs from its default, and the CCIDs. Defaults
 /// may be written out, as resolved scenarios do.
-fn of_a_ccid(dccp: &Dccp) -> [(&'static str, bool, &'static [u8]); 5] {
+fn of_a_ccid(dccp: &Dccp) -> [(&'static str, bool, &'static [u8]); 6] {
     let segment = Ccid3Config::default().segment;
     [
         ("ecn_nonce", dccp.ecn_nonce, &[2]),
+        ("send.resend", dccp.send.resend.is_some(), &[2]),
         ("ccid2", dccp.ccid2 != Ccid2Config::default(), &[2]),
         // CCID 4 has segments of 1460 bytes in the equation.
         ("ccid3.segment", dccp.ccid3.segment != segment, &[3]),

@@ -50,5 +50,6 @@ pub(super) fn config(dccp: &Dccp, wire_bytes: u32, send_ccid: u8, receive_ccid: 
     config.ccid2 = dccp.ccid2.clone();
     config.ccid3 = dccp.ccid3;
     config.send_rtt_estimate = dccp.send_rtt_estimate;
+    config.resend = dccp.send.resend.is_some();
     config
 }

@@ -1,6 +1,6 @@
 //! How a flow's datagrams are sent: until when, with what, and before what.
 
-use fairwire_proto::SendOptions;
+use fairwire_proto::{Resend, SendOptions};
 use fairwire_units::{Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,6 +14,10 @@ pub struct Sending {
     /// How long after its offer a datagram may still leave. One that still waits then is dropped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Duration>,
+    /// How long after its offer a datagram that is lost may still be sent again (docs/resend.md); CCID 2 only. The
+    /// receiving application gets it once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resend: Option<Duration>,
     /// Whether the packets of a frame are a group: when one of them expires, is dropped or is lost, those that still
     /// wait are dropped. CCID 3 and 4 do not report single losses. Needs traffic with frames.
     #[serde(default)]
@@ -28,6 +32,9 @@ impl Sending {
     pub(super) fn options(&self, now: Instant, offer: &Offer) -> SendOptions {
         let mut options = SendOptions::default();
         options.deadline = self.deadline.map(|time| now + time);
+        if let Some(time) = self.resend {
+            options.resend = Resend::Until(now + time);
+        }
         options.group = offer.frame.filter(|_| self.groups);
         if self.priorities {
             options.priority = offer.priority;
