@@ -22,10 +22,8 @@ mod tests;
 
 use fairwire_units::{Duration, Instant, Rate};
 
-use self::arrivals::{Arrivals, Proven};
+use self::arrivals::{Arrivals, Proven, ROUNDS};
 
-/// The number of rounds over which the arrival of data is averaged.
-const ROUNDS: usize = 4;
 /// The weight of a new value in the mean of the allowed rate.
 const SMOOTHING: f64 = 0.25;
 /// By how much the target rises at most in a round, relative to itself.

@@ -88,10 +88,10 @@ use parts::sequence::Sequence;
 use parts::short::ShortWatch;
 use parts::size::Sizes;
 use parts::syncs::Syncs;
+use parts::target::Target;
 use parts::timestamp::Timestamps;
 use parts::unconfirmed::Unconfirmed;
 use parts::window::WindowWatch;
-use target::Target;
 
 pub(crate) use footprint::NEW as NEW_FOOTPRINT;
 pub(crate) use parts::nonces::NonceKey;

@@ -2,8 +2,8 @@
 
 use fairwire_units::{Duration, Instant};
 
-use super::ROUNDS;
-
+/// The number of rounds over which the arrival of data is averaged.
+pub(super) const ROUNDS: usize = 4;
 /// A round of an application without data is at most this long. A longer one is a pause, which proves nothing; RFC
 /// 7661, section 4.2, looks back equally far.
 const LONGEST_ROUND: Duration = Duration::from_secs(1);

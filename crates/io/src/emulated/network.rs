@@ -51,9 +51,10 @@ struct Gate(Arc<AtomicBool>);
 
 impl Loss for Gate {
     fn verdict(&mut self, _now: Instant, _packet: &Packet) -> Verdict {
-        match self.0.load(Ordering::Relaxed) {
-            true => Verdict::Drop,
-            false => Verdict::Pass,
+        if self.0.load(Ordering::Relaxed) {
+            Verdict::Drop
+        } else {
+            Verdict::Pass
         }
     }
 }

@@ -22,6 +22,7 @@ pub(super) mod sequence;
 pub(super) mod short;
 pub(super) mod size;
 pub(super) mod syncs;
+pub(super) mod target;
 pub(super) mod timestamp;
 pub(super) mod unconfirmed;
 pub(super) mod window;

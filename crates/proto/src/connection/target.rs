@@ -6,23 +6,6 @@ use fairwire_units::{Instant, Rate};
 use super::{Connection, Context};
 use crate::event::Event;
 
-/// The estimate, and what the application knows of it.
-#[derive(Debug, Default)]
-pub(super) struct Target {
-    estimator: TargetEstimator,
-    /// The target that the application took last.
-    taken: Option<TargetBitrate>,
-    /// Whether the application was told of another one, which it has not taken.
-    is_told: bool,
-}
-
-impl Target {
-    /// Starts again without history.
-    pub(super) fn restart(&mut self) {
-        self.estimator = TargetEstimator::default();
-    }
-}
-
 impl Connection {
     /// Records, after a data packet has left, whether another one could have left too.
     #[inline]

@@ -373,7 +373,7 @@ pub(crate) fn see_size(books: &Books, key: Key, stats: &fairwire_proto::Stats) -
 }
 
 /// Checks the rate limits of Syncs and their answers (RFC 4340, 5.7 and 7.5.4).
-fn limits(conn: &mut Conn, packet_type: PacketType, local: fairwire_units::Instant) -> Verdict {
+fn limits(conn: &mut Conn, packet_type: PacketType, local: Instant) -> Verdict {
     let (which, most) = match packet_type {
         PacketType::Sync => (0, SYNCS_PER_S),
         PacketType::SyncAck => (1, SYNC_ACKS_PER_S),
