@@ -108,7 +108,7 @@ mod tests {
         }
         let data = [
             all_of(41, 0, 9, 3),
-            all_of(41 | 0x80, 1, 0, 3),
+            all_of(41 + 0x80, 1, 0, 3),
             all_of(120, 0, 0, 2),
         ]
         .concat();
@@ -137,7 +137,7 @@ mod tests {
             all_of(51, 0, 0, 2),
             vec![79, 4, 0, 1, 2, 3, 4],
             vec![95, 4, 0, 1, 2, 3, 4],
-            vec![95 | 0x80, 2, 9, 2, 40],
+            vec![95 + 0x80, 2, 9, 2, 40],
         ];
         let hostile = hostile.concat();
         all.push((
@@ -159,7 +159,7 @@ mod tests {
             "seed-keys".to_owned(),
             [vec![0x84], sealing.repeat(2)].concat(),
         ));
-        let narrow = [all_of(111, 40, 0, 1), all_of(111 | 0x80, 30, 0, 1)].concat();
+        let narrow = [all_of(111, 40, 0, 1), all_of(111 + 0x80, 30, 0, 1)].concat();
         all.push((
             "seed-limit".to_owned(),
             [vec![0], narrow, all_of(120, 0, 0, 5)].concat(),
@@ -168,7 +168,7 @@ mod tests {
             data,
             all_of(118, 0, 0, 1),
             all_of(120, 0, 0, 1),
-            all_of(118 | 0x80, 0, 0, 1),
+            all_of(118 + 0x80, 0, 0, 1),
         ];
         all.push((
             "seed-close".to_owned(),

@@ -347,7 +347,7 @@ impl Watched {
     /// Gives the endpoint a datagram to send, and returns whether it was accepted.
     pub(crate) fn send(&mut self, now: Instant, id: ConnectionId, payload: Bytes) -> bool {
         let mut options = SendOptions::default();
-        let resends = payload.len() % 2 == 0 && self.endpoint.can_resend(id).is_ok();
+        let resends = payload.len().is_multiple_of(2) && self.endpoint.can_resend(id).is_ok();
         if resends {
             options.resend = Resend::Until(now + Duration::from_secs(1));
         }

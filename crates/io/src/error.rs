@@ -154,11 +154,11 @@ pub enum SendError {
         /// The number of the group.
         group: u64,
     },
-    /// The datagram may be sent again ([`SendOptions::resend`](crate::SendOptions::resend)), but this was not agreed with
-    /// the peer.
+    /// The datagram may be sent again ([`SendOptions::resend`](crate::SendOptions::resend)), but this was not agreed
+    /// with the peer.
     ResendNotAgreed,
-    /// The datagram may be sent again ([`SendOptions::resend`](crate::SendOptions::resend)), but the CCID in force reports
-    /// no single losses.
+    /// The datagram may be sent again ([`SendOptions::resend`](crate::SendOptions::resend)), but the CCID in force
+    /// reports no single losses.
     ResendWithoutLosses {
         /// That CCID.
         ccid: Ccid,

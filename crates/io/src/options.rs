@@ -162,12 +162,12 @@ impl SendOptions {
 
     /// Sets the priority, 0 by default. Datagrams with a higher priority leave first.
     ///
-    /// Priorities are strict: while a datagram of a higher priority waits, none of a lower priority leaves. Datagrams of
-    /// the same priority leave in the order in which they were queued.
+    /// Priorities are strict: while a datagram of a higher priority waits, none of a lower priority leaves. Datagrams
+    /// of the same priority leave in the order in which they were queued.
     ///
     /// With DTLS, datagrams that were queued by [`send`](crate::Connection::send) before the first one with options are
-    /// encrypted already. If more than 63 others overtake them, the peer takes them for copies and drops them (RFC 9147,
-    /// section 4.5.1). A connection that uses options from its first datagram on has no such datagrams.
+    /// encrypted already. If more than 63 others overtake them, the peer takes them for copies and drops them (RFC
+    /// 9147, section 4.5.1). A connection that uses options from its first datagram on has no such datagrams.
     pub fn priority(mut self, priority: i8) -> Self {
         self.priority = priority;
         self
@@ -187,9 +187,9 @@ impl SendOptions {
     /// Sends the datagram again each time that it is lost, as long as a copy can leave by this moment and by the
     /// [`deadline`](Self::deadline).
     ///
-    /// The peer's application gets it once, out of order ([`Received::resent`](crate::Received::resent)). A loss is known
-    /// about a round trip after the datagram left, and a copy needs half a round trip to be there, so allow at least two
-    /// round trips. The datagram has one fate: [`Fate::Lost`](crate::Fate::Lost) only if no copy was in time.
+    /// The peer's application gets it once, out of order ([`Received::resent`](crate::Received::resent)). A loss is
+    /// known about a round trip after the datagram left, and a copy needs half a round trip to be there, so allow at
+    /// least two round trips. The datagram has one fate: [`Fate::Lost`](crate::Fate::Lost) only if no copy was in time.
     ///
     /// It needs [`Config::resend`](crate::Config::resend) at both ends, and CCID 2
     /// ([`SendError::ResendNotAgreed`](crate::SendError::ResendNotAgreed),

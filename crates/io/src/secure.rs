@@ -1,9 +1,9 @@
 //! The DTLS session of a connection: between the application's calls and DCCP's queues.
 //!
 //! A connection has a session of its own behind a lock of its own. So encrypting and decrypting do not hold the lock of
-//! the endpoint, and connections do not wait for each other. The exception is a datagram that others may overtake in the
-//! send queue: it is encrypted when it leaves, by the endpoint's driver ([`Later`]). So where both locks are needed, the
-//! endpoint's comes first, and a session that wants something from its connection says so as [`Wishes`].
+//! the endpoint, and connections do not wait for each other. The exception is a datagram that others may overtake in
+//! the send queue: it is encrypted when it leaves, by the endpoint's driver ([`Later`]). So where both locks are
+//! needed, the endpoint's comes first, and a session that wants something from its connection says so as [`Wishes`].
 
 mod resends;
 
@@ -243,8 +243,8 @@ impl Secure {
         self.lock().is_end_announced
     }
 
-    /// Returns an error if a datagram of `size` bytes cannot be encrypted into one of at most `max_datagram` bytes, or not
-    /// be sent again if it may have to be.
+    /// Returns an error if a datagram of `size` bytes cannot be encrypted into one of at most `max_datagram` bytes, or
+    /// not be sent again if it may have to be.
     pub(crate) fn check(&self, size: usize, max_datagram: usize) -> Result<(), SealError> {
         self.lock().check(size, max_datagram)
     }
@@ -357,8 +357,8 @@ impl Secure {
 
     /// Returns when the session wants to be served.
     ///
-    /// RFC 5238, 3.3: while its own datagrams wait in the send queue, its timer stands still, so that it repeats nothing
-    /// that has not left yet.
+    /// RFC 5238, 3.3: while its own datagrams wait in the send queue, its timer stands still, so that it repeats
+    /// nothing that has not left yet.
     pub(crate) fn next_timeout(&self, handle: &Handle, id: ConnectionId) -> Option<Instant> {
         let has_queued = handle.has_control_queued(id);
         let mut inside = self.lock();

@@ -103,8 +103,10 @@ impl ByHand {
             client.flush().await;
             client
         };
-        let (client, accepted) =
-            soon(async { tokio::join!(connecting, server.listener.accept()) }).await;
+        let (client, accepted) = soon(Box::pin(async {
+            tokio::join!(connecting, server.listener.accept())
+        }))
+        .await;
         (client, accepted.expect("accepted"))
     }
 
@@ -173,7 +175,7 @@ fn through(at: SocketAddr) -> DccpAddr {
 #[tokio::test]
 async fn many_records_in_one_datagram_are_read_in_order() {
     let server = listen(hasty());
-    let (mut client, there) = ByHand::connect(&server).await;
+    let (mut client, there) = Box::pin(ByHand::connect(&server)).await;
     let mut number = 0_u8;
     for _ in 0..5 {
         let mut all = Vec::new();
@@ -201,7 +203,7 @@ async fn many_records_in_one_datagram_are_read_in_order() {
 #[tokio::test]
 async fn a_changed_record_counts_as_lost() {
     let server = listen(hasty());
-    let (mut client, there) = ByHand::connect(&server).await;
+    let (mut client, there) = Box::pin(ByHand::connect(&server)).await;
     let genuine = client.seal(b"first");
     client.connection.send(genuine.clone()).await.expect("open");
     let received = soon(there.recv()).await.expect("open");
@@ -226,7 +228,7 @@ async fn a_changed_record_counts_as_lost() {
 #[tokio::test]
 async fn an_unread_announcement_is_known() {
     let server = listen(hasty());
-    let (mut client, there) = ByHand::connect(&server).await;
+    let (mut client, there) = Box::pin(ByHand::connect(&server)).await;
     let data = client.seal(b"unread");
     client.connection.send(data).await.expect("open");
     client.session.close();
@@ -267,7 +269,7 @@ async fn an_end_that_only_sends_replaces_its_keys() {
     assert!(new.count() > 0, "no record under the next key");
 }
 
-/// Clients that never send a ClientHello keep no other client out: not one from elsewhere, and not one beside them.
+/// Clients that never send a `ClientHello` keep no other client out: not one from elsewhere, and not one beside them.
 #[cfg(target_os = "linux")] // All of 127.0.0.0/8 is here.
 #[tokio::test]
 async fn silent_clients_keep_nobody_out() {
@@ -319,7 +321,7 @@ async fn a_handshake_cut_short_ends_at_both_ends() {
                     Err(_) => false,
                 }
             };
-            let (here, there) = soon(async { tokio::join!(connecting, accepting) }).await;
+            let (here, there) = soon(Box::pin(async { tokio::join!(connecting, accepting) })).await;
             (cut, here.is_ok(), there)
         });
     }

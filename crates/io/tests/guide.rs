@@ -120,7 +120,7 @@ async fn encrypted() {
 fn every_block_of_the_guide_is_here() {
     let trimmed = |text: &str| -> String {
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-        lines.map(|line| format!("{line}\n")).collect()
+        lines.collect::<Vec<_>>().join("\n") + "\n"
     };
     let here = trimmed(include_str!("guide.rs"));
     let guide = include_str!("../../../docs/testing-your-application.md");

@@ -192,11 +192,11 @@ pub struct Config {
     pub path_mtu: u16,
     /// How a smaller path MTU is discovered.
     pub path_mtu_discovery: PathMtuDiscovery,
-    /// Whether lost datagrams may be sent again while they are of use ([`SendOptions::resend`](crate::SendOptions::resend)),
-    /// in both directions.
+    /// Whether lost datagrams may be sent again while they are of use
+    /// ([`SendOptions::resend`](crate::SendOptions::resend)), in both directions.
     ///
-    /// It asks for an experimental feature that only Fairwire knows, so it takes effect only if both ends set it. What may
-    /// be sent again is kept in memory: up to `send_queue.bytes` in addition to the send queue, overhead included.
+    /// It asks for an experimental feature that only Fairwire knows, so it takes effect only if both ends set it. What
+    /// may be sent again is kept in memory: up to `send_queue.bytes` in addition to the send queue, overhead included.
     pub resend: bool,
     /// Whether to report what became of each datagram ([`Event::Fate`](crate::Event::Fate)).
     pub report_fates: bool,

@@ -1,7 +1,7 @@
 //! The application's data, which the protocol carries and never reads.
 //!
-//! [`Payload`] is data that is stored. [`Deferred`] is data that is made when its packet leaves. [`Arriving`] is data that
-//! has just arrived and is not stored yet, so that a stranger's datagram costs no memory.
+//! [`Payload`] is data that is stored. [`Deferred`] is data that is made when its packet leaves. [`Arriving`] is data
+//! that has just arrived and is not stored yet, so that a stranger's datagram costs no memory.
 
 use std::fmt;
 use std::sync::Arc;

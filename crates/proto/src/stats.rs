@@ -38,8 +38,8 @@ pub struct Stats {
     /// Our data packets that the peer acknowledged. Zero under CCID 3 and 4, whose receivers do not acknowledge single
     /// packets.
     pub acknowledged: u64,
-    /// Our data packets known to be lost, copies included. Zero under CCID 3 and 4, which do not report single losses: see
-    /// [`Gauges::p`], the loss event rate that the peer reports.
+    /// Our data packets known to be lost, copies included. Zero under CCID 3 and 4, which do not report single losses:
+    /// see [`Gauges::p`], the loss event rate that the peer reports.
     pub lost: u64,
     /// Our data packets acknowledged with a mark. Zero under CCID 3 and 4, which do not report single marks.
     pub marked: u64,

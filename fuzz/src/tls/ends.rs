@@ -1,6 +1,6 @@
 //! Two sessions, what is on its way between them, and what they promise.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::OnceLock;
 
 use bytes::Bytes;
@@ -90,7 +90,7 @@ struct End {
     failed: bool,
     /// Numbers of the data that it sealed, and of those that its peer was given.
     sealed: u32,
-    delivered: HashSet<u32>,
+    delivered: BTreeSet<u32>,
     got: usize,
     sent: usize,
     /// What it may send besides: for its timers, and for what arrived.
@@ -99,7 +99,7 @@ struct End {
 
 /// Both ends, and the datagrams on their way.
 pub(super) struct Ends {
-    ends: [End; 2],
+    both: [End; 2],
     now: Instant,
     pin: Fingerprint,
     /// Receiver and datagram.
@@ -115,7 +115,7 @@ impl Ends {
         let client = Session::client(&configs.client, MAX_DATAGRAM, now, TODAY).expect("a client");
         let server = Session::server(&configs.server, MAX_DATAGRAM, now, TODAY).expect("a server");
         let mut ends = Self {
-            ends: [client, server].map(End::new),
+            both: [client, server].map(End::new),
             now,
             pin: configs.pin,
             on_the_way: VecDeque::new(),
@@ -131,7 +131,7 @@ impl Ends {
         for _ in 0..100 {
             self.deliver(0, false);
         }
-        assert!(self.ends.iter().all(|end| end.connected), "a good path");
+        assert!(self.both.iter().all(|end| end.connected), "a good path");
     }
 
     /// Delivers a datagram on its way, the oldest or a later one; a copy of it stays on its way if asked for.
@@ -197,7 +197,7 @@ impl Ends {
 
     /// Gives any datagram to an end.
     pub(super) fn arrive(&mut self, to: usize, datagram: &[u8]) {
-        let end = &mut self.ends[to];
+        let end = &mut self.both[to];
         end.got += datagram.len();
         let result = end.session.handle_datagram(self.now, datagram);
         assert!(result.is_err() || !end.failed, "a failed session stays so");
@@ -209,7 +209,7 @@ impl Ends {
     pub(super) fn pass(&mut self, time: Duration) {
         let until = self.now + time;
         let timers = |ends: &Self| {
-            ends.ends
+            ends.both
                 .iter()
                 .filter_map(|end| end.session.next_timeout())
                 .min()
@@ -228,7 +228,7 @@ impl Ends {
     /// Lets time pass until a timer expires, at most ten minutes.
     pub(super) fn pass_until_timer(&mut self) {
         let next = self
-            .ends
+            .both
             .iter()
             .filter_map(|end| end.session.next_timeout())
             .min();
@@ -239,7 +239,7 @@ impl Ends {
 
     fn serve_timers(&mut self) {
         for index in [CLIENT, SERVER] {
-            let end = &mut self.ends[index];
+            let end = &mut self.both[index];
             if end.session.next_timeout().is_some_and(|at| at <= self.now) {
                 end.allowance += PER_CALL;
                 let result = end.session.handle_timeout(self.now);
@@ -256,7 +256,7 @@ impl Ends {
 
     /// Seals data that are told from all others, and lets them depart.
     pub(super) fn seal(&mut self, from: usize, length: usize) {
-        let end = &mut self.ends[from];
+        let end = &mut self.both[from];
         let data = content(from, end.sealed, length);
         let max = end.session.max_data();
         match end.session.seal(&data) {
@@ -279,17 +279,17 @@ impl Ends {
 
     /// Sets the limit of an end's datagrams.
     pub(super) fn limit(&mut self, which: usize, limit: usize) {
-        self.ends[which].limit = limit;
-        self.ends[which].session.set_max_datagram(limit);
+        self.both[which].limit = limit;
+        self.both[which].session.set_max_datagram(limit);
     }
 
     pub(super) fn set_waiting(&mut self, which: usize, waiting: bool) {
-        self.ends[which].session.set_waiting(self.now, waiting);
+        self.both[which].session.set_waiting(self.now, waiting);
     }
 
     pub(super) fn close(&mut self, which: usize) {
-        self.ends[which].allowance += PER_CALL;
-        self.ends[which].session.close();
+        self.both[which].allowance += PER_CALL;
+        self.both[which].session.close();
         self.take(which);
     }
 
@@ -304,7 +304,7 @@ impl Ends {
             }
             if self.on_the_way.is_empty()
                 && self
-                    .ends
+                    .both
                     .iter()
                     .all(|end| end.session.next_timeout().is_none())
             {
@@ -319,11 +319,11 @@ impl Ends {
     fn take(&mut self, index: usize) {
         let mut sent = 0;
         for _ in 0..1_000 {
-            let output = self.ends[index].session.poll();
-            let end = &mut self.ends[index];
+            let output = self.both[index].session.poll();
+            let end = &mut self.both[index];
             match output {
                 Output::Idle => {
-                    let end = &mut self.ends[index];
+                    let end = &mut self.both[index];
                     end.sent += sent;
                     assert!(sent <= PER_CALL, "one call sends {sent} bytes");
                     let allowed = PER_CALL + PER_BYTE * end.got + end.allowance;
@@ -354,13 +354,13 @@ impl Ends {
 
     /// Checks data that an end gives to its application: its peer sealed them, and they come once.
     fn delivered(&mut self, to: usize, data: &[u8]) {
-        assert!(self.ends[to].connected, "data before the peer is known");
+        assert!(self.both[to].connected, "data before the peer is known");
         let from = 1 - to;
         let number = data.first_chunk().map(|bytes| u32::from_be_bytes(*bytes));
         let number = number.expect("data that nobody sealed");
-        assert!(number < self.ends[from].sealed, "data that nobody sealed");
+        assert!(number < self.both[from].sealed, "data that nobody sealed");
         assert_eq!(data, content(from, number, data.len()), "changed data");
-        assert!(self.ends[to].delivered.insert(number), "data twice");
+        assert!(self.both[to].delivered.insert(number), "data twice");
     }
 
     fn depart(&mut self, from: usize, datagram: Bytes) {
@@ -382,7 +382,7 @@ impl End {
             connected: false,
             failed: false,
             sealed: 0,
-            delivered: HashSet::new(),
+            delivered: BTreeSet::new(),
             got: 0,
             sent: 0,
             allowance: 0,

@@ -1,7 +1,7 @@
 //! Datagrams that are sent again within DTLS (`docs/resend.md`).
 //!
-//! A record of DTLS cannot be sent twice: the peer's protection against replays would refuse a late copy. So the data is
-//! encrypted anew for each copy, and a number in front of it, inside the record, says which datagram it is. Each end
+//! A record of DTLS cannot be sent twice: the peer's protection against replays would refuse a late copy. So the data
+//! is encrypted anew for each copy, and a number in front of it, inside the record, says which datagram it is. Each end
 //! chooses the tag that marks such records of its peer, and announces it inside the session. Nobody on the path can
 //! therefore make an end take data for a number, or a number for data.
 
@@ -197,7 +197,7 @@ mod tests {
         assert_eq!(ends.1.take(bytes(&first.unwrap())), None);
         assert_eq!(ends.0.take(bytes(&second.unwrap())), None);
         for (from, to) in [(0, 1), (1, 0)] {
-            let mut both = [&mut ends.0, &mut ends.1];
+            let both = [&mut ends.0, &mut ends.1];
             let answer = both[from].announce(at(1)).expect("an answer is owed");
             assert_eq!(both[to].take(bytes(&answer)), None);
         }
@@ -216,8 +216,8 @@ mod tests {
         frame.around(data).into()
     }
 
-    /// A datagram is delivered once, whichever packet with it comes first, and the application learns whether that was a
-    /// copy. Data without a frame is not touched.
+    /// A datagram is delivered once, whichever packet with it comes first, and the application learns whether that was
+    /// a copy. Data without a frame is not touched.
     #[test]
     fn a_datagram_is_delivered_once() {
         let (mut here, mut there) = agreed();

@@ -1,12 +1,12 @@
-//! Datagrams that are sent again because they were lost (`docs/resend.md`): which ones leave again, and how the receiver
-//! delivers each once.
+//! Datagrams that are sent again because they were lost (`docs/resend.md`): which ones leave again, and how the
+//! receiver delivers each once.
 //!
 //! The packet in which a datagram was first sent names it. A copy has the option Copy Of with that packet's number. So
-//! a datagram that is sent once costs nothing more, and a forged copy can do no more harm than forged data: it takes the
-//! place of one datagram.
+//! a datagram that is sent once costs nothing more, and a forged copy can do no more harm than forged data: it takes
+//! the place of one datagram.
 //!
-//! Data that is made when it leaves ([`Deferred`](crate::Deferred)) is made anew for each copy. Whoever makes it tells the
-//! peer which datagram it is; such a copy has no option.
+//! Data that is made when it leaves ([`Deferred`](crate::Deferred)) is made anew for each copy. Whoever makes it tells
+//! the peer which datagram it is; such a copy has no option.
 
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::{DccpOption, DropCode, Encoder, Seq};
@@ -211,7 +211,8 @@ impl Connection {
         }
     }
 
-    /// Notes that the data of packet `seq` was delivered, which the peer first sent in packet `copy_of` if it is a copy.
+    /// Notes that the data of packet `seq` was delivered, which the peer first sent in packet `copy_of` if it is a
+    /// copy.
     pub(super) fn delivered(&mut self, seq: Seq, copy_of: Option<Seq>) {
         let Some(copies) = &mut self.copies else {
             return;

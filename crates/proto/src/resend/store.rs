@@ -52,7 +52,8 @@ impl Store {
         size.saturating_add(OVERHEAD)
     }
 
-    /// Keeps a datagram. Returns false if it must not be sent again, or if there is no room for it; then it is not kept.
+    /// Keeps a datagram. Returns false if it must not be sent again, or if there is no room for it; then it is not
+    /// kept.
     pub(crate) fn keep(&mut self, now: Instant, id: DatagramId, kept: Kept) -> bool {
         self.expire(now);
         let Some(until) = kept.options.resend_until() else {

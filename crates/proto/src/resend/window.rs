@@ -104,7 +104,8 @@ mod tests {
     use super::{Novelty, SPAN, Seq, WORDS, Window};
     use crate::work;
 
-    /// A datagram is new until it was delivered, near and far, before and after the wrap, and too old behind the window.
+    /// A datagram is new until it was delivered, near and far, before and after the wrap, and too old behind the
+    /// window.
     #[test]
     fn delivered_once() {
         for base in [5_000, (1 << 48) - 3] {

@@ -228,8 +228,8 @@ fn named_behind_cookie(conn: &Conn, packet: &Packet<'_>) -> Option<Seq> {
 
 /// Checks that exactly the data packets carry a datagram, and that each was offered (RFC 4340, 5.4; `Endpoint::send`).
 ///
-/// Each datagram is sent unchanged. Those of one priority leave in the order in which they were offered, except when they
-/// are sent again.
+/// Each datagram is sent unchanged. Those of one priority leave in the order in which they were offered, except when
+/// they are sent again.
 fn data(
     conn: &mut Conn,
     packet: &Packet<'_>,
