@@ -1,0 +1,98 @@
+//! Simulated video through Fairwire and through quinn's datagrams, over the same emulated link: how many frames arrive
+//! in time? docs/freshness.md shows a result and says how to read it.
+
+mod camera;
+mod contender;
+mod dccp;
+mod quic;
+mod quic_socket;
+mod table;
+mod trial;
+mod viewer;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Parser;
+use fairwire::Rate;
+use fairwire::emulated::Link;
+use fairwire::emulated::units::{self, Percent};
+
+use crate::contender::CONTENDERS;
+use crate::table::Table;
+use crate::trial::Setup;
+
+/// Sends simulated video through Fairwire and through quinn, over the same emulated link, and reports the frames that
+/// arrive in time.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// Rate of the link, in bits of IP packets
+    #[arg(long, default_value = "2Mbit/s")]
+    rate: Rate,
+    /// Delay of the link in each direction
+    #[arg(long, default_value = "50ms")]
+    delay: units::Duration,
+    /// The longest wait in the queue of the link
+    #[arg(long, default_value = "200ms")]
+    queue: units::Duration,
+    /// Share of packets that are lost, in each direction
+    #[arg(long, default_value = "1%")]
+    loss: Percent,
+    /// When a frame is shown, counted from its capture; a frame that arrives later is late
+    #[arg(long, default_value = "250ms")]
+    playout: units::Duration,
+    /// Length of each run
+    #[arg(long, default_value = "60s")]
+    length: units::Duration,
+    /// Number of runs of each contender, with the seeds 1, 2, 3, ...
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
+    seeds: u64,
+    /// Run only the contenders whose name contains this
+    #[arg(long, default_value = "")]
+    only: String,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let link = Link::new(arguments.rate, arguments.delay.into())
+        .queue(arguments.queue.into())
+        .loss(arguments.loss.fraction());
+    let setup = Setup {
+        link,
+        rate: arguments.rate,
+        playout: arguments.playout.into(),
+        length: arguments.length.into(),
+    };
+    println!(
+        "{}, {} each way, a queue of {}, {} lost; frames are shown {} after their capture; {} runs of {} each",
+        arguments.rate,
+        arguments.delay,
+        arguments.queue,
+        arguments.loss,
+        arguments.playout,
+        arguments.seeds,
+        arguments.length
+    );
+    let mut table = Table::new();
+    for contender in CONTENDERS {
+        if !contender.name.contains(&arguments.only) {
+            continue;
+        }
+        let mut outcomes = Vec::new();
+        for seed in 1..=arguments.seeds {
+            match trial::run(&setup, *contender, seed) {
+                Ok(outcome) => outcomes.push(outcome),
+                Err(error) => {
+                    eprintln!("video: {}, seed {seed}: {error}", contender.name);
+                    return ExitCode::FAILURE;
+                }
+            }
+        }
+        table.row(contender.name, &outcomes);
+    }
+    print!("{table}");
+    ExitCode::SUCCESS
+}
+
+/// The time between two frames: 25 frames a second.
+const FRAME_INTERVAL: Duration = Duration::from_millis(40);
