@@ -31,7 +31,7 @@ lint: ## Formatting, clippy and the links of the documentation, warnings as erro
 	$(CARGO) clippy --workspace --all-targets $(FEATURES) --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace $(FEATURES) $(UNDOCUMENTED:%=--exclude fairwire-%) --no-deps --locked
 
-own-app: ## An application from outside, tested on an emulated network (two minutes to build; not part of `make test`)
+own-app: ## An application from outside, tested on an emulated network (builds its dependencies once; not part of `make test`)
 	cd examples/own-app && CARGO_TARGET_DIR=../../target/own-app $(CARGO) test --locked
 
 video: ## Simulated video through Fairwire and quinn over one emulated link; ARGS="--help" (three minutes to build)

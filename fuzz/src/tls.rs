@@ -1,8 +1,8 @@
 //! The target `tls`: two DTLS sessions, a network that may do anything, and two applications.
 //!
-//! The first byte of an input selects the configuration, and whether the handshake is done before. Then come steps, each
-//! of an opcode and up to three bytes. Keys are drawn by the cryptographic library, so the bytes on the wire differ from
-//! run to run; what must hold does not depend on them.
+//! The first byte of an input selects the configuration, and whether the handshake is done before. Then come steps,
+//! each of an opcode and up to three bytes. Keys are drawn by the cryptographic library, so the bytes on the wire
+//! differ from run to run; what must hold does not depend on them.
 
 mod ends;
 

@@ -1,8 +1,8 @@
 //! The same sockets without `async`: every call that would wait blocks the calling thread.
 //!
-//! A thread of this crate runs all endpoints that are made here; it starts with the first one. No tokio is needed in the
-//! program. Calls may be made from any thread, several at once on the same connection. In a tokio task they would block
-//! the task's thread, so use the `async` API there.
+//! A thread of this crate runs all endpoints that are made here; it starts with the first one. No tokio is needed in
+//! the program. Calls may be made from any thread, several at once on the same connection. In a tokio task they would
+//! block the task's thread, so use the `async` API there.
 //!
 //! ```no_run
 //! use std::time::Duration;

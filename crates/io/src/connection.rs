@@ -213,9 +213,9 @@ impl Connection {
 
     /// Returns counters and gauges: round-trip time, window or rate, loss event rate, queues.
     ///
-    /// They are those of DCCP, so with DTLS they count what the path carries: records with their overhead, and DTLS's own
-    /// datagrams (handshake, acknowledgements, new keys, the announcement of the end), some ten for each connection.
-    /// [`fate`](Self::fate) reports only the application's datagrams.
+    /// They are those of DCCP, so with DTLS they count what the path carries: records with their overhead, and DTLS's
+    /// own datagrams (handshake, acknowledgements, new keys, the announcement of the end), some ten for each
+    /// connection. [`fate`](Self::fate) reports only the application's datagrams.
     pub fn stats(&self) -> Stats {
         let Inner { handle, id, .. } = &*self.inner;
         handle.lock().proto.stats(*id).unwrap_or_default()

@@ -25,7 +25,8 @@
 //!     let listener = server.listen(5_001, &[CAMERA], Security::None).expect("a free port");
 //!     let mut remote = fairwire::DccpAddr::from(server.local_addr());
 //!     remote.dccp_port = 5_001;
-//!     let (here, there) = tokio::join!(client.connect(remote, CAMERA, Security::None), listener.accept());
+//!     let connecting = client.connect(remote, CAMERA, Security::None);
+//!     let (here, there) = tokio::join!(connecting, listener.accept());
 //!     let (here, there) = (here.expect("it answers"), there.expect("it connects"));
 //!     here.send("one frame").await.expect("open");
 //!     assert_eq!(there.recv().await.expect("open").data, "one frame");
@@ -34,9 +35,9 @@
 //!
 //! # More
 //!
-//! - [`Link::hosts`] returns the two hosts instead: bind any number of endpoints on each, with options
-//!   ([`EndpointBuilder::bind_emulated`](crate::EndpointBuilder::bind_emulated)); they share the link. [`Host::network`]
-//!   has counters, and cuts a link by hand ([`Network::set_up`]).
+//! - [`Link::hosts`] returns the two hosts instead: bind any number of endpoints on each; they share the link.
+//!   [`EndpointBuilder::bind_emulated`](crate::EndpointBuilder::bind_emulated) takes options. [`Host::network`] has
+//!   counters, and cuts a link by hand ([`Network::set_up`]).
 //! - [`Network::new`] takes any [`Topology`](net::Topology) of the simulator, with more hosts, routers and radio.
 //! - [`Host::socket`] opens a plain datagram socket, on which another protocol can run over the same link. The link
 //!   carries 28 bytes of IP and UDP headers with each datagram, of both kinds of sockets.
@@ -58,15 +59,15 @@
 //! `tokio::select!` without `biased` draws random numbers, a `HashMap` has a random order, and threads and real sockets
 //! do not wait for tokio's clock.
 //!
-//! With DTLS, keys and signatures differ in each run. A signature has 70 to 72 bytes, so packets of the handshake differ
-//! in length by a few bytes, and later arrivals by microseconds, or by one tick. Which packets the link loses (by their
-//! number), its rate and its outages stay the same.
+//! With DTLS, keys and signatures differ in each run. A signature has 70 to 72 bytes, so packets of the handshake
+//! differ in length by a few bytes, and later arrivals by microseconds, or by one tick. Which packets the link loses
+//! (by their number), its rate and its outages stay the same.
 //!
 //! # Limits
 //!
 //! Hosts have IPv4 addresses: 10.0.0.1 for node 0, 10.0.0.2 for node 1, and so on. Nothing sends ICMP errors, so a
-//! closed port is found by a timeout. A datagram has at most [`MAX_DATAGRAM`] bytes. What a socket has not read is bounded
-//! by [`RECEIVE_BUFFER`]; more is dropped, as in a real host. Certificates are checked with the real date.
+//! closed port is found by a timeout. A datagram has at most [`MAX_DATAGRAM`] bytes. What a socket has not read is
+//! bounded by [`RECEIVE_BUFFER`]; more is dropped, as in a real host. Certificates are checked with the real date.
 
 mod error;
 mod host;

@@ -2,8 +2,8 @@
 //!
 //! DCCP (RFC 4340) sends datagrams at a rate that is fair to the rest of the network. A datagram may be lost, and is
 //! never retransmitted. This crate carries DCCP in UDP (RFC 6773), over IPv4 and IPv6, through NATs and without
-//! privileges. On Linux it can also carry it natively, as IP protocol 33. Connections are encrypted with DTLS 1.3, or in
-//! clear text if you write [`Security::None`].
+//! privileges. On Linux it can also carry it natively, as IP protocol 33. Connections are encrypted with DTLS 1.3, or
+//! in clear text if you write [`Security::None`].
 //!
 //! ```no_run
 //! use fairwire::tls::{ClientConfig, Fingerprint, Identity, ServerConfig};

@@ -15,16 +15,16 @@ pub struct Received {
     pub ecn: Ecn,
     /// The number of the peer's datagrams that are missing between the previous datagram read and this one. A peer that
     /// checks our reports ([`Config::check_feedback`](crate::Config::check_feedback)) skips a sequence number now and
-    /// then, one in some hundreds or thousands. Each skipped number counts as a missing datagram here. With DTLS so does a
-    /// datagram whose record is forged or a replay, and each lost datagram of DTLS itself.
+    /// then, one in some hundreds or thousands. Each skipped number counts as a missing datagram here. With DTLS so
+    /// does a datagram whose record is forged or a replay, and each lost datagram of DTLS itself.
     pub lost_before: u64,
     /// The id for [`Connection::report_dropped`](crate::Connection::report_dropped).
     pub id: ReceivedId,
     /// Whether the Data Checksum does not match the data. True only with
     /// [`DamagedData::Deliver`](crate::DamagedData::Deliver).
     pub corrupt: bool,
-    /// Whether the peer sent it again after a loss ([`SendOptions::resend`](crate::SendOptions::resend)). Newer datagrams
-    /// may have been read before it.
+    /// Whether the peer sent it again after a loss ([`SendOptions::resend`](crate::SendOptions::resend)). Newer
+    /// datagrams may have been read before it.
     pub resent: bool,
 }
 

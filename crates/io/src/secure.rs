@@ -149,7 +149,8 @@ pub(crate) enum SealError {
 }
 
 impl Secure {
-    /// `resends` is set if both ends are willing to send datagrams again: the time, and a tag that the peer cannot guess.
+    /// `resends` is set if both ends are willing to send datagrams again: the time, and a tag that the peer cannot
+    /// guess.
     pub(crate) fn new(
         session: Session,
         peer: Option<Fingerprint>,

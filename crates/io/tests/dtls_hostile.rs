@@ -198,8 +198,8 @@ async fn many_records_in_one_datagram_are_read_in_order() {
     assert_eq!(numbers, (0..100).collect::<Vec<_>>());
 }
 
-/// A record that somebody on the path changed is as good as lost, and so it counts as lost. The session's own records do
-/// not.
+/// A record that somebody on the path changed is as good as lost, and so it counts as lost. The session's own records
+/// do not.
 #[tokio::test]
 async fn a_changed_record_counts_as_lost() {
     let server = listen(hasty());
@@ -362,8 +362,8 @@ async fn a_close_does_not_wait_for_room() {
     );
 }
 
-/// A datagram that waits for room while a hundred others leave arrives: its record is not older than the peer takes (RFC
-/// 9147, section 4.5.1).
+/// A datagram that waits for room while a hundred others leave arrives: its record is not older than the peer takes
+/// (RFC 9147, section 4.5.1).
 #[tokio::test]
 async fn a_datagram_that_waits_long_arrives() {
     let server = listen(hasty());

@@ -94,9 +94,9 @@ async fn equal_seeds_give_equal_runs() {
 
 /// Delay and loss at the application are those of the link.
 ///
-/// 1,028 bytes and DCCP's header at 2 Mbit/s take 4.2 ms, so a datagram takes 34.2 ms, and is seen at the next tick. Some
-/// wait for the window of congestion control first, which the losses keep small. With 10,000 datagrams the loss of 3 %
-/// has a standard error of 0.17 %; five of them are allowed.
+/// 1,028 bytes and DCCP's header at 2 Mbit/s take 4.2 ms, so a datagram takes 34.2 ms, and is seen at the next tick.
+/// Some wait for the window of congestion control first, which the losses keep small. With 10,000 datagrams the loss of
+/// 3 % has a standard error of 0.17 %; five of them are allowed.
 #[tokio::test(start_paused = true)]
 async fn delay_and_loss_are_those_of_the_link() {
     let (a, b) = lossy(1).join().expect("a link");

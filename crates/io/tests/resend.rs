@@ -54,8 +54,8 @@ fn number(read: &Received) -> u32 {
     u32::from_be_bytes(*read.data.first_chunk().expect("numbered"))
 }
 
-/// With 5 % loss, at a rate that CCID 2 sustains, datagrams that may be sent again arrive, each once; a copy says that it is one, and overtakes nothing.
-/// Each has one fate, and what has arrived is acknowledged. Others are lost as ever.
+/// With 5 % loss, at a rate that CCID 2 sustains, datagrams that may be sent again arrive, each once; a copy says that
+/// it is one, and overtakes nothing. Each has one fate, and what has arrived is acknowledged. Others are lost as ever.
 #[tokio::test(start_paused = true)]
 async fn what_is_of_use_arrives_once() {
     const COUNT: u32 = 1_000;

@@ -226,8 +226,8 @@ mod tests {
         assert_eq!(wire.send(1), Instant::from_nanos(12_666_666_667));
     }
 
-    /// A packet of 1,000 bytes that begins at 8 kbit/s, half a second before a pause of two seconds, and then goes on at
-    /// 80 kbit/s: half of it takes 0.5 s, the other half 0.05 s. The next one takes 0.1 s.
+    /// A packet of 1,000 bytes that begins at 8 kbit/s, half a second before a pause of two seconds, and then goes on
+    /// at 80 kbit/s: half of it takes 0.5 s, the other half 0.05 s. The next one takes 0.1 s.
     #[test]
     fn a_rate_changes_inside_a_packet() {
         let rate = |kbit: u64| Rate::from_bits_per_s(kbit * 1_000);

@@ -301,9 +301,9 @@ impl Session {
     /// Sets the largest datagram that the session may send from now on, in bytes: the maximum packet size of DCCP,
     /// which a record must not exceed (RFC 5238, section 3.5).
     ///
-    /// A handshake uses datagrams of at most 1,200 bytes and records of at most 480, or 1,200 if the own certificate has
-    /// more than some 1,900 bytes. Several records share a datagram until a timer expires; then each has its own (RFC
-    /// 9147, section 4.4). If the limit falls below the records of a handshake that has begun, it fails.
+    /// A handshake uses datagrams of at most 1,200 bytes and records of at most 480, or 1,200 if the own certificate
+    /// has more than some 1,900 bytes. Several records share a datagram until a timer expires; then each has its own
+    /// (RFC 9147, section 4.4). If the limit falls below the records of a handshake that has begun, it fails.
     pub fn set_max_datagram(&mut self, max_datagram: usize) {
         self.max_datagram = max_datagram;
     }

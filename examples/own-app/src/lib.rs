@@ -9,7 +9,9 @@
 use std::time::Duration;
 
 use bytes::{BufMut, Bytes, BytesMut};
-use fairwire::{Config, Connection, ConnectionClosed, QueuePolicy, ServiceCode, TrySendError};
+use fairwire::{
+    Config, Connection, ConnectionClosed, QueuePolicy, SendError, ServiceCode, TrySendError,
+};
 use tokio::time::{Instant, sleep_until, timeout};
 
 /// The service that the ground offers.
@@ -45,7 +47,7 @@ pub async fn report(connection: &Connection, epoch: Instant, end: Instant) -> u3
         sleep_until(due).await;
         match connection.try_send(sample(number, due - epoch)) {
             Ok(_) => number += 1,
-            Err(TrySendError::Closed(_)) => break,
+            Err(TrySendError::Send(SendError::Closed(_))) => break,
             Err(_) => {}
         }
         interval = if connection.stats().queued_packets > 0 {

@@ -29,8 +29,8 @@ impl Runtime {
         Ok(Self(handle))
     }
 
-    /// Blocks until a future of this crate is ready. It needs only timers and tasks of the runtime, so the calling thread
-    /// polls it, even one that belongs to another runtime.
+    /// Blocks until a future of this crate is ready. It needs only timers and tasks of the runtime, so the calling
+    /// thread polls it, even one that belongs to another runtime.
     pub(super) fn wait<T>(&self, future: impl Future<Output = T>) -> T {
         let _entered = self.0.enter();
         pollster::block_on(future)

@@ -352,8 +352,8 @@ impl Connection {
 impl Connection {
     /// Drops every datagram in the send queue; returns how many there were.
     ///
-    /// Their fate is [`Fate::Refused`](crate::Fate::Refused), and groups with members among them are broken. Use it when
-    /// everything that waits has become useless, for example after a scene change before a new key frame.
+    /// Their fate is [`Fate::Refused`](crate::Fate::Refused), and groups with members among them are broken. Use it
+    /// when everything that waits has become useless, for example after a scene change before a new key frame.
     pub fn purge(&self) -> usize {
         self.with_proto(fairwire_proto::Endpoint::purge)
     }

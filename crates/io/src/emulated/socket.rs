@@ -16,7 +16,8 @@ use super::port::{Arrival, Port};
 use super::wire::{Datagram, MTU};
 use crate::transport::{Batch, Facts, Inbox, Transport};
 
-/// A plain datagram socket on a simulated host, on which any protocol can run; see [`Host::socket`](super::Host::socket).
+/// A plain datagram socket on a simulated host, on which any protocol can run. [`Host::socket`](super::Host::socket)
+/// makes one.
 ///
 /// It stands for a UDP socket with Don't Fragment: it sends one datagram at a time, with an ECN field, and never
 /// blocks. What the link cannot take waits in the link's queue, or is lost there. Dropping it gives the port back.
@@ -44,8 +45,8 @@ impl Socket {
     /// Sends a datagram. A datagram that arrives where no socket is bound is lost.
     ///
     /// # Errors
-    /// `InvalidInput` for more than [`MAX_DATAGRAM`](super::MAX_DATAGRAM) bytes, and `NetworkUnreachable` for an address
-    /// that no host of the network has.
+    /// `InvalidInput` for more than [`MAX_DATAGRAM`](super::MAX_DATAGRAM) bytes, and `NetworkUnreachable` for an
+    /// address that no host of the network has.
     pub fn send_to(&self, datagram: &[u8], to: SocketAddr, ecn: Ecn) -> io::Result<()> {
         let SocketAddr::V4(to) = to else {
             return Err(io::ErrorKind::NetworkUnreachable.into());

@@ -76,8 +76,8 @@ impl Endpoint {
 
     /// Drops every datagram in the send queue; returns how many there were.
     ///
-    /// Their fate is [`Fate::Refused`](crate::Fate::Refused), or [`Fate::Lost`](crate::Fate::Lost) if they were to be sent
-    /// again. Groups with members among them are broken.
+    /// Their fate is [`Fate::Refused`](crate::Fate::Refused), or [`Fate::Lost`](crate::Fate::Lost) if they were to be
+    /// sent again. Groups with members among them are broken.
     pub fn purge(&mut self, now: Instant, id: ConnectionId) -> usize {
         let mut purged = 0;
         self.act(now, id, |connection, ctx| purged = connection.purge(ctx));
@@ -144,8 +144,8 @@ impl Endpoint {
             .map_or(Err(SendError::Closed), Connection::check_resend)
     }
 
-    /// Returns whether the data of this direction may be sent again, as far as both ends have agreed by now (the feature
-    /// Allow Copies).
+    /// Returns whether the data of this direction may be sent again, as far as both ends have agreed by now (the
+    /// feature Allow Copies).
     pub fn allows_copies(&self, id: ConnectionId, direction: Direction) -> bool {
         self.get(id)
             .is_some_and(|connection| connection.allows_copies(direction))

@@ -61,7 +61,8 @@ impl Negotiation {
             self.accept(Feature::AllowShortSeqnos, Location::Remote, PREFER_YES);
         }
         if config.resend {
-            // RFC 4340, 15: off at first, as for every extension. Each end asks for its own data, and accepts the other's.
+            // RFC 4340, 15: off at first, as for every extension. Each end asks for its own data, and accepts the
+            // other's.
             self.wish(Feature::AllowCopies, Location::Local, PREFER_YES, false);
             self.accept(Feature::AllowCopies, Location::Remote, PREFER_YES);
         }

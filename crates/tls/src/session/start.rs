@@ -32,8 +32,8 @@ const HANDSHAKE_RECORDS: [usize; 2] = [480, HANDSHAKE_DATAGRAM];
 const FLIGHT: usize = 700;
 /// What a datagram of the library loses to headers and to room too small for a part, in bytes; rounded up.
 const LOST_PER_DATAGRAM: usize = 40;
-/// The library's datagrams that a flight may fill. The library keeps at most 12 records of a flight, and six messages end with the
-/// datagrams between them cut into one more record each.
+/// The library's datagrams that a flight may fill. The library keeps at most 12 records of a flight, and six messages
+/// end with the datagrams between them cut into one more record each.
 const FLIGHT_DATAGRAMS: usize = 6;
 
 impl Session {

@@ -204,7 +204,8 @@ fn timers_stand_still_while_datagrams_wait() {
     assert_eq!(net.sent.len(), 2, "and one a second later");
 }
 
-/// Datagrams of a handshake that get lost because of their size are cut smaller when they are sent again, at either end.
+/// Datagrams of a handshake that get lost because of their size are cut smaller when they are sent again, at either
+/// end.
 ///
 /// RFC 5238, section 3.5, and RFC 9147, section 4.4.
 #[test]

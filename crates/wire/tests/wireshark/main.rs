@@ -95,8 +95,8 @@ fn native_packets_are_read_as_they_were_written() {
 
 /// DTLS in DCCP (RFC 5238) reaches Wireshark's DTLS dissector in the packets that carry data, from the first record on.
 ///
-/// `dtls.pcap` is a handshake of `fairwire perf -c 127.0.0.1 -p 7021 --dtls-pin FINGERPRINT`, with the probes of path MTU
-/// discovery, whose padding is no record.
+/// `dtls.pcap` is a handshake of `fairwire perf -c 127.0.0.1 -p 7021 --dtls-pin FINGERPRINT`, with the probes of path
+/// MTU discovery, whose padding is no record.
 #[test]
 fn dtls_in_dccp_is_read_by_our_dissector() {
     const DATA: [&str; 2] = ["2", "4"];

@@ -22,7 +22,8 @@ pub struct Sending {
     /// wait are dropped. CCID 3 and 4 do not report single losses. Needs traffic with frames.
     #[serde(default)]
     pub groups: bool,
-    /// Whether the traffic's priorities apply: I frames of a video leave before other frames. Needs traffic with frames.
+    /// Whether the traffic's priorities apply: I frames of a video leave before other frames. Needs traffic with
+    /// frames.
     #[serde(default)]
     pub priorities: bool,
 }

@@ -283,8 +283,8 @@ impl SendQueue {
         self.take(place)
     }
 
-    /// Makes the data of the datagram that leaves next, if it was deferred. Datagrams whose data cannot be made any more
-    /// are removed and returned, one for each call.
+    /// Makes the data of the datagram that leaves next, if it was deferred. Datagrams whose data cannot be made any
+    /// more are removed and returned, one for each call.
     pub(crate) fn make_front(&mut self) -> Option<Taken> {
         let place = self.ordered_front()?.0;
         let before = self.ordered.deferred_len(place)?;
@@ -318,7 +318,8 @@ impl SendQueue {
         }
     }
 
-    /// Returns the packet in which the datagram that leaves next was first sent, if it is sent again with the same data.
+    /// Returns the packet in which the datagram that leaves next was first sent, if it is sent again with the same
+    /// data.
     #[inline]
     pub(crate) fn front_copy_of(&self) -> Option<Seq> {
         match self.ordered_front()?.1.again {
