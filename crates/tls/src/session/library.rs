@@ -107,7 +107,7 @@ impl Session {
                     sent += 1;
                     self.send(buffer.split_to(length).freeze())?;
                 }
-                Event::Data(length) => {
+                Event::Data(length) if self.is_connected() => {
                     let data = buffer.split_to(length).freeze();
                     self.outputs.push_back(Output::Data(data));
                 }
@@ -116,7 +116,7 @@ impl Session {
                     self.check(&certificate)?;
                 }
                 Event::TooSmall(needed) => room = needed,
-                Event::Connected => {
+                Event::Connected if matches!(self.state, State::Handshake) => {
                     self.state = State::Open { sends: true };
                     self.handshake_bytes = 0;
                     room = hint;
@@ -124,14 +124,19 @@ impl Session {
                         .push_back(Output::Connected { peer: self.peer });
                 }
                 Event::Closed => {
-                    self.state = State::Open { sends: false };
+                    // Before the handshake is complete anybody can have sent it, and the peer is not accepted.
+                    self.state = match self.state {
+                        State::Open { .. } => State::Open { sends: false },
+                        _ => State::Ended,
+                    };
                     self.outputs.push_back(Output::Closed);
                 }
                 Event::Timer(timer) => {
                     self.set_timer(timer);
                     return Ok(sent);
                 }
-                Event::Other => {}
+                // A session that has ended takes no part any more.
+                Event::Data(_) | Event::Connected | Event::Other => {}
             }
         }
     }

@@ -72,3 +72,19 @@ fn a_close_during_the_handshake_ends_it() {
     assert_eq!(net.failed, [None, None]);
     assert_eq!(net.ends[CLIENT].seal(b"late"), Err(SealError::Closed));
 }
+
+/// An alert in the clear can end a handshake, as anybody on the path can, but makes no connection.
+#[test]
+fn a_close_in_the_clear_is_no_connection() {
+    let close_notify = [21, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 9, 0, 2, 1, 0];
+    let (client, server) = pinned();
+    let mut net = Net::new(&client, &server);
+    net.run_for(DELAY);
+    net.arrive(CLIENT, &close_notify);
+    assert_eq!(net.done[CLIENT], [Output::Closed]);
+    assert!(!net.ends[CLIENT].is_connected());
+    assert_eq!(net.ends[CLIENT].seal(b"?"), Err(SealError::Closed));
+    net.run_for(Duration::from_secs(100));
+    assert_eq!(net.done[CLIENT], [Output::Closed], "nothing more");
+    assert_eq!(net.ends[CLIENT].next_timeout(), None);
+}
