@@ -18,7 +18,7 @@ pub(crate) const RFCS: [&str; 11] = [
 /// RFCs with rows for the parts that we follow; their requirement words are not counted.
 const ALSO: [&str; 1] = ["8899"];
 /// The crates whose citations count: those of the protocol.
-const CRATES: [&str; 4] = ["wire", "proto", "cc", "io"];
+const CRATES: [&str; 5] = ["wire", "proto", "cc", "io", "tls"];
 
 /// The places that cite each section: RFC and section, with file and line.
 type Citations = BTreeMap<(String, String), BTreeSet<(String, usize)>>;

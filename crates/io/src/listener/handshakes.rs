@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 use tokio::task::{AbortHandle, JoinSet};
 
-use super::Incoming;
+use super::incoming::Incoming;
 use crate::connection::Connection;
 
 /// The largest number of DTLS handshakes at one time. A flood of 1,000 clients a second leaves each a second.
