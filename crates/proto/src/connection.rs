@@ -212,7 +212,8 @@ pub(crate) struct Connection {
     deadline: Option<Instant>,
     /// Set once the application asked to close: until when the send queue may drain.
     drain_until: Option<Instant>,
-    target: Target,
+    /// Apart, because connections are many and this is large.
+    target: Box<Target>,
     /// When the controller permits the next datagram.
     pace_at: Option<Instant>,
     /// An Ack has just left; the next one waits until this time.
@@ -298,7 +299,7 @@ impl Connection {
             fired_at: None,
             deadline: None,
             drain_until: None,
-            target: Target::default(),
+            target: Box::default(),
             pace_at: None,
             next_ack_at: None,
             rest_deferred_until: None,

@@ -4,7 +4,7 @@ use fairwire_proto::{CloseReason, Event};
 use fairwire_wire::ResetCode;
 
 /// Events without a further distinction.
-const PLAIN: [&str; 8] = [
+const PLAIN: [&str; 9] = [
     "Accepted",
     "Ccid",
     "Connected",
@@ -12,6 +12,7 @@ const PLAIN: [&str; 8] = [
     "PathMtu",
     "Readable",
     "SlowReceiver",
+    "TargetBitrate",
     "Writable",
 ];
 

@@ -58,7 +58,7 @@ impl Material {
             18 => DccpOption::ReceiveRate(self.number),
             19 => DccpOption::DroppedPackets(DropCounts::new(value.as_chunks().0)),
             20 => DccpOption::Unknown {
-                option_type: 45 + self.small % 83,
+                option_type: 45 + self.small % 75,
                 data: value,
             },
             _ => DccpOption::Unknown {

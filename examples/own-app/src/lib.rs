@@ -37,7 +37,7 @@ pub fn config() -> Config {
 
 /// Reads the vehicle's instruments and reports them until `end`. Returns how many samples were sent.
 ///
-/// After each sample, the number of waiting ones tells whether the network keeps up. If not, the next sample is due
+/// Before each sample, the number of waiting ones tells whether the network keeps up. If not, the next sample is due
 /// later; otherwise a little sooner.
 pub async fn report(connection: &Connection, epoch: Instant, end: Instant) -> u32 {
     let mut interval = FASTEST;
@@ -45,15 +45,17 @@ pub async fn report(connection: &Connection, epoch: Instant, end: Instant) -> u3
     let mut number = 0;
     while due < end {
         sleep_until(due).await;
+        // Before the next sample is queued: what waits now was left behind.
+        let keeps_up = connection.stats().queued_packets == 0;
         match connection.try_send(sample(number, due - epoch)) {
             Ok(_) => number += 1,
             Err(TrySendError::Send(SendError::Closed(_))) => break,
             Err(_) => {}
         }
-        interval = if connection.stats().queued_packets > 0 {
-            (interval * 2).min(SLOWEST)
-        } else {
+        interval = if keeps_up {
             (interval * 15 / 16).max(FASTEST)
+        } else {
+            (interval * 2).min(SLOWEST)
         };
         due += interval;
     }

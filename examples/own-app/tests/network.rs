@@ -78,7 +78,8 @@ async fn losses_are_only_gaps() {
     let minute = minute(Link::new(kbit(2_000), ms(40)).loss(0.05).seed(1)).await;
     let heard = minute.samples().count();
     assert!(heard < minute.sent as usize, "nothing was lost");
-    assert!(heard > 1_000, "{heard} samples of {}", minute.sent);
+    // More than at the slowest pace.
+    assert!(heard > 150, "{heard} samples of {}", minute.sent);
     assert!(minute.silences().is_empty());
     for (at, age) in minute.samples() {
         assert!(age <= ms(400), "at {at:?} a sample was {age:?} old");

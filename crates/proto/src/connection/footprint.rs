@@ -19,8 +19,11 @@ const ONE_DATAGRAM: usize = 2_048;
 /// Both halves of a connection when they are created, before their histories grow.
 const HALVES: usize = 8_192;
 
+/// The connection itself, with the part of it that is kept apart.
+const OWN: usize = size_of::<Connection>() + size_of::<super::Target>();
+
 /// Memory that a connection with little traffic needs in the end. No connection begins without this much left.
-pub(crate) const NEW: usize = size_of::<Connection>() + ENTRIES + 2 * ONE_DATAGRAM + HALVES;
+pub(crate) const NEW: usize = OWN + ENTRIES + 2 * ONE_DATAGRAM + HALVES;
 
 /// What a datagram with options uses in addition: entries of three B-trees, whose nodes may be half empty.
 const OPTIONS_OVERHEAD: usize = 384;
@@ -67,7 +70,7 @@ impl Connection {
         let groups = self.groups.footprint();
         let copies = self.copies.as_ref().map_or(0, Window::footprint);
         let others = self.cookies.capacity() + groups + copies;
-        size_of::<Self>() + ENTRIES + halves + histories + others
+        OWN + ENTRIES + halves + histories + others
     }
 
     /// Returns the memory of both queues, and of the datagrams that may have to be sent again.
