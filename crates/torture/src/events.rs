@@ -119,7 +119,7 @@ mod tests {
         );
         for asked in ["", "nonsense"] {
             let names = unknown(asked).lines().count() - 1;
-            assert_eq!(names, 8 + 9 + 7 + 2 * 13);
+            assert_eq!(names, 9 + 9 + 7 + 2 * 13);
         }
         assert!(is_name("closed: reset CcidSpecific(130)"));
         assert!(!is_name("closed: reset CcidSpecific(12)"));
