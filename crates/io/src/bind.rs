@@ -3,14 +3,15 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use fairwire_proto::EndpointConfig;
+use fairwire_proto::{EndpointConfig, Shard};
 use zeroize::Zeroizing;
 
 use crate::driver::Driver;
 use crate::endpoint::Endpoint;
 use crate::error::BindError;
+use crate::shards::Shards;
 use crate::socket::{OperatingSystem, Sockets};
-use crate::state::{Handle, Shared};
+use crate::state::Shared;
 use crate::transport::{System, Transport};
 
 /// A builder that makes an [`Endpoint`] with options.
@@ -20,6 +21,7 @@ pub struct EndpointBuilder {
     config: EndpointConfig,
     socket_buffer: usize,
     exclusive: bool,
+    shards: u16,
 }
 
 impl EndpointBuilder {
@@ -46,13 +48,28 @@ impl EndpointBuilder {
         self
     }
 
+    /// Spreads the endpoint's connections over `count` shards, so that they use several processors. Default: 1.
+    ///
+    /// Each shard has its own socket on the endpoint's port, its own task and its own lock. Connections of different
+    /// shards share nothing. A connection belongs to the shard that follows from its two DCCP ports, so a server's
+    /// clients spread evenly. The limits of the endpoint are divided among the shards. For a server whose runtime has
+    /// several threads, use one shard per thread.
+    ///
+    /// Works for UDP on Unix; natively there is always one shard. The sockets share their port (`SO_REUSEPORT`), so
+    /// another program of the same user can bind to it too if it asks for that.
+    pub fn shards(mut self, count: u16) -> Self {
+        self.shards = count.max(1);
+        self
+    }
+
     /// Binds to a UDP address and starts the endpoint's driver on the current tokio runtime.
     ///
     /// # Errors
     /// See [`BindError`].
     pub fn bind(self, udp: SocketAddr) -> Result<Endpoint, BindError> {
-        let buffer = self.socket_buffer;
-        self.start(Arc::new(OperatingSystem), || Sockets::udp(udp, buffer))
+        let (buffer, shards) = (self.socket_buffer, self.shards);
+        let system: Arc<dyn System> = Arc::new(OperatingSystem);
+        self.start(&system, || Sockets::udp_shards(udp, buffer, shards))
     }
 
     /// Binds to IP protocol 33 at an address of this host and starts the endpoint's driver on the current tokio
@@ -68,24 +85,33 @@ impl EndpointBuilder {
         // RFC 4340, 8.3.1, wants a Reset for a packet without a connection. But a packet that is not ours may belong
         // to another program.
         self.config.answer_unbound_ports = self.exclusive;
-        self.start(Arc::new(OperatingSystem), || {
-            Sockets::native(ip.to_canonical(), buffer)
+        let system: Arc<dyn System> = Arc::new(OperatingSystem);
+        self.start(&system, || {
+            Ok(vec![Sockets::native(ip.to_canonical(), buffer)?])
         })
     }
 
-    /// Starts the driver of an endpoint on `system`, with the transport that `open` makes.
+    /// Starts the drivers of an endpoint on `system`, one for each transport that `open` makes.
     pub(crate) fn start<T: Transport>(
         self,
-        system: Arc<dyn System>,
-        open: impl FnOnce() -> Result<T, BindError>,
+        system: &Arc<dyn System>,
+        open: impl FnOnce() -> Result<Vec<T>, BindError>,
     ) -> Result<Endpoint, BindError> {
         let runtime = tokio::runtime::Handle::try_current().map_err(|_| BindError::NoRuntime)?;
-        let secret = secret(system.as_ref())?;
-        let transport = open()?;
-        let proto = fairwire_proto::Endpoint::new(self.config, *secret);
-        let shared = Arc::new(Shared::new(proto, transport.facts(), system));
-        let endpoint = Endpoint::new(Handle::new(Arc::clone(&shared)));
-        runtime.spawn(Driver::new(shared, transport).run());
+        let transports = open()?;
+        let mut shards = Vec::with_capacity(transports.len());
+        let parts = Shard::all(u16::try_from(transports.len()).unwrap_or(u16::MAX));
+        for (part, transport) in parts.zip(&transports) {
+            let secret = secret(system.as_ref())?;
+            let proto = fairwire_proto::Endpoint::new(self.config.for_shard(part), *secret);
+            let shared = Shared::new(proto, transport.facts(), Arc::clone(system));
+            shards.push(Arc::new(shared));
+        }
+        let endpoint = Endpoint::new(Shards::new(&shards));
+        let shards = shards.into();
+        for (own, transport) in transports.into_iter().enumerate() {
+            runtime.spawn(Driver::new(&shards, own, transport).run());
+        }
         Ok(endpoint)
     }
 }
@@ -113,6 +139,7 @@ impl Endpoint {
             config: EndpointConfig::default(),
             socket_buffer: 4 << 20,
             exclusive: false,
+            shards: 1,
         }
     }
 }

@@ -66,6 +66,11 @@ impl Connection {
         }
     }
 
+    /// Returns whether the endpoint's driver has ended.
+    pub(crate) fn has_lost_its_driver(&self) -> bool {
+        self.inner.handle.lock().driver_ended
+    }
+
     /// Waits until the handshake succeeds or fails.
     pub(crate) async fn established(&self) -> Result<(), CloseReason> {
         self.wait(|connection| match &connection.closed {

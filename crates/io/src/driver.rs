@@ -1,4 +1,4 @@
-//! The task of an endpoint. Only this task uses the transport.
+//! The task of an endpoint, or of one of its shards. Only this task uses the transport.
 //!
 //! In each turn it sends what the congestion controllers permit, wakes the tasks that wait, and then sleeps until a
 //! datagram arrives, a timer fires or the application changes something. It holds the lock only while it calls the
@@ -15,6 +15,7 @@ use fairwire_proto::{IcmpError, IcmpQuote, Meta, Path, Unreachable};
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::HeadBuf;
 
+use crate::handover::Siblings;
 use crate::state::Shared;
 use crate::timer::Timer;
 use crate::transport::{Batch, Facts, Inbox, Transport, arrived_at};
@@ -37,10 +38,11 @@ const RETRY: Duration = Duration::from_micros(200);
 /// The payload argument for a datagram that is passed in one piece.
 const NO_PAYLOAD: &[u8] = &[];
 
-/// The driver of one endpoint.
+/// The driver of one endpoint or shard.
 #[derive(Debug)]
 pub(crate) struct Driver<T: Transport> {
     shared: Arc<Shared>,
+    siblings: Siblings,
     transport: T,
     timer: Timer,
     inbox: Inbox,
@@ -56,8 +58,11 @@ pub(crate) struct Driver<T: Transport> {
 }
 
 impl<T: Transport> Driver<T> {
-    pub(crate) fn new(shared: Arc<Shared>, transport: T) -> Self {
+    /// Makes the driver of shard `own` of an endpoint.
+    pub(crate) fn new(shards: &Arc<[Arc<Shared>]>, own: usize, transport: T) -> Self {
+        let shared = Arc::clone(&shards[own]);
         Self {
+            siblings: Siblings::new(Arc::clone(shards), own),
             timer: Timer::new(shared.clock),
             inbox: Inbox::new(shared.facts.message),
             shared,
@@ -239,11 +244,16 @@ impl<T: Transport> Driver<T> {
                 },
                 ecn: arrived.ecn,
             };
+            if self.siblings.keep(meta, arrived.bytes) {
+                return;
+            }
             // In one piece: the protocol finds where the header ends, and copies only what it keeps.
             state
                 .proto
                 .handle_datagram(now, meta, arrived.bytes, NO_PAYLOAD);
         });
+        drop(state);
+        self.siblings.hand_over();
     }
 
     /// Resets the remaining connections and sends what can be sent at once.
@@ -278,9 +288,7 @@ impl<T: Transport> Driver<T> {
                 error: found.error,
                 head: found.quote,
             };
-            let mut state = self.shared.lock();
-            let now = self.shared.clock.now();
-            state.proto.handle_icmp(now, path, quote);
+            self.siblings.report(path, quote);
         });
     }
 }

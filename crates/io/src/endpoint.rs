@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::sync::atomic::AtomicBool;
 
-use fairwire_proto::{CloseReason, ConnectionId, Encapsulation, EndpointStats, ListenError, Path};
+use fairwire_proto::{CloseReason, Encapsulation, EndpointStats, ListenError, Path};
 use fairwire_tls::{ClientConfig, ServerConfig};
 use fairwire_wire::ServiceCode;
 
@@ -16,8 +16,9 @@ use crate::listener::Listener;
 use crate::options::{ConnectOptions, ListenOptions};
 use crate::race::race;
 use crate::security::{Role, Security};
+use crate::shards::Shards;
 use crate::state::{Backlog, ConnectionState, Handle, State};
-use crate::transport::{Claim, Facts, canonical};
+use crate::transport::{Claim, Facts, System, canonical};
 use crate::waiting::Place;
 
 /// Checks that an endpoint at `local` can connect to this address. What only the system knows is not checked here.
@@ -48,6 +49,31 @@ fn check(local: IpAddr, to: DccpAddr) -> Result<(), ConnectError> {
     Ok(())
 }
 
+/// Listens in one shard, with what belongs to it of the options.
+fn listen(
+    state: &mut State,
+    port: u16,
+    services: &[ServiceCode],
+    options: &ListenOptions,
+    claim: Option<Claim>,
+) -> Result<(), ListenError> {
+    if state.driver_ended || state.closing {
+        return Err(ListenError::EndpointClosed);
+    }
+    state.proto.listen(port, services, options.config.clone())?;
+    state.proto.reserve();
+    state.proto.set_accept_places(port, options.backlog);
+    state.proto.set_admit(port, options.admit.clone());
+    let backlog = Backlog {
+        waiting: std::collections::VecDeque::new(),
+        limit: options.backlog,
+        acceptors: crate::wakers::Wakers::default(),
+        _claim: claim,
+    };
+    state.backlogs.insert(port, backlog);
+    Ok(())
+}
+
 /// The ports that are assigned when none was asked for (RFC 6335, section 6).
 const DYNAMIC: RangeInclusive<u16> = 49_152..=u16::MAX;
 
@@ -57,28 +83,41 @@ const DYNAMIC: RangeInclusive<u16> = 49_152..=u16::MAX;
 /// [`bind_native`](Self::bind_native) uses IP protocol 33 (RFC 4340), which interoperates with the DCCP of the Linux
 /// kernel. Everything else is the same.
 ///
-/// An endpoint owns all its state and shares nothing with other endpoints. To use several threads, bind several
-/// endpoints. Clones refer to the same endpoint. Connections and listeners keep it running, so it may be dropped before
-/// them.
+/// An endpoint owns all its state and shares nothing with other endpoints. It is one task; to use several processors,
+/// give it several shards ([`EndpointBuilder::shards`](crate::EndpointBuilder::shards)). Clones refer to the same
+/// endpoint. Connections and listeners keep it running, so it may be dropped before them.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
-    handle: Handle,
+    shards: Shards,
 }
 
 impl Endpoint {
-    /// Makes an endpoint from a handle whose driver is run by the caller.
-    pub(crate) fn new(handle: Handle) -> Self {
-        Self { handle }
+    /// Makes an endpoint from shards whose drivers are run by the caller.
+    pub(crate) fn new(shards: Shards) -> Self {
+        Self { shards }
+    }
+
+    fn facts(&self) -> &Facts {
+        &self.shards.first().facts
+    }
+
+    fn system(&self) -> &dyn System {
+        &*self.shards.first().system
+    }
+
+    /// Returns how many shards the endpoint has ([`EndpointBuilder::shards`](crate::EndpointBuilder::shards)).
+    pub fn shards(&self) -> usize {
+        self.shards.count()
     }
 
     /// Returns the UDP address that the endpoint is bound to; natively, the IP address and port zero.
     pub fn local_addr(&self) -> SocketAddr {
-        self.handle.facts.local
+        self.facts().local
     }
 
     /// Returns whether this endpoint sends directly in IP.
     pub fn is_native(&self) -> bool {
-        self.handle.facts.encapsulation == Encapsulation::Native
+        self.facts().encapsulation == Encapsulation::Native
     }
 
     /// Listens on a DCCP port for the given services.
@@ -111,34 +150,22 @@ impl Endpoint {
         mut options: ListenOptions,
     ) -> Result<Listener, ListenError> {
         let timeout = options.config.connect_timeout;
-        options.config.ecn &= self.handle.facts.ecn;
-        let mut state = self.handle.lock();
-        if state.driver_ended || state.closing {
-            return Err(ListenError::EndpointClosed);
-        }
+        options.config.ecn &= self.facts().ecn;
+        let mut state = self.shards.first().lock();
         let (dccp_port, claim) = match dccp_port {
             0 => self.claim_any(&state)?,
             port => (port, self.claim(port)?),
         };
-        state.proto.listen(dccp_port, services, options.config)?;
-        state.proto.reserve();
-        let limit = options.backlog.max(1);
-        state.proto.set_accept_places(dccp_port, limit);
-        state.proto.set_admit(dccp_port, options.admit);
-        let backlog = Backlog {
-            waiting: std::collections::VecDeque::new(),
-            limit,
-            acceptors: crate::wakers::Wakers::default(),
-            _claim: claim,
-        };
-        state.backlogs.insert(dccp_port, backlog);
+        options.backlog = options.backlog.max(1).div_ceil(self.shards.count());
+        listen(&mut state, dccp_port, services, &options, claim)?;
         drop(state);
-        Ok(Listener::new(
-            self.handle.clone(),
-            dccp_port,
-            security,
-            timeout,
-        ))
+        // From here on, dropping the listener undoes it.
+        let shards = self.shards.clone();
+        let listener = Listener::new(shards, dccp_port, security, timeout);
+        for shard in self.shards.iter().skip(1) {
+            listen(&mut shard.lock(), dccp_port, services, &options, None)?;
+        }
+        Ok(listener)
     }
 
     /// Takes a DCCP port that has no listener. The search starts at a random port, because clients may still send to a
@@ -146,7 +173,7 @@ impl Endpoint {
     fn claim_any(&self, state: &State) -> Result<(u16, Option<Claim>), ListenError> {
         let mut start = [0; 2];
         // The start need not be secret: without random numbers, the search begins at the first port.
-        let _ = self.handle.system.draw(&mut start);
+        let _ = self.system().draw(&mut start);
         let (first, count) = (*DYNAMIC.start(), DYNAMIC.end() - DYNAMIC.start() + 1);
         for turn in 0..count {
             let port = first + u16::from_ne_bytes(start).wrapping_add(turn) % count;
@@ -166,11 +193,7 @@ impl Endpoint {
         if !self.is_native() {
             return Ok(None);
         }
-        match self
-            .handle
-            .system
-            .claim(self.handle.facts.local.ip(), dccp_port)
-        {
+        match self.system().claim(self.facts().local.ip(), dccp_port) {
             Ok(claim) => Ok(Some(claim)),
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
                 Err(ListenError::PortInUse { port: dccp_port })
@@ -223,7 +246,7 @@ impl Endpoint {
         security: Security<ClientConfig>,
         options: ConnectOptions,
     ) -> Result<Connection, ConnectError> {
-        race(self.handle.clock, remotes, |remote| {
+        race(self.shards.first().clock, remotes, |remote| {
             let (security, options) = (security.clone(), options.clone());
             async move { self.connect_with(remote, service, security, options).await }
         })
@@ -267,8 +290,7 @@ impl Endpoint {
         let to = self.reach(remote)?;
         let after = options.config.connect_timeout;
         let malformed = self.stats().malformed;
-        let id = self.begin(invited, to, service, options)?;
-        let connection = Connection::new(self.handle.clone(), id);
+        let connection = self.begin(invited, to, service, options)?;
         let Err(reason) = connection.established().await else {
             let shaken = connection
                 .secure(security, after, &AtomicBool::new(true))
@@ -296,7 +318,9 @@ impl Endpoint {
                 after,
                 not_dccp: self.stats().malformed.saturating_sub(malformed),
             },
-            CloseReason::Aborted if self.handle.lock().driver_ended => ConnectError::EndpointClosed,
+            CloseReason::Aborted if connection.has_lost_its_driver() => {
+                ConnectError::EndpointClosed
+            }
             reason => ConnectError::Ended { reason },
         })
     }
@@ -304,8 +328,8 @@ impl Endpoint {
     /// Returns the remote as this endpoint addresses it.
     fn reach(&self, mut remote: DccpAddr) -> Result<DccpAddr, ConnectError> {
         remote.addr = canonical(remote.addr);
-        check(self.handle.facts.local.ip(), remote)?;
-        match self.handle.facts.encapsulation {
+        check(self.facts().local.ip(), remote)?;
+        match self.facts().encapsulation {
             Encapsulation::Native => Ok(remote.without_udp()),
             Encapsulation::Udp if remote.addr.port() == 0 => Err(ConnectError::NoUdpPort {
                 remote: remote.user_addr(),
@@ -320,27 +344,28 @@ impl Endpoint {
         to: DccpAddr,
         service: ServiceCode,
         options: ConnectOptions,
-    ) -> Result<ConnectionId, ConnectError> {
+    ) -> Result<Connection, ConnectError> {
         let mut config = options.config;
         let Facts {
             local,
             encapsulation,
             ecn,
             ..
-        } = self.handle.facts;
+        } = *self.facts();
         config.ecn &= ecn;
-        let route = self.handle.system.route(local, to.addr);
+        let route = self.system().route(local, to.addr);
         let route = route.map_err(|e| self.no_route(to, e))?;
         let path = Path {
             encapsulation,
             local: route.local,
             remote: to.addr,
         };
-        let mut state = self.handle.lock();
+        let handle = self.shards.of(invited.or(options.local_port), to.dccp_port);
+        let mut state = handle.lock();
         if state.driver_ended || state.closing {
             return Err(ConnectError::EndpointClosed);
         }
-        let now = self.handle.clock.now();
+        let now = handle.clock.now();
         let (proto, there) = (&mut state.proto, to.dccp_port);
         let id = match invited {
             None => proto.connect(now, path, options.local_port, there, service, config),
@@ -353,8 +378,9 @@ impl Endpoint {
             state.proto.limit_path_mtu(now, id, mtu);
         }
         state.connections.insert(id, ConnectionState::default());
-        self.handle.wake_driver(&mut state);
-        Ok(id)
+        handle.wake_driver(&mut state);
+        drop(state);
+        Ok(Connection::new(handle.clone(), id))
     }
 
     /// Closes the endpoint: stops every listener, refuses new connections and closes every connection.
@@ -363,20 +389,12 @@ impl Endpoint {
     /// left. Received datagrams can still be read. The address stays bound until the last handle is dropped. Cancelling
     /// stops only the wait.
     pub async fn close(&self) {
-        self.begin_close();
+        for shard in self.shards.iter() {
+            begin_close(shard);
+        }
         let over = |state: &mut State| (state.is_over() || state.driver_ended).then_some(());
-        self.handle.wait(Place::Idle, over).await;
-    }
-
-    fn begin_close(&self) {
-        self.handle.announce_ends();
-        let mut wakes = Vec::new();
-        let mut state = self.handle.lock();
-        state.close(self.handle.clock.now(), &mut wakes);
-        self.handle.wake_driver(&mut state);
-        drop(state);
-        for waker in wakes {
-            waker.wake();
+        for shard in self.shards.iter() {
+            shard.wait(Place::Idle, over).await;
         }
     }
 
@@ -385,19 +403,34 @@ impl Endpoint {
     /// It also waits for connections that still have a handle. Cancelling changes nothing.
     pub async fn wait_idle(&self) {
         let idle = |state: &mut State| (state.is_idle() || state.driver_ended).then_some(());
-        self.handle.wait(Place::Idle, idle).await;
+        for shard in self.shards.iter() {
+            shard.wait(Place::Idle, idle).await;
+        }
     }
 
     /// Returns the counters of the endpoint that belong to no connection.
     pub fn stats(&self) -> EndpointStats {
-        self.handle.lock().proto.endpoint_stats()
+        self.shards.stats()
     }
 
     fn no_route(&self, to: DccpAddr, source: io::Error) -> ConnectError {
         ConnectError::NoRoute {
-            local: self.handle.facts.local.ip(),
+            local: self.facts().local.ip(),
             remote: to.user_addr(),
             source,
         }
+    }
+}
+
+/// Closes one shard.
+fn begin_close(shard: &Handle) {
+    shard.announce_ends();
+    let mut wakes = Vec::new();
+    let mut state = shard.lock();
+    state.close(shard.clock.now(), &mut wakes);
+    shard.wake_driver(&mut state);
+    drop(state);
+    for waker in wakes {
+        waker.wake();
     }
 }

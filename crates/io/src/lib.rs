@@ -101,7 +101,9 @@
 //! [`blocking`] has the same sockets for programs without tokio.
 //!
 //! Each endpoint is one tokio task. The task and the handles share a lock, which is never held across an await. There
-//! is no channel and no task per datagram. Every tokio runtime works; one thread is enough.
+//! is no channel and no task per datagram. Every tokio runtime works; one thread is enough. A server with many clients
+//! can use several threads: [`EndpointBuilder::shards`] spreads its connections over tasks, sockets and locks of their
+//! own, all on one port.
 //!
 //! Limits of the operating system:
 //!
@@ -123,12 +125,14 @@ pub mod emulated;
 mod endpoint;
 mod error;
 mod event;
+mod handover;
 mod listener;
 mod options;
 mod race;
 mod received;
 mod secure;
 mod security;
+mod shards;
 mod socket;
 mod state;
 mod sync;

@@ -15,7 +15,8 @@ use crate::address::DccpAddr;
 use crate::connection::Connection;
 use crate::error::AcceptError;
 use crate::security::Security;
-use crate::state::{Handle, State};
+use crate::shards::Shards;
+use crate::state::{Handle, Shared, State};
 use crate::waiting::Place;
 use handshakes::Handshakes;
 
@@ -26,7 +27,7 @@ pub use incoming::Incoming;
 /// Dropping it stops listening and resets the connections that are not yet accepted (Reset 2, Aborted).
 #[derive(Debug)]
 pub struct Listener {
-    handle: Handle,
+    shards: Shards,
     port: u16,
     security: Security<ServerConfig>,
     /// How long a DTLS handshake may last.
@@ -36,13 +37,13 @@ pub struct Listener {
 
 impl Listener {
     pub(crate) fn new(
-        handle: Handle,
+        shards: Shards,
         port: u16,
         security: Security<ServerConfig>,
         limit: Duration,
     ) -> Self {
         Self {
-            handle,
+            shards,
             port,
             security,
             limit,
@@ -87,8 +88,9 @@ impl Listener {
     /// As for [`accept`](Self::accept).
     pub async fn incoming(&self) -> Result<Incoming, AcceptError> {
         let place = Place::Acceptable(self.port);
-        let taken = self.handle.wait(place, |state| self.take_over(state)).await;
-        taken.map(|id| self.connection(id))
+        let take = |shard: &Shared, state: &mut State| self.take_over(shard, state);
+        let (shard, taken) = self.shards.wait(place, take).await;
+        taken.map(|id| self.connection(shard, id))
     }
 
     /// Returns the next connection, or registers the task of `context` to be woken when there is one.
@@ -99,14 +101,13 @@ impl Listener {
     /// As for [`accept`](Self::accept).
     pub fn poll_incoming(&self, context: &mut Context<'_>) -> Poll<Result<Incoming, AcceptError>> {
         let place = Place::Acceptable(self.port);
-        let polled = self
-            .handle
-            .poll(place, context, |state| self.take_over(state));
-        polled.map(|taken| taken.map(|id| self.connection(id)))
+        let take = |shard: &Shared, state: &mut State| self.take_over(shard, state);
+        let polled = self.shards.poll(place, context, take);
+        polled.map(|(shard, taken)| taken.map(|id| self.connection(shard, id)))
     }
 
-    fn connection(&self, id: ConnectionId) -> Incoming {
-        let connection = Connection::new(self.handle.clone(), id);
+    fn connection(&self, shard: &Handle, id: ConnectionId) -> Incoming {
+        let connection = Connection::new(shard.clone(), id);
         connection.limit_mtu_to_route();
         Incoming {
             connection,
@@ -115,8 +116,12 @@ impl Listener {
         }
     }
 
-    /// Takes the connection that has waited longest, if there is one.
-    fn take_over(&self, state: &mut State) -> Option<Result<ConnectionId, AcceptError>> {
+    /// Takes the connection of a shard that has waited longest, if there is one.
+    fn take_over(
+        &self,
+        shard: &Shared,
+        state: &mut State,
+    ) -> Option<Result<ConnectionId, AcceptError>> {
         if state.closing {
             return Some(Err(AcceptError));
         }
@@ -127,9 +132,9 @@ impl Listener {
         let Some(id) = backlog.waiting.pop_front() else {
             return gone.then_some(Err(AcceptError));
         };
-        let now = self.handle.clock.now();
+        let now = shard.clock.now();
         state.proto.free_place(now, self.port);
-        self.handle.wake_driver(state);
+        shard.wake_driver(state);
         Some(Ok(id))
     }
 
@@ -138,7 +143,7 @@ impl Listener {
     /// If [`dccp_port`](Self::dccp_port) is a different number, clients need it too.
     pub fn local_addr(&self) -> SocketAddr {
         let local = DccpAddr {
-            addr: self.handle.facts.local,
+            addr: self.shards.first().facts.local,
             dccp_port: self.port,
         };
         local.user_addr()
@@ -154,14 +159,16 @@ impl Drop for Listener {
     fn drop(&mut self) {
         // Handshakes under way end here, and reset their connections.
         self.handshakes.end();
-        let now = self.handle.clock.now();
-        let mut state = self.handle.lock();
-        state.proto.unlisten(self.port);
-        if let Some(backlog) = state.backlogs.remove(&self.port) {
-            for id in backlog.waiting {
-                state.abandon(now, id);
+        for shard in self.shards.iter() {
+            let now = shard.clock.now();
+            let mut state = shard.lock();
+            if let Some(backlog) = state.backlogs.remove(&self.port) {
+                state.proto.unlisten(self.port);
+                for id in backlog.waiting {
+                    state.abandon(now, id);
+                }
             }
+            shard.wake_driver(&mut state);
         }
-        self.handle.wake_driver(&mut state);
     }
 }

@@ -16,6 +16,7 @@ mod errors;
 mod native;
 mod route;
 mod set;
+mod steer;
 mod system;
 mod watched;
 
@@ -23,7 +24,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, SocketAddrV6};
 
 use quinn_udp::{EcnCodepoint, UdpSockRef, UdpSocketState};
-use socket2::{Domain, Protocol, Type};
+use socket2::{Domain, Protocol, SockRef, Type};
 use tokio::io::{Interest, Ready};
 
 use crate::error::BindError;
@@ -56,20 +57,27 @@ pub(crate) struct Socket {
 impl Socket {
     /// Binds to `addr`, with kernel buffers of `buffer` bytes each, if the system allows it.
     pub(crate) fn bind(addr: SocketAddr, buffer: usize) -> Result<Self, BindError> {
-        let socket =
-            socket2::Socket::new(Domain::for_address(addr), Type::DGRAM, Some(Protocol::UDP));
-        let opened = socket.and_then(|socket| {
-            if addr.is_ipv6() && addr.ip().is_unspecified() {
-                // One socket for both families, where the system supports it.
-                let _ = socket.set_only_v6(false);
-            }
-            Self::open(socket, addr, buffer)
-        });
+        let opened = udp(addr).and_then(|socket| Self::open(socket, addr, buffer));
         opened.map_err(|source| match source.kind() {
             io::ErrorKind::AddrInUse => BindError::PortInUse { addr },
             io::ErrorKind::AddrNotAvailable => BindError::NoSuchAddress { addr },
             _ => BindError::Socket { addr, source },
         })
+    }
+
+    /// Binds more sockets to the same UDP port, so that there are `count`, and spreads datagrams over them.
+    pub(crate) fn share(&self, count: u16, buffer: usize) -> io::Result<Vec<Self>> {
+        let own = SockRef::from(self.udp.get());
+        steer::share(&own)?;
+        let others = (1..count).map(|_| {
+            let socket = udp(self.local)?;
+            steer::share(&SockRef::from(&socket))?;
+            Self::open(socket, self.local, buffer)
+        });
+        let others = others.collect::<io::Result<_>>()?;
+        // Best effort: packets that the system delivers by another rule are handed over.
+        let _ = steer::steer(&own, count);
+        Ok(others)
     }
 
     /// Opens a raw socket for DCCP at `ip`.
@@ -194,6 +202,17 @@ impl Socket {
     fn source(&self, ip: IpAddr) -> Option<IpAddr> {
         (self.local.ip().is_unspecified() && !ip.is_unspecified()).then_some(ip)
     }
+}
+
+/// Opens a UDP socket of the family of `addr`, not yet bound.
+fn udp(addr: SocketAddr) -> io::Result<socket2::Socket> {
+    let domain = Domain::for_address(addr);
+    let socket = socket2::Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))?;
+    if addr.is_ipv6() && addr.ip().is_unspecified() {
+        // One socket for both families, where the system supports it.
+        let _ = socket.set_only_v6(false);
+    }
+    Ok(socket)
 }
 
 /// Returns whether a queue of this host dropped the datagram.

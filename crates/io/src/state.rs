@@ -1,7 +1,7 @@
-//! The state that the handles and the driver of one endpoint share.
+//! The state that the handles and the driver of one endpoint share; of one shard, if the endpoint has several.
 //!
 //! One lock guards the protocol's endpoint and the lists of waiting tasks. It is never held across an await or a system
-//! call. Endpoints share nothing with each other.
+//! call. Endpoints share nothing with each other, nor do shards.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;

@@ -10,6 +10,7 @@ use fairwire_wire::Ccid;
 
 use crate::constants::{CCIDS, DATAGRAM_OVERHEAD, MAX_SHORT_WINDOW, MIN_PATH_MTU};
 use crate::error::ConfigError;
+use crate::shard::Shard;
 
 pub use ccids::{
     Ccid2Config, Ccid3Config, FeedbackRate, FirstInterval, LossEvents, ReceiveRateOver, Reports,
@@ -51,6 +52,9 @@ pub struct EndpointConfig {
     /// Whether to answer packets for ports that are not bound here. Use false on a raw socket that this process shares
     /// with others on the host.
     pub answer_unbound_ports: bool,
+    /// The part of the connections of its address that the endpoint has. A local port that the endpoint takes by itself
+    /// makes the connection belong to this part.
+    pub shard: Shard,
 }
 
 impl Default for EndpointConfig {
@@ -66,6 +70,36 @@ impl Default for EndpointConfig {
             max_resets_per_s: 1_024,
             max_answers_per_source_per_s: 1_024,
             answer_unbound_ports: true,
+            shard: Shard::WHOLE,
+        }
+    }
+}
+
+impl EndpointConfig {
+    /// Returns the settings of one of several endpoints that share an address.
+    ///
+    /// Together they keep these limits, apart from rounding up.
+    #[must_use]
+    pub fn for_shard(&self, shard: Shard) -> Self {
+        let count = usize::from(shard.count());
+        Self {
+            max_connections: self.max_connections.div_ceil(count),
+            max_memory: self.max_memory.div_ceil(count),
+            max_connections_per_source: self.max_connections_per_source.div_ceil(count),
+            max_half_open: self.max_half_open.div_ceil(count),
+            max_half_open_per_source: self.max_half_open_per_source.div_ceil(count),
+            init_cookies: match self.init_cookies {
+                InitCookies::WhenBusy { half_open } => InitCookies::WhenBusy {
+                    half_open: half_open.div_ceil(count),
+                },
+                other => other,
+            },
+            max_resets_per_s: self.max_resets_per_s.div_ceil(shard.count().into()),
+            max_answers_per_source_per_s: self
+                .max_answers_per_source_per_s
+                .div_ceil(shard.count().into()),
+            answer_unbound_ports: self.answer_unbound_ports,
+            shard,
         }
     }
 }
@@ -425,7 +459,18 @@ mod tests {
     use fairwire_cc::ThresholdWindow;
     use fairwire_units::registry::Chosen;
 
-    use super::{Ccid3Config, Config, FeedbackRate};
+    use super::{Ccid3Config, Config, EndpointConfig, FeedbackRate};
+    use crate::shard::Shard;
+
+    /// The parts of a limit make up at least the whole, and the only endpoint of an address has all of it.
+    #[test]
+    fn shards_together_have_the_limits_of_one() {
+        let whole = EndpointConfig::default();
+        let parts = Shard::all(3).map(|shard| whole.for_shard(shard).max_memory);
+        assert!(parts.sum::<usize>() >= whole.max_memory);
+        let only = whole.for_shard(Shard::WHOLE);
+        assert_eq!(format!("{only:?}"), format!("{whole:?}"));
+    }
 
     /// Parameters that would break the throughput equation or a window are refused and do not reach the controller.
     #[test]

@@ -34,6 +34,7 @@ pub mod resend;
 mod ring;
 mod seal;
 mod sending;
+mod shard;
 mod stats;
 mod suspicion;
 mod tfrc;
@@ -77,6 +78,7 @@ pub use id::{ConnectionId, DatagramId};
 pub use inspect::{EndpointInspection, Inspection};
 pub use payload::{Arriving, Deferred, MakePayload, Payload};
 pub use sending::{Resend, SendOptions, Waiting};
+pub use shard::Shard;
 pub use stats::{EndpointStats, Stats};
 pub use transmit::{
     ChecksumRule, Encapsulation, IcmpError, IcmpQuote, Meta, Path, Transmit, Unreachable,

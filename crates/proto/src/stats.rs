@@ -1,5 +1,6 @@
 //! Counters and gauges of connections and endpoints.
 
+use std::ops::AddAssign;
 use std::time::Duration;
 
 use fairwire_cc::{Gauges, TargetBitrate};
@@ -150,4 +151,50 @@ pub struct EndpointStats {
     pub half_open: usize,
     /// Connections in TIMEWAIT now.
     pub time_wait: usize,
+}
+
+impl AddAssign for EndpointStats {
+    /// Adds the counters and gauges of another endpoint that shares the address.
+    fn add_assign(&mut self, other: Self) {
+        let Self {
+            malformed,
+            checksum_errors,
+            unmatched,
+            resets_sent,
+            rate_limited,
+            refused,
+            deferred,
+            evicted,
+            cookies_sent,
+            cookies_accepted,
+            cookies_refused,
+            connections,
+            memory,
+            half_open,
+            time_wait,
+        } = other;
+        for (sum, more) in [
+            (&mut self.malformed, malformed),
+            (&mut self.checksum_errors, checksum_errors),
+            (&mut self.unmatched, unmatched),
+            (&mut self.resets_sent, resets_sent),
+            (&mut self.rate_limited, rate_limited),
+            (&mut self.refused, refused),
+            (&mut self.deferred, deferred),
+            (&mut self.evicted, evicted),
+            (&mut self.cookies_sent, cookies_sent),
+            (&mut self.cookies_accepted, cookies_accepted),
+            (&mut self.cookies_refused, cookies_refused),
+        ] {
+            *sum += more;
+        }
+        for (sum, more) in [
+            (&mut self.connections, connections),
+            (&mut self.memory, memory),
+            (&mut self.half_open, half_open),
+            (&mut self.time_wait, time_wait),
+        ] {
+            *sum += more;
+        }
+    }
 }

@@ -15,8 +15,9 @@ use crate::endpoint::Endpoint;
 use crate::listener::Listener;
 use crate::options::{ConnectOptions, ListenOptions};
 use crate::security::Security;
+use crate::shards::Shards;
 use crate::socket::{Model, Network};
-use crate::state::{Handle, Shared};
+use crate::state::Shared;
 use crate::transport::Transport;
 
 /// The service that the servers of the models offer.
@@ -47,9 +48,10 @@ pub fn host(network: &Network, number: u8) -> Host {
     let socket = network.socket(local);
     let proto = fairwire_proto::Endpoint::new(EndpointConfig::default(), [number; 32]);
     let shared = Arc::new(Shared::new(proto, socket.facts(), Arc::new(Model)));
-    let endpoint = Endpoint::new(Handle::new(Arc::clone(&shared)));
     let watched = Arc::downgrade(&shared);
-    let driver = spawn(Driver::new(shared, socket).run());
+    let shards = [shared];
+    let endpoint = Endpoint::new(Shards::new(&shards));
+    let driver = spawn(Driver::new(&shards.into(), 0, socket).run());
     Host {
         endpoint,
         watch: Watch {

@@ -26,12 +26,14 @@ mod io {
     pub(crate) mod endpoint;
     pub(crate) mod error;
     pub(crate) mod event;
+    pub(crate) mod handover;
     pub(crate) mod listener;
     pub(crate) mod options;
     pub(crate) mod race;
     pub(crate) mod received;
     pub(crate) mod secure;
     pub(crate) mod security;
+    pub(crate) mod shards;
     pub(crate) mod state;
     pub(crate) mod transport;
     pub(crate) mod waiting;
@@ -40,8 +42,8 @@ mod io {
 
 // The sources use these module names in crates/io.
 use io::{
-    address, connection, driver, endpoint, error, event, listener, options, race, received, secure,
-    security, state, transport, waiting, wakers,
+    address, connection, driver, endpoint, error, event, handover, listener, options, race,
+    received, secure, security, shards, state, transport, waiting, wakers,
 };
 
 pub use address::DccpAddr;

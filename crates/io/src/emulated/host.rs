@@ -11,6 +11,7 @@ use super::system::HostSystem;
 use crate::bind::EndpointBuilder;
 use crate::endpoint::Endpoint;
 use crate::error::BindError;
+use crate::transport::System;
 
 /// A host of a simulated network.
 #[derive(Clone, Debug)]
@@ -70,13 +71,14 @@ impl EndpointBuilder {
     /// Makes an endpoint on a UDP port of a simulated host, and starts its driver on the current tokio runtime.
     ///
     /// The secret of the endpoint follows from the network's seed and from its address, and its time is tokio's. Port
-    /// zero takes a free port, from 49152 up. Options of a system's socket have no effect.
+    /// zero takes a free port, from 49152 up. Options of a system's socket have no effect, and there is always one shard.
     ///
     /// # Errors
     /// [`BindError::PortInUse`] or [`BindError::NoRuntime`].
     pub fn bind_emulated(self, host: &Host, port: u16) -> Result<Endpoint, BindError> {
         let socket = host.socket(port)?;
         let system = HostSystem::new(host.network.clone(), socket.local_addr());
-        self.start(Arc::new(system), || Ok(socket))
+        let system: Arc<dyn System> = Arc::new(system);
+        self.start(&system, || Ok(vec![socket]))
     }
 }

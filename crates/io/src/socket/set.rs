@@ -1,4 +1,4 @@
-//! The sockets of one endpoint: one UDP socket, or natively one raw socket per family.
+//! The sockets of one endpoint or shard: one UDP socket, or natively one raw socket per family.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -31,6 +31,29 @@ impl Sockets {
             second: None,
             second_first: false,
         })
+    }
+
+    /// Opens `count` UDP sockets on one port, one for each shard of an endpoint.
+    pub(crate) fn udp_shards(
+        addr: SocketAddr,
+        buffer: usize,
+        count: u16,
+    ) -> Result<Vec<Self>, BindError> {
+        let first = Self::udp(addr, buffer)?;
+        if count <= 1 {
+            return Ok(vec![first]);
+        }
+        let addr = first.first.local();
+        let shared = first.first.share(count, buffer);
+        let shared = shared.map_err(|source| BindError::Socket { addr, source })?;
+        let of = |socket| Self {
+            encapsulation: Encapsulation::Udp,
+            first: socket,
+            second: None,
+            second_first: false,
+        };
+        let others = shared.into_iter().map(of);
+        Ok(std::iter::once(first).chain(others).collect())
     }
 
     /// Opens raw sockets: `::` means every address of both families, if the host has both.

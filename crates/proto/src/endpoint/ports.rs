@@ -40,6 +40,9 @@ impl Endpoint {
             .wrapping_add((self.count & 0xFFFF) as u16);
         for turn in 0..COUNT {
             flow.local_port = FIRST + start.wrapping_add(turn) % COUNT;
+            if !self.config.shard.covers((flow.local_port, remote_port)) {
+                continue;
+            }
             let listens = self.listeners.at(flow.local_port).is_some();
             if !listens && self.is_free(now, &flow) {
                 return Ok(flow);
