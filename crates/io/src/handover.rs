@@ -43,17 +43,18 @@ impl Siblings {
         }
     }
 
-    /// Hands over the packets that were kept. Call it without a lock. Packets for a shard that has ended are dropped:
-    /// so is the endpoint, and their connections are over.
+    /// Hands over the packets that were kept. Call it without a lock.
+    ///
+    /// Once the application has dropped the endpoint, shards without connections end. The others then answer their
+    /// packets (RFC 4340, 8.3.1: with a Reset).
     pub(crate) fn hand_over(&mut self) {
         for (shard, meta, packet) in self.strays.drain(..) {
-            let shared = &self.shards[shard];
+            let ended = self.shards[shard].lock().driver_ended;
+            let shared = &self.shards[if ended { self.own } else { shard }];
             let mut state = shared.lock();
-            if !state.driver_ended {
-                let now = shared.clock.now();
-                state.proto.handle_datagram(now, meta, &packet, &[][..]);
-                shared.wake_driver(&mut state);
-            }
+            let now = shared.clock.now();
+            state.proto.handle_datagram(now, meta, &packet, &[][..]);
+            shared.wake_driver(&mut state);
         }
     }
 

@@ -159,7 +159,8 @@ impl Drop for Listener {
     fn drop(&mut self) {
         // Handshakes under way end here, and reset their connections.
         self.handshakes.end();
-        for shard in self.shards.iter() {
+        // The first shard comes last: while it has the listener, no other one begins on this port.
+        for shard in self.shards.iter().rev() {
             let now = shard.clock.now();
             let mut state = shard.lock();
             if let Some(backlog) = state.backlogs.remove(&self.port) {

@@ -5,6 +5,7 @@
 //! the send queue: it is encrypted when it leaves, by the endpoint's driver ([`Later`]). So where both locks are
 //! needed, the endpoint's comes first, and a session that wants something from its connection says so as [`Wishes`].
 
+mod missing;
 mod resends;
 
 use std::collections::VecDeque;
@@ -13,20 +14,24 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError};
 
 use bytes::Bytes;
-use fairwire_proto::{ConnectionId, MakePayload};
+use fairwire_proto::{ConnectionId, Deferred, MakePayload};
 use fairwire_tls::{Fingerprint, Output, Session, SessionError};
 use fairwire_units::{Duration, Instant};
 
 use crate::options::SendOptions;
 use crate::received::Received;
-use crate::state::{Farewell, Handle};
+use crate::state::{Control, Farewell, Handle};
 use crate::sync::{Mutex, MutexGuard, Notify};
-use resends::{Frame, Opened, Resends, is_announcement};
+use missing::Missing;
+use resends::{Frame, Opened, Resends, Taken, is_announcement};
 
 pub(crate) use resends::{FRAME, TAG};
 
 /// The bytes that DTLS adds to each datagram.
 pub(crate) const OVERHEAD: usize = fairwire_tls::OVERHEAD;
+
+/// The size of the record that announces the end, bytes: an alert has two (RFC 9147, section 4; RFC 8446, section 6).
+const END: usize = 2 + OVERHEAD;
 
 /// How long the session's timer waits while datagrams are still in the send queue.
 pub(crate) const STILL_QUEUED: Duration = Duration::from_millis(50);
@@ -60,8 +65,7 @@ struct Inside {
     session: Session,
     /// Decrypted datagrams that were not read yet.
     opened: VecDeque<Received>,
-    /// The datagrams lost since the last one that had data for the application.
-    lost: u64,
+    missing: Missing,
     /// Why the session ended, if it failed.
     failure: Option<SessionError>,
     /// Whether the peer announced its end (`close_notify`), so that nobody on the path can have cut the data short.
@@ -93,8 +97,8 @@ impl Wishes {
 
     fn carry_out(self, handle: &Handle, id: ConnectionId) {
         for datagram in self.send {
-            // DTLS repeats what is lost, so a full queue may lose it as the network may.
-            let _ = handle.send_control(id, datagram);
+            // DTLS repeats what is lost, so a full queue may lose it.
+            handle.send_control(id, Control::Ready(datagram));
         }
         if let Some(error) = self.failure {
             handle.abort_with(id, &format!("DTLS: {error}"));
@@ -159,7 +163,7 @@ impl Secure {
         let inside = Inside {
             session,
             opened: VecDeque::new(),
-            lost: 0,
+            missing: Missing::default(),
             failure: None,
             is_end_announced: false,
             is_closing: false,
@@ -214,9 +218,7 @@ impl Secure {
 
     /// Returns whether it is known whether datagrams may be sent again.
     pub(crate) fn knows_about_resends(&self) -> bool {
-        let inside = self.lock();
-        let waits = |of: &Resends| !of.is_ready();
-        inside.failure.is_some() || !inside.resends.as_deref().is_some_and(waits)
+        self.lock().knows_about_resends()
     }
 
     /// Returns the frame of a datagram that may be sent again; `None` if the peer does not take copies.
@@ -247,7 +249,11 @@ impl Secure {
     /// Returns an error if a datagram of `size` bytes cannot be encrypted into one of at most `max_datagram` bytes, or
     /// not be sent again if it may have to be.
     pub(crate) fn check(&self, size: usize, max_datagram: usize) -> Result<(), SealError> {
-        self.lock().check(size, max_datagram)
+        let mut inside = self.lock();
+        inside.check(size, max_datagram)?;
+        // It is encrypted later, and must fit then.
+        inside.session.set_max_datagram(max_datagram);
+        Ok(())
     }
 
     /// Encrypts one datagram, and sends what the session has to say meanwhile: a new key.
@@ -335,22 +341,24 @@ impl Secure {
     }
 
     fn take(&self, inside: &mut Inside, handle: &Handle, raw: &Received) -> Wishes {
-        inside.lost = inside.lost.saturating_add(raw.lost_before);
+        inside.missing.add(raw.lost_before);
         if inside.failure.is_some() {
             return Wishes::default();
         }
-        let before = inside.next_timeout();
+        let (before, knew) = (inside.next_timeout(), inside.knows_about_resends());
         let (opened, bad) = (inside.opened.len(), unreadable(&inside.session));
         let now = handle.clock.now();
         let taken = inside.session.handle_datagram(now, &raw.data);
         let mut wishes = inside.poll_after(taken, Some(raw));
         if inside.opened.len() == opened && unreadable(&inside.session) != bad {
             // Somebody on the path has changed it, or has put it there under a number of the peer's.
-            inside.lost = inside.lost.saturating_add(1);
+            inside.missing.spoil();
         }
         inside.announce(now, &mut wishes);
         if inside.next_timeout() != before {
             self.changed.notify_one();
+        }
+        if inside.knows_about_resends() != knew {
             self.announced.notify_one();
         }
         wishes
@@ -376,6 +384,7 @@ impl Secure {
 
     /// Serves the session's timer.
     pub(crate) fn handle_timeout(&self, handle: &Handle, id: ConnectionId) {
+        let has_queued = handle.has_control_queued(id);
         let mut inside = self.lock();
         let now = handle.clock.now();
         let is_due = inside.session.next_timeout().is_some_and(|at| at <= now);
@@ -385,7 +394,9 @@ impl Secure {
             Ok(())
         };
         let mut wishes = inside.poll_after(served, None);
-        inside.announce(now, &mut wishes);
+        if !has_queued {
+            inside.announce(now, &mut wishes);
+        }
         drop(inside);
         wishes.carry_out(handle, id);
     }
@@ -409,10 +420,28 @@ fn unreadable(session: &Session) -> u64 {
 }
 
 impl Inside {
+    /// Ends the session. Returns the datagrams that tell the peer, the announcement itself last.
+    fn say_end(&mut self) -> Vec<Bytes> {
+        self.session.close();
+        let mut said = Vec::new();
+        loop {
+            match self.session.poll() {
+                Output::Send(datagram) => said.push(datagram),
+                Output::Idle => return said,
+                _ => {}
+            }
+        }
+    }
+
     /// Returns the bytes that are added to each datagram: by DTLS, and by what lets it be sent again.
     fn overhead(&self) -> usize {
         let frames = self.resends.as_ref().is_some_and(|of| of.is_ready());
         if frames { OVERHEAD + FRAME } else { OVERHEAD }
+    }
+
+    fn knows_about_resends(&self) -> bool {
+        let waits = |of: &Resends| !of.is_ready();
+        self.failure.is_some() || !self.resends.as_deref().is_some_and(waits)
     }
 
     fn next_timeout(&self) -> Option<Instant> {
@@ -437,7 +466,19 @@ impl Inside {
     /// Returns what the application gets of decrypted data, if anything.
     fn taken(&mut self, data: Bytes) -> Option<Opened> {
         match &mut self.resends {
-            Some(resends) => resends.take(data),
+            Some(resends) => match resends.take(data) {
+                Taken::Data(opened) => {
+                    if opened.resent {
+                        self.missing.recover();
+                    }
+                    Some(opened)
+                }
+                Taken::Late => {
+                    self.missing.unrecover();
+                    None
+                }
+                Taken::Nothing => None,
+            },
             // Somebody on the path may have spoilt the negotiation of one side only.
             None if is_announcement(&data) => None,
             None => Some(Opened {
@@ -482,7 +523,7 @@ impl Inside {
                     let Some(opened) = self.taken(data) else {
                         continue;
                     };
-                    let lost_before = std::mem::take(&mut self.lost);
+                    let lost_before = self.missing.take();
                     self.opened.push_back(Received {
                         data: opened.data,
                         resent: opened.resent,
@@ -509,21 +550,32 @@ impl Inside {
 }
 
 impl Farewell for Secure {
-    /// Announces the end to the peer (`close_notify`) and encrypts nothing more. Returns the datagrams that say so.
-    fn announce_end(&self) -> Vec<Bytes> {
+    /// Announces the end to the peer (`close_notify`) and takes no more data. Returns the datagrams that say so.
+    ///
+    /// Data that is encrypted when it leaves may still wait. Then the session ends only when all of it has left.
+    fn announce_end(self: Arc<Self>) -> Vec<Control> {
         let mut inside = self.lock();
         if inside.is_closing || inside.failure.is_some() {
             return Vec::new();
         }
         inside.is_closing = true;
-        inside.session.close();
-        let mut datagrams = Vec::new();
-        loop {
-            match inside.session.poll() {
-                Output::Send(datagram) => datagrams.push(datagram),
-                Output::Idle => return datagrams,
-                _ => {}
-            }
+        if self.seals_late.load(Ordering::Relaxed) {
+            drop(inside);
+            return vec![Control::Last {
+                data: Deferred::new(END, Arc::new(LastWord(self))),
+                len: END,
+            }];
         }
+        let said = inside.say_end();
+        said.into_iter().map(Control::Ready).collect()
+    }
+}
+
+/// The announcement of the end that leaves last.
+struct LastWord(Arc<Secure>);
+
+impl MakePayload for LastWord {
+    fn make(&self) -> Option<Bytes> {
+        self.0.lock().say_end().pop()
     }
 }

@@ -23,8 +23,10 @@ pub(crate) struct Shards(Arc<Set>);
 struct Set {
     /// At least one.
     handles: Box<[Handle]>,
-    /// Counts what is done by one shard at a time.
-    turn: AtomicUsize,
+    /// Counts connections whose shard was free to choose.
+    chosen: AtomicUsize,
+    /// Counts rounds through all shards.
+    rounds: AtomicUsize,
 }
 
 impl Shards {
@@ -34,7 +36,8 @@ impl Shards {
         let handles = shards.iter().map(|shared| Handle::new(Arc::clone(shared)));
         Self(Arc::new(Set {
             handles: handles.collect(),
-            turn: AtomicUsize::new(0),
+            chosen: AtomicUsize::new(0),
+            rounds: AtomicUsize::new(0),
         }))
     }
 
@@ -44,7 +47,7 @@ impl Shards {
     }
 
     /// Returns all shards.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Handle> {
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &Handle> {
         self.0.handles.iter()
     }
 
@@ -59,7 +62,7 @@ impl Shards {
         let count = self.count();
         let at = match local {
             Some(local) => Shard::of(u16::try_from(count).unwrap_or(u16::MAX), (local, remote)),
-            None => self.next() % count,
+            None => self.0.chosen.fetch_add(1, Ordering::Relaxed) % count,
         };
         &self.0.handles[at]
     }
@@ -101,12 +104,9 @@ impl Shards {
 
     /// Returns all shards, each time beginning with another one.
     fn in_turn(&self) -> impl Iterator<Item = &Handle> {
-        let (handles, first) = (&self.0.handles, self.next());
+        let handles = &self.0.handles;
+        let first = self.0.rounds.fetch_add(1, Ordering::Relaxed);
         (0..handles.len()).map(move |at| &handles[(first.wrapping_add(at)) % handles.len()])
-    }
-
-    fn next(&self) -> usize {
-        self.0.turn.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Returns the counters and gauges of all shards together.

@@ -11,7 +11,8 @@ use std::time;
 
 use bytes::Bytes;
 use fairwire_proto::{
-    CloseReason, ConnectionId, DatagramId, Endpoint, Event, Fate, Payload, Stats,
+    CloseReason, ConnectionId, DatagramId, Deferred, Endpoint, Event, Fate, Payload, SendOptions,
+    Stats,
 };
 use fairwire_units::Instant;
 
@@ -84,22 +85,29 @@ impl Shared {
         !self.state.is_poisoned()
     }
 
-    /// Queues a datagram of DTLS itself. Returns it if there is no room for it.
-    pub(crate) fn send_control(&self, id: ConnectionId, datagram: Bytes) -> Result<(), Bytes> {
+    /// Queues a datagram of DTLS itself. If there is no room for it, it is lost, as the network may lose it.
+    pub(crate) fn send_control(&self, id: ConnectionId, datagram: Control) {
         let mut state = self.lock();
         if !state.proto.can_send(id, datagram.len()) {
-            return Err(datagram);
+            return;
         }
-        let payload = Payload::Bytes(datagram.clone());
-        let sent = state.proto.send(self.clock.now(), id, payload);
-        let sent = sent.map_err(|_| datagram)?;
+        let now = self.clock.now();
+        let sent = match datagram {
+            Control::Ready(datagram) => state.proto.send(now, id, Payload::Bytes(datagram)),
+            Control::Last { data, .. } => {
+                let mut options = SendOptions::default();
+                options.priority = i8::MIN;
+                state.proto.send_deferred(now, id, data, options)
+            }
+        };
+        let Ok(sent) = sent else { return };
         let stats = state.proto.stats(id).unwrap_or_default();
         if let Some(connection) = state.connections.get_mut(&id) {
             connection.keep_control(sent);
-            connection.control_left_at = departed(&stats) + stats.queued_packets as u64;
+            let waiting = stats.queued_packets.saturating_sub(stats.queued_resends);
+            connection.control_left_at = departed(&stats) + waiting as u64;
         }
         self.wake_driver(&mut state);
-        Ok(())
     }
 
     /// Returns whether datagrams of DTLS itself wait in the send queue of a connection. An application that always has
@@ -136,7 +144,7 @@ impl Shared {
         drop(state);
         for (id, farewell) in farewells {
             for datagram in farewell.announce_end() {
-                let _ = self.send_control(id, datagram);
+                self.send_control(id, datagram);
             }
         }
     }
@@ -168,9 +176,12 @@ impl Shared {
     }
 }
 
-/// Returns how many datagrams of a connection have left its send queue: sent, or dropped there.
+/// Returns how many datagrams of a connection have left its send queue: sent, or dropped there. Copies do not count.
 fn departed(stats: &Stats) -> u64 {
-    stats.data_sent + stats.expired + stats.refused + stats.group_broken
+    stats.data_sent.saturating_sub(stats.resent)
+        + stats.expired
+        + stats.refused
+        + stats.group_broken
 }
 
 /// The protocol, and the tasks that wait for it.
@@ -198,10 +209,28 @@ pub(crate) struct State {
     pub driver_ended: bool,
 }
 
+/// A datagram of DTLS itself.
+pub(crate) enum Control {
+    /// It leaves in the order in which it is queued.
+    Ready(Bytes),
+    /// It leaves after everything that waits, and is made then, with `len` bytes.
+    Last { data: Deferred, len: usize },
+}
+
+impl Control {
+    /// Returns its length in bytes.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Ready(datagram) => datagram.len(),
+            Self::Last { len, .. } => *len,
+        }
+    }
+}
+
 /// Announces this side's end to the peer before the connection closes.
 pub(crate) trait Farewell: Send + Sync {
     /// Returns the datagrams that say so; none the second time. Call it without the endpoint's lock.
-    fn announce_end(&self) -> Vec<Bytes>;
+    fn announce_end(self: Arc<Self>) -> Vec<Control>;
 }
 
 /// The state of a connection for its handles.

@@ -210,8 +210,10 @@ fn the_scenario_shows_what_it_says() {
         assert!(loss(name) < 0.5 * udp, "{name}: {}", loss(name));
         assert!(broken(name) > 1.5 * udp_broken, "{name}: {}", broken(name));
     }
-    let timely = mean("tcp", Metric::FramesTimely);
-    assert!(timely < 3.0, "{timely}");
+    let timely = |name: &str| mean(name, Metric::FramesTimely);
+    assert!(timely("tcp") < 3.0, "{}", timely("tcp"));
+    let gains = ["ccid-2", "ccid-3"].map(|name| timely(&format!("{name}-fresh")) - timely(name));
+    assert!(0.0 < gains[0] && 2.0 * gains[0] < gains[1], "{gains:?}");
     let (fq, fq_broken) = (loss("fq-codel"), broken("fq-codel"));
     assert!(fq < 0.6 * udp, "{fq}");
     assert!(fq_broken > 1.5 * udp_broken, "{fq_broken}");

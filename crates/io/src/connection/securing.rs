@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time;
 
-use bytes::Bytes;
 use fairwire_proto::{CloseReason, ConnectionId, Direction};
 use fairwire_tls::{Fingerprint, Output, Session, SessionError};
 use fairwire_units::Instant;
@@ -15,7 +14,7 @@ use crate::error::{ConnectionClosed, HandshakeError};
 use crate::received::Received;
 use crate::secure::{FRAME, OVERHEAD, STILL_QUEUED, Secure, TAG};
 use crate::security::Role;
-use crate::state::{Farewell, Handle, State};
+use crate::state::{Control, Farewell, Handle, State};
 use crate::waiting::Place;
 
 /// The datagrams decrypted for an application that does not read, until the session has nothing to repeat. The others
@@ -107,8 +106,15 @@ impl Connection {
                 secure.announced.notified().await;
             }
         };
+        let known = async {
+            tokio::select! {
+                biased; // A random order would make equal runs differ.
+                () = announced => {}
+                _ = self.closed() => {}
+            }
+        };
         // Without an answer nothing is sent again.
-        let _ = tokio::time::timeout(ANNOUNCEMENT_TIME, announced).await;
+        let _ = tokio::time::timeout(ANNOUNCEMENT_TIME, Box::pin(known)).await;
         Ok(())
     }
 
@@ -154,7 +160,7 @@ impl Connection {
         loop {
             loop {
                 match session.poll() {
-                    Output::Send(datagram) => self.send_raw(datagram).await?,
+                    Output::Send(datagram) => self.send_raw(Control::Ready(datagram)).await?,
                     Output::Connected { peer } => return Ok((session, peer, last)),
                     Output::Closed => {
                         let closed = ConnectionClosed::of(CloseReason::Closed);
@@ -198,13 +204,14 @@ impl Connection {
     ) -> Result<(), HandshakeError> {
         let Err(error) = handled else { return Ok(()) };
         while let Output::Send(datagram) = session.poll() {
-            let _ = self.inner.handle.send_control(self.inner.id, datagram);
+            let (handle, id) = (&self.inner.handle, self.inner.id);
+            handle.send_control(id, Control::Ready(datagram));
         }
         Err(HandshakeError::Dtls(error))
     }
 
     /// Queues a datagram of the handshake, when there is room. RFC 5238, 3.3: congestion control applies to it too.
-    async fn send_raw(&self, datagram: Bytes) -> Result<(), HandshakeError> {
+    async fn send_raw(&self, datagram: Control) -> Result<(), HandshakeError> {
         let Inner { handle, id, .. } = &*self.inner;
         let len = datagram.len();
         let room = |state: &mut State| match state.connections.get(id) {
@@ -221,11 +228,12 @@ impl Connection {
         let room = handle.wait(Place::Writable(*id), room).await;
         room.map_err(HandshakeError::Closed)?;
         // What does not fit after all is lost, and DTLS repeats it.
-        let _ = handle.send_control(*id, datagram);
+        handle.send_control(*id, datagram);
         Ok(())
     }
 
-    /// Announces the end inside the session (`close_notify`), when there is room in the send queue.
+    /// Announces the end inside the session (`close_notify`), when there is room in the send queue. What is queued leaves
+    /// before it.
     ///
     /// RFC 5238, 3.4: the DTLS connection ends within the life of the DCCP connection, so this comes before the Close.
     pub(super) async fn announce_end(&self) {
@@ -237,7 +245,7 @@ impl Connection {
         let Inner { handle, id, .. } = &*self.inner;
         // Nobody waits longer for room than for the queue to drain.
         let limit = handle.drain_timeout(*id).unwrap_or_default();
-        for datagram in secure.announce_end() {
+        for datagram in Arc::clone(secure).announce_end() {
             let _ = tokio::time::timeout(limit, self.send_raw(datagram)).await;
         }
         drop(closing);

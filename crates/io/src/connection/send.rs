@@ -98,7 +98,7 @@ impl Connection {
         loop {
             match self.try_send_with(data.clone(), options) {
                 Ok(id) => return Ok(id),
-                Err(TrySendError::Full) => self.room(data.len()).await,
+                Err(TrySendError::Full) => self.room(data.len(), options).await,
                 Err(TrySendError::Send(error)) => return Err(error),
             }
         }
@@ -149,7 +149,7 @@ impl Connection {
             match self.try_send(data.clone()) {
                 Ok(id) => taken.push(id),
                 Err(_) if !taken.is_empty() => break,
-                Err(TrySendError::Full) => self.room(data.len()).await,
+                Err(TrySendError::Full) => self.room(data.len(), SendOptions::default()).await,
                 Err(TrySendError::Send(error)) => return Err(error),
             }
             if !taken.is_empty() {
@@ -204,7 +204,8 @@ impl Connection {
             return handle.poll(place, context, queue);
         }
         loop {
-            let room = |state: &mut State| self.room_or_end(state, data.len());
+            let options = SendOptions::default();
+            let room = |state: &mut State| self.room_or_end(state, data.len(), options);
             ready!(handle.poll(place, context, room));
             match self.try_send(data.clone()) {
                 Ok(id) => return Poll::Ready(Ok(id)),
@@ -215,21 +216,22 @@ impl Connection {
     }
 
     /// Waits until the send queue has room for `size` bytes of the application, or the connection is over.
-    async fn room(&self, size: usize) {
+    async fn room(&self, size: usize, options: SendOptions) {
         let Inner { handle, id, .. } = &*self.inner;
-        let room = |state: &mut State| self.room_or_end(state, size);
+        let room = |state: &mut State| self.room_or_end(state, size, options);
         handle.wait(Place::Writable(*id), room).await;
     }
 
     /// Returns a value if the send queue has room for `size` bytes of the application, or if waiting will not help.
-    fn room_or_end(&self, state: &mut State, size: usize) -> Option<()> {
+    fn room_or_end(&self, state: &mut State, size: usize, options: SendOptions) -> Option<()> {
         let id = self.inner.id;
         let size = size.saturating_add(self.overhead());
         let fits = |max| size <= max;
         let is_over = state.driver_ended
             || !state.proto.takes_datagrams(id)
             || !state.proto.max_datagram_size(id).is_some_and(fits);
-        if is_over || state.proto.can_send(id, size) {
+        let options = options.for_proto(|moment| self.inner.handle.clock.at(moment));
+        if is_over || state.proto.can_send_with(id, size, options) {
             return Some(());
         }
         // Only a datagram that was refused, or this, makes the queue tell when it has room.
@@ -247,7 +249,7 @@ impl Connection {
         let mut state = handle.lock();
         let end = state.connections.get(id).and_then(ConnectionState::end);
         let max = state.proto.max_datagram_size(*id).unwrap_or(0);
-        let is_full = self.room_or_end(&mut state, data.len()).is_none();
+        let is_full = self.room_or_end(&mut state, data.len(), options).is_none();
         drop(state);
         if let Some(closed) = end {
             return Err(self.completed(SendError::Closed(closed)).into());
@@ -352,8 +354,8 @@ impl Connection {
 impl Connection {
     /// Drops every datagram in the send queue; returns how many there were.
     ///
-    /// Their fate is [`Fate::Refused`](crate::Fate::Refused), and groups with members among them are broken. Use it
-    /// when everything that waits has become useless, for example after a scene change before a new key frame.
+    /// Their fate is [`Fate::Refused`](crate::Fate::Refused), or [`Fate::Lost`](crate::Fate::Lost) if they were to be
+    /// sent again. Groups with members among them are broken. Use it when everything that waits has become useless, for example after a scene change before a new key frame.
     pub fn purge(&self) -> usize {
         self.with_proto(fairwire_proto::Endpoint::purge)
     }

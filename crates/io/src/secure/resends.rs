@@ -58,6 +58,17 @@ pub(super) struct Resends {
     delivered: Window,
 }
 
+/// What decrypted data turns out to be.
+#[derive(Debug, Eq, PartialEq)]
+pub(super) enum Taken {
+    /// Data for the application.
+    Data(Opened),
+    /// The first packet with a datagram whose copy was delivered before.
+    Late,
+    /// Nothing that concerns the application.
+    Nothing,
+}
+
 /// Data for the application.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) struct Opened {
@@ -124,8 +135,8 @@ impl Resends {
         bytes
     }
 
-    /// Takes decrypted data. Returns what the application gets, if anything.
-    pub(super) fn take(&mut self, data: Bytes) -> Option<Opened> {
+    /// Takes decrypted data and tells what it is.
+    pub(super) fn take(&mut self, data: Bytes) -> Taken {
         if is_announcement(&data) {
             let (_, rest) = data.split_at(MAGIC.len());
             let tag = rest.first_chunk().copied();
@@ -134,26 +145,26 @@ impl Resends {
             self.is_heard |= hears_us;
             // An answer is never answered.
             self.owes_answer |= !hears_us;
-            return None;
+            return Taken::Nothing;
         }
-        let plain = |data| {
-            Some(Opened {
+        if !data.starts_with(&self.ours) || data.len() < FRAME {
+            return Taken::Data(Opened {
                 data,
                 resent: false,
-            })
-        };
-        if !data.starts_with(&self.ours) || data.len() < FRAME {
-            return plain(data);
+            });
         }
+        let resent = data[TAG] > 0;
         self.is_heard = true;
         let number = data[TAG + 1..FRAME].iter();
         let number = Seq::new(number.fold(0, |number, &byte| number << 8 | u64::from(byte)));
-        if self.delivered.check(number) != Novelty::New {
-            return None;
+        match self.delivered.check(number) {
+            Novelty::New => {}
+            _ if resent => return Taken::Nothing,
+            _ => return Taken::Late,
         }
         self.delivered.deliver(number);
-        Some(Opened {
-            resent: data[TAG] > 0,
+        Taken::Data(Opened {
+            resent,
             data: data.slice(FRAME..),
         })
     }
@@ -183,7 +194,7 @@ impl Frame {
 
 #[cfg(test)]
 mod tests {
-    use super::{ATTEMPTS, Bytes, FRAME, Frame, Instant, Opened, Resends};
+    use super::{ATTEMPTS, Bytes, FRAME, Frame, Instant, Resends, Taken};
     use fairwire_units::Duration;
 
     fn at(ms: u64) -> Instant {
@@ -194,12 +205,12 @@ mod tests {
     fn agreed() -> (Resends, Resends) {
         let mut ends = (Resends::new(at(0), [1; 8]), Resends::new(at(0), [2; 8]));
         let (first, second) = (ends.0.announce(at(0)), ends.1.announce(at(0)));
-        assert_eq!(ends.1.take(bytes(&first.unwrap())), None);
-        assert_eq!(ends.0.take(bytes(&second.unwrap())), None);
+        assert_eq!(ends.1.take(bytes(&first.unwrap())), Taken::Nothing);
+        assert_eq!(ends.0.take(bytes(&second.unwrap())), Taken::Nothing);
         for (from, to) in [(0, 1), (1, 0)] {
             let both = [&mut ends.0, &mut ends.1];
             let answer = both[from].announce(at(1)).expect("an answer is owed");
-            assert_eq!(both[to].take(bytes(&answer)), None);
+            assert_eq!(both[to].take(bytes(&answer)), Taken::Nothing);
         }
         ends
     }
@@ -208,8 +219,11 @@ mod tests {
         Bytes::copy_from_slice(data)
     }
 
-    fn data(opened: Option<Opened>) -> Option<(Vec<u8>, bool)> {
-        opened.map(|opened| (opened.data.to_vec(), opened.resent))
+    fn data(taken: Taken) -> Option<(Vec<u8>, bool)> {
+        match taken {
+            Taken::Data(opened) => Some((opened.data.to_vec(), opened.resent)),
+            Taken::Late | Taken::Nothing => None,
+        }
     }
 
     fn wrap(frame: &Frame, data: &[u8]) -> Bytes {
@@ -228,8 +242,8 @@ mod tests {
             data(there.take(copy.clone())),
             Some((b"data".to_vec(), true))
         );
-        assert_eq!(data(there.take(first)), None);
-        assert_eq!(data(there.take(copy)), None);
+        assert_eq!(there.take(first), Taken::Late);
+        assert_eq!(there.take(copy), Taken::Nothing);
         let frame = here.frame().unwrap();
         let next = wrap(&frame, b"");
         assert_eq!(data(there.take(next)), Some((Vec::new(), false)));
@@ -269,10 +283,10 @@ mod tests {
             here.announce(due);
         }
         let late = there.announce(at(5_000)).unwrap();
-        assert_eq!(here.take(bytes(&late)), None);
+        assert_eq!(here.take(bytes(&late)), Taken::Nothing);
         assert!(here.is_ready());
         let answer = here.announce(at(5_000)).expect("it is owed");
-        assert_eq!(there.take(bytes(&answer)), None);
+        assert_eq!(there.take(bytes(&answer)), Taken::Nothing);
         assert!(there.is_ready() && there.next_timeout().is_none());
     }
 }

@@ -122,12 +122,12 @@ impl Connection {
         self.sizes.max_datagram()
     }
 
-    /// Returns whether a datagram of `size` bytes would be accepted, with `room` bytes left of the endpoint's memory.
-    pub(crate) fn can_send(&self, size: usize, room: usize) -> bool {
+    /// Returns whether there is room for a datagram of `size` bytes, with `room` bytes left of the endpoint's memory.
+    pub(crate) fn can_send(&self, size: usize, options: SendOptions, room: usize) -> bool {
         self.takes_datagrams()
             && size <= self.max_datagram()
             && self.queue.has_room(size)
-            && (self.queue.is_empty() || room >= footprint::of_datagram(size))
+            && (self.queue.is_empty() || room >= footprint::of_queued(size, options))
     }
 
     /// Lets the application know when there is room.

@@ -217,17 +217,18 @@ impl Connection {
         let Some(copies) = &mut self.copies else {
             return;
         };
-        copies.deliver(copy_of.unwrap_or(seq));
-        if copy_of.is_some() {
-            self.stats.recovered += 1;
-            self.received.recover();
-        }
+        let Some(first) = copy_of else {
+            return copies.deliver(seq);
+        };
+        copies.deliver_copy(seq, first);
+        self.stats.recovered += 1;
+        self.received.recover();
     }
 
     /// Notes that the data of packet `seq` was dropped after it had been delivered.
     pub(super) fn undelivered(&mut self, seq: Seq) {
         if let Some(copies) = &mut self.copies {
-            copies.take_back(seq);
+            copies.take_back_packet(seq);
         }
     }
 }

@@ -114,8 +114,13 @@ impl Endpoint {
 
     /// Returns whether the send queue has room for a datagram of `size` bytes.
     pub fn can_send(&self, id: ConnectionId, size: usize) -> bool {
+        self.can_send_with(id, size, SendOptions::default())
+    }
+
+    /// Returns whether the send queue has room for a datagram of `size` bytes with these options.
+    pub fn can_send_with(&self, id: ConnectionId, size: usize, options: SendOptions) -> bool {
         self.get(id)
-            .is_some_and(|connection| connection.can_send(size, self.room_of(connection)))
+            .is_some_and(|connection| connection.can_send(size, options, self.room_of(connection)))
     }
 
     /// Asks for [`Event::Writable`](crate::Event::Writable) as soon as the send queue has room, as a datagram does that

@@ -1,11 +1,16 @@
 //! Which datagrams were delivered, so that one that was sent several times is delivered once.
 
+use std::collections::VecDeque;
+
 use fairwire_wire::Seq;
 
 use crate::ring::{WORD, clear, place};
 
 /// How far behind the newest number a datagram is still known. At 10,000 packets a second it is 1.6 seconds.
 const SPAN: u64 = 16_384;
+
+/// The number of delivered copies whose own packets are remembered.
+const COPIES: usize = 256;
 
 const WORDS: usize = (SPAN / WORD) as usize;
 
@@ -31,6 +36,8 @@ struct Delivered {
     /// The greatest number delivered.
     newest: Option<Seq>,
     bits: [u64; WORDS],
+    /// The packets of the newest copies that were delivered, and the numbers of their datagrams.
+    copies: VecDeque<(Seq, Seq)>,
 }
 
 impl Default for Delivered {
@@ -38,6 +45,7 @@ impl Default for Delivered {
         Self {
             newest: None,
             bits: [0; WORDS],
+            copies: VecDeque::new(),
         }
     }
 }
@@ -75,6 +83,23 @@ impl Window {
         self.0.bits[word] |= bit;
     }
 
+    /// Notes that the datagram with this number was delivered by a copy of it in `packet`.
+    pub(crate) fn deliver_copy(&mut self, packet: Seq, number: Seq) {
+        self.deliver(number);
+        let copies = &mut self.0.copies;
+        if copies.len() == COPIES {
+            copies.pop_front();
+        }
+        copies.push_back((packet, number));
+    }
+
+    /// Notes that the datagram that was delivered by `packet` was dropped after all, so that a copy of it is of use.
+    pub(crate) fn take_back_packet(&mut self, packet: Seq) {
+        let mut copies = self.0.copies.iter();
+        let copy = copies.find(|(by, _)| *by == packet);
+        self.take_back(copy.map_or(packet, |(_, number)| *number));
+    }
+
     /// Notes that the datagram with this number was dropped after all, so that a copy of it is of use.
     pub fn take_back(&mut self, number: Seq) {
         if self.check(number) == Novelty::Delivered {
@@ -95,7 +120,7 @@ impl Window {
 
     /// Returns its memory beside itself, bytes.
     pub fn footprint(&self) -> usize {
-        size_of_val(&*self.0)
+        size_of_val(&*self.0) + self.0.copies.capacity() * size_of::<(Seq, Seq)>()
     }
 }
 
@@ -148,5 +173,20 @@ mod tests {
         window.roll_back(Seq::new(11));
         assert_eq!(window.check(Seq::new(11)), Novelty::New);
         assert_eq!(window.check(Seq::new(10)), Novelty::Delivered);
+    }
+
+    /// A datagram that was delivered by a copy and then dropped is new again, and others are not.
+    #[test]
+    fn a_dropped_copy_is_new_again() {
+        let at = Seq::new;
+        let mut window = Window::default();
+        window.deliver(at(1));
+        window.deliver(at(3));
+        window.deliver_copy(at(4), at(2));
+        window.take_back_packet(at(4));
+        assert_eq!(window.check(at(2)), Novelty::New);
+        window.take_back_packet(at(3));
+        assert_eq!(window.check(at(3)), Novelty::New);
+        assert_eq!(window.check(at(1)), Novelty::Delivered);
     }
 }
