@@ -22,6 +22,11 @@ pub enum IdentityFileError {
         /// The system's error.
         source: io::Error,
     },
+    /// There is no such identity.
+    Missing {
+        /// The file that was looked for.
+        path: PathBuf,
+    },
     /// The file to write is there already.
     Exists {
         /// The file.
@@ -46,7 +51,7 @@ pub enum IdentityFileError {
 impl fmt::Display for IdentityFileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Io { path, source } if source.kind() == io::ErrorKind::NotFound => write!(
+            Self::Missing { path } => write!(
                 f,
                 "{} does not exist: make an identity with 'fairwire keygen --out ID' and name it without .key or .crt",
                 path.display()
@@ -120,10 +125,13 @@ pub fn valid_for(days: u32) -> Validity {
 /// # Errors
 /// See [`IdentityFileError`].
 pub fn load(id: &Path) -> Result<Identity, IdentityFileError> {
-    let key = beside(id, ".key");
+    let (key, certificate) = (beside(id, ".key"), beside(id, ".crt"));
+    if let Some(path) = [&key, &certificate].into_iter().find(|path| !path.exists()) {
+        return Err(IdentityFileError::Missing { path: path.clone() });
+    }
     check_private(&key)?;
     let key = zeroize::Zeroizing::new(read(&key)?);
-    let certificate = read(&beside(id, ".crt"))?;
+    let certificate = read(&certificate)?;
     let identity = Identity::from_pem(&certificate, &key);
     identity.map_err(|source| of_identity(id, source))
 }

@@ -45,8 +45,8 @@ impl Dtls {
     /// Checks that a client knows which server to trust.
     pub(crate) fn check_client(&self) -> Result<(), PerfError> {
         if self.identity.is_some() && self.pins.is_empty() && self.authorities.is_none() {
-            let text = "the client must know which server to trust: give --dtls-pin with the fingerprint that the \
-                        server prints, or --dtls-ca with a file of authorities";
+            let text = "the client must know which server to trust: give --dtls-pin with the fingerprint that \
+                        'fairwire keygen' printed for it, or --dtls-ca with a file of authorities";
             return Err(PerfError::Usage(text.to_owned()));
         }
         Ok(())

@@ -82,14 +82,17 @@ impl Server {
         if let Some(path) = &options.save {
             Sink::check(path)?;
         }
+        // Before the port is bound, so that an error in these files is not taken for one of the port.
+        let security = options.dtls.server()?;
         let any6 = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
         let ip = options.bind.unwrap_or(any6);
-        let bound = Socket::bind(&options, SocketAddr::new(ip, options.port));
+        let bind = |ip| Socket::bind(&options, &security, SocketAddr::new(ip, options.port));
+        let bound = bind(ip);
         let socket = match bound {
             // The host has no IPv6.
             Err(Unbound::Other(_)) if options.bind.is_none() => {
                 let any4 = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
-                Socket::bind(&options, SocketAddr::new(any4, options.port))
+                bind(any4)
             }
             bound => bound,
         };
@@ -409,7 +412,11 @@ impl From<io::Error> for Unbound {
 }
 
 impl Socket {
-    fn bind(server: &ServerOptions, addr: SocketAddr) -> Result<Self, Unbound> {
+    fn bind(
+        server: &ServerOptions,
+        security: &Security<ServerConfig>,
+        addr: SocketAddr,
+    ) -> Result<Self, Unbound> {
         Ok(match server.protocol {
             Protocol::Dccp => {
                 let endpoint = Endpoint::builder().socket_buffer(SOCKET_BUFFER);
@@ -423,13 +430,11 @@ impl Socket {
                     other => Unbound::Other(other.to_string()),
                 })?;
                 let config = link::server_config(server.path_mtu, server.law.as_ref());
-                let security = server.dtls.server();
-                let security = security.map_err(|error| Unbound::Other(error.to_string()))?;
                 Self::Dccp(listen(
                     &endpoint,
                     addr.port(),
                     server.service,
-                    security,
+                    security.clone(),
                     &config,
                 )?)
             }

@@ -1,5 +1,7 @@
 //! Client and server of `perf` on loopback, from connecting to the summary. Every run is bounded.
 
+mod dtls;
+
 use std::io::Write;
 use std::net::UdpSocket;
 use std::path::PathBuf;
@@ -65,48 +67,6 @@ fn a_file_crosses_encrypted() {
         std::fs::read(to).expect("saved") == bytes,
         "the file is the same"
     );
-}
-
-/// A private key that others may read is refused, and so is an identity that would overwrite another.
-#[cfg(unix)]
-#[test]
-fn keys_are_kept_private() {
-    use std::os::unix::fs::PermissionsExt;
-
-    let (directory, id, _) = identity();
-    let again = identity::generate(&id, &["localhost".to_owned()], identity::valid_for(1));
-    let text = again.expect_err("there is one").to_string();
-    assert!(text.contains("exists"), "{text}");
-    let key = directory.path().join("id.key");
-    let mode = |bits| std::fs::Permissions::from_mode(bits);
-    assert_eq!(
-        std::fs::metadata(&key).expect("there").permissions().mode() & 0o777,
-        0o600
-    );
-    identity::load(&id).expect("private");
-    std::fs::set_permissions(&key, mode(0o640)).expect("ours");
-    let text = identity::load(&id)
-        .expect_err("others may read it")
-        .to_string();
-    assert!(text.contains("chmod 600") && text.contains("640"), "{text}");
-}
-
-/// Options that do not fit together are refused before anything is sent, with what to do.
-#[test]
-fn encryption_needs_an_identity_and_a_trusted_server() {
-    let mut server = ServerOptions::new(7_001);
-    server.dtls.pins = vec![Fingerprint::of(b"a client")];
-    let text = server.check().expect_err("no identity").to_string();
-    assert!(text.contains("keygen"), "{text}");
-    let mut options = ClientOptions::new("127.0.0.1", 7_001);
-    options.dtls.identity = Some("id".into());
-    let text = options.check().expect_err("no server to trust").to_string();
-    assert!(text.contains("--dtls-pin"), "{text}");
-    options.dtls.pins = vec![Fingerprint::of(b"a server")];
-    options.check().expect("complete");
-    options.protocol = Protocol::Tcp;
-    let text = options.check().expect_err("not for TCP").to_string();
-    assert!(text.contains("--proto dccp"), "{text}");
 }
 
 const ALL: [Protocol; 3] = [Protocol::Dccp, Protocol::Udp, Protocol::Tcp];
