@@ -5,7 +5,6 @@
 //! the send queue: it is encrypted when it leaves, by the endpoint's driver ([`Later`]). So where both locks are
 //! needed, the endpoint's comes first, and a session that wants something from its connection says so as [`Wishes`].
 
-mod missing;
 mod resends;
 
 use std::collections::VecDeque;
@@ -14,6 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError};
 
 use bytes::Bytes;
+use fairwire_proto::resend::Missing;
 use fairwire_proto::{ConnectionId, Deferred, MakePayload};
 use fairwire_tls::{Fingerprint, Output, Session, SessionError};
 use fairwire_units::{Duration, Instant};
@@ -22,7 +22,6 @@ use crate::options::SendOptions;
 use crate::received::Received;
 use crate::state::{Control, Farewell, Handle};
 use crate::sync::{Mutex, MutexGuard, Notify};
-use missing::Missing;
 use resends::{Frame, Opened, Resends, Taken, is_announcement};
 
 pub(crate) use resends::{FRAME, TAG};
@@ -65,6 +64,7 @@ struct Inside {
     session: Session,
     /// Decrypted datagrams that were not read yet.
     opened: VecDeque<Received>,
+    /// DCCP sees no copies within DTLS, so each lost packet counts there although its datagram may arrive later.
     missing: Missing,
     /// Why the session ended, if it failed.
     failure: Option<SessionError>,
@@ -352,7 +352,7 @@ impl Secure {
         let mut wishes = inside.poll_after(taken, Some(raw));
         if inside.opened.len() == opened && unreadable(&inside.session) != bad {
             // Somebody on the path has changed it, or has put it there under a number of the peer's.
-            inside.missing.spoil();
+            inside.missing.miss(1);
         }
         inside.announce(now, &mut wishes);
         if inside.next_timeout() != before {
@@ -562,7 +562,7 @@ impl Farewell for Secure {
         if self.seals_late.load(Ordering::Relaxed) {
             drop(inside);
             return vec![Control::Last {
-                data: Deferred::new(END, Arc::new(LastWord(self))),
+                data: Deferred::new(END, Arc::new(CloseNotify(self))),
                 len: END,
             }];
         }
@@ -571,10 +571,10 @@ impl Farewell for Secure {
     }
 }
 
-/// The announcement of the end that leaves last.
-struct LastWord(Arc<Secure>);
+/// The announcement of the end, which leaves last.
+struct CloseNotify(Arc<Secure>);
 
-impl MakePayload for LastWord {
+impl MakePayload for CloseNotify {
     fn make(&self) -> Option<Bytes> {
         self.0.lock().say_end().pop()
     }

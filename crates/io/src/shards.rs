@@ -30,7 +30,7 @@ struct Set {
 }
 
 impl Shards {
-    /// Makes the handles of the shards; of one, if `shards` is empty, which is a bug.
+    /// Makes handles of all shards, of which there is one at least.
     pub(crate) fn new(shards: &[Arc<Shared>]) -> Self {
         debug_assert!(!shards.is_empty(), "an endpoint has a shard");
         let handles = shards.iter().map(|shared| Handle::new(Arc::clone(shared)));

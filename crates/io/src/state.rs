@@ -88,17 +88,16 @@ impl Shared {
     /// Queues a datagram of DTLS itself. If there is no room for it, it is lost, as the network may lose it.
     pub(crate) fn send_control(&self, id: ConnectionId, datagram: Control) {
         let mut state = self.lock();
-        if !state.proto.can_send(id, datagram.len()) {
+        if !datagram.has_room(&state.proto, id) {
             return;
         }
-        let now = self.clock.now();
+        let (now, options) = (self.clock.now(), datagram.options());
         let sent = match datagram {
-            Control::Ready(datagram) => state.proto.send(now, id, Payload::Bytes(datagram)),
-            Control::Last { data, .. } => {
-                let mut options = SendOptions::default();
-                options.priority = i8::MIN;
-                state.proto.send_deferred(now, id, data, options)
+            Control::Ready(datagram) => {
+                let payload = Payload::Bytes(datagram);
+                state.proto.send_with(now, id, payload, options)
             }
+            Control::Last { data, .. } => state.proto.send_deferred(now, id, data, options),
         };
         let Ok(sent) = sent else { return };
         let stats = state.proto.stats(id).unwrap_or_default();
@@ -218,12 +217,21 @@ pub(crate) enum Control {
 }
 
 impl Control {
-    /// Returns its length in bytes.
-    pub(crate) fn len(&self) -> usize {
-        match self {
+    /// Returns whether the send queue has room for it.
+    pub(crate) fn has_room(&self, proto: &Endpoint, id: ConnectionId) -> bool {
+        let len = match self {
             Self::Ready(datagram) => datagram.len(),
             Self::Last { len, .. } => *len,
+        };
+        proto.can_send_with(id, len, self.options())
+    }
+
+    fn options(&self) -> SendOptions {
+        let mut options = SendOptions::default();
+        if matches!(self, Self::Last { .. }) {
+            options.priority = i8::MIN;
         }
+        options
     }
 }
 

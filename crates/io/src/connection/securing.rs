@@ -213,11 +213,10 @@ impl Connection {
     /// Queues a datagram of the handshake, when there is room. RFC 5238, 3.3: congestion control applies to it too.
     async fn send_raw(&self, datagram: Control) -> Result<(), HandshakeError> {
         let Inner { handle, id, .. } = &*self.inner;
-        let len = datagram.len();
         let room = |state: &mut State| match state.connections.get(id) {
             Some(connection) => match connection.end() {
                 Some(closed) => Some(Err(closed)),
-                None if state.proto.can_send(*id, len) => Some(Ok(())),
+                None if datagram.has_room(&state.proto, *id) => Some(Ok(())),
                 None => {
                     state.proto.ask_for_room(*id);
                     None

@@ -1,48 +1,46 @@
 //! The count of datagrams that are missing before the next one that the application reads.
 
-/// Datagrams of the peer that have not arrived, and those of them whose copies have.
-///
-/// DCCP sees no copies within DTLS, so each lost packet counts there although its datagram may arrive later.
+/// The number of datagrams that have not arrived. Some are found later: a packet was only late, or a copy arrived.
 #[derive(Debug, Default)]
-pub(super) struct Missing {
+pub struct Missing {
     /// Not yet reported to the application.
     missing: u64,
-    /// Reported, but recovered since then.
-    recovered: u64,
+    /// Found after they had been reported.
+    found: u64,
 }
 
 impl Missing {
-    /// Adds packets that DCCP misses. What was recovered after it had been reported makes up for some of them.
-    pub(super) fn add(&mut self, packets: u64) {
-        let known = packets.min(self.recovered);
-        self.recovered -= known;
-        self.missing = self.missing.saturating_add(packets - known);
+    /// Adds datagrams of a gap, less those that were found after an earlier gap had been reported.
+    pub fn add(&mut self, datagrams: u64) {
+        let known = datagrams.min(self.found);
+        self.found -= known;
+        self.miss(datagrams - known);
     }
 
-    /// Adds a packet that arrived without genuine data.
-    pub(super) fn spoil(&mut self) {
-        self.missing = self.missing.saturating_add(1);
+    /// Adds datagrams that arrived but cannot be delivered.
+    pub fn miss(&mut self, datagrams: u64) {
+        // Each packet may jump over 2^45 numbers, so the sum saturates.
+        self.missing = self.missing.saturating_add(datagrams);
     }
 
-    /// Counts one missing datagram as arrived, because a copy of it was delivered.
-    pub(super) fn recover(&mut self) {
+    /// Counts one missing datagram as arrived.
+    pub fn recover(&mut self) {
         match self.missing.checked_sub(1) {
             Some(fewer) => self.missing = fewer,
-            None => self.recovered = self.recovered.saturating_add(1),
+            None => self.found = self.found.saturating_add(1),
         }
     }
 
-    /// Takes one call of [`recover`](Self::recover) back, because the first packet with the datagram was only late:
-    /// DCCP does not count it as missing any more.
-    pub(super) fn unrecover(&mut self) {
-        match self.recovered.checked_sub(1) {
-            Some(fewer) => self.recovered = fewer,
-            None => self.add(1),
+    /// Takes one call of [`recover`](Self::recover) back.
+    pub fn unrecover(&mut self) {
+        match self.found.checked_sub(1) {
+            Some(fewer) => self.found = fewer,
+            None => self.miss(1),
         }
     }
 
     /// Returns how many datagrams are missing since the last call.
-    pub(super) fn take(&mut self) -> u64 {
+    pub fn take(&mut self) -> u64 {
         std::mem::take(&mut self.missing)
     }
 }
@@ -61,7 +59,7 @@ mod tests {
         missing.recover();
         missing.add(2);
         assert_eq!(missing.take(), 1);
-        // Its first packet was only late, and DCCP takes it back as well.
+        // Found twice: as a copy and as a late packet.
         missing.recover();
         missing.unrecover();
         missing.add(1);

@@ -101,7 +101,7 @@ impl Window {
     }
 
     /// Notes that the datagram with this number was dropped after all, so that a copy of it is of use.
-    pub fn take_back(&mut self, number: Seq) {
+    fn take_back(&mut self, number: Seq) {
         if self.check(number) == Novelty::Delivered {
             let (word, bit) = place(number, SPAN);
             self.0.bits[word] &= !bit;

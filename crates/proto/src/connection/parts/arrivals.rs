@@ -5,6 +5,7 @@
 use fairwire_units::plant::{Plant, planted};
 use fairwire_wire::Seq;
 
+use crate::resend::Missing;
 use crate::ring::{WORD, clear, place};
 
 /// How far behind the newest packet a duplicate is still recognised, packets.
@@ -30,10 +31,8 @@ pub(crate) struct Arrivals {
     newest: Option<Seq>,
     /// One bit for each of the last [`REMEMBERED`] numbers, by number.
     seen: [u64; WORDS],
-    /// Missing data packets that were not reported yet.
-    missing: u64,
-    /// Packets that were reported as missing and arrived later.
-    late: u64,
+    /// Missing data packets.
+    missing: Missing,
     /// Whether the peer sends NDP Counts.
     counts: bool,
 }
@@ -50,15 +49,11 @@ impl Arrivals {
             // each missing packet counts as data.
             let missing = gap.saturating_sub(ndp_count);
             // Planted: late packets stay counted.
-            let known = if planted(Plant::LateMissing) {
-                0
+            if planted(Plant::LateMissing) {
+                self.missing.miss(missing);
             } else {
-                self.late
-            };
-            let late = missing.min(known);
-            self.late -= late;
-            // Each packet may jump over 2^45 numbers, so the sum saturates.
-            self.missing = self.missing.saturating_add(missing - late);
+                self.missing.add(missing);
+            }
             return Novelty::New;
         }
         if seq.distance(newest) >= REMEMBERED {
@@ -78,20 +73,12 @@ impl Arrivals {
 
     /// Counts one missing data packet as arrived.
     pub(crate) fn recover(&mut self) {
-        if self.missing > 0 {
-            self.missing -= 1;
-        } else {
-            self.late = self.late.saturating_add(1);
-        }
+        self.missing.recover();
     }
 
     /// Takes one call of [`Self::recover`] back.
     pub(crate) fn unrecover(&mut self) {
-        if self.late > 0 {
-            self.late -= 1;
-        } else {
-            self.miss(1);
-        }
+        self.missing.unrecover();
     }
 
     /// Goes back to `seq` as the greatest number that the peer has sent. Packets with greater numbers were forged, or
@@ -111,12 +98,12 @@ impl Arrivals {
 
     /// Adds packets that arrived but were dropped.
     pub(crate) fn miss(&mut self, packets: u64) {
-        self.missing = self.missing.saturating_add(packets);
+        self.missing.miss(packets);
     }
 
     /// Returns how many packets are missing since the last call.
     pub(crate) fn take_missing(&mut self) -> u64 {
-        std::mem::take(&mut self.missing)
+        self.missing.take()
     }
 
     fn advance(&mut self, newest: Seq, seq: Seq) {
