@@ -212,8 +212,11 @@ fn the_scenario_shows_what_it_says() {
     }
     let timely = |name: &str| mean(name, Metric::FramesTimely);
     assert!(timely("tcp") < 3.0, "{}", timely("tcp"));
-    let gains = ["ccid-2", "ccid-3"].map(|name| timely(&format!("{name}-fresh")) - timely(name));
-    assert!(0.0 < gains[0] && 2.0 * gains[0] < gains[1], "{gains:?}");
+    // Over 100 seeds the gain is 30 ± 2 (CCID 2) and 32 ± 4.5 (CCID 3). Three seeds tell no more than its sign.
+    for name in ["ccid-2", "ccid-3"] {
+        let gain = timely(&format!("{name}-deadline")) - timely(name);
+        assert!(gain > 0.0, "{name}: {gain}");
+    }
     let (fq, fq_broken) = (loss("fq-codel"), broken("fq-codel"));
     assert!(fq < 0.6 * udp, "{fq}");
     assert!(fq_broken > 1.5 * udp_broken, "{fq_broken}");

@@ -72,7 +72,7 @@ impl Minute {
     }
 }
 
-/// With a loss of 5 % samples are missing, but the ground always hears the vehicle, and no sample is old.
+/// With a loss of 5 % samples are missing, but the ground always hears the vehicle, and hardly a sample is old.
 #[tokio::test(start_paused = true)]
 async fn losses_are_only_gaps() {
     let minute = minute(Link::new(kbit(2_000), ms(40)).loss(0.05).seed(1)).await;
@@ -81,7 +81,7 @@ async fn losses_are_only_gaps() {
     // More than at the slowest pace.
     assert!(heard > 150, "{heard} samples of {}", minute.sent);
     assert!(minute.silences().is_empty());
-    // After several losses in a row only a timeout lets the next one leave.
+    // With a window of one packet only a timeout finds a loss. It takes 0.4 s here, and a sample waits for it.
     let old = minute.samples().filter(|(_, age)| *age > ms(400)).count();
     assert!(old * 100 <= heard, "{old} of {heard} samples were old");
 }
