@@ -18,6 +18,7 @@ use crate::date::Validity;
 use crate::fingerprint::Fingerprint;
 use crate::key::Key;
 use crate::name::PeerName;
+use crate::words;
 
 /// What a self-made certificate is called if it has no names.
 const NAMELESS: &str = "fairwire";
@@ -40,6 +41,7 @@ impl Identity {
     /// Makes a new key on the curve P-256, and a certificate for it that is signed with the key itself.
     ///
     /// Peers accept such a certificate by its fingerprint. `names` are host names and IP addresses; there may be none.
+    /// A host name may begin with `*.` for every name with one more label.
     ///
     /// # Errors
     /// If a name is neither a host name nor an IP address, if the validity ends before it begins or after the year
@@ -83,7 +85,7 @@ impl Identity {
         };
         let parsed =
             EndEntityCert::try_from(certificate).map_err(|error| IdentityError::Malformed {
-                reason: error.to_string(),
+                reason: words::of_certificate(&error),
             })?;
         let key = read_key(key)?;
         // The subject's public key ends with the point on the curve (RFC 5480, section 2).
@@ -186,8 +188,11 @@ fn alternative(name: &str) -> Result<SanType, IdentityError> {
     let refused = || IdentityError::Name {
         name: name.to_owned(),
     };
-    let parsed: PeerName = name.parse().map_err(|_| refused())?;
+    // A wildcard stands for one label (RFC 9525, section 6.3).
+    let host = name.strip_prefix("*.").unwrap_or(name);
+    let parsed: PeerName = host.parse().map_err(|_| refused())?;
     match parsed.as_server_name() {
+        ServerName::IpAddress(_) if host != name => Err(refused()),
         ServerName::IpAddress(IpAddr::V4(address)) => Ok(SanType::IpAddress(
             std::net::Ipv4Addr::from(*address).into(),
         )),
@@ -222,7 +227,7 @@ fn read_key(text: &str) -> Result<Key, IdentityError> {
 fn unreadable(what: &'static str, error: &pem::Error) -> IdentityError {
     IdentityError::NotPem {
         what,
-        reason: error.to_string(),
+        reason: words::of_pem(error),
     }
 }
 

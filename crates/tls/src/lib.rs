@@ -82,6 +82,7 @@ mod provider;
 mod reason;
 mod session;
 mod trust;
+mod words;
 
 pub use alert::Alert;
 pub use config::{ClientConfig, ServerConfig};

@@ -11,6 +11,7 @@ use webpki::{ALL_VERIFICATION_ALGS, EndEntityCert, InvalidNameContext, KeyUsage}
 use crate::date::Date;
 use crate::fingerprint::Fingerprint;
 use crate::name::PeerName;
+use crate::words;
 
 /// Whom an end accepts as its peer.
 #[derive(Clone, Debug)]
@@ -66,7 +67,7 @@ impl Authorities {
         let mut certificates = Vec::new();
         for found in CertificateDer::pem_slice_iter(text.as_bytes()) {
             certificates.push(found.map_err(|error| AuthoritiesError::NotPem {
-                reason: error.to_string(),
+                reason: words::of_pem(&error),
             })?);
         }
         Self::from_certificates(&certificates)
@@ -92,7 +93,7 @@ impl Authorities {
             let anchor = webpki::anchor_from_trusted_cert(certificate);
             let anchor = anchor.map_err(|error| AuthoritiesError::Malformed {
                 place,
-                reason: error.to_string(),
+                reason: words::of_certificate(&error),
             })?;
             anchors.push(anchor.to_owned());
         }
@@ -149,11 +150,11 @@ fn refused(error: webpki::Error, shown: Fingerprint, now: Date) -> CertificateEr
             presented,
         }) => CertificateError::OtherName {
             expected: expected.to_str().into_owned(),
-            presented,
+            presented: presented.iter().map(|name| words::of_name(name)).collect(),
             shown,
         },
         error => CertificateError::Invalid {
-            reason: error.to_string(),
+            reason: words::of_certificate(&error),
             shown,
         },
     }

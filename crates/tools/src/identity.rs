@@ -22,6 +22,26 @@ pub enum IdentityFileError {
         /// The system's error.
         source: io::Error,
     },
+    /// A path does not end with the name of an identity.
+    NoName {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The name of an identity to make ends like the name of one of its files.
+    Extension {
+        /// The name without its ending.
+        stem: PathBuf,
+    },
+    /// The directory to write to does not exist.
+    NoDirectory {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A file is not a text.
+    NotText {
+        /// The file.
+        path: PathBuf,
+    },
     /// There is no such identity.
     Missing {
         /// The file that was looked for.
@@ -56,6 +76,30 @@ impl fmt::Display for IdentityFileError {
                 "{} does not exist: make an identity with 'fairwire keygen --out ID' and name it without .key or .crt",
                 path.display()
             ),
+            Self::NoName { path } => write!(
+                f,
+                "'{}' is a directory: add a name for the identity, as in {}",
+                path.display(),
+                path.join("id").display()
+            ),
+            Self::Extension { stem } => write!(
+                f,
+                "an identity is named without .key or .crt, which are added: write {}",
+                stem.display()
+            ),
+            Self::NoDirectory { path } => {
+                write!(
+                    f,
+                    "the directory {} does not exist: make it first",
+                    path.display()
+                )
+            }
+            Self::NotText { path } => write!(
+                f,
+                "{} is not a text: keys and certificates are read as PEM ('openssl x509 -inform DER -in FILE' converts a \
+                 certificate)",
+                path.display()
+            ),
             Self::Io { path, source } => write!(f, "{}: {source}", path.display()),
             Self::Exists { path } => write!(
                 f,
@@ -86,10 +130,11 @@ pub fn generate(
     names: &[String],
     validity: Validity,
 ) -> Result<Fingerprint, IdentityFileError> {
+    check_name(id)?;
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let made = Identity::generate(&names, validity);
     let identity = made.map_err(|source| of_identity(id, source))?;
-    let (key, certificate) = (beside(id, ".key"), beside(id, ".crt"));
+    let (key, certificate) = files(id);
     if let Some(path) = [&key, &certificate].into_iter().find(|path| path.exists()) {
         return Err(IdentityFileError::Exists { path: path.clone() });
     }
@@ -125,7 +170,7 @@ pub fn valid_for(days: u32) -> Validity {
 /// # Errors
 /// See [`IdentityFileError`].
 pub fn load(id: &Path) -> Result<Identity, IdentityFileError> {
-    let (key, certificate) = (beside(id, ".key"), beside(id, ".crt"));
+    let (key, certificate) = files(id);
     if let Some(path) = [&key, &certificate].into_iter().find(|path| !path.exists()) {
         return Err(IdentityFileError::Missing { path: path.clone() });
     }
@@ -141,10 +186,36 @@ pub fn load(id: &Path) -> Result<Identity, IdentityFileError> {
 /// # Errors
 /// See [`IdentityFileError`].
 pub fn read(path: &Path) -> Result<String, IdentityFileError> {
-    fs::read_to_string(path).map_err(|source| IdentityFileError::Io {
-        path: path.to_owned(),
-        source,
+    fs::read_to_string(path).map_err(|source| match source.kind() {
+        io::ErrorKind::InvalidData => IdentityFileError::NotText {
+            path: path.to_owned(),
+        },
+        _ => IdentityFileError::Io {
+            path: path.to_owned(),
+            source,
+        },
     })
+}
+
+/// Returns the files of an identity: `ID.key` and `ID.crt`.
+pub fn files(id: &Path) -> (PathBuf, PathBuf) {
+    (beside(id, ".key"), beside(id, ".crt"))
+}
+
+/// Refuses a name whose files would have surprising names.
+fn check_name(id: &Path) -> Result<(), IdentityFileError> {
+    let text = id.as_os_str().to_string_lossy();
+    if id.file_name().is_none() || text.ends_with(std::path::is_separator) {
+        return Err(IdentityFileError::NoName {
+            path: id.to_owned(),
+        });
+    }
+    if id.extension().is_some_and(|it| it == "key" || it == "crt") {
+        return Err(IdentityFileError::Extension {
+            stem: id.with_extension(""),
+        });
+    }
+    Ok(())
 }
 
 fn of_identity(id: &Path, source: IdentityError) -> IdentityFileError {
@@ -173,6 +244,9 @@ fn write_new(path: &Path, bytes: &[u8], is_private: bool) -> Result<(), Identity
     let failed = |source: io::Error| match source.kind() {
         io::ErrorKind::AlreadyExists => IdentityFileError::Exists {
             path: path.to_owned(),
+        },
+        io::ErrorKind::NotFound => IdentityFileError::NoDirectory {
+            path: path.parent().unwrap_or(path).to_owned(),
         },
         _ => IdentityFileError::Io {
             path: path.to_owned(),

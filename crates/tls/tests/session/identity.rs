@@ -60,7 +60,14 @@ fn keys_of_openssl_are_read() {
 #[test]
 fn impossible_certificates_are_refused() {
     let validity = Validity::days(TODAY, 1);
-    for name in ["not a name", "", "example.org:4433"] {
+    for name in [
+        "not a name",
+        "",
+        "example.org:4433",
+        "*",
+        "*.192.0.2.1",
+        "a.*.org",
+    ] {
         let error = Identity::generate(&["example.org", name], validity).expect_err(name);
         let name = name.to_owned();
         assert_eq!(error, IdentityError::Name { name });

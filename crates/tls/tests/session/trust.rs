@@ -130,13 +130,18 @@ fn a_verified_server_connects() {
             Some(server.fingerprint())
         );
     }
-    let server = authority.sign("*.example.org", |_| {});
-    let mut net = Net::new(
-        &verified(&authority, "www.example.org"),
-        &ServerConfig::new(server),
-    );
-    net.run_for(Duration::from_secs(1));
-    net.expect_connected();
+    let own = Identity::generate(&["*.example.org"], Validity::days(TODAY, 1)).expect("a wildcard");
+    let itself = Authorities::from_pem(&own.certificate_to_pem()).expect("a certificate");
+    for (trusted, server) in [
+        (authority.trusted(), authority.sign("*.example.org", |_| {})),
+        (itself, own),
+    ] {
+        let name = "www.example.org".parse().expect("a name");
+        let client = ClientConfig::verified(trusted, name);
+        let mut net = Net::new(&client, &ServerConfig::new(server));
+        net.run_for(Duration::from_secs(1));
+        net.expect_connected();
+    }
 }
 
 /// Each fault of a certificate has its own error, with the names and dates.
@@ -152,7 +157,7 @@ fn faults_of_certificates_are_told() {
     );
     let text = error.to_string();
     assert!(
-        text.contains("not for example.org") && text.contains("example.com"),
+        text.contains("not for example.org, but for example.com ("),
         "{text}"
     );
 

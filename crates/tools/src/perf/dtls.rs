@@ -46,7 +46,7 @@ impl Dtls {
     pub(crate) fn check_client(&self) -> Result<(), PerfError> {
         if self.identity.is_some() && self.pins.is_empty() && self.authorities.is_none() {
             let text = "the client must know which server to trust: give --dtls-pin with the fingerprint that \
-                        'fairwire keygen' printed for it, or --dtls-ca with a file of authorities";
+                        'fairwire keygen' and the server print, or --dtls-ca with a file of authorities";
             return Err(PerfError::Usage(text.to_owned()));
         }
         Ok(())
@@ -80,18 +80,22 @@ impl Dtls {
         Ok(Security::dtls(config))
     }
 
-    /// Returns the server's part.
-    pub(crate) fn server(&self) -> Result<Security<ServerConfig>, PerfError> {
+    /// Returns the server's part, and the fingerprint of its certificate.
+    pub(crate) fn server(
+        &self,
+    ) -> Result<(Security<ServerConfig>, Option<Fingerprint>), PerfError> {
         let Some(id) = &self.identity else {
-            return Ok(Security::None);
+            return Ok((Security::None, None));
         };
-        let mut config = ServerConfig::new(identity::load(id).map_err(local)?);
+        let identity = identity::load(id).map_err(local)?;
+        let fingerprint = identity.fingerprint();
+        let mut config = ServerConfig::new(identity);
         if !self.pins.is_empty() {
             config = config.clients(Trust::Fingerprints(self.pins.clone()));
         } else if let Some(path) = &self.authorities {
             config = config.clients(Trust::Authorities(authorities(path)?));
         }
-        Ok(Security::dtls(config))
+        Ok((Security::dtls(config), Some(fingerprint)))
     }
 
     /// Returns the words of a first line about encryption.

@@ -83,7 +83,7 @@ impl Link {
                         marked: received.ecn == Ecn::Ce,
                         bytes: received.data,
                     }),
-                    Err(lost) => Err(LinkError(lost.to_string())),
+                    Err(lost) => Err(LinkError::closed(connection, &lost)),
                 };
             }
             Self::Udp(udp) => udp.recv().await?,
@@ -129,6 +129,13 @@ impl Link {
             Self::Dccp(connection) => Some(connection.remote()?.user_addr()),
             Self::Udp(udp) => udp.peer(),
             Self::Tcp(tcp) => tcp.peer(),
+        }
+    }
+
+    /// Ends the flow at once, and tells the peer why; DCCP only.
+    pub(crate) fn abort(&self, why: &str) {
+        if let Self::Dccp(connection) = self {
+            connection.abort_with(why);
         }
     }
 

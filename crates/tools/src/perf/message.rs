@@ -117,6 +117,12 @@ impl Message {
     }
 }
 
+/// Returns whether a datagram is the first of a DTLS client: a record (RFC 9147, section 4) of type 22 (handshake) with
+/// version 1.0 or 1.2.
+pub(crate) fn is_dtls_hello(bytes: &[u8]) -> bool {
+    matches!(bytes, [22, 0xfe, 0xff | 0xfd, ..])
+}
+
 /// Writes the header of a data message.
 pub(crate) fn data_header(out: &mut BytesMut, number: u64, sent_ns: u64, offset: Option<u64>) {
     out.put_slice(MAGIC);

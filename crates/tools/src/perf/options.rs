@@ -162,6 +162,9 @@ impl ClientOptions {
     /// [`PerfError::Usage`], which says what does not fit.
     pub fn check(&self) -> Result<(), PerfError> {
         let usage = |text: &str| Err(PerfError::Usage(text.to_owned()));
+        if self.host.is_empty() {
+            return usage("-c needs the server's name or address, as in -c 192.0.2.1");
+        }
         if let Some((host, port)) = split_port(&self.host) {
             let text = format!("the port goes in -p: write -c {host} -p {port}");
             return Err(PerfError::Usage(text));

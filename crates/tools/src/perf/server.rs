@@ -5,7 +5,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
-use fairwire::tls::ServerConfig;
+use fairwire::tls::{Fingerprint, ServerConfig};
 use fairwire::{
     BindError, Config, Endpoint, Incoming, ListenError, ListenOptions, Listener, Security,
     ServiceCode,
@@ -53,6 +53,8 @@ const MAX_PENDING_CLIENTS: usize = 4_096;
 pub struct Server {
     options: ServerOptions,
     socket: Socket,
+    /// The fingerprint of its certificate, with DTLS.
+    fingerprint: Option<Fingerprint>,
 }
 
 #[derive(Debug)]
@@ -83,7 +85,7 @@ impl Server {
             Sink::check(path)?;
         }
         // Before the port is bound, so that an error in these files is not taken for one of the port.
-        let security = options.dtls.server()?;
+        let (security, fingerprint) = options.dtls.server()?;
         let any6 = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
         let ip = options.bind.unwrap_or(any6);
         let bind = |ip| Socket::bind(&options, &security, SocketAddr::new(ip, options.port));
@@ -105,7 +107,11 @@ impl Server {
                 Unbound::Other(text) => text,
             })
         })?;
-        Ok(Self { options, socket })
+        Ok(Self {
+            options,
+            socket,
+            fingerprint,
+        })
     }
 
     /// Returns the port.
@@ -133,6 +139,9 @@ impl Server {
             },
             self.options.dtls.words()
         ));
+        if let Some(fingerprint) = self.fingerprint {
+            console.announce(&format!("Clients trust it with --dtls-pin {fingerprint}"));
+        }
         let mut greeting = JoinSet::new();
         loop {
             let arrival = tokio::select! {

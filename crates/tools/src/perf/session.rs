@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::PerfError;
 use super::defaults::PATIENCE;
 use super::link::{Incoming, Link};
-use super::message::Message;
+use super::message::{Message, is_dtls_hello};
 use super::options::Limit;
 use super::text::printable;
 
@@ -160,6 +160,11 @@ pub(crate) async fn recv_params(link: &Link) -> Option<Result<Params, String>> {
     loop {
         let incoming = timeout_at(until, link.recv()).await.ok()?.ok()?;
         let Some(Message::Params(json)) = Message::decode(&incoming.bytes) else {
+            if is_dtls_hello(&incoming.bytes) {
+                link.abort("this service is not encrypted: connect without DTLS");
+                let why = "it wants DTLS, which this server offers only with --dtls ID ('fairwire keygen' makes an ID)";
+                return Some(Err(why.to_owned()));
+            }
             continue;
         };
         match Params::decode(&json) {

@@ -1,9 +1,9 @@
 //! The options and files of encrypted measurements.
 
 use fairwire_tools::identity::{self, Fingerprint};
-use fairwire_tools::perf::{ClientOptions, Dtls, Protocol, Server, ServerOptions};
+use fairwire_tools::perf::{ClientOptions, Dtls, Limit, Protocol, Server, ServerOptions, client};
 
-use super::identity as new_identity;
+use super::{Captured, Running, identity as new_identity};
 
 /// A private key that others may read is refused, and so is an identity that would overwrite another.
 #[cfg(unix)]
@@ -27,6 +27,83 @@ fn keys_are_kept_private() {
         .expect_err("others may read it")
         .to_string();
     assert!(text.contains("chmod 600") && text.contains("640"), "{text}");
+}
+
+/// A name that would give files with surprising names is refused, and so is one in a directory that does not exist.
+#[test]
+fn names_of_identities_are_checked() {
+    let (directory, id, fingerprint) = new_identity();
+    let refused = |name: &str| {
+        let id = directory.path().join(name);
+        let made = identity::generate(&id, &["localhost".to_owned()], identity::valid_for(1));
+        made.expect_err("refused").to_string()
+    };
+    let text = refused("");
+    assert!(text.contains("is a directory"), "{text}");
+    let text = refused("new.key");
+    assert!(
+        text.contains("without .key") && text.ends_with("new"),
+        "{text}"
+    );
+    let text = refused("nowhere/id");
+    assert!(
+        text.contains("nowhere") && text.contains("does not exist"),
+        "{text}"
+    );
+    let files = std::fs::read_dir(directory.path()).expect("ours");
+    assert_eq!(files.count(), 2, "nothing was left behind");
+    let (_, certificate) = identity::files(&id);
+    assert_eq!(
+        identity::load(&id).expect("ours").fingerprint(),
+        fingerprint
+    );
+    std::fs::write(&certificate, [0x30, 0x82, 0xff]).expect("ours");
+    let text = identity::load(&id).expect_err("not PEM").to_string();
+    assert!(text.contains("PEM") && text.contains("id.crt"), "{text}");
+}
+
+/// A client and a server of which only one encrypts part without a timeout, and each says what to do.
+#[test]
+fn who_encrypts_alone_is_told_at_once() {
+    let (_directory, id, fingerprint) = new_identity();
+    for encrypted in [false, true] {
+        let server = Running::with(Protocol::Dccp, |options| {
+            options.dtls.identity = encrypted.then(|| id.clone());
+        });
+        let mut options = ClientOptions::new("127.0.0.1", server.port);
+        options.limit = Some(Limit::Bytes(100));
+        options.dtls.pins = if encrypted {
+            Vec::new()
+        } else {
+            vec![fingerprint]
+        };
+        let captured = Captured::default();
+        let refused = client(&options, &mut captured.console(false));
+        let message = refused.error.expect("refused").message;
+        let address = format!("127.0.0.1:{}", server.port);
+        assert!(message.contains(&address), "{message}");
+        let (here, there) = if encrypted {
+            ("give --dtls-pin", "does not speak DTLS")
+        } else {
+            ("connect without DTLS", "--dtls ID")
+        };
+        assert!(message.contains(here), "{message}");
+        // The right client is served, so that the server ends.
+        options.dtls.pins = if encrypted {
+            vec![fingerprint]
+        } else {
+            Vec::new()
+        };
+        let served = client(&options, &mut captured.console(false));
+        assert!(served.error.is_none(), "{:?}", served.error);
+        let said = server.captured.clone();
+        assert_eq!(server.thread.join().expect("no panic"), 0);
+        let said = said.text();
+        assert!(said.contains("refused 127.0.0.1"), "{said}");
+        assert!(said.contains(there), "{said}");
+        let announced = said.contains(&format!("--dtls-pin {fingerprint}"));
+        assert_eq!(announced, encrypted, "{said}");
+    }
 }
 
 /// A server names the file that is wrong, not its port, also where it would listen on every address.
