@@ -7,7 +7,7 @@ pub(crate) fn of_pem(error: &pem::Error) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim_end().to_owned();
     match error {
         pem::Error::MissingSectionEnd { end_marker } => format!(
-            "the line {:?} is missing, so it may have been cut off",
+            "the line -----END {}----- is missing, so it may have been cut off",
             text(end_marker)
         ),
         pem::Error::IllegalSectionStart { line } => {
@@ -69,7 +69,7 @@ mod tests {
         let mut found = CertificateDer::pem_slice_iter(cut.as_bytes());
         let error = found.next().expect("one").expect_err("it has no end");
         let text = of_pem(&error);
-        assert!(text.contains("\"-----END CERTIFICATE-----\""), "{text}");
+        assert!(text.contains("line -----END CERTIFICATE-----"), "{text}");
         assert!(text.contains("cut off"), "{text}");
     }
 
