@@ -372,7 +372,8 @@ impl Endpoint {
     /// Reports that the application did not use the datagram of packet `seq` ([`Received::seq`]), and why.
     ///
     /// The report goes to the peer as a Drop Code. A packet that already has a Drop Code keeps it. Returns false if
-    /// there is no report, for this reason or because too many packets have arrived since.
+    /// there is no report, for this reason or because too many packets have arrived since. A peer that may send the
+    /// datagram again does so, and then it is delivered once more.
     pub fn report_dropped(
         &mut self,
         now: Instant,

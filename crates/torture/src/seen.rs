@@ -10,7 +10,7 @@ use fairwire_proto::{
     IcmpError, Inspection, Meta, Received, SendError, SendOptions, StartError, Stats, Transmit,
 };
 use fairwire_units::{Ecn, Instant};
-use fairwire_wire::ServiceCode;
+use fairwire_wire::{Seq, ServiceCode};
 
 /// The length of a tag, in bytes. Each datagram of at least this length begins with a tag that is unique in the run.
 pub const TAG_LEN: usize = 8;
@@ -179,6 +179,8 @@ pub enum Call<'a> {
     },
     /// `Endpoint::path_changed`.
     PathChanged(ConnectionId),
+    /// `Endpoint::report_dropped` for a datagram that was read.
+    ReportDropped(ConnectionId, Seq),
     /// Any other call, by name.
     Other(ConnectionId, &'static str),
 }

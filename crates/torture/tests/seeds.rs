@@ -142,3 +142,17 @@ fn a_failure_replays_and_shrinks() {
     let read = Plan::from_text(&shrunk.plan.to_text()).expect("what was written can be read");
     assert_eq!(run::run(&read, &forbid).failure, Some(shrunk.failure));
 }
+
+/// Plans that a check once complained of without reason hold: a Request that arrives twice with different options, and
+/// a datagram that was sent again because the application reported it as dropped.
+#[test]
+fn plans_that_failed_hold() {
+    for text in [
+        include_str!("plans/copies-of-a-request.json"),
+        include_str!("plans/reported-and-sent-again.json"),
+    ] {
+        let plan = Plan::from_text(text).expect("a plan");
+        let outcome = run::run(&plan, &Options::default());
+        assert!(outcome.failure.is_none(), "{:?}", outcome.failure);
+    }
+}

@@ -142,6 +142,13 @@ fn a_directory_is_a_paper() {
         "{}",
         err(&hold)
     );
+    let first = mine.fairwire(&["paper", "mine/", "--check-digests", "--seeds", "1"]);
+    assert_eq!(
+        out(&first),
+        "all 4 digests of mine match\n",
+        "{}",
+        err(&first)
+    );
 }
 
 /// A report has only the time series that a figure shows, for each seed.

@@ -66,6 +66,19 @@ pub fn write(golden: &Golden) -> String {
     text
 }
 
+/// Returns the digests of the runs with the first `seeds` seeds, and of the unperturbed ones.
+pub fn of_first(golden: &Golden, seeds: u32) -> Golden {
+    let is_kept = |run: &str| {
+        let seed = run.strip_prefix("seed ").map(str::parse);
+        !matches!(seed, Some(Ok(seed)) if u64::from(seeds) < seed)
+    };
+    let mut kept = golden.clone();
+    for runs in kept.values_mut() {
+        runs.retain(|run, _| is_kept(run));
+    }
+    kept
+}
+
 /// Finds the digest file of the paper `name` in the source tree around the working directory, if there is one.
 pub fn file_in_source_tree(name: &str) -> Option<PathBuf> {
     let here = std::env::current_dir().ok()?;
@@ -113,7 +126,7 @@ fn difference(
 
 #[cfg(test)]
 mod tests {
-    use super::{Golden, compare, read, write};
+    use super::{Golden, compare, of_first, read, write};
 
     fn golden(text: &str) -> Golden {
         read(text).expect("reads")
@@ -139,5 +152,14 @@ mod tests {
             .map(|moved| format!("{} {}", moved.cell, moved.run))
             .collect();
         assert_eq!(moved, ["a seed 2", "b unperturbed", "c unperturbed"]);
+    }
+
+    /// With fewer seeds the runs of the others are not looked for; unperturbed runs always are.
+    #[test]
+    fn fewer_seeds_can_be_compared() {
+        let all = golden("[a]\n\"seed 1\" = \"x\"\n\"seed 2\" = \"y\"\nunperturbed = \"z\"\n");
+        let first = golden("[a]\n\"seed 1\" = \"x\"\nunperturbed = \"z\"\n");
+        assert_eq!(of_first(&all, 1), first);
+        assert_eq!(of_first(&all, 2), all);
     }
 }

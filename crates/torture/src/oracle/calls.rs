@@ -54,6 +54,16 @@ pub(crate) fn see(books: &mut Books, host: usize, call: &Call<'_>) -> Verdict {
                 }
             }
         }
+        Call::ReportDropped(id, seq) => {
+            let key = books.key(host, *id);
+            if let Some(conn) = key.and_then(|key| books.conn_mut(key)) {
+                // `Endpoint::report_dropped`: the peer may send it again, and it is delivered again.
+                let payloads = conn.arrivals.get(&seq.get()).map(|it| &it.payloads);
+                for (digest, ..) in payloads.into_iter().flatten() {
+                    conn.heard.delivered.remove(digest);
+                }
+            }
+        }
         // A requested change of the CCID has no effect until the peer agrees.
         Call::ChangeCcid { .. } | Call::StopReading(_) | Call::Other(..) => {
             let _ = name_of(call);
@@ -145,6 +155,7 @@ pub(crate) fn name_of(call: &Call<'_>) -> &'static str {
         Call::StopReading(_) => "stop_reading",
         Call::ChangeCcid { .. } => "change_ccid",
         Call::PathChanged(_) => "path_changed",
+        Call::ReportDropped(..) => "report_dropped",
         Call::Other(_, name) => name,
     }
 }

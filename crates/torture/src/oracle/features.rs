@@ -45,6 +45,10 @@ pub(crate) fn on_arrival(
         PacketType::Request | PacketType::Response
     );
     let is_open = conn.state() == Some("OPEN") && judged == Validity::Valid && !late;
+    // The packet that began the connection set FGSR. A copy of it has the same number, so its options are ignored.
+    if conn.last.as_ref().is_some_and(|(.., seen)| seen.isr == seq) {
+        return;
+    }
     // A packet which shows that GSR was forged takes back GSR and FGSR before its own options are read.
     let syncs = matches!(packet.packet_type(), PacketType::Sync | PacketType::SyncAck);
     let gsr = conn.last.as_ref().map(|(.., seen)| seen.gsr);

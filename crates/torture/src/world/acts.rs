@@ -95,7 +95,7 @@ impl Host {
                 if let Some(seq) = live.last_read {
                     let code = DropCode::ReceiveBuffer;
                     self.endpoint.report_dropped(local, id, seq, code);
-                    self.called(now, Call::Other(id, act.name()), store);
+                    self.called(now, Call::ReportDropped(id, seq), store);
                 }
                 return;
             }

@@ -1,0 +1,288 @@
+//! Encrypted connections through a relay on a simulated network, which loses what a test wants lost.
+
+#![cfg(feature = "emulated")]
+
+use std::future::poll_fn;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use fairwire::emulated::net::LinkId;
+use fairwire::emulated::{Host, Link, Socket};
+use fairwire::tls::{ClientConfig, Date, Identity, ServerConfig, Validity};
+use fairwire::{
+    Config, ConnectError, ConnectOptions, Connection, DccpAddr, Endpoint, EndpointConfig, Fate,
+    ListenOptions, Listener, Rate, Security, SendOptions, ServiceCode, TrySendError,
+};
+use tokio::time::{Instant, sleep, timeout};
+
+const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"?rly");
+const PORT: u16 = 5_001;
+
+fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+fn resending() -> Config {
+    let mut config = Config::default();
+    config.resend = true;
+    config.report_fates = true;
+    config
+}
+
+/// After the loss of one announcement of resending, `connect` and `accept` return within a second, and both ends can
+/// send lost datagrams again.
+#[tokio::test(start_paused = true)]
+async fn a_lost_announcement_costs_little_time() {
+    let mut times = Vec::new();
+    for loser in [Sender::Client, Sender::Server] {
+        let mut lost = false;
+        let pair = Pair::new(EndpointConfig::default(), move |from, datagram| {
+            let loses = from == loser && is_announcement(datagram) && !lost;
+            lost |= loses;
+            loses
+        });
+        let began = Instant::now();
+        let (here, there) = tokio::join!(pair.connect(), pair.listener.accept());
+        let (here, there) = (here.expect("it answers"), there.expect("it connects"));
+        times.push(began.elapsed());
+        let options = SendOptions::new().resend_within(ms(500));
+        for (from, to) in [(&here, &there), (&there, &here)] {
+            from.try_send_with("data", options).expect("agreed");
+            assert_eq!(to.recv().await.expect("open").data, "data", "{loser:?}");
+        }
+    }
+    assert!(times.iter().all(|time| *time < ms(1_000)), "{times:?}");
+}
+
+/// An end repeats the announcement of resending until the peer hears it, although copies that waited behind other
+/// datagrams expired meanwhile. So the peer can send lost datagrams again.
+#[tokio::test(start_paused = true)]
+async fn expired_copies_do_not_stop_announcements() {
+    const LOST: usize = 300;
+    let mut announced = [0; 2];
+    let pair = Pair::new(EndpointConfig::default(), move |from, datagram| {
+        if is_announcement(datagram) {
+            let number = &mut announced[from as usize];
+            *number += 1;
+            // Of the client's, the first one that arrives is the one after that which waits behind the copy. Each of the
+            // server's would make it answer, so only the first one arrives.
+            return match from {
+                Sender::Client => *number < 5,
+                Sender::Server => *number > 1,
+            };
+        }
+        payload(datagram).len() == LOST + FRAMED
+    });
+    let Pair { listener, .. } = &pair;
+    let sending = async {
+        let here = pair.connect().await.expect("it answers");
+        // The window recovers from the lost announcements.
+        for _ in 0..15 {
+            here.try_send("warm-up").expect("there is room");
+            sleep(ms(10)).await;
+        }
+        sleep(ms(50)).await;
+        let options = SendOptions::new().priority(-1).resend_within(ms(300));
+        here.try_send_with(vec![1; LOST], options).expect("agreed");
+        sleep(ms(1)).await;
+        for _ in 0..40 {
+            here.try_send(vec![2; 1_200]).expect("there is room");
+        }
+        // Meanwhile the timer expires, 450 ms after the handshake, and an announcement waits behind the copy.
+        sleep(ms(280)).await;
+        let stats = here.stats();
+        assert!(stats.queued_resends > 0, "a copy waits");
+        assert!(stats.queued_packets > 1, "other datagrams wait, too");
+        sleep(ms(1_000)).await;
+        let stats = here.stats();
+        assert_eq!((stats.resent, stats.queued_packets), (0, 0), "it expired");
+        here
+    };
+    let (_here, there) = tokio::join!(sending, listener.accept());
+    let there = there.expect("it connects");
+    let options = SendOptions::new().resend_within(ms(500));
+    let sent = there.try_send_with("data", options);
+    assert!(sent.is_ok(), "{sent:?}: the server has heard nothing");
+}
+
+/// A datagram with options that was accepted after the path MTU had risen fits when it leaves, and arrives.
+#[tokio::test(start_paused = true)]
+async fn datagrams_fit_when_the_path_mtu_has_risen() {
+    const NARROW: usize = 1_000;
+    let largest = Arc::new(AtomicUsize::new(usize::MAX));
+    let limit = Arc::clone(&largest);
+    let pair = Pair::new(EndpointConfig::default(), move |_, datagram| {
+        datagram.len() > limit.load(Ordering::Relaxed)
+    });
+    let (here, there) = tokio::join!(pair.connect(), pair.listener.accept());
+    let (here, there) = (here.expect("it answers"), there.expect("it connects"));
+    let wide = here.max_datagram_size();
+    largest.store(NARROW, Ordering::Relaxed);
+    assert!(here.rediscover_path_mtu());
+    sleep(ms(60_000)).await;
+    assert!(here.max_datagram_size() < NARROW, "the path is narrow");
+    here.send("narrow").await.expect("there is room");
+    assert_eq!(there.recv().await.expect("open").data, "narrow");
+    largest.store(usize::MAX, Ordering::Relaxed);
+    assert!(here.rediscover_path_mtu());
+    sleep(ms(60_000)).await;
+    assert_eq!(here.max_datagram_size(), wide, "the path is wide again");
+    let options = SendOptions::new().priority(1);
+    let id = here.send_with(vec![7; wide], options).await;
+    let id = id.expect("it fits");
+    let fate = async {
+        loop {
+            let (of, fate) = here.fate().await.expect("open");
+            if of == id {
+                return fate;
+            }
+        }
+    };
+    let fate = timeout(ms(5_000), fate).await.expect("it has one");
+    assert_eq!(fate, Fate::Acknowledged);
+    assert_eq!(there.recv().await.expect("open").data.len(), wide);
+}
+
+/// While the endpoint's memory is used up, `send_with` waits without using the processor. When there is room again, it
+/// sends.
+#[tokio::test(start_paused = true)]
+async fn without_memory_it_waits_for_room() {
+    // What is left when the next datagram does not fit is another size each time, in steps of 100 bytes. A datagram with
+    // options needs 384 bytes more than a plain one, so what is left is in between at least once.
+    for step in 0..6 {
+        let mut config = EndpointConfig::default();
+        // One connection may use a sixteenth of what is left.
+        config.max_memory = (256 << 10) + step * 16 * 100;
+        let pair = Pair::new(config, |_, _| false);
+        let (here, there) = tokio::join!(pair.connect(), pair.listener.accept());
+        let (here, _there) = (here.expect("it answers"), there.expect("it connects"));
+        let network = pair.here.network();
+        let set_up = |up| [0, 1].map(|link| network.set_up(LinkId(link), up));
+        set_up(false);
+        let options = SendOptions::new().priority(1);
+        loop {
+            match here.try_send_with("data", options) {
+                Ok(_) => sleep(ms(1)).await,
+                Err(TrySendError::Full) => break,
+                Err(error) => panic!("{error}"),
+            }
+        }
+        let queued = here.stats().queued_packets;
+        assert!((1..100).contains(&queued), "the memory is the limit");
+        let mut sending = pin!(here.send_with("data", options));
+        let mut polls = 0;
+        let counted = poll_fn(|context| {
+            polls += 1;
+            assert!(polls < 100, "step {step}: it spins");
+            sending.as_mut().poll(context)
+        });
+        let waited = timeout(ms(100), counted).await;
+        assert!(waited.is_err(), "step {step}: there is no room");
+        set_up(true);
+        let sent = timeout(ms(30_000), sending).await;
+        sent.expect("there is room in time").expect("it is open");
+    }
+}
+
+/// Who sent a datagram.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Sender {
+    Client,
+    Server,
+}
+
+/// A client, a server that listens, and the address of a relay between them.
+struct Pair {
+    here: Host,
+    client: Endpoint,
+    listener: Listener,
+    relay: DccpAddr,
+    security: ClientConfig,
+}
+
+impl Pair {
+    /// Joins them by a link of 1 Mbit/s and 5 ms. The relay loses a datagram if `loses` says so.
+    fn new(
+        config: EndpointConfig,
+        loses: impl FnMut(Sender, &[u8]) -> bool + Send + 'static,
+    ) -> Self {
+        let link = Link::new(Rate::from_bits_per_s(1_000_000), ms(5));
+        let (a, b) = link.queue(ms(2_000)).hosts().expect("a link");
+        let client = Endpoint::builder().config(config).bind_emulated(&a, 0);
+        let server = b.bind(0).expect("a free port");
+        let sockets = [0, 0].map(|port| b.socket(port).expect("a free port"));
+        let relay = DccpAddr {
+            addr: sockets[0].local_addr(),
+            dccp_port: PORT,
+        };
+        tokio::spawn(pass_on(sockets, server.local_addr(), loses));
+        let validity = Validity::days(Date::from_unix_seconds(0), 40_000);
+        let identity = Identity::generate(&[], validity).expect("a key");
+        let security = ClientConfig::pinned([identity.fingerprint()]);
+        let options = ListenOptions::new().config(resending());
+        let server_security = Security::dtls(ServerConfig::new(identity));
+        let listener = server.listen_with(PORT, &[SERVICE], server_security, options);
+        Self {
+            here: a,
+            client: client.expect("a free port"),
+            listener: listener.expect("a free port"),
+            relay,
+            security,
+        }
+    }
+
+    async fn connect(&self) -> Result<Connection, ConnectError> {
+        let options = ConnectOptions::new().config(resending());
+        let security = Security::dtls(self.security.clone());
+        let connecting = self
+            .client
+            .connect_with(self.relay, SERVICE, security, options);
+        connecting.await
+    }
+}
+
+/// Passes datagrams on between a client and `server`, except those that it `loses`.
+async fn pass_on(
+    [front, back]: [Socket; 2],
+    server: SocketAddr,
+    mut loses: impl FnMut(Sender, &[u8]) -> bool,
+) {
+    let (mut one, mut other) = ([0; 1_500], [0; 1_500]);
+    let mut client = None;
+    loop {
+        tokio::select! {
+            biased; // A random order would make equal runs differ.
+            arrival = front.recv_from(&mut one) => {
+                client = Some(arrival.from);
+                let datagram = &one[..arrival.len];
+                if !loses(Sender::Client, datagram) {
+                    back.send_to(datagram, server, arrival.ecn).expect("a route");
+                }
+            }
+            arrival = back.recv_from(&mut other) => {
+                let datagram = &other[..arrival.len];
+                if let Some(client) = client && !loses(Sender::Server, datagram) {
+                    front.send_to(datagram, client, arrival.ecn).expect("a route");
+                }
+            }
+        }
+    }
+}
+
+/// What DTLS and resending add to the data of a datagram, bytes (`docs/resend.md`).
+const FRAMED: usize = 22 + 15;
+
+/// Returns what follows DCCP's header in a datagram (RFC 4340, section 5.1).
+fn payload(datagram: &[u8]) -> &[u8] {
+    &datagram[4 * usize::from(datagram[4])..]
+}
+
+/// Returns whether a datagram is an announcement of resending: a record of data (RFC 9147, section 4)
+/// with 25 bytes (`docs/resend.md`), which nothing else here has.
+fn is_announcement(datagram: &[u8]) -> bool {
+    let payload = payload(datagram);
+    payload.len() == 25 + 22 && payload[0] & 0b1110_0011 == 0b0010_0011
+}
