@@ -65,8 +65,10 @@ fn the_public_api_is_the_one_listed() {
 }
 
 /// Writes the documentation of the libraries as JSON, and returns its folder.
+///
+/// It is where `make lint` builds, so most of what that has built of the dependencies is used again.
 fn document() -> PathBuf {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("public-api");
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("..");
     let mut cargo = Command::new(env!("CARGO"));
     cargo
         .current_dir(root())
@@ -74,8 +76,10 @@ fn document() -> PathBuf {
         .args(["--features", "fairwire/emulated"])
         .arg("--target-dir")
         .arg(&target)
-        // JSON is not stable yet; this allows a stable compiler to write it.
-        .env("RUSTC_BOOTSTRAP", "1")
+        .env(
+            "RUSTDOC",
+            root().join("crates/cli/tests/public_api/rustdoc"),
+        )
         .env(
             "RUSTDOCFLAGS",
             "-Z unstable-options --output-format json --cap-lints allow",
