@@ -22,7 +22,7 @@ pub(crate) struct Args {
     /// Make nothing: print the fingerprint of the identity in ID.key and ID.crt.
     #[arg(long, value_name = "ID", conflicts_with_all = ["names", "days"])]
     show: Option<PathBuf>,
-    /// Host name or address in the certificate; may be given several times. A name may begin with '*.' for one label.
+    /// Host name or address in the certificate; may be given several times. A name may begin with '*.' for one label, before two others.
     /// Peers that pin the fingerprint ignore names.
     #[arg(long = "name", value_name = "NAME", default_value = "fairwire")]
     names: Vec<String>,

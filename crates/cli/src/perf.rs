@@ -110,7 +110,7 @@ pub(crate) struct Args {
     #[arg(short = 'F', long, value_name = "PATH", conflicts_with = "server", help_heading = CLIENT)]
     file: Option<PathBuf>,
 
-    /// Serve one client, then exit.
+    /// Serve one client, then exit. Clients that are refused do not count.
     #[arg(short = '1', long, conflicts_with = "client", help_heading = SERVER)]
     one_off: bool,
     /// Listen only on this address.

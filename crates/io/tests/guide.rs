@@ -33,7 +33,7 @@ async fn bad_networks() {
     // A tenth of the packets is lost, each independently of the others.
     let lossy = Link::new(mbit(2), ms(40)).loss(0.1).seed(7);
 
-    // A satellite: fast towards us, slow back, with a long queue.
+    // A satellite: 20 Mbit/s from the first endpoint of `join` to the second, 1 Mbit/s back, with a long queue.
     let up = Link::new(mbit(1), ms(280));
     let satellite = Link::new(mbit(20), ms(280)).queue(ms(1_000)).back(up);
 

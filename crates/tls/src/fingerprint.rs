@@ -53,6 +53,12 @@ impl FromStr for Fingerprint {
     type Err = ParseFingerprintError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
+        // As `openssl x509 -fingerprint -sha256` prints it.
+        let prefix = text.split_once('=').filter(|(name, _)| {
+            let name = name.to_ascii_lowercase();
+            name == "sha256 fingerprint"
+        });
+        let text = prefix.map_or(text, |(_, rest)| rest);
         let mut bytes = [0; LEN];
         let mut digits = 0;
         let mut after_colon = true;

@@ -23,6 +23,9 @@ use crate::words;
 /// What a self-made certificate is called if it has no names.
 const NAMELESS: &str = "fairwire";
 
+/// What the key is called in errors.
+const PRIVATE_KEY: &str = "private key";
+
 /// The bytes of the fingerprint of the public key that become the serial number of a self-made certificate.
 ///
 /// RFC 5280, section 4.1.2.2, allows at most 20.
@@ -188,8 +191,11 @@ fn alternative(name: &str) -> Result<SanType, IdentityError> {
     let refused = || IdentityError::Name {
         name: name.to_owned(),
     };
-    // A wildcard stands for one label (RFC 9525, section 6.3).
+    // A wildcard stands for one label (RFC 9525, section 6.3), and peers accept it only before two others.
     let host = name.strip_prefix("*.").unwrap_or(name);
+    if host.ends_with('.') || (host != name && !host.contains('.')) {
+        return Err(refused());
+    }
     let parsed: PeerName = host.parse().map_err(|_| refused())?;
     match parsed.as_server_name() {
         ServerName::IpAddress(_) if host != name => Err(refused()),
@@ -205,7 +211,14 @@ fn alternative(name: &str) -> Result<SanType, IdentityError> {
 
 fn read_key(text: &str) -> Result<Key, IdentityError> {
     for found in <(SectionKind, Vec<u8>)>::pem_slice_iter(text.as_bytes()) {
-        let (kind, der) = found.map_err(|error| unreadable("private key", &error))?;
+        let (kind, der) = found.map_err(|error| {
+            // RFC 1421, section 4.6.1.1: such a section has headers before its Base64.
+            if text.contains("Proc-Type: 4,ENCRYPTED") {
+                IdentityError::Encrypted
+            } else {
+                unreadable(PRIVATE_KEY, &error)
+            }
+        })?;
         let der = Zeroizing::new(der);
         match kind {
             SectionKind::PrivateKey | SectionKind::EcPrivateKey => {
@@ -219,7 +232,7 @@ fn read_key(text: &str) -> Result<Key, IdentityError> {
         return Err(IdentityError::Encrypted);
     }
     Err(IdentityError::Missing {
-        what: "private key",
+        what: PRIVATE_KEY,
         section: "PRIVATE KEY",
     })
 }
@@ -284,13 +297,29 @@ pub enum IdentityError {
     OtherKey,
 }
 
+impl IdentityError {
+    /// Returns whether the private key is wrong, and not the certificate.
+    pub fn is_about_key(&self) -> bool {
+        match self {
+            Self::NotPem { what, .. } | Self::Missing { what, .. } => *what == PRIVATE_KEY,
+            Self::NoKey | Self::Encrypted | Self::OtherAlgorithm | Self::OtherKey => true,
+            Self::Name { .. }
+            | Self::Validity { .. }
+            | Self::Unwritable { .. }
+            | Self::Chain { .. }
+            | Self::Malformed { .. } => false,
+        }
+    }
+}
+
 impl fmt::Display for IdentityError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoKey => f.write_str("the operating system gives no random bytes for a private key"),
             Self::Name { name } => write!(
                 f,
-                "a certificate is for host names and IP addresses, and {name:?} is neither"
+                "a certificate is for host names (without a final dot; a wildcard before two labels, as in \
+                 *.example.org) and IP addresses, and {name:?} is none of these"
             ),
             Self::Validity {
                 validity: Validity { from, until },
@@ -315,7 +344,8 @@ impl fmt::Display for IdentityError {
                 "the private key is encrypted with a password: decrypt it first (openssl pkcs8 -topk8 -nocrypt)",
             ),
             Self::OtherAlgorithm => f.write_str(
-                "the private key is not ECDSA on P-256 or P-384 (openssl ecparam -name prime256v1 -genkey makes one)",
+                "the private key is not one of ECDSA on P-256 or P-384, or it is damaged ('fairwire keygen' makes a key \
+                 with its certificate)",
             ),
             Self::OtherKey => f.write_str("the private key does not belong to the certificate"),
         }

@@ -1,5 +1,7 @@
 //! What libraries' errors about files and certificates mean, in words for a user.
 
+use std::net::IpAddr;
+
 use rustls_pki_types::pem;
 
 /// Returns what is wrong with a text that should be PEM (RFC 7468).
@@ -35,7 +37,10 @@ pub(crate) fn of_certificate(error: &webpki::Error) -> String {
         }
         webpki::Error::InvalidCertValidity => "its validity ends before it begins",
         webpki::Error::NameConstraintViolation => "its authority may not certify this name",
-        webpki::Error::UnsupportedCertVersion => "it is not of version 3 of X.509",
+        webpki::Error::UnsupportedCertVersion => {
+            "it is not of version 3 of X.509, and so names no host ('openssl x509 -req' makes version 3 with -extfile \
+             and a file that says subjectAltName=DNS:HOST)"
+        }
         webpki::Error::UnsupportedCriticalExtension => {
             "it has a critical extension that is not known here"
         }
@@ -48,12 +53,22 @@ pub(crate) fn of_certificate(error: &webpki::Error) -> String {
     words.to_owned()
 }
 
-/// Returns a name of a certificate, as the library that verifies certificates lists it, without the kind of the name.
+/// Returns a name of a certificate in words, from the form in which the library that verifies certificates lists it.
 pub(crate) fn of_name(listed: &str) -> String {
-    let inner = listed
-        .split_once('(')
-        .and_then(|(_, rest)| rest.strip_suffix(')'));
-    inner.unwrap_or(listed).trim_matches('"').to_owned()
+    let parts = listed.strip_suffix(')').and_then(|it| it.split_once('('));
+    let Some((kind, inner)) = parts else {
+        return listed.to_owned();
+    };
+    let inner = inner.trim_matches('"');
+    match kind {
+        "IpAddress" => match inner.parse::<IpAddr>() {
+            Ok(address) => format!("the address {address}"),
+            Err(_) => format!("the address {inner}"),
+        },
+        "DnsName" => format!("the host name {inner}"),
+        "UniformResourceIdentifier" => format!("the URI {inner}"),
+        _ => listed.to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -73,16 +88,17 @@ mod tests {
         assert!(text.contains("cut off"), "{text}");
     }
 
-    /// Names lose the kind that the library puts around them.
+    /// A name is told with its kind: an address in the place of a host name matches nothing.
     #[test]
-    fn names_are_plain() {
-        for (listed, plain) in [
-            ("DnsName(\"example.org\")", "example.org"),
-            ("IpAddress(192.0.2.1)", "192.0.2.1"),
-            ("UniformResourceIdentifier(\"sip:x\")", "sip:x"),
+    fn names_have_their_kind() {
+        for (listed, words) in [
+            ("DnsName(\"127.0.0.1\")", "the host name 127.0.0.1"),
+            ("IpAddress(192.0.2.1)", "the address 192.0.2.1"),
+            ("IpAddress(0::1)", "the address ::1"),
+            ("UniformResourceIdentifier(\"sip:x\")", "the URI sip:x"),
             ("DirectoryName", "DirectoryName"),
         ] {
-            assert_eq!(of_name(listed), plain);
+            assert_eq!(of_name(listed), words);
         }
     }
 }

@@ -47,6 +47,13 @@ pub enum IdentityFileError {
         /// The file that was looked for.
         path: PathBuf,
     },
+    /// One of the two files of an identity is missing.
+    Half {
+        /// The file that is missing.
+        path: PathBuf,
+        /// The file that is there.
+        other: PathBuf,
+    },
     /// The file to write is there already.
     Exists {
         /// The file.
@@ -78,9 +85,15 @@ impl fmt::Display for IdentityFileError {
             ),
             Self::NoName { path } => write!(
                 f,
-                "'{}' is a directory: add a name for the identity, as in {}",
+                "'{}' does not end with the name of an identity: add one, as in {}",
                 path.display(),
                 path.join("id").display()
+            ),
+            Self::Half { path, other } => write!(
+                f,
+                "{} does not exist, and {} does: an identity needs both files",
+                path.display(),
+                other.display()
             ),
             Self::Extension { stem } => write!(
                 f,
@@ -88,16 +101,12 @@ impl fmt::Display for IdentityFileError {
                 stem.display()
             ),
             Self::NoDirectory { path } => {
-                write!(
-                    f,
-                    "the directory {} does not exist: make it first",
-                    path.display()
-                )
+                write!(f, "there is no directory {}: make it first", path.display())
             }
             Self::NotText { path } => write!(
                 f,
                 "{} is not a text: keys and certificates are read as PEM ('openssl x509 -inform DER -in FILE' converts a \
-                 certificate)",
+                 certificate, 'openssl pkey -inform DER -in FILE' a key)",
                 path.display()
             ),
             Self::Io { path, source } => write!(f, "{}: {source}", path.display()),
@@ -135,7 +144,8 @@ pub fn generate(
     let made = Identity::generate(&names, validity);
     let identity = made.map_err(|source| of_identity(id, source))?;
     let (key, certificate) = files(id);
-    if let Some(path) = [&key, &certificate].into_iter().find(|path| path.exists()) {
+    let is_there = |path: &&PathBuf| matches!(path.try_exists(), Ok(true));
+    if let Some(path) = [&key, &certificate].into_iter().find(is_there) {
         return Err(IdentityFileError::Exists { path: path.clone() });
     }
     write_new(&key, identity.key_to_pem().as_bytes(), true)?;
@@ -170,15 +180,28 @@ pub fn valid_for(days: u32) -> Validity {
 /// # Errors
 /// See [`IdentityFileError`].
 pub fn load(id: &Path) -> Result<Identity, IdentityFileError> {
-    let (key, certificate) = files(id);
-    if let Some(path) = [&key, &certificate].into_iter().find(|path| !path.exists()) {
-        return Err(IdentityFileError::Missing { path: path.clone() });
+    check_name(id)?;
+    let (key_file, certificate_file) = files(id);
+    // A file that may not be looked at is not missing.
+    let is_missing = |path: &Path| matches!(path.try_exists(), Ok(false));
+    let half = |path, other| Err(IdentityFileError::Half { path, other });
+    match (is_missing(&key_file), is_missing(&certificate_file)) {
+        (true, true) => return Err(IdentityFileError::Missing { path: key_file }),
+        (true, false) => return half(key_file, certificate_file),
+        (false, true) => return half(certificate_file, key_file),
+        (false, false) => {}
     }
-    check_private(&key)?;
-    let key = zeroize::Zeroizing::new(read(&key)?);
-    let certificate = read(&certificate)?;
-    let identity = Identity::from_pem(&certificate, &key);
-    identity.map_err(|source| of_identity(id, source))
+    check_private(&key_file)?;
+    let key = zeroize::Zeroizing::new(read(&key_file)?);
+    let certificate = read(&certificate_file)?;
+    Identity::from_pem(&certificate, &key).map_err(|source| {
+        let path = if source.is_about_key() {
+            &key_file
+        } else {
+            &certificate_file
+        };
+        of_identity(path, source)
+    })
 }
 
 /// Reads a file of certificates.
@@ -245,7 +268,7 @@ fn write_new(path: &Path, bytes: &[u8], is_private: bool) -> Result<(), Identity
         io::ErrorKind::AlreadyExists => IdentityFileError::Exists {
             path: path.to_owned(),
         },
-        io::ErrorKind::NotFound => IdentityFileError::NoDirectory {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => IdentityFileError::NoDirectory {
             path: path.parent().unwrap_or(path).to_owned(),
         },
         _ => IdentityFileError::Io {

@@ -264,6 +264,7 @@ fn for_peer(error: &HandshakeError) -> String {
             "DTLS: clients have to show a certificate".to_owned()
         }
         HandshakeError::Timeout { .. } => "DTLS: the handshake took too long".to_owned(),
+        HandshakeError::Start(error) => format!("DTLS cannot begin at the other end: {error}"),
         error => format!("DTLS: {error}"),
     }
 }

@@ -66,6 +66,8 @@ fn impossible_certificates_are_refused() {
         "example.org:4433",
         "*",
         "*.192.0.2.1",
+        "*.lan",
+        "example.org.",
         "a.*.org",
     ] {
         let error = Identity::generate(&["example.org", name], validity).expect_err(name);

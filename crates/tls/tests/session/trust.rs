@@ -157,7 +157,7 @@ fn faults_of_certificates_are_told() {
     );
     let text = error.to_string();
     assert!(
-        text.contains("not for example.org, but for example.com ("),
+        text.contains("not for example.org, but for the host name example.com ("),
         "{text}"
     );
 

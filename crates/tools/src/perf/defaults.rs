@@ -12,3 +12,6 @@ pub(crate) const SOCKET_BUFFER: usize = 4 << 20;
 
 /// How long the other side may be silent, by default.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What a server without DTLS says to a client that uses it.
+pub(crate) const NOT_ENCRYPTED: &str = "this service is not encrypted";

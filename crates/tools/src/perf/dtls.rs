@@ -98,6 +98,11 @@ impl Dtls {
         Ok((Security::dtls(config), Some(fingerprint)))
     }
 
+    /// Returns whether a server serves only clients that it knows.
+    pub(crate) fn restricts_clients(&self) -> bool {
+        !self.pins.is_empty() || self.authorities.is_some()
+    }
+
     /// Returns the words of a first line about encryption.
     pub(crate) fn words(&self) -> &'static str {
         if self.is_on() {
@@ -109,8 +114,9 @@ impl Dtls {
 }
 
 fn authorities(path: &Path) -> Result<Authorities, PerfError> {
-    let pem = identity::read(path).map_err(local)?;
-    Authorities::from_pem(&pem).map_err(|error| local(format!("{}: {error}", path.display())))
+    let pem = identity::read(path).map_err(|error| local(format!("--dtls-ca: {error}")))?;
+    Authorities::from_pem(&pem)
+        .map_err(|error| local(format!("--dtls-ca {}: {error}", path.display())))
 }
 
 fn local<E: std::fmt::Display>(error: E) -> PerfError {

@@ -132,6 +132,13 @@ impl Link {
         }
     }
 
+    /// Drops the messages that wait to be sent; DCCP only.
+    pub(crate) fn discard_queue(&self) {
+        if let Self::Dccp(connection) = self {
+            connection.purge();
+        }
+    }
+
     /// Ends the flow at once, and tells the peer why; DCCP only.
     pub(crate) fn abort(&self, why: &str) {
         if let Self::Dccp(connection) = self {

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use fairwire::tls::OVERHEAD;
 use fairwire::{Connection, Stats};
 use fairwire_measure::{Arrival, InterarrivalJitter, LossAccount};
 use fairwire_units::Instant;
@@ -23,6 +24,8 @@ struct Shared {
     start: AtomicU64,
     /// The connection that has more information; DCCP only.
     connection: Option<Connection>,
+    /// The bytes that encryption adds to each message in the statistics of the connection.
+    overhead: u64,
     /// The messages of the agreement, and their bytes, which do not count.
     before: (u64, u64),
     counts: Mutex<Counts>,
@@ -74,21 +77,22 @@ impl Meter {
             Link::Dccp(connection) => Some(connection.clone()),
             Link::Udp(_) | Link::Tcp(_) => None,
         };
+        let is_encrypted = connection.as_ref().is_some_and(Connection::is_encrypted);
+        let overhead = if is_encrypted { OVERHEAD as u64 } else { 0 };
         let stats = connection.as_ref().map(Connection::stats);
         let before = stats.map_or((0, 0), |stats| {
-            (
-                stats.data_sent + stats.queued_packets as u64,
-                stats.bytes_sent + stats.queued_bytes as u64,
-            )
+            let (sent, queued) = (sent(&stats, overhead), queued(&stats, overhead));
+            (sent.0 + queued.0, sent.1 + queued.1)
         });
-        Self::new(connection, before)
+        Self::new(connection, overhead, before)
     }
 
-    fn new(connection: Option<Connection>, before: (u64, u64)) -> Self {
+    fn new(connection: Option<Connection>, overhead: u64, before: (u64, u64)) -> Self {
         Self(Arc::new(Shared {
             epoch: cpu::now(),
             start: AtomicU64::new(0),
             connection,
+            overhead,
             before,
             counts: Mutex::default(),
         }))
@@ -110,7 +114,7 @@ impl Meter {
         let mut counts = self.lock();
         // In this order: every counted message is or was in the queue, so none is counted as sent too early.
         counts.stats = self.0.connection.as_ref().map(Connection::stats);
-        counts.update_left_queue(self.0.before);
+        counts.update_left_queue(self.0.before, self.0.overhead);
         counts.clone()
     }
 
@@ -128,6 +132,24 @@ impl Meter {
         let start = Duration::from_nanos(self.0.start.load(Ordering::Relaxed));
         self.0.epoch.checked_add(start + Duration::from(after))
     }
+}
+
+/// Returns the messages that the protocol sent, and their bytes without `overhead` for each.
+fn sent(stats: &Stats, overhead: u64) -> (u64, u64) {
+    plain(stats.data_sent, stats.bytes_sent, overhead)
+}
+
+/// Returns the messages that wait in the send queue, and their bytes without `overhead` for each.
+fn queued(stats: &Stats, overhead: u64) -> (u64, u64) {
+    plain(
+        stats.queued_packets as u64,
+        stats.queued_bytes as u64,
+        overhead,
+    )
+}
+
+fn plain(messages: u64, bytes: u64, overhead: u64) -> (u64, u64) {
+    (messages, bytes.saturating_sub(messages * overhead))
 }
 
 impl Counts {
@@ -168,14 +190,16 @@ impl Counts {
     }
 
     /// Updates the messages that have left, from the protocol's statistics: not those that wait in DCCP's send queue,
-    /// nor those that it gave up. `before` are the messages, and their bytes, that the protocol sent before these.
-    fn update_left_queue(&mut self, before: (u64, u64)) {
+    /// nor those that it gave up. `before` are the messages, and their bytes, that the protocol sent before these, and
+    /// `overhead` the bytes that encryption adds to each.
+    fn update_left_queue(&mut self, before: (u64, u64), overhead: u64) {
         let (mut datagrams, mut bytes) = (self.datagrams, self.bytes);
         if let Some(stats) = &self.stats {
-            datagrams = datagrams.saturating_sub(stats.queued_packets as u64);
-            bytes = bytes.saturating_sub(stats.queued_bytes as u64);
-            datagrams = datagrams.min(stats.data_sent.saturating_sub(before.0 + self.control.0));
-            bytes = bytes.min(stats.bytes_sent.saturating_sub(before.1 + self.control.1));
+            let (sent, queued) = (sent(stats, overhead), queued(stats, overhead));
+            datagrams = datagrams.saturating_sub(queued.0);
+            bytes = bytes.saturating_sub(queued.1);
+            datagrams = datagrams.min(sent.0.saturating_sub(before.0 + self.control.0));
+            bytes = bytes.min(sent.1.saturating_sub(before.1 + self.control.1));
         }
         // Control messages wait in the same queue, and so does a message that is about to be counted. So the queue may
         // grow a little although no message came back.
@@ -245,14 +269,26 @@ mod tests {
     fn what_has_left_stays_so() {
         let mut counts = handed_over(10);
         counts.stats = Some(stats(2, 8));
-        counts.update_left_queue((0, 0));
+        counts.update_left_queue((0, 0), 0);
         assert_eq!(counts.left_queue(), (8, 800));
         counts.stats = Some(stats(4, 8));
-        counts.update_left_queue((0, 0));
+        counts.update_left_queue((0, 0), 0);
         assert_eq!(counts.left_queue(), (8, 800));
         counts.stats = Some(stats(0, 10));
-        counts.update_left_queue((0, 0));
+        counts.update_left_queue((0, 0), 0);
         assert_eq!(counts.left_queue(), (10, 1_000));
+    }
+
+    /// Encrypted messages count with the bytes that they have without encryption.
+    #[test]
+    fn encryption_does_not_count() {
+        let mut counts = handed_over(10);
+        let mut encrypted = stats(2, 8);
+        encrypted.queued_bytes += 2 * 22;
+        encrypted.bytes_sent += 8 * 22;
+        counts.stats = Some(encrypted);
+        counts.update_left_queue((0, 0), 22);
+        assert_eq!(counts.left_queue(), (8, 800));
     }
 
     /// Messages that still wait when a flow ends, or that were given up with the connection, are not sent in the
@@ -262,7 +298,7 @@ mod tests {
         for (queued, sent) in [(256, 44), (0, 44)] {
             let mut counts = handed_over(300);
             counts.stats = Some(stats(queued, sent));
-            counts.update_left_queue((0, 0));
+            counts.update_left_queue((0, 0), 0);
             let mut report = SenderReport::of(&counts, None);
             report.keep_sent(&counts);
             assert_eq!((report.datagrams, report.bytes), (44, 4_400));
@@ -275,12 +311,12 @@ mod tests {
     fn only_data_counts_from_the_agreement_on() {
         let mut counts = handed_over(10);
         counts.stats = Some(stats(0, 9));
-        counts.update_left_queue((2, 200));
+        counts.update_left_queue((2, 200), 0);
         assert_eq!(counts.left_queue(), (7, 700));
         // Another message that is no data left, and one of the ten still waits.
         counts.sent_control(100);
         counts.stats = Some(stats(0, 11));
-        counts.update_left_queue((2, 200));
+        counts.update_left_queue((2, 200), 0);
         assert_eq!(counts.left_queue(), (8, 800));
         let mut counts = Counts::default();
         assert_eq!(counts.seconds(), 0.0, "nothing moved");
@@ -306,7 +342,7 @@ mod tests {
     fn the_wait_for_other_flows_does_not_count() {
         let wait = fairwire_units::Duration::from_millis(2);
         let made = cpu::now();
-        let meter = Meter::new(None, (0, 0));
+        let meter = Meter::new(None, 0, (0, 0));
         while meter.now().saturating_since(Instant::START) < wait {
             std::hint::spin_loop();
         }
@@ -324,7 +360,7 @@ mod tests {
     fn without_a_queue_all_has_left() {
         let mut counts = handed_over(3);
         counts.stats = None;
-        counts.update_left_queue((0, 0));
+        counts.update_left_queue((0, 0), 0);
         assert_eq!(counts.left_queue(), (3, 300));
     }
 }

@@ -55,9 +55,13 @@ impl<'a> Sender<'a> {
         if let Err(error) = outcome {
             outcome = Err(abort_reason(self.link, error).await);
         }
+        if matches!(outcome, Err(PerfError::Interrupted)) {
+            // What still waits would leave after the time that is counted.
+            self.link.discard_queue();
+        }
         let counts = self.meter.read();
         let mut report = SenderReport::of(&counts, cpu::used_since(cpu)).with_law(self.law);
-        let all_left = outcome.is_ok();
+        let all_left = matches!(outcome, Ok(()) | Err(PerfError::Interrupted));
         if all_left {
             // The receiver gets the same count.
             report.keep_sent(&counts);

@@ -5,10 +5,10 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
-use fairwire::tls::{Fingerprint, ServerConfig};
+use fairwire::tls::{Fingerprint, ServerConfig, SessionError};
 use fairwire::{
-    BindError, Config, Endpoint, Incoming, ListenError, ListenOptions, Listener, Security,
-    ServiceCode,
+    BindError, CloseReason, Config, Endpoint, HandshakeError, Incoming, ListenError, ListenOptions,
+    Listener, Security, ServiceCode,
 };
 use fairwire_measure::counted;
 use tokio::net::{TcpListener, UdpSocket};
@@ -140,7 +140,12 @@ impl Server {
             self.options.dtls.words()
         ));
         if let Some(fingerprint) = self.fingerprint {
-            console.announce(&format!("Clients trust it with --dtls-pin {fingerprint}"));
+            console.note(&format!("Clients trust it with --dtls-pin {fingerprint}"));
+            if self.options.dtls.restricts_clients() {
+                console.note(
+                    "It serves only clients that it trusts (--dtls-pin or --dtls-ca); these give --dtls, too",
+                );
+            }
         }
         let mut greeting = JoinSet::new();
         loop {
@@ -378,7 +383,7 @@ async fn receive_params(client: Client) -> Arrival {
                 Ok(connection) => Link::Dccp(connection),
                 Err(error) => {
                     let peer = peer.map_or_else(|| "a client".to_owned(), |peer| peer.to_string());
-                    return Arrival::Refused(format!("refused {peer}: {error}"));
+                    return Arrival::Refused(failed_handshake(&peer, &error));
                 }
             }
         }
@@ -387,6 +392,24 @@ async fn receive_params(client: Client) -> Arrival {
         Some(Ok(params)) => Arrival::Accepted(Box::new((link, params))),
         Some(Err(why)) => Arrival::Refused(refused(&link, &why)),
         None => Arrival::Silent,
+    }
+}
+
+/// Returns the text about a client with which no encrypted connection came about, for the server's own output.
+fn failed_handshake(peer: &str, error: &HandshakeError) -> String {
+    match error {
+        HandshakeError::Dtls(SessionError::NotDtls { .. }) => {
+            format!("refused {peer}: it does not encrypt; clients need --dtls-pin or --dtls-ca")
+        }
+        HandshakeError::Closed(closed) => match &closed.reason {
+            CloseReason::Reset {
+                text: Some(text), ..
+            } if text.to_string() == "DTLS: your certificate is not accepted" => {
+                format!("{peer} does not trust this server's certificate")
+            }
+            _ => format!("{peer} left during the DTLS handshake: {closed}"),
+        },
+        error => format!("refused {peer}: {error}"),
     }
 }
 

@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::PerfError;
-use super::defaults::PATIENCE;
+use super::defaults::{NOT_ENCRYPTED, PATIENCE};
 use super::link::{Incoming, Link};
 use super::message::{Message, is_dtls_hello};
 use super::options::Limit;
@@ -161,7 +161,7 @@ pub(crate) async fn recv_params(link: &Link) -> Option<Result<Params, String>> {
         let incoming = timeout_at(until, link.recv()).await.ok()?.ok()?;
         let Some(Message::Params(json)) = Message::decode(&incoming.bytes) else {
             if is_dtls_hello(&incoming.bytes) {
-                link.abort("this service is not encrypted: connect without DTLS");
+                link.abort(NOT_ENCRYPTED);
                 let why = "it wants DTLS, which this server offers only with --dtls ID ('fairwire keygen' makes an ID)";
                 return Some(Err(why.to_owned()));
             }

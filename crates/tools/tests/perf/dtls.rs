@@ -39,7 +39,7 @@ fn names_of_identities_are_checked() {
         made.expect_err("refused").to_string()
     };
     let text = refused("");
-    assert!(text.contains("is a directory"), "{text}");
+    assert!(text.contains("add one, as in"), "{text}");
     let text = refused("new.key");
     assert!(
         text.contains("without .key") && text.ends_with("new"),
@@ -47,7 +47,7 @@ fn names_of_identities_are_checked() {
     );
     let text = refused("nowhere/id");
     assert!(
-        text.contains("nowhere") && text.contains("does not exist"),
+        text.contains("there is no directory") && text.contains("nowhere"),
         "{text}"
     );
     let files = std::fs::read_dir(directory.path()).expect("ours");
@@ -83,9 +83,9 @@ fn who_encrypts_alone_is_told_at_once() {
         let address = format!("127.0.0.1:{}", server.port);
         assert!(message.contains(&address), "{message}");
         let (here, there) = if encrypted {
-            ("give --dtls-pin", "does not speak DTLS")
+            ("give --dtls-pin", "it does not encrypt")
         } else {
-            ("connect without DTLS", "--dtls ID")
+            ("start the server with --dtls ID", "--dtls ID")
         };
         assert!(message.contains(here), "{message}");
         // The right client is served, so that the server ends.

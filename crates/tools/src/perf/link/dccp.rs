@@ -4,12 +4,15 @@ use std::net::{IpAddr, Ipv6Addr};
 
 use fairwire::tls::ClientConfig;
 use fairwire::{
-    Config, ConnectError, ConnectOptions, Connection, DccpAddr, Endpoint, Security, ServiceCode,
+    Config, ConnectError, ConnectOptions, Connection, DccpAddr, Endpoint, HandshakeError, Security,
+    ServiceCode,
 };
 use tokio::net::lookup_host;
 
 use crate::perf::PerfError;
-use crate::perf::defaults::SOCKET_BUFFER;
+use crate::perf::defaults::{NOT_ENCRYPTED, SOCKET_BUFFER};
+
+use super::error::reset_text;
 
 /// Binds the endpoint of a native client. All flows share it, because each further raw socket would get a copy of every
 /// packet.
@@ -34,14 +37,27 @@ pub(super) async fn connect(
         Some(endpoint) => connect_natively(&endpoint, target, service, security, options).await?,
     };
     connected.map_err(|error| {
-        // A plain UDP server does not answer other packets, so the protocol may differ.
-        let advice = if is_silent_udp(&error) {
-            " (Was it started with the same --proto?)"
-        } else {
-            ""
+        let advice = match &error {
+            // A plain UDP server does not answer other packets, so the protocol may differ.
+            error if is_silent_udp(error) => " (Was it started with the same --proto?)",
+            error if is_clear_text(error) => ": start the server with --dtls ID",
+            _ => "",
         };
         PerfError::Peer(format!("{error}{advice}"))
     })
+}
+
+/// Returns whether the server says that it does not encrypt. Nobody vouches for that, so the advice is not to do the
+/// same.
+fn is_clear_text(error: &ConnectError) -> bool {
+    let ConnectError::Handshake {
+        error: HandshakeError::Closed(closed),
+        ..
+    } = error
+    else {
+        return false;
+    };
+    reset_text(closed).is_some_and(|text| text == NOT_ENCRYPTED)
 }
 
 /// Returns whether a UDP port did not answer, at one address at least.
