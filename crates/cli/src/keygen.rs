@@ -22,8 +22,8 @@ pub(crate) struct Args {
     /// Make nothing: print the fingerprint of the identity in ID.key and ID.crt.
     #[arg(long, value_name = "ID", conflicts_with_all = ["names", "days"])]
     show: Option<PathBuf>,
-    /// Host name or address in the certificate; may be given several times. A name may begin with '*.' for one label, before two others.
-    /// Peers that pin the fingerprint ignore names.
+    /// Host name or address in the certificate; may be given several times. '*.example.org' stands for every name with
+    /// one label before 'example.org'. Peers that pin the fingerprint ignore names.
     #[arg(long = "name", value_name = "NAME", default_value = "fairwire")]
     names: Vec<String>,
     /// Days that the certificate is valid, 1 to 36500.

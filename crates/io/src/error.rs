@@ -1,6 +1,7 @@
 //! Errors, one enum per operation. Each message says what to do.
 
 mod connect;
+mod refusal;
 
 use std::error::Error;
 use std::fmt;
@@ -13,6 +14,7 @@ use fairwire_tls::{SessionError, StartError};
 use fairwire_wire::{Ccid, ResetCode};
 
 pub use connect::{AddressKind, ConnectError};
+pub use refusal::DtlsRefusal;
 
 /// Why an endpoint could not be made.
 #[derive(Debug)]

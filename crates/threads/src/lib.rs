@@ -50,8 +50,8 @@ pub use address::DccpAddr;
 pub use connection::Connection;
 pub use endpoint::Endpoint;
 pub use error::{
-    AcceptError, AddressKind, BindError, ConnectError, ConnectionClosed, HandshakeError, SendError,
-    TryRecvError, TrySendError,
+    AcceptError, AddressKind, BindError, ConnectError, ConnectionClosed, DtlsRefusal,
+    HandshakeError, SendError, TryRecvError, TrySendError,
 };
 pub use event::ConnectionEvent;
 pub use explore::explore;

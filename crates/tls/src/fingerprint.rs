@@ -140,6 +140,8 @@ mod tests {
         assert_eq!(text.parse(), Ok(fingerprint));
         assert_eq!(text.to_uppercase().parse(), Ok(fingerprint));
         assert_eq!(text.replace(':', "").parse(), Ok(fingerprint));
+        let openssl = format!("SHA256 Fingerprint={}", text.to_uppercase());
+        assert_eq!(openssl.parse(), Ok(fingerprint));
     }
 
     /// A text that is too short or too long is refused with the number of its digits.

@@ -10,7 +10,7 @@ use fairwire_units::Instant;
 
 use super::{Connection, Inner};
 use crate::clock::date;
-use crate::error::{ConnectionClosed, HandshakeError};
+use crate::error::{ConnectionClosed, DtlsRefusal, HandshakeError};
 use crate::received::Received;
 use crate::secure::{FRAME, OVERHEAD, STILL_QUEUED, Secure, TAG};
 use crate::security::Role;
@@ -253,16 +253,10 @@ impl Connection {
 
 /// Returns what a peer is told about a handshake that failed, from its point of view. Nobody protects these words.
 fn for_peer(error: &HandshakeError) -> String {
+    if let Some(refusal) = DtlsRefusal::of(error) {
+        return refusal.text().to_owned();
+    }
     match error {
-        HandshakeError::Dtls(SessionError::NotDtls { .. }) => {
-            "this service is encrypted: connect with DTLS 1.3".to_owned()
-        }
-        HandshakeError::Dtls(SessionError::Certificate(_)) => {
-            "DTLS: your certificate is not accepted".to_owned()
-        }
-        HandshakeError::Dtls(SessionError::NoCertificate) => {
-            "DTLS: clients have to show a certificate".to_owned()
-        }
         HandshakeError::Timeout { .. } => "DTLS: the handshake took too long".to_owned(),
         HandshakeError::Start(error) => format!("DTLS cannot begin at the other end: {error}"),
         error => format!("DTLS: {error}"),

@@ -156,6 +156,11 @@ fn faults_of_files_are_told() {
     assert_eq!(read(&certificate, &rsa), IdentityError::OtherAlgorithm);
     let encrypted = junk.replace("PRIVATE", "ENCRYPTED PRIVATE");
     assert_eq!(read(&certificate, &encrypted), IdentityError::Encrypted);
+    // As `openssl ec -aes256` writes it.
+    let encrypted = "-----BEGIN EC PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nAAAA\n-----END EC PRIVATE KEY-----\n";
+    let error = read(&certificate, encrypted);
+    assert_eq!(error, IdentityError::Encrypted);
+    assert!(error.is_about_key());
 }
 
 /// A certificate works up to the length that a session names as its limit, and a longer one is refused.

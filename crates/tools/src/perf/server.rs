@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use fairwire::tls::{Fingerprint, ServerConfig, SessionError};
 use fairwire::{
-    BindError, CloseReason, Config, Endpoint, HandshakeError, Incoming, ListenError, ListenOptions,
+    BindError, Config, DtlsRefusal, Endpoint, HandshakeError, Incoming, ListenError, ListenOptions,
     Listener, Security, ServiceCode,
 };
 use fairwire_measure::counted;
@@ -401,10 +401,8 @@ fn failed_handshake(peer: &str, error: &HandshakeError) -> String {
         HandshakeError::Dtls(SessionError::NotDtls { .. }) => {
             format!("refused {peer}: it does not encrypt; clients need --dtls-pin or --dtls-ca")
         }
-        HandshakeError::Closed(closed) => match &closed.reason {
-            CloseReason::Reset {
-                text: Some(text), ..
-            } if text.to_string() == "DTLS: your certificate is not accepted" => {
+        HandshakeError::Closed(closed) => match closed.dtls_refusal() {
+            Some(DtlsRefusal::Certificate) => {
                 format!("{peer} does not trust this server's certificate")
             }
             _ => format!("{peer} left during the DTLS handshake: {closed}"),

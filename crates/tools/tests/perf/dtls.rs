@@ -57,9 +57,51 @@ fn names_of_identities_are_checked() {
         identity::load(&id).expect("ours").fingerprint(),
         fingerprint
     );
+    let text = identity::load(&directory.path().join("id.key"));
+    let text = text.expect_err("a file of it").to_string();
+    assert!(text.contains("without .key"), "{text}");
     std::fs::write(&certificate, [0x30, 0x82, 0xff]).expect("ours");
     let text = identity::load(&id).expect_err("not PEM").to_string();
     assert!(text.contains("PEM") && text.contains("id.crt"), "{text}");
+    std::fs::remove_file(&certificate).expect("ours");
+    let text = identity::load(&id).expect_err("half of it").to_string();
+    assert!(text.contains("needs both files"), "{text}");
+}
+
+/// A server that serves only clients that it knows tells the others what to give.
+#[test]
+fn unknown_clients_are_told_what_to_give() {
+    let (_server_files, id, fingerprint) = new_identity();
+    let (_known_files, known, known_fingerprint) = new_identity();
+    let (_other_files, other, _) = new_identity();
+    let server = Running::with(Protocol::Dccp, |options| {
+        options.dtls.identity = Some(id);
+        options.dtls.pins = vec![known_fingerprint];
+    });
+    let mut options = ClientOptions::new("127.0.0.1", server.port);
+    options.limit = Some(Limit::Bytes(100));
+    options.dtls.pins = vec![fingerprint];
+    let captured = Captured::default();
+    for (identity, advice) in [
+        (None, Some("give --dtls ID")),
+        (Some(other), Some("keygen --show ID")),
+        (Some(known), None),
+    ] {
+        options.dtls.identity = identity;
+        let outcome = client(&options, &mut captured.console(false));
+        let message = outcome.error.map(|error| error.message);
+        match (message, advice) {
+            (Some(message), Some(advice)) => assert!(message.contains(advice), "{message}"),
+            (message, advice) => assert_eq!(message.is_some(), advice.is_some(), "{message:?}"),
+        }
+    }
+    let said = server.captured.clone();
+    assert_eq!(server.thread.join().expect("no panic"), 0);
+    let said = said.text();
+    assert!(
+        said.contains("It serves only clients that it trusts"),
+        "{said}"
+    );
 }
 
 /// A client and a server of which only one encrypts part without a timeout, and each says what to do.

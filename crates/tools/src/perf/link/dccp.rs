@@ -4,15 +4,13 @@ use std::net::{IpAddr, Ipv6Addr};
 
 use fairwire::tls::ClientConfig;
 use fairwire::{
-    Config, ConnectError, ConnectOptions, Connection, DccpAddr, Endpoint, HandshakeError, Security,
-    ServiceCode,
+    CloseReason, Config, ConnectError, ConnectOptions, Connection, DccpAddr, Endpoint,
+    HandshakeError, Security, ServiceCode,
 };
 use tokio::net::lookup_host;
 
 use crate::perf::PerfError;
 use crate::perf::defaults::{NOT_ENCRYPTED, SOCKET_BUFFER};
-
-use super::error::reset_text;
 
 /// Binds the endpoint of a native client. All flows share it, because each further raw socket would get a copy of every
 /// packet.
@@ -57,7 +55,11 @@ fn is_clear_text(error: &ConnectError) -> bool {
     else {
         return false;
     };
-    reset_text(closed).is_some_and(|text| text == NOT_ENCRYPTED)
+    let said = match &closed.reason {
+        CloseReason::Reset { text, .. } => text.as_ref().map(ToString::to_string),
+        _ => None,
+    };
+    said.is_some_and(|text| text == NOT_ENCRYPTED)
 }
 
 /// Returns whether a UDP port did not answer, at one address at least.

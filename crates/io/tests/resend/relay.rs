@@ -1,36 +1,21 @@
-//! Encrypted connections through a relay on a simulated network, which loses what a test wants lost.
-
-#![cfg(feature = "emulated")]
+//! Datagrams with options within DTLS, through a relay that loses what a test wants lost.
 
 use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use fairwire::emulated::net::LinkId;
 use fairwire::emulated::{Host, Link, Socket};
 use fairwire::tls::{ClientConfig, Date, Identity, ServerConfig, Validity};
 use fairwire::{
-    Config, ConnectError, ConnectOptions, Connection, DccpAddr, Endpoint, EndpointConfig, Fate,
-    ListenOptions, Listener, Rate, Security, SendOptions, ServiceCode, TrySendError,
+    ConnectError, ConnectOptions, Connection, DccpAddr, Endpoint, EndpointConfig, Fate,
+    ListenOptions, Listener, Rate, Security, SendOptions, TrySendError,
 };
 use tokio::time::{Instant, sleep, timeout};
 
-const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"?rly");
-const PORT: u16 = 5_001;
-
-fn ms(ms: u64) -> Duration {
-    Duration::from_millis(ms)
-}
-
-fn resending() -> Config {
-    let mut config = Config::default();
-    config.resend = true;
-    config.report_fates = true;
-    config
-}
+use super::{PORT, SERVICE, ms, resending};
 
 /// After the loss of one announcement of resending, `connect` and `accept` return within a second, and both ends can
 /// send lost datagrams again.
@@ -67,8 +52,8 @@ async fn expired_copies_do_not_stop_announcements() {
         if is_announcement(datagram) {
             let number = &mut announced[from as usize];
             *number += 1;
-            // Of the client's, the first one that arrives is the one after that which waits behind the copy. Each of the
-            // server's would make it answer, so only the first one arrives.
+            // The client's fourth waits behind the copy and is lost; its fifth arrives. Each of the server's would make
+            // the client answer, so only the first one arrives.
             return match from {
                 Sender::Client => *number < 5,
                 Sender::Server => *number > 1,
@@ -150,8 +135,8 @@ async fn datagrams_fit_when_the_path_mtu_has_risen() {
 /// sends.
 #[tokio::test(start_paused = true)]
 async fn without_memory_it_waits_for_room() {
-    // What is left when the next datagram does not fit is another size each time, in steps of 100 bytes. A datagram with
-    // options needs 384 bytes more than a plain one, so what is left is in between at least once.
+    // The memory that is left when a datagram no longer fits differs by 100 bytes from step to step. A datagram with
+    // options needs 384 bytes more than a plain one. So in one step at least, a plain one would still fit.
     for step in 0..6 {
         let mut config = EndpointConfig::default();
         // One connection may use a sixteenth of what is left.

@@ -1,5 +1,7 @@
 //! Datagrams that are sent again over a lossy link, in clear text and within DTLS (`docs/resend.md`).
 
+mod relay;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
