@@ -10,7 +10,7 @@ FEATURES = --features fairwire/emulated
 export PROPTEST_RNG_SEED ?= 4340
 # With FAIRWIRE_NO_SKIP=1 in the environment a missing tool is an error instead of a skipped test.
 
-.PHONY: help build setup test lint own-app video bench fuzz torture torture-plants memcheck soak worlds demo digests fmt conformance-mutants interop interop-dtls hostile
+.PHONY: help build setup test lint py own-app video bench fuzz torture torture-plants memcheck soak worlds demo digests fmt conformance-mutants interop interop-dtls hostile
 
 help: ## List the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,7 +18,10 @@ help: ## List the targets
 build: ## Build target/release/fairwire
 	$(CARGO) build --release --locked
 
-setup: ## Install what the tests need and Debian has (tshark, Chromium), where we may
+py: setup ## Build the wheel of the Python package into target/wheels (four minutes)
+	target/python/bin/maturin build --release --locked --out target/wheels
+
+setup: ## Install what the tests need (tshark, Chromium, target/python), where we may
 	@scripts/setup
 
 test: setup lint ## All checks and tests

@@ -22,6 +22,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("io", &["units", "wire", "proto", "tls", "net"]),
     ("tools", &["units", "io", "measure"]),
     ("cli", &["lab", "tools"]),
+    ("py", &["lab", "io", "cli", "measure"]),
     // For development only: no crate uses it.
     ("torture", &["units", "wire", "cc", "proto", "net"]),
     // For tests and benchmarks, as a dev-dependency, which this rule does not restrict.

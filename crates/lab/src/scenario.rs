@@ -18,6 +18,7 @@ pub(crate) mod files;
 mod flow;
 mod graph;
 pub(crate) mod hint;
+mod key_path;
 mod link;
 mod measure;
 mod metric;

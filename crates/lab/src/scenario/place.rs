@@ -144,6 +144,11 @@ impl ScenarioError {
         self
     }
 
+    /// Returns the place that it points at.
+    pub(super) fn place(&self) -> Option<&Place> {
+        self.place.as_ref()
+    }
+
     /// Returns whether it says that a key is missing at `place`.
     pub(super) fn is_missing_at(&self, place: &Place) -> bool {
         self.place.as_ref() == Some(place) && self.message.contains(MISSING)

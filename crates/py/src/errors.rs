@@ -1,0 +1,35 @@
+//! The exceptions.
+
+use pyo3::create_exception;
+use pyo3::exceptions::PyException;
+
+create_exception!(
+    fairwire,
+    FairwireError,
+    PyException,
+    "Something that Fairwire could not do. All its exceptions are of this class."
+);
+create_exception!(
+    fairwire,
+    ScenarioError,
+    FairwireError,
+    "A scenario cannot be built. The message names the key and says what it takes."
+);
+create_exception!(
+    fairwire,
+    PaperError,
+    FairwireError,
+    "There is no such paper, or one of its files is wrong."
+);
+create_exception!(
+    fairwire,
+    RunError,
+    FairwireError,
+    "A run failed, or its results could not be written."
+);
+create_exception!(
+    fairwire,
+    InternalError,
+    FairwireError,
+    "A bug in Fairwire: please report the message with the scenario."
+);

@@ -1,0 +1,40 @@
+//! The native part of the Python package `fairwire`: it builds scenarios, runs them, and hands over results as Arrow.
+//!
+//! What users call is in `python/fairwire`, in typed Python. This module is thin: it converts arguments, releases the
+//! interpreter while runs are computed, and turns errors into exceptions.
+
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "PyO3 passes arguments by value"
+)]
+
+mod arguments;
+mod errors;
+mod paper;
+mod results;
+mod run;
+mod scenario;
+mod table;
+
+use pyo3::prelude::*;
+
+/// The native module of the package `fairwire`.
+#[pymodule]
+mod _fairwire {
+    #[pymodule_export]
+    use crate::errors::{FairwireError, InternalError, PaperError, RunError, ScenarioError};
+    #[pymodule_export]
+    use crate::paper::{paper, papers};
+    #[pymodule_export]
+    use crate::results::Results;
+    #[pymodule_export]
+    use crate::run::run;
+    #[pymodule_export]
+    use crate::scenario::Scenario;
+    #[pymodule_export]
+    use crate::table::Table;
+
+    #[pymodule_export]
+    #[expect(non_upper_case_globals, reason = "Python calls it so")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+}

@@ -1,0 +1,98 @@
+//! Papers and their verdicts.
+
+use std::sync::Arc;
+
+use fairwire_lab::campaign::{self, Batch, Campaign, run_batches};
+use fairwire_lab::paper::{Bundle, Paper, PaperError as LabError, catalogue};
+use fairwire_lab::scenario::Cell;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::errors::{PaperError, RunError};
+use crate::results::Results;
+use crate::run::attended;
+use crate::table::{Table, labels, texts};
+
+/// The names of the built-in papers with their subjects.
+#[pyfunction]
+pub(crate) fn papers() -> PyResult<Vec<(String, String)>> {
+    let all = catalogue().iter().map(|bundle| {
+        let paper = Paper::load(bundle, &Paper::adjust(true, None)).map_err(refused)?;
+        Ok((paper.name, paper.line))
+    });
+    all.collect()
+}
+
+/// A paper that was run: its title, its results, its verdicts, its report as text and as a page, and the exception that
+/// ended it early, if any.
+type Ran = (String, Results, Table, String, String, Option<PyErr>);
+
+/// Runs a paper, by name or by the path of its directory.
+#[pyfunction]
+#[pyo3(signature = (name, quick=false, seeds=None, jobs=None, progress=None))]
+pub(crate) fn paper(
+    py: Python<'_>,
+    name: &str,
+    quick: bool,
+    seeds: Option<u32>,
+    jobs: Option<usize>,
+    progress: Option<Bound<'_, PyAny>>,
+) -> PyResult<Ran> {
+    if jobs == Some(0) {
+        return Err(PyValueError::new_err("jobs is a number from 1"));
+    }
+    let bundle = if name.contains(std::path::is_separator) {
+        Bundle::read(name.as_ref()).map_err(refused)?
+    } else {
+        Bundle::find(name).map_err(refused)?.clone()
+    };
+    let paper = Paper::load(&bundle, &Paper::adjust(quick, seeds)).map_err(refused)?;
+    let threads = jobs.unwrap_or_else(campaign::threads);
+    let cells: Arc<[Cell]> = paper.cells.as_slice().into();
+    let (work, batch) = (Arc::clone(&cells), paper.name.clone());
+    let (outcome, interrupted) = attended(py, progress.as_ref(), move |watch| {
+        let campaign = Campaign {
+            name: String::new(),
+            threads,
+            stop: &watch.stop,
+            progress: &|progress| watch.note(progress),
+            capture: None,
+        };
+        let batch = Batch {
+            name: &batch,
+            cells: &work,
+        };
+        run_batches(&[batch], campaign, &mut |_, _| Ok(()))
+    })?;
+    if let Some(failure) = outcome.failure {
+        return Err(RunError::new_err(failure.to_string()));
+    }
+    let Some(results) = outcome.results.into_iter().next() else {
+        return Err(RunError::new_err("the paper has no runs"));
+    };
+    let report = paper.report(&results);
+    let text = paper.text(&report);
+    let reported = fairwire_lab::report::Reported {
+        paper: &paper,
+        report: report.clone(),
+    };
+    let page = fairwire_lab::report::page(&[reported]);
+    let verdicts: Vec<_> = report.verdicts.iter().collect();
+    let words: Vec<String> = verdicts
+        .iter()
+        .map(|it| it.verdict.words().to_owned())
+        .collect();
+    let table = Table::new(vec![
+        labels("claim", verdicts.iter().map(|it| it.id.as_str())),
+        labels("verdict", words.iter().map(String::as_str)),
+        texts("says", verdicts.iter().map(|it| it.says.as_str())),
+        texts("because", verdicts.iter().map(|it| it.because.as_str())),
+        labels("place", verdicts.iter().map(|it| it.place.as_str())),
+    ])?;
+    let results = Results::new(results, cells);
+    Ok((paper.title.clone(), results, table, text, page, interrupted))
+}
+
+fn refused(error: LabError) -> PyErr {
+    PaperError::new_err(error.to_string())
+}

@@ -1,0 +1,126 @@
+//! Tables in the memory format of Arrow, handed over without a copy.
+
+use std::sync::Arc;
+
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::types::Int32Type;
+use arrow_array::{
+    ArrayRef, DictionaryArray, Float64Array, RecordBatch, RecordBatchIterator, StringArray,
+    UInt64Array,
+};
+use arrow_schema::ffi::FFI_ArrowSchema;
+use arrow_schema::{ArrowError, DataType};
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyList};
+
+use crate::errors::InternalError;
+
+/// A table of columns. Whatever reads the Arrow `PyCapsule` interface takes it: pyarrow, polars, pandas and `DuckDB`.
+#[pyclass(frozen, module = "fairwire._fairwire")]
+pub(crate) struct Table(RecordBatch);
+
+/// A column: its name and its values.
+pub(crate) type Column = (String, ArrayRef);
+
+impl Table {
+    /// Makes a table of columns of equal length.
+    pub(crate) fn new(columns: Vec<Column>) -> PyResult<Self> {
+        RecordBatch::try_from_iter(columns)
+            .map(Self)
+            .map_err(failed)
+    }
+}
+
+/// Returns a column of texts that repeat: each distinct text is kept once.
+pub(crate) fn labels<'a>(name: &str, values: impl Iterator<Item = &'a str>) -> Column {
+    let labels: DictionaryArray<Int32Type> = values.collect();
+    (name.to_owned(), Arc::new(labels))
+}
+
+/// Returns a column of texts.
+pub(crate) fn texts<'a>(name: &str, values: impl Iterator<Item = &'a str>) -> Column {
+    (
+        name.to_owned(),
+        Arc::new(values.map(Some).collect::<StringArray>()),
+    )
+}
+
+/// Returns a column of numbers, some of which may be missing.
+pub(crate) fn numbers(name: &str, values: impl Iterator<Item = Option<f64>>) -> Column {
+    (name.to_owned(), Arc::new(values.collect::<Float64Array>()))
+}
+
+/// Returns a column of counts, some of which may be missing.
+pub(crate) fn counts(name: &str, values: impl Iterator<Item = Option<u64>>) -> Column {
+    (name.to_owned(), Arc::new(values.collect::<UInt64Array>()))
+}
+
+#[pymethods]
+impl Table {
+    /// The names of the columns.
+    #[getter]
+    fn names(&self) -> Vec<String> {
+        let schema = self.0.schema();
+        schema
+            .fields()
+            .iter()
+            .map(|field| field.name().clone())
+            .collect()
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.num_rows()
+    }
+
+    /// Returns a column as a list.
+    fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
+        let Some(column) = self.0.column_by_name(name) else {
+            return Err(pyo3::exceptions::PyKeyError::new_err(name.to_owned()));
+        };
+        let any = column.as_any();
+        if let Some(values) = any.downcast_ref::<Float64Array>() {
+            return PyList::new(py, values.iter());
+        }
+        if let Some(values) = any.downcast_ref::<UInt64Array>() {
+            return PyList::new(py, values.iter());
+        }
+        if let Some(values) = any.downcast_ref::<StringArray>() {
+            return PyList::new(py, values.iter());
+        }
+        let labels = any.downcast_ref::<DictionaryArray<Int32Type>>();
+        let labels = labels.and_then(DictionaryArray::downcast_dict::<StringArray>);
+        match labels {
+            Some(labels) => PyList::new(py, labels),
+            None => Err(failed(ArrowError::CastError(name.to_owned()))),
+        }
+    }
+
+    /// Returns whether a column holds texts that repeat.
+    fn is_labels(&self, name: &str) -> bool {
+        let column = self.0.column_by_name(name);
+        column.is_some_and(|it| matches!(it.data_type(), DataType::Dictionary(..)))
+    }
+
+    /// The schema as a `PyCapsule` (the Arrow `PyCapsule` interface).
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let schema = FFI_ArrowSchema::try_from(self.0.schema().as_ref()).map_err(failed)?;
+        PyCapsule::new_with_value(py, schema, c"arrow_schema")
+    }
+
+    /// The columns as a `PyCapsule` (the Arrow `PyCapsule` interface). The types are always those of the table.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        drop(requested_schema);
+        let batches = RecordBatchIterator::new([Ok(self.0.clone())], self.0.schema());
+        let stream = FFI_ArrowArrayStream::new(Box::new(batches));
+        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+    }
+}
+
+fn failed(error: ArrowError) -> PyErr {
+    InternalError::new_err(error.to_string())
+}

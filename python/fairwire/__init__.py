@@ -1,0 +1,38 @@
+"""DCCP experiments from Python: run scenarios and papers, and get the results as tables.
+
+    import fairwire as fw
+
+    results = fw.run("scenarios/dumbbell.toml", seeds=30, set={"flows.dccp.dccp.ccid": 3})
+    results.df        # pandas; .pl is polars, .arrow is Arrow
+    results.plot()    # needs the extra "plot"
+
+Runs use all processors and do not hold the interpreter. Ctrl-C stops them and keeps those that are finished.
+"""
+
+from fairwire._fairwire import (
+    FairwireError,
+    InternalError,
+    PaperError,
+    RunError,
+    ScenarioError,
+    __version__,
+)
+from fairwire._run import Interrupted, PaperResults, Scenario, paper, papers, run
+from fairwire.results import Results, Table
+
+__all__ = [
+    "FairwireError",
+    "InternalError",
+    "Interrupted",
+    "PaperError",
+    "PaperResults",
+    "Results",
+    "RunError",
+    "Scenario",
+    "ScenarioError",
+    "Table",
+    "__version__",
+    "paper",
+    "papers",
+    "run",
+]

@@ -1,0 +1,78 @@
+"""Plots of results with matplotlib."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import matplotlib.axes
+
+    from fairwire.results import Results
+
+
+def plot(
+    results: Results,
+    metric: str,
+    x: str | None,
+    of: Sequence[str] | None,
+    window: str | None,
+    ax: matplotlib.axes.Axes | None,
+) -> matplotlib.axes.Axes:
+    """Draws a metric over an axis, a line for each subject, with 95 % intervals."""
+    import matplotlib.pyplot as plt
+
+    table = results.summary
+    if x is None:
+        x = results.axes[0] if results.axes else "cell"
+    if x not in table.names:
+        raise ValueError(f"no axis {x!r}: there are {', '.join(['cell', *results.axes])}")
+    rows = list(
+        zip(
+            *(table.column(name) for name in ("of", "metric", "unit", "window", x, "mean", "half_width_95")),
+            strict=True,
+        )
+    )
+    metrics = sorted({row[1] for row in rows})
+    rows = [row for row in rows if row[1] == metric and row[5] is not None]
+    if not rows:
+        raise ValueError(f"no values of {metric!r}: there are {', '.join(metrics)}")
+    window = window or rows[0][3]
+    wanted = [of] if isinstance(of, str) else of
+    subjects = dict.fromkeys(row[0] for row in rows if wanted is None or row[0] in wanted)
+    if not subjects:
+        raise ValueError(f"no {metric} of {wanted}: there are {', '.join(dict.fromkeys(row[0] for row in rows))}")
+    places = list(dict.fromkeys(row[4] for row in rows))
+    numbers = [_number(place) for place in places]
+    # An axis whose values are numbers with one unit gets a scale, any other one a place for each value.
+    units = {unit for _, unit in numbers}
+    is_scaled = len(units) == 1 and all(number is not None for number, _ in numbers)
+    at = {place: number if is_scaled else i for i, (place, (number, _)) in enumerate(zip(places, numbers, strict=True))}
+    if ax is None:
+        _, ax = plt.subplots()
+    for subject in subjects:
+        points = sorted((at[row[4]], row[5], row[6] or 0.0) for row in rows if row[0] == subject and row[3] == window)
+        across, means, halves = zip(*points, strict=True)
+        ax.errorbar(across, means, yerr=halves, marker="o", capsize=3, label=subject or "all")
+    unit = rows[0][2]
+    ax.set_ylabel(f"{metric.replace('_', ' ')}, {unit}" if unit else metric.replace("_", " "))
+    if is_scaled:
+        ax.set_xlabel(f"{x}, {units.pop()}".rstrip(", "))
+    else:
+        ax.set_xlabel(x)
+        ax.set_xticks(range(len(places)), places)
+    ax.legend()
+    return ax
+
+
+def _number(text: str) -> tuple[float | None, str]:
+    """Splits "10 packets" into its number and its unit."""
+    found = re.fullmatch(r"\s*([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*(.*)", text)
+    if found is None:
+        return None, text
+    try:
+        return float(found[1]), found[2]
+    except ValueError:
+        return None, text

@@ -1,0 +1,199 @@
+"""Scenarios and papers, and how they are run."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any, Union
+
+from fairwire import _fairwire
+from fairwire.results import Results, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    Value = Union[str, int, float, bool, None, Sequence["Value"], Mapping[str, "Value"]]
+    Progress = Union[bool, Callable[[float], object], None]
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C, or an exception of a progress function. `results` has the runs that were finished.
+
+    If a paper was interrupted, `paper` has what it could judge.
+    """
+
+    def __init__(self, results: Results, paper: PaperResults | None = None) -> None:
+        super().__init__("interrupted: the attribute 'results' has the finished runs")
+        self.results = results
+        self.paper = paper
+
+
+class Scenario:
+    """A scenario: a TOML file, or a dict of Python values with the same keys (docs/scenario.md)."""
+
+    def __init__(self, source: str | os.PathLike[str] | Mapping[str, Value]) -> None:
+        path_or_dict = source if isinstance(source, (str, os.PathLike)) else dict(source)
+        self._native = _fairwire.Scenario(path_or_dict)
+
+    @property
+    def name(self) -> str:
+        """The path of its file; 'the scenario' if it has none."""
+        return self._native.name
+
+    def cells(
+        self,
+        *,
+        set: Mapping[str, Value] | None = None,
+        axes: Mapping[str, Iterable[Value]] | None = None,
+        only: Sequence[str] | None = None,
+    ) -> list[str]:
+        """Returns the names of its experiments with these changes, which are those of `run`."""
+        return self._native.cells(_changes(set, axes, only, None, None, None))
+
+    def __repr__(self) -> str:
+        return f"<fairwire.Scenario {self.name}>"
+
+
+class PaperResults:
+    """A paper that was run: its verdicts beside its results."""
+
+    def __init__(
+        self, title: str, results: Results, verdicts: Table, text: str, page: str
+    ) -> None:
+        self.title = title
+        self.results = results
+        self.verdicts = verdicts
+        self._text = text
+        self._page = page
+
+    def save_report(self, path: str | os.PathLike[str]) -> None:
+        """Writes the report as one HTML page that loads nothing."""
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self._page)
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return f"<fairwire.PaperResults: {self.title}, {len(self.verdicts)} verdicts>"
+
+    def _repr_html_(self) -> str:
+        import html
+
+        rows = zip(*(self.verdicts.column(name) for name in ("claim", "verdict", "says")), strict=True)
+        cells = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(text)}</td>" for text in row) + "</tr>" for row in rows
+        )
+        return f"<p>{html.escape(self.title)}</p><table>{cells}</table>"
+
+
+def run(
+    scenario: str | os.PathLike[str] | Mapping[str, Value] | Scenario,
+    *,
+    seeds: int | None = None,
+    seed: int | None = None,
+    set: Mapping[str, Value] | None = None,
+    axes: Mapping[str, Iterable[Value]] | None = None,
+    only: Sequence[str] | None = None,
+    duration: str | None = None,
+    jobs: int | None = None,
+    progress: Progress = None,
+) -> Results:
+    """Runs every experiment of a scenario with every seed.
+
+    set: other values, by the dotted paths of their keys; None removes a key.
+    axes: values to vary, by the names of axes or the dotted paths of keys.
+    only: the names, groups or patterns of the experiments to run.
+    duration: the simulated time of each run, as "20s".
+    seeds, seed: how many seeds, and the first of them.
+    jobs: runs at the same time; one for each processor if None. Results do not depend on it.
+    progress: True shows a line on standard error, and so does None on a terminal. A function gets the share that is
+    done, 0 to 1.
+
+    Raises ScenarioError if the scenario cannot be built, RunError if a run fails, and Interrupted on Ctrl-C.
+    """
+    built = scenario if isinstance(scenario, Scenario) else Scenario(scenario)
+    changes = _changes(set, axes, only, duration, seeds, seed)
+    shown = _shown(progress)
+    try:
+        native, interrupted = _fairwire.run(built._native, changes, jobs, shown)
+    finally:
+        _clear(shown)
+    results = Results(native)
+    if interrupted is not None:
+        raise Interrupted(results) from interrupted
+    return results
+
+
+def paper(
+    name: str,
+    *,
+    quick: bool = False,
+    seeds: int | None = None,
+    jobs: int | None = None,
+    progress: Progress = None,
+) -> PaperResults:
+    """Runs a paper, by its name or by the path of its directory. `quick` runs three seeds.
+
+    Raises PaperError if there is no such paper, and Interrupted on Ctrl-C.
+    """
+    shown = _shown(progress)
+    try:
+        title, native, verdicts, text, page, interrupted = _fairwire.paper(name, quick, seeds, jobs, shown)
+    finally:
+        _clear(shown)
+    ran = PaperResults(title, Results(native), Table(verdicts), text, page)
+    if interrupted is not None:
+        raise Interrupted(ran.results, ran) from interrupted
+    return ran
+
+
+def papers() -> dict[str, str]:
+    """Returns the built-in papers with their subjects."""
+    return dict(_fairwire.papers())
+
+
+def _changes(
+    set: Mapping[str, Value] | None,
+    axes: Mapping[str, Iterable[Value]] | None,
+    only: Sequence[str] | None,
+    duration: str | None,
+    seeds: int | None,
+    seed: int | None,
+) -> dict[str, Any]:
+    return {
+        "set": None if set is None else dict(set),
+        "axes": None if axes is None else dict(axes),
+        "only": [only] if isinstance(only, str) else None if only is None else list(only),
+        "duration": duration,
+        "seeds": seeds,
+        "seed": seed,
+    }
+
+
+class _Line:
+    """A line of progress on standard error."""
+
+    def __init__(self) -> None:
+        self.percent = -1
+
+    def __call__(self, share: float) -> None:
+        percent = int(share * 100)
+        if percent != self.percent:
+            self.percent = percent
+            sys.stderr.write(f"\r{percent:3d} % of the runs")
+            sys.stderr.flush()
+
+
+def _shown(progress: Progress) -> Callable[[float], object] | None:
+    if progress is None:
+        progress = sys.stderr.isatty()
+    if progress is True:
+        return _Line()
+    return progress or None
+
+
+def _clear(shown: Callable[[float], object] | None) -> None:
+    if isinstance(shown, _Line) and shown.percent >= 0:
+        sys.stderr.write("\r" + " " * 20 + "\r")
+        sys.stderr.flush()

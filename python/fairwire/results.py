@@ -1,0 +1,191 @@
+"""Results as tables for pandas, polars and whatever reads Arrow."""
+
+from __future__ import annotations
+
+import html
+import os
+from typing import TYPE_CHECKING, Any
+
+from fairwire import _fairwire
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import matplotlib.axes
+    import pandas
+    import polars
+
+
+class Table:
+    """A table of results.
+
+    It has the Arrow PyCapsule interface, so `pyarrow.table(it)`, `polars.DataFrame(it)` and DuckDB take it as it is,
+    without a copy.
+    """
+
+    def __init__(self, native: _fairwire.Table) -> None:
+        self._native = native
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        return self._native.names
+
+    def __len__(self) -> int:
+        return len(self._native)
+
+    def column(self, name: str) -> list[Any]:
+        """Returns a column as a list; a missing value is None."""
+        return self._native.column(name)
+
+    @property
+    def df(self) -> pandas.DataFrame:
+        """The table for pandas. Texts that repeat are categories."""
+        import pandas
+
+        columns: dict[str, Any] = {}
+        for name in self.names:
+            values = self.column(name)
+            if self._native.is_labels(name):
+                columns[name] = pandas.Categorical(values, categories=list(dict.fromkeys(values)))
+            elif name in ("seed", "n", "packet_hops"):
+                columns[name] = pandas.array(values, dtype="UInt64")
+            else:
+                columns[name] = values
+        return pandas.DataFrame(columns)
+
+    @property
+    def pl(self) -> polars.DataFrame:
+        """The table for polars."""
+        import polars
+
+        return polars.DataFrame(self)
+
+    @property
+    def arrow(self) -> _fairwire.Table:
+        """The table as an object with the Arrow PyCapsule interface, which needs no library."""
+        return self._native
+
+    def __arrow_c_schema__(self) -> object:
+        return self._native.__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self._native.__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        return f"<fairwire.Table: {len(self)} rows of {', '.join(self.names)}>"
+
+
+class Results:
+    """What the runs of a scenario measured."""
+
+    def __init__(self, native: _fairwire.Results) -> None:
+        self._native = native
+
+    @property
+    def name(self) -> str:
+        """The name of the scenario or paper."""
+        return self._native.name
+
+    @property
+    def cells(self) -> list[str]:
+        """The names of the experiments."""
+        return self._native.cells
+
+    @property
+    def axes(self) -> list[str]:
+        """The names of the axes, each of which is a column of the tables."""
+        return self._native.axis_names
+
+    @property
+    def partial(self) -> bool:
+        """Whether runs are missing because they were interrupted."""
+        return self._native.partial
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader of the results should know."""
+        return self._native.notes
+
+    def __len__(self) -> int:
+        """Returns the number of runs."""
+        return len(self._native)
+
+    @property
+    def values(self) -> Table:
+        """Every value: a row for each cell, seed, subject, window and metric. The unperturbed run has no seed."""
+        return Table(self._native.values())
+
+    @property
+    def summary(self) -> Table:
+        """Means over the seeds with 95 % intervals (Student's t)."""
+        return Table(self._native.summary())
+
+    @property
+    def runs(self) -> Table:
+        """The runs, with the digest of what an observer sees on the wires."""
+        return Table(self._native.runs_table())
+
+    @property
+    def df(self) -> pandas.DataFrame:
+        """`values` for pandas."""
+        return self.values.df
+
+    @property
+    def pl(self) -> polars.DataFrame:
+        """`values` for polars."""
+        return self.values.pl
+
+    @property
+    def arrow(self) -> _fairwire.Table:
+        """`values` as an object with the Arrow PyCapsule interface."""
+        return self.values.arrow
+
+    def series(self, metric: str, of: str | None = None, *, cell: str | None = None) -> Table:
+        """Returns the time series of a metric: `throughput`, `cwnd`, `queue`, ...
+
+        `of` is a flow or a link; all if it is None. Times are in seconds since the run began.
+        """
+        return Table(self._native.series(metric, of, cell))
+
+    def plot(
+        self,
+        metric: str = "throughput",
+        x: str | None = None,
+        *,
+        of: Sequence[str] | None = None,
+        window: str | None = None,
+        ax: matplotlib.axes.Axes | None = None,
+    ) -> matplotlib.axes.Axes:
+        """Draws the mean of a metric with its 95 % interval over an axis of the scenario. Needs the extra `plot`.
+
+        `x` is the first axis if it is None, or the cells if there is no axis. `of` are the flows and links to show.
+        """
+        from fairwire._plot import plot
+
+        return plot(self, metric, x, of, window, ax)
+
+    def pcap(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        cell: str | None = None,
+        links: Sequence[str] | None = None,
+    ) -> int:
+        """Runs the first seed of a cell again, writes its packets as pcapng, and returns their number."""
+        return self._native.pcap(path, cell, None if links is None else list(links))
+
+    def to_json(self) -> str:
+        """Returns the results as JSON, as `fairwire run --json` prints them."""
+        return self._native.json()
+
+    def __str__(self) -> str:
+        return self._native.text()
+
+    def __repr__(self) -> str:
+        partial = ", partial" if self.partial else ""
+        return f"<fairwire.Results of {self.name}: {len(self)} runs of {len(self.cells)} cells{partial}>"
+
+    def _repr_html_(self) -> str:
+        head = html.escape(repr(self)[1:-1])
+        return f"<p>{head}</p><pre>{html.escape(str(self))}</pre>"
