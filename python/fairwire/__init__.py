@@ -15,9 +15,12 @@ from fairwire._fairwire import (
     PaperError,
     RunError,
     ScenarioError,
+    StoreError,
+    WorkerError,
     __version__,
 )
 from fairwire._run import Interrupted, PaperResults, Scenario, paper, papers, run
+from fairwire._sweep import Store, Sweep, Until, sweep
 from fairwire.results import Results, Table
 
 __all__ = [
@@ -30,9 +33,15 @@ __all__ = [
     "RunError",
     "Scenario",
     "ScenarioError",
+    "Store",
+    "StoreError",
+    "Sweep",
     "Table",
+    "Until",
+    "WorkerError",
     "__version__",
     "paper",
     "papers",
     "run",
+    "sweep",
 ]

@@ -48,7 +48,7 @@ class Scenario:
         only: Sequence[str] | None = None,
     ) -> list[str]:
         """Returns the names of its experiments with these changes, which are those of `run`."""
-        return self._native.cells(_changes(set, axes, only, None, None, None))
+        return self._native.cells(changes(set, axes, only, None, None, None))
 
     def __repr__(self) -> str:
         return f"<fairwire.Scenario {self.name}>"
@@ -90,7 +90,7 @@ class PaperResults:
 def run(
     scenario: str | os.PathLike[str] | Mapping[str, Value] | Scenario,
     *,
-    seeds: int | None = None,
+    seeds: int | range | None = None,
     seed: int | None = None,
     set: Mapping[str, Value] | None = None,
     axes: Mapping[str, Iterable[Value]] | None = None,
@@ -105,7 +105,7 @@ def run(
     axes: values to vary, by the names of axes or the dotted paths of keys.
     only: the names, groups or patterns of the experiments to run.
     duration: the simulated time of each run, as "20s".
-    seeds, seed: how many seeds, and the first of them.
+    seeds, seed: how many seeds, and the first of them; `seeds=range(30)` is both.
     jobs: runs at the same time; one for each processor if None. Results do not depend on it.
     progress: True shows a line on standard error, and so does None on a terminal. A function gets the share that is
     done, 0 to 1.
@@ -113,12 +113,13 @@ def run(
     Raises ScenarioError if the scenario cannot be built, RunError if a run fails, and Interrupted on Ctrl-C.
     """
     built = scenario if isinstance(scenario, Scenario) else Scenario(scenario)
-    changes = _changes(set, axes, only, duration, seeds, seed)
-    shown = _shown(progress)
+    seeds, seed = _seeds(seeds, seed)
+    adjust = changes(set, axes, only, duration, seeds, seed)
+    show = shown(progress)
     try:
-        native, interrupted = _fairwire.run(built._native, changes, jobs, shown)
+        native, interrupted = _fairwire.run(built._native, adjust, jobs, show)
     finally:
-        _clear(shown)
+        clear(show)
     results = Results(native)
     if interrupted is not None:
         raise Interrupted(results) from interrupted
@@ -137,11 +138,11 @@ def paper(
 
     Raises PaperError if there is no such paper, and Interrupted on Ctrl-C.
     """
-    shown = _shown(progress)
+    show = shown(progress)
     try:
-        title, native, verdicts, text, page, interrupted = _fairwire.paper(name, quick, seeds, jobs, shown)
+        title, native, verdicts, text, page, interrupted = _fairwire.paper(name, quick, seeds, jobs, show)
     finally:
-        _clear(shown)
+        clear(show)
     ran = PaperResults(title, Results(native), Table(verdicts), text, page)
     if interrupted is not None:
         raise Interrupted(ran.results, ran) from interrupted
@@ -153,7 +154,15 @@ def papers() -> dict[str, str]:
     return dict(_fairwire.papers())
 
 
-def _changes(
+def _seeds(seeds: int | range | None, seed: int | None) -> tuple[int | None, int | None]:
+    if not isinstance(seeds, range):
+        return seeds, seed
+    if seeds.step != 1 or seed is not None:
+        raise ValueError("seeds is a range of step 1, without seed=: `fw.sweep` takes any seeds")
+    return len(seeds), seeds.start
+
+
+def changes(
     set: Mapping[str, Value] | None,
     axes: Mapping[str, Iterable[Value]] | None,
     only: Sequence[str] | None,
@@ -185,7 +194,7 @@ class _Line:
             sys.stderr.flush()
 
 
-def _shown(progress: Progress) -> Callable[[float], object] | None:
+def shown(progress: Progress) -> Callable[[float], object] | None:
     if progress is None:
         progress = sys.stderr.isatty()
     if progress is True:
@@ -193,7 +202,7 @@ def _shown(progress: Progress) -> Callable[[float], object] | None:
     return progress or None
 
 
-def _clear(shown: Callable[[float], object] | None) -> None:
+def clear(shown: Callable[[float], object] | None) -> None:
     if isinstance(shown, _Line) and shown.percent >= 0:
         sys.stderr.write("\r" + " " * 20 + "\r")
         sys.stderr.flush()

@@ -21,8 +21,9 @@ const ARROWS: &[(&str, &[&str])] = &[
     // `net` with the feature `emulated` only.
     ("io", &["units", "wire", "proto", "tls", "net"]),
     ("tools", &["units", "io", "measure"]),
-    ("cli", &["lab", "tools"]),
-    ("py", &["lab", "io", "cli", "measure"]),
+    ("sweep", &["lab"]),
+    ("cli", &["lab", "sweep", "tools"]),
+    ("py", &["lab", "sweep", "io", "cli", "measure"]),
     // For development only: no crate uses it.
     ("torture", &["units", "wire", "cc", "proto", "net"]),
     // For tests and benchmarks, as a dev-dependency, which this rule does not restrict.

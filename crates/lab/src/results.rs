@@ -14,7 +14,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use fairwire_net::DigestValue;
+pub use fairwire_net::DigestValue;
 use fairwire_units::Duration;
 use serde::Serialize;
 

@@ -27,6 +27,7 @@ pub(crate) mod place;
 mod preset;
 mod queue;
 pub(crate) mod read;
+mod resolved;
 mod schema;
 mod setting;
 pub(crate) mod shorten;
@@ -54,7 +55,7 @@ pub use fairwire_proto::{
     Ccid2Config, Ccid3Config, Encapsulation, QueuePolicy, ReceiveQueuePolicy,
 };
 pub use fairwire_units::{Packets, Percent};
-pub(crate) use family::{Families, find_cell, literal, plain, word};
+pub(crate) use family::{Families, find_cell, plain, word};
 pub use file::{Adjust, Cell, DUMBBELL, ScenarioFile};
 pub use flow::{Flow, Side};
 pub use link::{Joined, Link};
@@ -62,6 +63,7 @@ pub use measure::{Measure, WHOLE, Window};
 pub use metric::Metric;
 pub use notes::notes;
 pub use place::ScenarioError;
+pub use resolved::Resolved;
 pub use schema::{documented, file_schema};
 pub use topology::{Chain, Dumbbell, Graph, Topology, Wireless};
 pub use trace::TraceFile;

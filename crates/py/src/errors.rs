@@ -1,5 +1,7 @@
 //! The exceptions.
 
+use fairwire_sweep::StoreError as LabError;
+use pyo3::PyErr;
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
 
@@ -29,7 +31,24 @@ create_exception!(
 );
 create_exception!(
     fairwire,
+    StoreError,
+    FairwireError,
+    "A store cannot be read or written. What was finished before stays in it."
+);
+create_exception!(
+    fairwire,
+    WorkerError,
+    FairwireError,
+    "A worker has other code, or returned something that is no result."
+);
+create_exception!(
+    fairwire,
     InternalError,
     FairwireError,
     "A bug in Fairwire: please report the message with the scenario."
 );
+
+/// Returns the exception for an error of a store.
+pub(crate) fn stored(error: LabError) -> PyErr {
+    StoreError::new_err(error.to_string())
+}

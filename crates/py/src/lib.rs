@@ -14,7 +14,11 @@ mod paper;
 mod results;
 mod run;
 mod scenario;
+mod source;
+mod store;
+mod sweep;
 mod table;
+mod tabulate;
 
 use pyo3::prelude::*;
 
@@ -22,7 +26,9 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _fairwire {
     #[pymodule_export]
-    use crate::errors::{FairwireError, InternalError, PaperError, RunError, ScenarioError};
+    use crate::errors::{
+        FairwireError, InternalError, PaperError, RunError, ScenarioError, StoreError, WorkerError,
+    };
     #[pymodule_export]
     use crate::paper::{paper, papers};
     #[pymodule_export]
@@ -31,6 +37,10 @@ mod _fairwire {
     use crate::run::run;
     #[pymodule_export]
     use crate::scenario::Scenario;
+    #[pymodule_export]
+    use crate::store::Store;
+    #[pymodule_export]
+    use crate::sweep::{Sweep, work};
     #[pymodule_export]
     use crate::table::Table;
 

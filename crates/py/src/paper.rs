@@ -5,13 +5,15 @@ use std::sync::Arc;
 use fairwire_lab::campaign::{self, Batch, Campaign, run_batches};
 use fairwire_lab::paper::{Bundle, Paper, PaperError as LabError, catalogue};
 use fairwire_lab::scenario::Cell;
+use fairwire_sweep::columns::{labels, texts};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::errors::{PaperError, RunError};
 use crate::results::Results;
 use crate::run::attended;
-use crate::table::{Table, labels, texts};
+use crate::source::Source;
+use crate::table::Table;
 
 /// The names of the built-in papers with their subjects.
 #[pyfunction]
@@ -89,7 +91,8 @@ pub(crate) fn paper(
         texts("because", verdicts.iter().map(|it| it.because.as_str())),
         labels("place", verdicts.iter().map(|it| it.place.as_str())),
     ])?;
-    let results = Results::new(results, cells);
+    let name = results.name.clone();
+    let results = Results::new(Source::Memory(results), name, cells);
     Ok((paper.title.clone(), results, table, text, page, interrupted))
 }
 

@@ -21,6 +21,7 @@ use crate::arguments::Changes;
 use crate::errors::{InternalError, RunError, ScenarioError};
 use crate::results::Results;
 use crate::scenario::Scenario;
+use crate::source::Source;
 
 /// How often Python gets its turn: for Ctrl-C and for progress.
 const TURN: Duration = Duration::from_millis(50);
@@ -53,7 +54,9 @@ pub(crate) fn run(
     })?;
     let mut ran: results::Results = ran.map_err(RunError::new_err)?;
     ran.notes = notes(&cells);
-    Ok((Results::new(ran, cells), interrupted))
+    let name = ran.name.clone();
+    let results = Results::new(Source::Memory(ran), name, cells);
+    Ok((results, interrupted))
 }
 
 /// What the thread that computes and the thread of the interpreter tell each other.
@@ -66,6 +69,18 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
+    /// Notes how much work there is.
+    pub(crate) fn plan(&self, work: u64) {
+        self.planned.store(work, Ordering::Relaxed);
+    }
+
+    /// Notes that this much more work is done, and how much is left.
+    pub(crate) fn finish(&self, work: u64, left: u64) {
+        let done = self.done.fetch_add(work, Ordering::Relaxed) + work;
+        self.planned
+            .store(done.saturating_add(left), Ordering::Relaxed);
+    }
+
     /// Notes the progress of a campaign.
     pub(crate) fn note(&self, progress: Progress<'_>) {
         match progress {

@@ -1,15 +1,16 @@
 //! Tables in the memory format of Arrow, handed over without a copy.
 
-use std::sync::Arc;
-
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::types::Int32Type;
 use arrow_array::{
-    ArrayRef, DictionaryArray, Float64Array, RecordBatch, RecordBatchIterator, StringArray,
+    Array, DictionaryArray, Float64Array, RecordBatch, RecordBatchIterator, StringArray,
     UInt64Array,
 };
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{ArrowError, DataType};
+use arrow_select::concat::concat_batches;
+use fairwire_sweep::columns::{Column, table};
+use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList};
 
@@ -19,40 +20,20 @@ use crate::errors::InternalError;
 #[pyclass(frozen, module = "fairwire._fairwire")]
 pub(crate) struct Table(RecordBatch);
 
-/// A column: its name and its values.
-pub(crate) type Column = (String, ArrayRef);
-
 impl Table {
     /// Makes a table of columns of equal length.
     pub(crate) fn new(columns: Vec<Column>) -> PyResult<Self> {
-        RecordBatch::try_from_iter(columns)
-            .map(Self)
-            .map_err(failed)
+        table(columns).map(Self).map_err(failed)
     }
-}
 
-/// Returns a column of texts that repeat: each distinct text is kept once.
-pub(crate) fn labels<'a>(name: &str, values: impl Iterator<Item = &'a str>) -> Column {
-    let labels: DictionaryArray<Int32Type> = values.collect();
-    (name.to_owned(), Arc::new(labels))
-}
-
-/// Returns a column of texts.
-pub(crate) fn texts<'a>(name: &str, values: impl Iterator<Item = &'a str>) -> Column {
-    (
-        name.to_owned(),
-        Arc::new(values.map(Some).collect::<StringArray>()),
-    )
-}
-
-/// Returns a column of numbers, some of which may be missing.
-pub(crate) fn numbers(name: &str, values: impl Iterator<Item = Option<f64>>) -> Column {
-    (name.to_owned(), Arc::new(values.collect::<Float64Array>()))
-}
-
-/// Returns a column of counts, some of which may be missing.
-pub(crate) fn counts(name: &str, values: impl Iterator<Item = Option<u64>>) -> Column {
-    (name.to_owned(), Arc::new(values.collect::<UInt64Array>()))
+    /// Makes a table of the rows of several ones with equal columns; `None` without any.
+    pub(crate) fn joined(tables: &[RecordBatch]) -> PyResult<Option<Self>> {
+        let Some(first) = tables.first() else {
+            return Ok(None);
+        };
+        let joined = concat_batches(&first.schema(), tables);
+        Ok(Some(Self(joined.map_err(failed)?)))
+    }
 }
 
 #[pymethods]
@@ -61,11 +42,8 @@ impl Table {
     #[getter]
     fn names(&self) -> Vec<String> {
         let schema = self.0.schema();
-        schema
-            .fields()
-            .iter()
-            .map(|field| field.name().clone())
-            .collect()
+        let fields = schema.fields().iter();
+        fields.map(|field| field.name().clone()).collect()
     }
 
     fn __len__(&self) -> usize {
@@ -75,7 +53,7 @@ impl Table {
     /// Returns a column as a list.
     fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
         let Some(column) = self.0.column_by_name(name) else {
-            return Err(pyo3::exceptions::PyKeyError::new_err(name.to_owned()));
+            return Err(PyKeyError::new_err(name.to_owned()));
         };
         let any = column.as_any();
         if let Some(values) = any.downcast_ref::<Float64Array>() {
@@ -121,6 +99,6 @@ impl Table {
     }
 }
 
-fn failed(error: ArrowError) -> PyErr {
+pub(crate) fn failed(error: ArrowError) -> PyErr {
     InternalError::new_err(error.to_string())
 }

@@ -17,7 +17,7 @@ use fairwire_measure::Spread;
 
 use super::json::json_with;
 use super::{CellResult, Results, Row, RunResult, SeriesChoice, summary};
-use crate::scenario::{Cell, Scenario, TraceFile, literal};
+use crate::scenario::{Cell, TraceFile};
 
 use named::write_error;
 use table::{GZ, Sink, Table};
@@ -101,7 +101,7 @@ impl Form {
         let long = long.into_iter().map(|name| self.long(name));
         let resolved = cells.iter().map(|cell| format!("{}.toml", cell.name));
         let runs = "runs.csv".to_owned();
-        let traces = cells.iter().flat_map(|cell| traces(&cell.scenario));
+        let traces = cells.iter().flat_map(|cell| cell.scenario.traces());
         let traces = traces.map(TraceFile::name);
         long.chain(resolved).chain(traces).chain([runs]).collect()
     }
@@ -158,13 +158,13 @@ impl Output {
         if let Some(series) = &mut self.series {
             series.flush()?;
         }
-        for file in traces(&cell.scenario) {
+        for file in cell.scenario.traces() {
             if let Some(trace) = file.trace() {
                 let text = trace.to_string();
                 write_file(&self.directory, &file.name(), text.as_bytes())?;
             }
         }
-        let text = resolved(cell)?;
+        let text = resolved(cell);
         let name = format!("{}.toml", cell.name);
         write_file(&self.directory, &name, text.as_bytes())
     }
@@ -283,27 +283,16 @@ fn summary_record(cell: &CellResult, row: &Row) -> [String; 10] {
     ]
 }
 
-/// Returns the trace files of `scenario`, which are written beside it.
-fn traces(scenario: &Scenario) -> impl Iterator<Item = &TraceFile> {
-    let links = scenario.topology.directions().into_iter();
-    links.filter_map(|(_, link)| link.trace.as_ref())
-}
-
-/// Returns the scenario of a cell as a file that can be run.
-///
-/// The file has no sources of its values. A paper's scenario must have them, so the file does not declare itself as
-/// part of the paper; a comment names the paper instead.
-fn resolved(cell: &CellResult) -> io::Result<String> {
-    let mut scenario = cell.scenario.clone();
-    let paper = scenario.paper.take();
-    let text = literal(&toml::to_string(&scenario).map_err(io::Error::other)?);
-    Ok(match paper {
+/// Returns the scenario of a cell as a file that can be run. A comment names its paper.
+fn resolved(cell: &CellResult) -> String {
+    let text = cell.scenario.resolved().text;
+    match &cell.scenario.paper {
         Some(paper) => format!(
             "# Cell {} of the paper {paper}, resolved; the JSON beside it says where its values come from.\n{text}",
             cell.name
         ),
         None => text,
-    })
+    }
 }
 
 /// Writes the file `name` in `directory`, compressed if its name ends in `.gz`.

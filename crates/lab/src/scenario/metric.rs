@@ -27,6 +27,11 @@ macro_rules! metrics {
                 match self { $(Self::$variant => $name),* }
             }
 
+            /// Finds the metric called `name`.
+            pub fn find(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|metric| metric.name() == name)
+            }
+
             /// Returns the unit of its values; empty if they have none.
             pub const fn unit(self) -> &'static str {
                 match self { $(Self::$variant => $unit),* }

@@ -1,0 +1,261 @@
+//! Sweeps with a store.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use fairwire_lab::campaign;
+use fairwire_lab::results::Metric;
+use fairwire_sweep::{
+    Origin, Plan, Precision, Seeds, Store as LabStore, SweepError, TaskError, decode, encode,
+    work as do_work,
+};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::arguments::Changes;
+use crate::errors::{InternalError, RunError, WorkerError, stored};
+use crate::results::Results;
+use crate::run::attended;
+use crate::scenario::Scenario;
+use crate::source::{Source, Stored};
+
+/// A sweep: which runs are wanted, and a store that has those which are finished.
+#[pyclass(frozen, module = "fairwire._fairwire")]
+pub(crate) struct Sweep {
+    stored: Stored,
+    results: Py<Results>,
+}
+
+/// A task: its number, its bytes, the number of its runs and their work.
+type Taken<'py> = (u64, Bound<'py, PyBytes>, usize, u64);
+
+/// A wanted interval, as the functions of this module take it.
+#[derive(FromPyObject)]
+pub(crate) struct Until {
+    #[pyo3(item)]
+    metric: String,
+    #[pyo3(item)]
+    of: Option<String>,
+    #[pyo3(item)]
+    window: Option<String>,
+    #[pyo3(item)]
+    within: f64,
+    #[pyo3(item)]
+    least: u64,
+    #[pyo3(item)]
+    most: u64,
+}
+
+impl Until {
+    fn precision(self) -> PyResult<Precision> {
+        let Some(metric) = Metric::find(&self.metric) else {
+            let names: Vec<&str> = Metric::ALL.iter().map(|it| it.name()).collect();
+            let text = format!(
+                "no metric {:?}: there are {}",
+                self.metric,
+                names.join(", ")
+            );
+            return Err(PyValueError::new_err(text));
+        };
+        if !(self.within > 0.0 && self.within.is_finite()) {
+            let text = "within is a share of the mean above 0, such as 0.05";
+            return Err(PyValueError::new_err(text));
+        }
+        if self.least < 2 || self.most < self.least || self.most > 10_000 {
+            let text = "least is a number of seeds from 2, and most one from least to 10000";
+            return Err(PyValueError::new_err(text));
+        }
+        Ok(Precision {
+            metric,
+            of: self.of,
+            window: self.window,
+            within: self.within,
+            least: self.least,
+            most: self.most,
+        })
+    }
+}
+
+#[pymethods]
+impl Sweep {
+    /// Plans the runs of a scenario that the store does not have. `seeds` are the seeds, or the wanted interval.
+    #[new]
+    #[pyo3(signature = (scenario, changes, store, origin, seeds=None, until=None))]
+    fn new(
+        py: Python<'_>,
+        scenario: &Scenario,
+        changes: Changes<'_>,
+        store: PathBuf,
+        origin: (String, String),
+        seeds: Option<Vec<u64>>,
+        until: Option<Until>,
+    ) -> PyResult<Self> {
+        let cells = scenario.made(&changes.adjust()?)?;
+        let seeds = match (seeds, until) {
+            (_, Some(until)) => Seeds::Until(until.precision()?),
+            (Some(seeds), None) if seeds.is_empty() => {
+                return Err(PyValueError::new_err("seeds is empty"));
+            }
+            (Some(seeds), None) => Seeds::These(seeds),
+            (None, None) => Seeds::AsStated,
+        };
+        let name = scenario.name().to_owned();
+        let planned = py.detach(|| {
+            let mut store = LabStore::open(&store, Origin::here(&origin.0, &origin.1))?;
+            let plan = Plan::new(&name, cells, seeds, &mut store)?;
+            Ok((plan, store))
+        });
+        let (plan, store) = planned.map_err(stored)?;
+        let cells: Arc<[_]> = plan.cells().into();
+        let held = Stored::new(plan, store);
+        let results = Results::new(Source::Stored(held.clone()), name, cells);
+        Ok(Self {
+            stored: held,
+            results: Py::new(py, results)?,
+        })
+    }
+
+    /// The results, as far as there are any.
+    #[getter]
+    fn results(&self, py: Python<'_>) -> Py<Results> {
+        self.results.clone_ref(py)
+    }
+
+    /// How many runs the store had before.
+    #[getter]
+    fn found(&self, py: Python<'_>) -> u64 {
+        py.detach(|| self.stored.with(|plan, _| plan.found()))
+    }
+
+    /// How many runs were done.
+    #[getter]
+    fn done(&self, py: Python<'_>) -> u64 {
+        py.detach(|| self.stored.with(|plan, _| plan.done()))
+    }
+
+    /// How many runs wait.
+    #[getter]
+    fn waiting(&self, py: Python<'_>) -> u64 {
+        py.detach(|| self.stored.with(|plan, _| plan.waiting()))
+    }
+
+    /// Whether all wanted runs are in the store.
+    #[getter]
+    fn complete(&self, py: Python<'_>) -> bool {
+        py.detach(|| self.stored.with(|plan, _| plan.is_complete()))
+    }
+
+    /// The work of the runs that wait or are under way: an upper bound of the packets that cross links.
+    #[getter]
+    fn work(&self, py: Python<'_>) -> u64 {
+        py.detach(|| self.stored.with(|plan, _| plan.work()))
+    }
+
+    /// Does the missing runs on this machine. Returns the exception that ended it early, if any.
+    #[pyo3(signature = (jobs=None, progress=None))]
+    fn run(
+        &self,
+        py: Python<'_>,
+        jobs: Option<usize>,
+        progress: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Option<PyErr>> {
+        if jobs == Some(0) {
+            return Err(PyValueError::new_err("jobs is a number from 1"));
+        }
+        let threads = jobs.unwrap_or_else(campaign::threads);
+        let held = self.stored.clone();
+        let (ran, interrupted) = attended(py, progress.as_ref(), move |watch| {
+            held.with(|plan, store| {
+                watch.plan(plan.work());
+                plan.run_here(store, threads, &watch.stop, &|plan, work| {
+                    watch.finish(work, plan.work());
+                })
+            })
+        })?;
+        match ran {
+            Ok(()) => Ok(interrupted),
+            Err(SweepError::Store(error)) => Err(stored(error)),
+            Err(error) => Err(RunError::new_err(error.to_string())),
+        }
+    }
+
+    /// Takes runs of at most this work, or the next one. Returns the number of the task, the task as bytes, the number
+    /// of its runs and their work; None if nothing waits.
+    fn take<'py>(&self, py: Python<'py>, work: u64) -> PyResult<Option<Taken<'py>>> {
+        let taken = py.detach(|| {
+            self.stored.with(|plan, store| {
+                let task = plan.take(work, store)?;
+                Ok(task.map(|task| (task.number(), plan.bytes(&task), task.len(), task.work)))
+            })
+        });
+        let taken = taken.map_err(stored)?;
+        Ok(taken.map(|(number, bytes, runs, work)| (number, PyBytes::new(py, &bytes), runs, work)))
+    }
+
+    /// Puts what a worker returned for a task into the store.
+    fn keep(&self, py: Python<'_>, task: u64, result: &[u8]) -> PyResult<()> {
+        py.detach(|| {
+            let runs = decode(result).and_then(|tables| tables.records());
+            let runs = runs.map_err(|error| {
+                WorkerError::new_err(format!("a worker returned no results: {error}"))
+            })?;
+            if let Some(other) = runs.iter().find(|run| !run.origin.is_current()) {
+                let host = &other.origin.host;
+                let text = format!("the worker on {host} has other code: install the same version of fairwire there");
+                return Err(WorkerError::new_err(text));
+            }
+            let kept = self.stored.with(|plan, store| plan.keep(task, &runs, store));
+            kept.map_err(stored)
+        })
+    }
+
+    /// Gives back a task that nobody will do, so that it is done again.
+    fn give_back(&self, py: Python<'_>, task: u64) {
+        py.detach(|| self.stored.with(|plan, _| plan.give_back(task)));
+    }
+
+    /// Ends the segment of this process, and compacts the store unless another process does.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| {
+            self.stored.with(|_, store| {
+                store.close()?;
+                match store.compact() {
+                    Err(fairwire_sweep::StoreError::Busy(_)) => Ok(()),
+                    compacted => compacted.map(drop),
+                }
+            })
+        })
+        .map_err(stored)
+    }
+}
+
+/// Does a task in a worker: takes its bytes and returns the results as bytes.
+#[pyfunction]
+pub(crate) fn work<'py>(
+    py: Python<'py>,
+    task: &[u8],
+    origin: (String, String),
+) -> PyResult<Bound<'py, PyBytes>> {
+    let origin = Arc::new(Origin::here(&origin.0, &origin.1));
+    let task = task.to_owned();
+    let (done, interrupted) = attended(py, None, move |watch| {
+        let stop: &AtomicBool = &watch.stop;
+        do_work(&task, &origin, stop)
+    })?;
+    if let Some(interrupted) = interrupted {
+        return Err(interrupted);
+    }
+    match done {
+        Ok(runs) => {
+            let bytes = encode(&runs).map_err(|error| InternalError::new_err(error.to_string()))?;
+            Ok(PyBytes::new(py, &bytes))
+        }
+        Err(TaskError::Run(fairwire_lab::sim::RunError::Interrupted)) => {
+            Err(PyKeyboardInterrupt::new_err("the worker was interrupted"))
+        }
+        Err(TaskError::Run(error)) => Err(RunError::new_err(error.to_string())),
+        Err(error) => Err(WorkerError::new_err(error.to_string())),
+    }
+}

@@ -1,0 +1,127 @@
+//! The tables of a cell's results.
+
+use arrow_array::RecordBatch;
+use arrow_schema::ArrowError;
+use fairwire_lab::results::{CellResult, Row, RunResult, SeriesMetric, Subject, summary};
+use fairwire_measure::Spread;
+use fairwire_sweep::columns::{Column, counts, labels, numbers, table, texts};
+
+/// Makes the tables of cells that have these axes.
+#[derive(Debug)]
+pub(crate) struct Tabulate {
+    /// The names of the axes.
+    pub(crate) axes: Vec<String>,
+}
+
+/// Returns every run of a cell, in order.
+pub(crate) fn runs(cell: &CellResult) -> impl Iterator<Item = &RunResult> + Clone {
+    cell.runs.iter().chain(&cell.unperturbed)
+}
+
+/// Returns the seed of a run; none for the unperturbed run.
+fn seed(run: &RunResult) -> Option<u64> {
+    run.perturbed.then_some(run.seed)
+}
+
+impl Tabulate {
+    /// Adds a column for the cell before the others, and one for each axis after them. An axis that is called like
+    /// another column gets the prefix `axis-`.
+    fn of_cell(
+        &self,
+        cell: &CellResult,
+        count: usize,
+        columns: Vec<Column>,
+    ) -> Result<RecordBatch, ArrowError> {
+        let repeated = |name: &str, text: &str| labels(name, std::iter::repeat_n(text, count));
+        let axes = self.axes.iter().map(|axis| {
+            let value = cell.axes.iter().find(|(name, _)| name == axis);
+            let value = value.map_or("", |(_, value)| value.as_str());
+            let is_taken = axis == "cell" || columns.iter().any(|(name, _)| name == axis);
+            let prefix = if is_taken { "axis-" } else { "" };
+            repeated(&format!("{prefix}{axis}"), value)
+        });
+        let axes: Vec<Column> = axes.collect();
+        let cell = repeated("cell", &cell.name);
+        table([cell].into_iter().chain(columns).chain(axes).collect())
+    }
+
+    /// Every value: a row for each seed, subject, window and metric.
+    pub(crate) fn values(&self, cell: &CellResult) -> Result<RecordBatch, ArrowError> {
+        let rows = || runs(cell).flat_map(|run| run.values.iter().map(move |it| (run, it)));
+        let columns = vec![
+            counts("seed", rows().map(|(run, _)| seed(run))),
+            labels("kind", rows().map(|(_, it)| it.subject.kind())),
+            labels("of", rows().map(|(_, it)| it.subject.name())),
+            labels("window", rows().map(|(_, it)| it.window.as_str())),
+            labels("metric", rows().map(|(_, it)| it.metric.name())),
+            numbers("value", rows().map(|(_, it)| Some(it.value))),
+            labels("unit", rows().map(|(_, it)| it.metric.unit())),
+        ];
+        self.of_cell(cell, rows().count(), columns)
+    }
+
+    /// The means over the seeds with 95 % intervals: a row for each subject, window and metric.
+    pub(crate) fn summary(&self, cell: &CellResult) -> Result<RecordBatch, ArrowError> {
+        let rows = summary(cell);
+        let half = |row: &Row| match row.estimate.as_ref()?.spread {
+            Spread::None => None,
+            Spread::HalfWidth(half) => Some(half),
+        };
+        let estimates = || rows.iter().map(|row| row.estimate.as_ref());
+        let columns = vec![
+            labels("kind", rows.iter().map(|row| row.subject.kind())),
+            labels("of", rows.iter().map(|row| row.subject.name())),
+            labels("window", rows.iter().map(|row| row.window.as_str())),
+            labels("metric", rows.iter().map(|row| row.metric.name())),
+            labels("unit", rows.iter().map(|row| row.metric.unit())),
+            counts("n", estimates().map(|it| Some(it.map_or(0, |it| it.count)))),
+            numbers("mean", estimates().map(|it| it.map(|it| it.mean))),
+            numbers("half_width_95", rows.iter().map(half)),
+            numbers("unperturbed", rows.iter().map(|row| row.unperturbed)),
+        ];
+        self.of_cell(cell, rows.len(), columns)
+    }
+
+    /// The runs: seed, digest, packets that crossed links, and notes.
+    pub(crate) fn runs(&self, cell: &CellResult) -> Result<RecordBatch, ArrowError> {
+        let digests: Vec<String> = runs(cell).map(|run| run.digest.to_string()).collect();
+        let notes: Vec<String> = runs(cell).map(|run| run.notes.join("; ")).collect();
+        let columns = vec![
+            counts("seed", runs(cell).map(seed)),
+            texts("digest", digests.iter().map(String::as_str)),
+            counts("packet_hops", runs(cell).map(|run| Some(run.packet_hops))),
+            texts("notes", notes.iter().map(String::as_str)),
+        ];
+        self.of_cell(cell, digests.len(), columns)
+    }
+
+    /// The time series of one metric, of one subject or of all.
+    pub(crate) fn series(
+        &self,
+        cell: &CellResult,
+        metric: SeriesMetric,
+        of: Option<&str>,
+    ) -> Result<RecordBatch, ArrowError> {
+        let is_wanted = |subject: &Subject| of.is_none_or(|of| subject.name() == of);
+        let mut rows = Vec::new();
+        for run in runs(cell) {
+            let all = run.series.iter().filter(|it| it.metric == metric);
+            for series in all.filter(|it| is_wanted(&it.subject)) {
+                for (number, value) in (1u64..).zip(&series.values) {
+                    let time = (run.period * number).as_secs_f64();
+                    let value = (!value.is_nan()).then_some(*value);
+                    rows.push((seed(run), &series.subject, time, value));
+                }
+            }
+        }
+        let columns = vec![
+            counts("seed", rows.iter().map(|row| row.0)),
+            labels("kind", rows.iter().map(|row| row.1.kind())),
+            labels("of", rows.iter().map(|row| row.1.name())),
+            numbers("time", rows.iter().map(|row| Some(row.2))),
+            numbers("value", rows.iter().map(|row| row.3)),
+            labels("unit", rows.iter().map(|_| metric.unit())),
+        ];
+        self.of_cell(cell, rows.len(), columns)
+    }
+}

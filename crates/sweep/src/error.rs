@@ -1,0 +1,116 @@
+//! Why a store cannot be used.
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use arrow_schema::ArrowError;
+use parquet::errors::ParquetError;
+
+/// Why a store cannot be read or written. What was written before stays whole.
+#[derive(Debug)]
+pub enum StoreError {
+    /// A file cannot be read or written: the folder is missing, the disk is full.
+    File {
+        /// What was to be done: `read`, `write`.
+        what: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        error: io::Error,
+    },
+    /// The store was made by a newer version of Fairwire.
+    Newer {
+        /// The folder of the store.
+        path: PathBuf,
+        /// The number of its format.
+        format: u32,
+    },
+    /// The folder has other files, and no store.
+    NotAStore(PathBuf),
+    /// Another process compacts, prunes or merges.
+    Busy(PathBuf),
+    /// A file is not what it should be.
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Runs cannot be made tables of.
+    Table(ArrowError),
+}
+
+/// The number of the format that this version writes, and the highest that it reads.
+pub(crate) const FORMAT: u32 = 1;
+
+impl StoreError {
+    /// Returns a function that makes an error of why `path` cannot be read.
+    pub(crate) fn read(path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
+        Self::file("read", path)
+    }
+
+    /// Returns a function that makes an error of why `path` cannot be written.
+    pub(crate) fn write(path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
+        Self::file("write", path)
+    }
+
+    fn file(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
+        let path = path.to_owned();
+        move |error| Self::File { what, path, error }
+    }
+
+    /// Returns a function that makes an error of what is wrong with `path`.
+    pub(crate) fn damaged<E: fmt::Display>(path: &Path) -> impl FnOnce(E) -> Self + use<E> {
+        let path = path.to_owned();
+        move |error| Self::Damaged {
+            path,
+            reason: error.to_string(),
+        }
+    }
+
+    /// Returns a function that makes an error of why Parquet cannot be written to `path`.
+    pub(crate) fn parquet(path: &Path) -> impl FnOnce(ParquetError) -> Self + use<> {
+        let write = Self::write(path);
+        move |error| write(io::Error::other(error))
+    }
+}
+
+impl From<ArrowError> for StoreError {
+    fn from(error: ArrowError) -> Self {
+        Self::Table(error)
+    }
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File { what, path, error } => {
+                write!(f, "cannot {what} {}: {error}", path.display())
+            }
+            Self::Newer { path, format } => write!(
+                f,
+                "{} is a store of format {format}, and this version of Fairwire knows formats up to {FORMAT}: use a \
+                 newer version, or another folder",
+                path.display()
+            ),
+            Self::NotAStore(path) => write!(
+                f,
+                "{} has files, but is not a store: give a new or empty folder",
+                path.display()
+            ),
+            Self::Busy(path) => write!(
+                f,
+                "another process compacts, prunes or merges {}: wait until it has ended",
+                path.display()
+            ),
+            Self::Damaged { path, reason } => {
+                write!(f, "{} is damaged: {reason}", path.display())
+            }
+            Self::Table(error) => write!(f, "runs do not fit into tables: {error}"),
+        }
+    }
+}
+
+impl Error for StoreError {}

@@ -1,0 +1,77 @@
+//! The keys of runs: what a run is computed from.
+
+use std::fmt;
+use std::str::FromStr;
+
+use fairwire_lab::scenario::{Resolved, Scenario};
+use sha2::{Digest, Sha256};
+
+/// The hash of the sources that compute results, as 16 hexadecimal digits. Runs of other sources are other runs.
+pub const SOURCES: &str = env!("FAIRWIRE_SOURCES");
+
+/// The hash of a resolved scenario, without what changes no run: its title, and how many seeds there are.
+#[derive(Clone, Copy, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct ScenarioKey([u8; 16]);
+
+/// The key of a run of the present sources.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct RunKey {
+    /// Its scenario.
+    pub scenario: ScenarioKey,
+    /// Its seed.
+    pub seed: u64,
+    /// Whether start times are moved at random, as the scenario says; false for the unperturbed run.
+    pub perturbed: bool,
+}
+
+impl ScenarioKey {
+    /// Returns the key of a scenario, and the text that it is the hash of.
+    pub fn of(scenario: &Scenario) -> (Self, Resolved) {
+        let mut scenario = scenario.clone();
+        scenario.title = String::new();
+        scenario.about = None;
+        let run = &mut scenario.run;
+        (run.seeds, run.max_seeds, run.seed) = (1, 1, 1);
+        let resolved = scenario.resolved();
+        let mut hash = Sha256::new();
+        let parts = resolved.traces.iter().flat_map(|(name, text)| [name, text]);
+        for text in [&resolved.text].into_iter().chain(parts) {
+            hash.update((text.len() as u64).to_le_bytes());
+            hash.update(text.as_bytes());
+        }
+        let mut key = [0; 16];
+        key.copy_from_slice(&hash.finalize()[..16]);
+        (Self(key), resolved)
+    }
+}
+
+impl fmt::Display for ScenarioKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for ScenarioKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// The text is not 32 hexadecimal digits.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct NotAKey;
+
+impl FromStr for ScenarioKey {
+    type Err = NotAKey;
+
+    fn from_str(text: &str) -> Result<Self, NotAKey> {
+        if text.len() != 32 || !text.is_ascii() {
+            return Err(NotAKey);
+        }
+        let mut key = [0; 16];
+        for (byte, at) in key.iter_mut().zip((0..).step_by(2)) {
+            *byte = u8::from_str_radix(&text[at..at + 2], 16).map_err(|_| NotAKey)?;
+        }
+        Ok(Self(key))
+    }
+}

@@ -1,0 +1,89 @@
+//! The sweeps that a store lists: what was asked for, when and where.
+
+use std::fs;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::error::StoreError;
+use crate::key::ScenarioKey;
+use crate::record::Origin;
+use crate::store::{Store, names, write_whole};
+
+/// A sweep, as the store lists it.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Listed {
+    /// The name of its file, without `.json`: equal sweeps have equal names.
+    pub id: String,
+    /// The name of its scenario file.
+    pub name: String,
+    /// When, where and by which version it was last begun.
+    pub origin: Origin,
+    /// Its cells.
+    pub cells: Vec<ListedCell>,
+}
+
+/// A cell of a sweep.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct ListedCell {
+    /// Its name.
+    pub cell: String,
+    /// The key of its scenario.
+    pub scenario: String,
+    /// The names of its axes with their values.
+    pub axes: Vec<(String, String)>,
+}
+
+impl Listed {
+    /// Describes a sweep.
+    pub(crate) fn new(name: &str, cells: Vec<ListedCell>, origin: &Origin) -> Self {
+        let mut hash = Sha256::new();
+        hash.update(name);
+        for cell in &cells {
+            hash.update(&cell.cell);
+            hash.update(&cell.scenario);
+        }
+        let mut id = [0; 8];
+        id.copy_from_slice(&hash.finalize()[..8]);
+        Self {
+            id: format!("{:016x}", u64::from_be_bytes(id)),
+            name: name.to_owned(),
+            origin: origin.clone(),
+            cells,
+        }
+    }
+
+    /// Returns the keys of its scenarios.
+    pub fn scenarios(&self) -> impl Iterator<Item = ScenarioKey> {
+        let cells = self.cells.iter();
+        cells.filter_map(|cell| ScenarioKey::from_str(&cell.scenario).ok())
+    }
+}
+
+impl Store {
+    /// Returns the sweeps that were done with this store.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    pub fn sweeps(&self) -> Result<Vec<Listed>, StoreError> {
+        let folder = self.folder().join("sweeps");
+        let names = names(&folder)?.into_iter();
+        let files = names.filter(|name| !name.starts_with('.'));
+        let sweeps = files.map(|name| {
+            let path = folder.join(name);
+            let json = fs::read(&path).map_err(StoreError::read(&path))?;
+            serde_json::from_slice(&json).map_err(StoreError::damaged(&path))
+        });
+        sweeps.collect()
+    }
+
+    /// Lists a sweep.
+    pub(crate) fn list(&self, sweep: &Listed) -> Result<(), StoreError> {
+        let path = self
+            .folder()
+            .join("sweeps")
+            .join(format!("{}.json", sweep.id));
+        write_whole(&path, &serde_json::to_vec(sweep).expect("texts are JSON"))
+    }
+}

@@ -1,0 +1,120 @@
+//! Which seeds a sweep runs.
+
+use fairwire_lab::campaign::seeds_needed;
+use fairwire_lab::results::{CellResult, Metric, Subject};
+use fairwire_lab::scenario::{Cell, Scenario};
+
+use crate::plan::Job;
+
+/// Which seeds a sweep runs.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Seeds {
+    /// Those of the scenario: from `run.seed` on, `run.seeds` to `run.max_seeds` of them.
+    AsStated,
+    /// These.
+    These(Vec<u64>),
+    /// As many as an interval needs, from the scenario's first seed on.
+    Until(Precision),
+}
+
+/// A wanted interval.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Precision {
+    /// The metric.
+    pub metric: Metric,
+    /// The flow or link; all flows in their own direction if `None`.
+    pub of: Option<String>,
+    /// The window; each of the scenario's if `None`.
+    pub window: Option<String>,
+    /// The half width of the 95 % interval, as a share of the mean.
+    pub within: f64,
+    /// The least number of seeds.
+    pub least: u64,
+    /// The greatest number of seeds.
+    pub most: u64,
+}
+
+impl Seeds {
+    /// Returns the runs that `cell` has in any case.
+    pub(crate) fn first(&self, cell: &Cell) -> Vec<Job> {
+        let scenario = &cell.scenario;
+        let run = &scenario.run;
+        let (first, stated) = (run.seed, u64::from(run.seeds));
+        let mut seeds: Vec<u64> = match self {
+            Self::AsStated => (first..first + stated).collect(),
+            Self::These(seeds) => seeds.clone(),
+            Self::Until(precision) => (first..first + precision.least).collect(),
+        };
+        if !scenario.is_random() {
+            // Without random input, all seeds give the same run.
+            seeds.truncate(1);
+        }
+        let unperturbed = seeds
+            .first()
+            .copied()
+            .filter(|_| cell.has_unperturbed_run());
+        let seeds = seeds.into_iter().map(|seed| (true, seed));
+        seeds.chain(unperturbed.map(|seed| (false, seed))).collect()
+    }
+
+    /// Returns whether more than `seeds` seeds may be needed at all.
+    pub(crate) fn may_need_more(&self, scenario: &Scenario, seeds: u64) -> bool {
+        let most = match self {
+            Self::AsStated => u64::from(scenario.run.max_seeds),
+            Self::These(_) => 0,
+            Self::Until(precision) => precision.most,
+        };
+        scenario.is_random() && seeds < most
+    }
+
+    /// Returns the seeds that the spread of the first ones requires in addition.
+    pub(crate) fn more(&self, cell: &CellResult, seeds: u64) -> Vec<u64> {
+        let run = &cell.scenario.run;
+        let needed = match self {
+            // The rule has two stages: how many, by the spread of the least number of seeds.
+            Self::AsStated if seeds == u64::from(run.seeds) => seeds_needed(cell),
+            Self::AsStated | Self::These(_) => seeds,
+            Self::Until(precision) => precision.needed(cell, seeds),
+        };
+        (seeds..needed).map(|number| run.seed + number).collect()
+    }
+}
+
+impl Precision {
+    /// Returns how many seeds the interval needs, judged by the spread of those that are there: as many as there are if
+    /// it is narrow enough, and at most twice as many, because the spread of a few seeds is not well known.
+    fn needed(&self, cell: &CellResult, seeds: u64) -> u64 {
+        let keys = cell.keys().into_iter().filter(|(subject, window, metric)| {
+            let is_meant = match &self.of {
+                Some(name) => subject.name() == name,
+                None => matches!(subject, Subject::Flow(name) if !name.ends_with("/back")),
+            };
+            is_meant
+                && *metric == self.metric
+                && self.window.as_ref().is_none_or(|wanted| wanted == window)
+        });
+        let needed = keys.map(|(subject, window, metric)| {
+            let Some(estimate) = cell.estimate(&subject, &window, metric) else {
+                return seeds;
+            };
+            match estimate.relative_half_width() {
+                Some(share) if share > self.within => {
+                    // The half width falls with the square root of the number of seeds.
+                    let ratio = share / self.within;
+                    #[expect(
+                        clippy::cast_possible_truncation,
+                        clippy::cast_sign_loss,
+                        reason = "a float-to-integer cast saturates, and the number is clamped"
+                    )]
+                    let needed = (seeds as f64 * ratio * ratio).ceil() as u64;
+                    needed.max(seeds + 1)
+                }
+                // No number of seeds reaches a share of zero.
+                None if estimate.interval().is_some() => self.most,
+                _ => seeds,
+            }
+        });
+        let needed = needed.max().unwrap_or(seeds);
+        needed.min(self.most).min(seeds * 2).max(seeds)
+    }
+}

@@ -1,0 +1,245 @@
+//! Segments: files to which one process appends finished runs.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+
+use crate::bytes::decode;
+use crate::error::{FORMAT, StoreError};
+use crate::frame::{self, HEADER, Kind, MAGIC, Read};
+use crate::key::{RunKey, ScenarioKey};
+use crate::record::Recorded;
+use crate::tables::{keys, origins};
+use crate::text::ScenarioText;
+
+/// The end of the names of segments.
+pub(crate) const ENDING: &str = "runs";
+
+/// The segment of this process. It is locked as long as it is open, so that no other process compacts it.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    file: File,
+    path: PathBuf,
+    length: u64,
+}
+
+impl Writer {
+    /// Makes a new segment in `folder`.
+    pub(crate) fn create(folder: &Path, host: &str) -> Result<Self, StoreError> {
+        let host: String = host.chars().filter(char::is_ascii_alphanumeric).collect();
+        // A name is never used again, because parts list the segments that they replace by name.
+        let unique = RandomState::new().build_hasher().finish();
+        let name = format!("{host}-{}-{unique:016x}.{ENDING}", std::process::id());
+        let path = folder.join(name);
+        let file = OpenOptions::new().append(true).create_new(true).open(&path);
+        let file = file.map_err(StoreError::write(&path))?;
+        let mut writer = Self {
+            file,
+            path,
+            length: 0,
+        };
+        // Where files cannot be locked, a compaction takes no segment at all.
+        let _ = writer.file.try_lock();
+        let mut header = MAGIC.to_vec();
+        header.extend_from_slice(&FORMAT.to_le_bytes());
+        writer.write(&header)?;
+        Ok(writer)
+    }
+
+    /// Appends a frame. If that fails, what was there before stays whole.
+    pub(crate) fn append(&mut self, kind: Kind, content: &[u8]) -> Result<(), StoreError> {
+        let Some(frame) = frame::frame(kind, content) else {
+            let error = std::io::Error::other("a run has more than 1 GiB of results");
+            return Err(StoreError::write(&self.path)(error));
+        };
+        self.write(&frame)
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        if let Err(error) = self.file.write_all(bytes) {
+            // A reader would stop at the torn frame, and not see those after it.
+            let _ = self.file.set_len(self.length);
+            return Err(StoreError::write(&self.path)(error));
+        }
+        self.length += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Waits until everything is on the disk.
+    pub(crate) fn sync(&self) -> Result<(), StoreError> {
+        self.file.sync_data().map_err(StoreError::write(&self.path))
+    }
+}
+
+/// A place in a segment: of a frame's content.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    at: u64,
+    length: usize,
+}
+
+/// A segment to read. Its file stays open, so it can be read when another process has compacted it.
+#[derive(Debug)]
+pub(crate) struct Segment {
+    pub(crate) path: PathBuf,
+    file: File,
+    /// How far it was read.
+    end: u64,
+    /// Frames with runs of each scenario.
+    runs: BTreeMap<ScenarioKey, Vec<Place>>,
+    scenarios: BTreeMap<ScenarioKey, Place>,
+    /// How many frames are damaged.
+    pub(crate) damaged: u64,
+}
+
+impl Segment {
+    /// Opens a segment; `None` if it is gone, or if its writer has not got as far as its header.
+    pub(crate) fn open(path: &Path) -> Result<Option<Self>, StoreError> {
+        let mut file = match File::open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(StoreError::read(path)(error)),
+        };
+        let mut header = [0; HEADER];
+        if file.read_exact(&mut header).is_err() {
+            return Ok(None);
+        }
+        let (magic, format) = header.split_at(MAGIC.len());
+        if magic != MAGIC {
+            return Err(StoreError::damaged(path)("it is no segment"));
+        }
+        let format = format.try_into().map_or(0, u32::from_le_bytes);
+        if format > FORMAT {
+            let path = path.to_owned();
+            return Err(StoreError::Newer { path, format });
+        }
+        Ok(Some(Self {
+            path: path.to_owned(),
+            file,
+            end: HEADER as u64,
+            runs: BTreeMap::new(),
+            scenarios: BTreeMap::new(),
+            damaged: 0,
+        }))
+    }
+
+    /// Reads what was appended since the last call, and returns the keys of the runs in it, each with whether the
+    /// present sources computed it.
+    pub(crate) fn refresh(&mut self) -> Result<Vec<(RunKey, bool)>, StoreError> {
+        let mut found = Vec::new();
+        let read = |error| StoreError::read(&self.path)(error);
+        let length = self.file.metadata().map_err(read)?.len();
+        if length <= self.end {
+            return Ok(found);
+        }
+        self.file.seek(SeekFrom::Start(self.end)).map_err(read)?;
+        let mut bytes = Vec::new();
+        (&mut self.file)
+            .take(length - self.end)
+            .read_to_end(&mut bytes)
+            .map_err(read)?;
+        let mut rest = bytes.as_slice();
+        loop {
+            let whole = match frame::read(rest) {
+                Read::End => break,
+                Read::Damaged(whole) => {
+                    self.damaged += 1;
+                    whole
+                }
+                Read::Frame(kind, content, whole) => {
+                    let place = Place {
+                        at: self.end + (whole - content.len()) as u64,
+                        length: content.len(),
+                    };
+                    if self.note(kind, content, place, &mut found).is_err() {
+                        self.damaged += 1;
+                    }
+                    whole
+                }
+            };
+            self.end += whole as u64;
+            rest = &rest[whole..];
+        }
+        Ok(found)
+    }
+
+    fn note(
+        &mut self,
+        kind: Option<Kind>,
+        content: &[u8],
+        place: Place,
+        found: &mut Vec<(RunKey, bool)>,
+    ) -> Result<(), StoreError> {
+        match kind {
+            Some(Kind::Scenario) => {
+                let text = ScenarioText::read(content).map_err(StoreError::damaged(&self.path))?;
+                self.scenarios.insert(text.scenario, place);
+            }
+            Some(Kind::Runs) => {
+                let rows = decode(content)?.runs;
+                for (key, origin) in keys(&rows)?.into_iter().zip(origins(&rows)?) {
+                    let places = self.runs.entry(key.scenario).or_default();
+                    if places.last().is_none_or(|last| last.at != place.at) {
+                        places.push(place);
+                    }
+                    found.push((key, origin.is_current()));
+                }
+            }
+            // Of a newer version, which says what it needs by the number of its format.
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Returns the scenarios of its runs, in order.
+    pub(crate) fn scenarios(&self) -> impl Iterator<Item = ScenarioKey> {
+        self.runs.keys().copied()
+    }
+
+    /// Returns the runs of a scenario.
+    pub(crate) fn load(&mut self, scenario: ScenarioKey) -> Result<Vec<Recorded>, StoreError> {
+        let places = self.runs.get(&scenario).cloned().unwrap_or_default();
+        let mut all = Vec::new();
+        for place in places {
+            let content = self.content(place)?;
+            let runs = decode(&content)?.records()?;
+            all.extend(runs.into_iter().filter(|it| it.scenario == scenario));
+        }
+        Ok(all)
+    }
+
+    /// Returns the text of a scenario, if it is here.
+    pub(crate) fn text(
+        &mut self,
+        scenario: ScenarioKey,
+    ) -> Result<Option<ScenarioText>, StoreError> {
+        let Some(place) = self.scenarios.get(&scenario).copied() else {
+            return Ok(None);
+        };
+        let content = self.content(place)?;
+        let text = ScenarioText::read(&content).map_err(StoreError::damaged(&self.path))?;
+        Ok(Some(text))
+    }
+
+    fn content(&mut self, place: Place) -> Result<Vec<u8>, StoreError> {
+        let mut content = vec![0; place.length];
+        let mut read = || {
+            self.file.seek(SeekFrom::Start(place.at))?;
+            self.file.read_exact(&mut content)
+        };
+        read().map_err(StoreError::read(&self.path))?;
+        Ok(content)
+    }
+
+    /// Takes the segment from a writer that has ended; false while one is at work. The segment is taken as long as the
+    /// returned file is open.
+    pub(crate) fn take(&self) -> Option<File> {
+        let file = OpenOptions::new().append(true).open(&self.path).ok()?;
+        match file.try_lock() {
+            Ok(()) => Some(file),
+            Err(TryLockError::WouldBlock | TryLockError::Error(_)) => None,
+        }
+    }
+}

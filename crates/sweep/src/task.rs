@@ -1,0 +1,146 @@
+//! Tasks as bytes, for workers in other processes and on other machines.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use fairwire_lab::scenario::{Scenario, ScenarioError};
+use fairwire_lab::sim::{RunError, RunOptions, run};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::key::{RunKey, SOURCES, ScenarioKey};
+use crate::plan::{Plan, Task};
+use crate::record::{Origin, Recorded};
+use crate::text::ScenarioText;
+
+/// Why a worker cannot do a task.
+#[derive(Debug)]
+pub enum TaskError {
+    /// The worker has other code than the one that made the task.
+    OtherCode {
+        /// The hash of the sources of the one that made the task.
+        task: String,
+    },
+    /// The bytes are no task.
+    Unreadable(String),
+    /// A scenario cannot be read back, which is a bug.
+    Scenario(ScenarioError),
+    /// A run failed, or was interrupted.
+    Run(RunError),
+}
+
+impl fmt::Display for TaskError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OtherCode { task } => write!(
+                f,
+                "this worker has other code than the program that sent the runs (sources {SOURCES} here, {task} there): \
+                 install the same version of fairwire on both"
+            ),
+            Self::Unreadable(why) => write!(f, "these bytes are no task: {why}"),
+            Self::Scenario(error) => {
+                write!(f, "a scenario cannot be read back, which is a bug: {error}")
+            }
+            Self::Run(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for TaskError {}
+
+#[derive(Deserialize, Serialize)]
+struct Json {
+    sources: String,
+    scenarios: Vec<String>,
+    runs: Vec<(String, u64, bool)>,
+}
+
+impl Plan {
+    /// Returns a task as bytes.
+    pub fn bytes(&self, task: &Task) -> Vec<u8> {
+        let mut keys: Vec<ScenarioKey> = task.runs.iter().map(|(run, _)| run.scenario).collect();
+        keys.dedup();
+        let texts = keys.into_iter().filter_map(|key| self.text(key));
+        let texts = texts.map(|text| String::from_utf8_lossy(&text.write()).into_owned());
+        let runs = task.runs.iter();
+        let json = Json {
+            sources: SOURCES.to_owned(),
+            scenarios: texts.collect(),
+            runs: runs
+                .map(|(run, _)| (run.scenario.to_string(), run.seed, run.perturbed))
+                .collect(),
+        };
+        json!(json).to_string().into_bytes()
+    }
+}
+
+impl Task {
+    /// Does the task here.
+    ///
+    /// # Errors
+    /// If a run fails or is interrupted.
+    pub(crate) fn compute(
+        &self,
+        origin: &Arc<Origin>,
+        stop: &AtomicBool,
+    ) -> Result<Vec<Recorded>, TaskError> {
+        let runs = self.runs.iter();
+        runs.map(|(key, scenario)| compute(*key, scenario, origin, stop))
+            .collect()
+    }
+}
+
+/// Does a task that [`Plan::bytes`] made bytes of.
+///
+/// # Errors
+/// See [`TaskError`].
+pub fn work(
+    bytes: &[u8],
+    origin: &Arc<Origin>,
+    stop: &AtomicBool,
+) -> Result<Vec<Recorded>, TaskError> {
+    let unreadable = |error: &dyn fmt::Display| TaskError::Unreadable(error.to_string());
+    let task: Json = serde_json::from_slice(bytes).map_err(|error| unreadable(&error))?;
+    if task.sources != SOURCES {
+        return Err(TaskError::OtherCode { task: task.sources });
+    }
+    let mut scenarios: BTreeMap<ScenarioKey, Scenario> = BTreeMap::new();
+    for text in &task.scenarios {
+        let text = ScenarioText::read(text.as_bytes()).map_err(|error| unreadable(&error))?;
+        let scenario = text.resolved.scenario().map_err(TaskError::Scenario)?;
+        scenarios.insert(text.scenario, scenario);
+    }
+    let runs = task.runs.iter().map(|(scenario, seed, perturbed)| {
+        let key = ScenarioKey::from_str(scenario).ok();
+        let found = key.and_then(|key| Some((key, scenarios.get(&key)?)));
+        let (key, scenario) = found.ok_or_else(|| unreadable(&"a run has no scenario"))?;
+        let key = RunKey {
+            scenario: key,
+            seed: *seed,
+            perturbed: *perturbed,
+        };
+        compute(key, scenario, origin, stop)
+    });
+    runs.collect()
+}
+
+fn compute(
+    key: RunKey,
+    scenario: &Scenario,
+    origin: &Arc<Origin>,
+    stop: &AtomicBool,
+) -> Result<Recorded, TaskError> {
+    let options = RunOptions {
+        stop: Some(stop),
+        ..RunOptions::default()
+    };
+    let run = run(scenario, (key.seed, key.perturbed), options).map_err(TaskError::Run)?;
+    Ok(Recorded {
+        scenario: key.scenario,
+        run,
+        origin: Arc::clone(origin),
+    })
+}

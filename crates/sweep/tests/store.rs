@@ -1,0 +1,466 @@
+//! Sweeps and their store: nothing is done twice, nothing that was finished is lost.
+
+use std::collections::BTreeSet;
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use fairwire_lab::campaign::{Campaign, run_cells};
+use fairwire_lab::results::{Metric, RunResult};
+use fairwire_lab::scenario::{Adjust, Cell, ScenarioFile};
+use fairwire_sweep::{
+    Origin, Plan, Precision, Prune, Seeds, Store, StoreError, TaskError, decode, encode, work,
+};
+
+/// A short scenario with series and a window, and these values of an axis.
+fn cells(queues: &str) -> Vec<Cell> {
+    let text = r#"
+        title = "a dumbbell"
+        [run]
+        duration = "2 s"
+        seeds = 3
+        max_seeds = 3
+        [topology]
+        kind = "dumbbell"
+        access = { rate = "100 Mbit/s", delay = "1 ms" }
+        bottleneck = { rate = "2 Mbit/s", delay = "20 ms", queue = "20 packets" }
+        [flows]
+        one = { traffic = "greedy", wire = "500 B", dccp = { ccid = 3 } }
+        two = { traffic = "greedy", wire = "1500 B", tcp = {} }
+        [measure]
+        series = "1 s"
+        windows.late = { from = "1 s" }
+    "#;
+    let file = ScenarioFile::parse("test", text).expect("a scenario");
+    let adjust = Adjust {
+        axes: vec![format!("topology.bottleneck.queue={queues}")],
+        ..Adjust::default()
+    };
+    file.cells(&adjust).expect("cells")
+}
+
+fn open(folder: &Path) -> Store {
+    Store::open(folder, Origin::here("here", "2026-01-01")).expect("a store")
+}
+
+fn plan(queues: &str, store: &mut Store) -> Plan {
+    Plan::new("test", cells(queues), Seeds::AsStated, store).expect("a plan")
+}
+
+/// Runs a sweep to its end and returns how many runs it found and did.
+fn sweep(queues: &str, store: &mut Store) -> (u64, u64) {
+    let mut plan = plan(queues, store);
+    let stop = AtomicBool::new(false);
+    plan.run_here(store, 2, &stop, &|_, _| ()).expect("runs");
+    assert!(plan.is_complete());
+    (plan.found(), plan.done())
+}
+
+/// Returns the runs of each cell.
+fn runs(queues: &str, store: &mut Store) -> Vec<Vec<RunResult>> {
+    let plan = plan(queues, store);
+    let cells = plan.map_cells(store, |cell| {
+        let mut runs = cell.runs.clone();
+        runs.extend(cell.unperturbed.clone());
+        runs
+    });
+    cells.expect("cells")
+}
+
+fn segments(folder: &Path) -> Vec<std::path::PathBuf> {
+    let entries = fs::read_dir(folder.join("segments")).expect("segments");
+    entries
+        .map(|entry| entry.expect("an entry").path())
+        .collect()
+}
+
+/// What comes from a store, from segments or from Parquet, is what a campaign without a store computes.
+#[test]
+fn a_sweep_has_the_results_of_a_campaign() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut store = open(folder.path());
+    let queues = "5 packets,20 packets";
+    // Each cell has three seeds and the unperturbed run.
+    assert_eq!(sweep(queues, &mut store), (0, 8));
+    let campaign = Campaign {
+        name: "test".to_owned(),
+        threads: 1,
+        stop: &AtomicBool::new(false),
+        progress: &|_| (),
+        capture: None,
+    };
+    let expected = run_cells(&cells(queues), campaign, &mut |_| Ok(())).expect("runs");
+    for compacted in [false, true] {
+        if compacted {
+            let upkeep = store.compact().expect("it is compacted");
+            assert_eq!((upkeep.written, upkeep.removed), (8, 0));
+            assert_eq!(segments(folder.path()), Vec::<std::path::PathBuf>::new());
+        }
+        let found = runs(queues, &mut store);
+        for (found, expected) in found.iter().zip(&expected.cells) {
+            let expected: Vec<_> = expected.runs.iter().chain(&expected.unperturbed).collect();
+            assert_eq!(found.len(), 4);
+            for (found, expected) in found.iter().zip(expected) {
+                assert_eq!(found.digest, expected.digest);
+                assert_eq!(found.values, expected.values);
+                assert_eq!(found.notes, expected.notes);
+                assert_eq!(found.series.len(), expected.series.len());
+                assert_eq!(
+                    (found.period, found.simulated),
+                    (expected.period, expected.simulated)
+                );
+                for (found, expected) in found.series.iter().zip(&expected.series) {
+                    assert_eq!(
+                        (&found.subject, found.metric),
+                        (&expected.subject, expected.metric)
+                    );
+                    let bits =
+                        |values: &[f64]| values.iter().map(|it| it.to_bits()).collect::<Vec<_>>();
+                    assert_eq!(bits(&found.values), bits(&expected.values));
+                }
+            }
+        }
+    }
+}
+
+/// A second sweep does only what is missing, in this process and in a new one, before and after a compaction.
+#[test]
+fn nothing_is_done_twice() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut store = open(folder.path());
+    assert_eq!(sweep("5 packets", &mut store), (0, 4));
+    assert_eq!(sweep("5 packets", &mut store), (4, 0));
+    let mut again = open(folder.path());
+    assert_eq!(sweep("5 packets,6 packets", &mut again), (4, 4));
+    again.compact().expect("it is compacted");
+    drop(store);
+    let mut third = open(folder.path());
+    assert_eq!(sweep("5 packets,6 packets,7 packets", &mut third), (8, 4));
+    third.compact().expect("it is compacted");
+    assert_eq!(third.len(), 12);
+    assert_eq!(third.sweeps().expect("sweeps").len(), 3);
+}
+
+/// After an interruption the store has what was finished, and the rest is done by the next sweep.
+#[test]
+fn an_interrupted_sweep_goes_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut store = open(folder.path());
+    let queues =
+        "5 packets,6 packets,7 packets,8 packets,9 packets,10 packets,11 packets,12 packets";
+    let mut first = plan(queues, &mut store);
+    let stop = AtomicBool::new(false);
+    let enough = |plan: &Plan, _| stop.store(plan.done() >= 6, Ordering::Relaxed);
+    first.run_here(&mut store, 1, &stop, &enough).expect("runs");
+    let done = first.done();
+    assert!((6..32).contains(&done) && !first.is_complete());
+    drop(store);
+    assert_eq!(sweep(queues, &mut open(folder.path())), (done, 32 - done));
+}
+
+/// A process that was killed while it wrote leaves the beginning of a frame. The frames before it are read, and so are
+/// those of other segments.
+#[test]
+fn a_torn_segment_keeps_its_whole_frames() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut store = open(folder.path());
+    sweep("5 packets", &mut store);
+    sweep("6 packets", &mut store);
+    drop(store);
+    let path = segments(folder.path()).pop().expect("a segment");
+    let whole = fs::read(&path).expect("its bytes");
+    let before = open(folder.path()).len();
+    assert_eq!(before, 8);
+    let mut left = BTreeSet::new();
+    for length in (0..whole.len()).step_by(97) {
+        fs::write(&path, &whole[..length]).expect("it is cut");
+        let store = open(folder.path());
+        assert_eq!(store.damaged(), 0, "cut at {length}");
+        left.insert(store.len());
+    }
+    assert!(
+        left.len() > 1 && left.iter().all(|runs| (4..8).contains(runs)),
+        "{left:?}"
+    );
+    // A flipped bit costs one frame.
+    let mut flipped = whole.clone();
+    let middle = whole.len() / 2;
+    flipped[middle] ^= 1;
+    fs::write(&path, &flipped).expect("it is written");
+    let mut store = open(folder.path());
+    assert_eq!(store.damaged(), 1);
+    let (found, done) = sweep("5 packets,6 packets", &mut store);
+    assert_eq!(found + done, 8);
+}
+
+/// Two processes may do the same sweep. What both have done is there once.
+#[test]
+fn two_sweeps_at_once_are_safe() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut one, mut two) = (open(folder.path()), open(folder.path()));
+    let queues = "5 packets,6 packets";
+    let (mut first, mut second) = (plan(queues, &mut one), plan(queues, &mut two));
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            first
+                .run_here(&mut one, 1, &stop, &|_, _| ())
+                .expect("runs");
+        });
+        scope.spawn(|| {
+            second
+                .run_here(&mut two, 1, &stop, &|_, _| ())
+                .expect("runs");
+        });
+    });
+    assert!(first.done() + second.done() >= 8);
+    one.compact().expect("it is compacted");
+    let mut after = open(folder.path());
+    assert_eq!(after.len(), 8);
+    assert_eq!(after.stale(), 0);
+    assert_eq!(sweep(queues, &mut after), (8, 0));
+    // The other process still reads what it had opened.
+    assert_eq!(runs(queues, &mut two).concat().len(), 8);
+}
+
+/// A segment that another process still writes is not compacted.
+#[test]
+fn a_segment_at_work_stays() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut busy = open(folder.path());
+    let mut plan = plan("5 packets", &mut busy);
+    let task = plan.take(1, &mut busy).expect("the store").expect("a task");
+    let origin = Arc::clone(busy.origin());
+    let done = work(&plan.bytes(&task), &origin, &AtomicBool::new(false)).expect("a run");
+    plan.keep(task.number(), &done, &mut busy)
+        .expect("it is kept");
+    let mut other = open(folder.path());
+    assert_eq!(other.compact().expect("it is compacted").written, 0);
+    assert_eq!(segments(folder.path()).len(), 1);
+    busy.close().expect("it is closed");
+    assert_eq!(other.compact().expect("it is compacted").written, 1);
+    assert_eq!(segments(folder.path()).len(), 0);
+}
+
+/// A compaction that ended before it removed what it replaced is completed by the next one, and nothing counts twice.
+#[test]
+fn a_compaction_that_was_cut_short_is_completed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut store = open(folder.path());
+    sweep("5 packets", &mut store);
+    store.close().expect("it is closed");
+    let path = segments(folder.path()).pop().expect("a segment");
+    let segment = fs::read(&path).expect("its bytes");
+    store.compact().expect("it is compacted");
+    // As if the process had ended before.
+    fs::write(&path, &segment).expect("it is there again");
+    fs::create_dir(folder.path().join("parts/.unfinished")).expect("a folder");
+    let mut store = open(folder.path());
+    assert_eq!(store.len(), 4);
+    store.compact().expect("it is compacted");
+    assert_eq!(segments(folder.path()).len(), 0);
+    assert_eq!(open(folder.path()).len(), 4);
+}
+
+/// A store of a newer format, a folder with other files, and a file that is no segment are refused with a reason.
+#[test]
+fn wrong_folders_are_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let origin = || Origin::here("here", "2026-01-01");
+    fs::write(folder.path().join("mine.txt"), "mine").expect("a file");
+    let error = Store::open(folder.path(), origin()).expect_err("no store");
+    assert!(matches!(error, StoreError::NotAStore(_)), "{error}");
+    let error = Store::open_existing(&folder.path().join("nowhere"), origin()).expect_err("none");
+    assert!(error.to_string().starts_with("cannot read "), "{error}");
+
+    let folder = tempfile::tempdir().expect("a folder");
+    drop(open(folder.path()));
+    fs::write(folder.path().join("segments/x.runs"), "something else").expect("a file");
+    let error = Store::open(folder.path(), origin()).expect_err("no segment");
+    assert!(
+        error
+            .to_string()
+            .ends_with("x.runs is damaged: it is no segment"),
+        "{error}"
+    );
+    fs::write(folder.path().join("store.json"), r#"{"format": 7}"#).expect("a file");
+    let error = Store::open(folder.path(), origin()).expect_err("a newer store");
+    let text = "is a store of format 7, and this version of Fairwire knows formats up to 1";
+    assert!(error.to_string().contains(text), "{error}");
+}
+
+/// Pruning removes runs of other sources, or those of no sweep; the others stay.
+#[test]
+fn pruning_removes_what_it_says() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut store = open(folder.path());
+    sweep("5 packets", &mut store);
+    store.close().expect("it is closed");
+    // A run of other sources: that of a store of an older version.
+    let path = segments(folder.path()).pop().expect("a segment");
+    let bytes = fs::read(&path).expect("its bytes");
+    let other = tempfile::tempdir().expect("a folder");
+    let mut old = Store::open(
+        other.path(),
+        Origin {
+            sources: "0".repeat(16),
+            ..Origin::here("there", "2025-01-01")
+        },
+    )
+    .expect("a store");
+    sweep_all(&mut old);
+    assert_eq!((old.len(), old.stale()), (0, 4));
+    assert_eq!(store.merge(&mut old).expect("they are merged"), 4);
+    assert_eq!((store.len(), store.stale()), (4, 4));
+    let upkeep = store.prune(&Prune::Stale).expect("it is pruned");
+    assert_eq!((upkeep.written, upkeep.removed), (4, 4));
+    assert_eq!((store.len(), store.stale()), (4, 0));
+    for sweep in fs::read_dir(folder.path().join("sweeps")).expect("sweeps") {
+        fs::remove_file(sweep.expect("an entry").path()).expect("it is removed");
+    }
+    store.prune(&Prune::Unlisted).expect("it is pruned");
+    assert_eq!(store.len(), 0);
+    assert!(!bytes.is_empty());
+}
+
+/// Does the sweep in a store whose runs count as those of other sources.
+fn sweep_all(store: &mut Store) {
+    let mut plan = plan("5 packets", store);
+    let stop = AtomicBool::new(false);
+    plan.run_here(store, 1, &stop, &|_, _| ()).expect("runs");
+}
+
+/// As many seeds run as the interval needs, and a second sweep needs no more.
+#[test]
+fn seeds_follow_the_wanted_interval() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut store = open(folder.path());
+    let seeds = |within| {
+        Seeds::Until(Precision {
+            metric: Metric::Throughput,
+            of: Some("one".to_owned()),
+            window: Some("whole".to_owned()),
+            within,
+            least: 3,
+            most: 40,
+        })
+    };
+    let stop = AtomicBool::new(false);
+    let mut runs = Vec::new();
+    for within in [0.5, 0.02, 1e-6] {
+        let mut plan =
+            Plan::new("test", cells("5 packets"), seeds(within), &mut store).expect("a plan");
+        plan.run_here(&mut store, 2, &stop, &|_, _| ())
+            .expect("runs");
+        let widths = plan.map_cells(&mut store, |cell| {
+            let subject = fairwire_lab::results::Subject::flow("one");
+            let estimate = cell
+                .estimate(&subject, "whole", Metric::Throughput)
+                .expect("values");
+            (cell.runs.len(), estimate.relative_half_width())
+        });
+        let (count, width) = widths.expect("cells")[0];
+        assert!(
+            width.is_none_or(|width| width <= within) || count == 40,
+            "{count}: {width:?}"
+        );
+        runs.push(count);
+    }
+    assert!(
+        runs.is_sorted() && runs[0] < 10 && runs[2] == 40,
+        "{runs:?}"
+    );
+    let plan = Plan::new("test", cells("5 packets"), seeds(1e-6), &mut store).expect("a plan");
+    assert!(plan.is_complete());
+}
+
+/// A task travels as bytes, and so do its results. Other code is refused.
+#[test]
+fn workers_of_other_code_refuse() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut store = open(folder.path());
+    let mut plan = plan("5 packets", &mut store);
+    let task = plan
+        .take(u64::MAX, &mut store)
+        .expect("the store")
+        .expect("a task");
+    let (bytes, origin) = (
+        plan.bytes(&task),
+        Arc::new(Origin::here("there", "2026-01-01")),
+    );
+    let stop = AtomicBool::new(false);
+    let done = work(&bytes, &origin, &stop).expect("runs");
+    assert_eq!(done.len(), 4);
+    let travelled = decode(&encode(&done).expect("bytes")).expect("tables");
+    let travelled = travelled.records().expect("runs");
+    plan.keep(task.number(), &travelled, &mut store)
+        .expect("they are kept");
+    assert!(plan.is_complete());
+    let text = String::from_utf8(bytes).expect("JSON");
+    let other = text.replace(fairwire_sweep::SOURCES, "0123456789abcdef");
+    let error = work(other.as_bytes(), &origin, &stop).expect_err("other code");
+    assert!(matches!(error, TaskError::OtherCode { .. }), "{error}");
+    assert!(matches!(
+        work(b"nonsense", &origin, &stop),
+        Err(TaskError::Unreadable(_))
+    ));
+    for length in 0..64 {
+        assert!(decode(&encode(&done).expect("bytes")[..length]).is_err());
+    }
+}
+
+/// A lost worker's runs are done again; what it sends later changes nothing.
+#[test]
+fn a_lost_task_is_done_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut store = open(folder.path());
+    let mut plan = plan("5 packets", &mut store);
+    let lost = plan
+        .take(u64::MAX, &mut store)
+        .expect("the store")
+        .expect("a task");
+    assert!(
+        plan.take(u64::MAX, &mut store)
+            .expect("the store")
+            .is_none()
+    );
+    let (origin, stop) = (Arc::clone(store.origin()), AtomicBool::new(false));
+    let late = work(&plan.bytes(&lost), &origin, &stop).expect("runs");
+    plan.give_back(lost.number());
+    assert_eq!(plan.waiting(), 4);
+    plan.run_here(&mut store, 1, &stop, &|_, _| ())
+        .expect("runs");
+    assert_eq!(plan.done(), 4);
+    plan.keep(lost.number(), &late, &mut store)
+        .expect("nothing happens");
+    assert_eq!((plan.done(), store.len()), (4, 4));
+}
+
+/// What cannot be written is an error, and what was written before stays.
+#[test]
+fn a_full_disk_loses_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut store = open(folder.path());
+    sweep("5 packets", &mut store);
+    // A file in the place of the folder: nothing can be made in it.
+    let (segments, aside) = (folder.path().join("segments"), folder.path().join("aside"));
+    fs::rename(&segments, &aside).expect("it is moved");
+    OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(&segments)
+        .expect("a file")
+        .write_all(b"x")
+        .expect("it is written");
+    let mut plan = plan("6 packets", &mut store);
+    let stop = AtomicBool::new(false);
+    let error = plan
+        .run_here(&mut store, 1, &stop, &|_, _| ())
+        .expect_err("no room");
+    assert!(error.to_string().contains("segments"), "{error}");
+    fs::remove_file(&segments).expect("it is removed");
+    fs::rename(&aside, &segments).expect("it is moved");
+    assert_eq!(sweep("5 packets,6 packets", &mut open(folder.path())).0, 4);
+}

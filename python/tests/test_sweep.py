@@ -1,0 +1,219 @@
+"""Sweeps: nothing is done twice, and whoever does the runs, the results are equal."""
+
+import concurrent.futures
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import fairwire as fw
+import pytest
+
+DUMBBELL = Path(__file__).parents[2] / "scenarios" / "dumbbell.toml"
+QUEUES = {"topology.bottleneck.queue": ["5 packets", "10 packets", "20 packets"]}
+
+
+def sweep(store: Path, **more: Any) -> fw.Sweep:
+    arguments: dict[str, Any] = {"axes": QUEUES, "seeds": range(4), "duration": "1s", "store": store, **more}
+    return fw.sweep(DUMBBELL, **arguments)
+
+
+def test_a_sweep_has_the_results_of_run(tmp_path: Path) -> None:
+    swept = sweep(tmp_path, seeds=3)
+    ran = fw.run(DUMBBELL, axes=QUEUES, seeds=3, duration="1s")
+    assert swept.cells == ran.cells and swept.axes == ran.axes and len(swept) == len(ran)
+    for table in ("values", "summary", "runs"):
+        one, other = getattr(swept, table), getattr(ran, table)
+        assert one.names == other.names
+        assert all(one.column(name) == other.column(name) for name in one.names)
+    assert swept.series("cwnd", "dccp").column("value") == ran.series("cwnd", "dccp").column("value")
+    assert str(swept) == str(ran) and not swept.partial
+
+
+def test_a_second_sweep_does_only_what_is_missing(tmp_path: Path) -> None:
+    first = sweep(tmp_path)
+    assert (first.found, first.done) == (0, 12)
+    again = sweep(tmp_path)
+    assert (again.found, again.done) == (12, 0)
+    more = sweep(tmp_path, seeds=[0, 1, 2, 3, 17], axes={**QUEUES, "flows.dccp.dccp.ccid": [2, 3]})
+    # CCID 2 is what the file says.
+    assert (more.found, more.done) == (12, 18)
+    assert set(more.runs.column("seed")) == {0, 1, 2, 3, 17}
+    assert again.runs.column("digest") == first.runs.column("digest")
+
+
+def test_every_executor_gives_the_same_results(tmp_path: Path) -> None:
+    here = sweep(tmp_path / "here")
+    with concurrent.futures.ThreadPoolExecutor(2) as executor:
+        threads = sweep(tmp_path / "threads", executor=executor)
+    with concurrent.futures.ProcessPoolExecutor(2) as executor:
+        processes = sweep(tmp_path / "processes", executor=executor)
+    for other in (threads, processes):
+        assert (other.found, other.done) == (0, 12)
+        assert other.runs.column("digest") == here.runs.column("digest")
+        assert other.values.column("value") == here.values.column("value")
+
+
+def test_a_broken_executor_loses_nothing(tmp_path: Path) -> None:
+    """If a process of a pool is killed, the pool is broken; the sweep says so, and goes on with a new one."""
+
+    def kill(executor: concurrent.futures.ProcessPoolExecutor, share: float) -> None:
+        if share > 0.1:
+            for pid in list(executor._processes):
+                os.kill(pid, signal.SIGKILL)
+
+    with concurrent.futures.ProcessPoolExecutor(2) as executor:
+        with pytest.raises(fw.WorkerError, match="start the sweep again with a new executor"):
+            sweep(tmp_path, seeds=200, executor=executor, progress=lambda share: kill(executor, share))
+    kept = len(fw.Store(tmp_path))
+    assert 0 < kept < 600
+    with concurrent.futures.ProcessPoolExecutor(2) as executor:
+        rest = sweep(tmp_path, seeds=200, executor=executor)
+    assert (rest.found, rest.done) == (kept, 600 - kept)
+
+
+class OtherCode(concurrent.futures.Executor):
+    """An executor whose worker has other code."""
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> "concurrent.futures.Future[Any]":
+        future: concurrent.futures.Future[Any] = concurrent.futures.Future()
+        task = args[0].replace(b'"sources":"', b'"sources":"x')
+        try:
+            future.set_result(fn(task, *args[1:], **kwargs))
+        except fw.FairwireError as error:
+            future.set_exception(error)
+        return future
+
+
+def test_a_worker_with_other_code_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(fw.WorkerError, match="this worker has other code .* install the same version"):
+        sweep(tmp_path, executor=OtherCode())
+    assert len(fw.Store(tmp_path)) == 0
+
+
+def test_a_killed_sweep_loses_only_what_was_under_way(tmp_path: Path) -> None:
+    program = f"""
+import fairwire as fw
+def progress(share):
+    if share > 0.2: print("under way", flush=True)
+fw.sweep({str(DUMBBELL)!r}, axes={QUEUES!r}, seeds=200, duration="1s", store={str(tmp_path)!r}, progress=progress)
+"""
+    child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    assert child.stdout.readline() == "under way\n"
+    child.kill()
+    child.communicate(timeout=60)
+    store = fw.Store(tmp_path)
+    kept = len(store)
+    assert 0 < kept < 600
+    rest = sweep(tmp_path, seeds=200)
+    assert (rest.found, rest.done) == (kept, 600 - kept)
+    assert len(store) == 600 and store.damaged == 0
+
+
+def test_ctrl_c_keeps_what_is_finished(tmp_path: Path) -> None:
+    def stop(share: float) -> None:
+        if share > 0.1:
+            raise KeyboardInterrupt
+
+    for executor in (None, concurrent.futures.ThreadPoolExecutor(2)):
+        with pytest.raises(fw.Interrupted) as caught:
+            sweep(tmp_path / str(executor is None), seeds=1000, executor=executor, progress=stop)
+        results = caught.value.results
+        assert results.partial and 0 < len(results) < 3000
+        assert len(fw.Store(tmp_path / str(executor is None))) == len(results)
+
+
+def test_seeds_until_an_interval_is_narrow(tmp_path: Path) -> None:
+    until = fw.Until("goodput", within=0.1, of="dccp", window="whole", least=3, most=100)
+    swept = sweep(tmp_path, seeds=until)
+    rows = zip(*(swept.summary.column(name) for name in ("of", "metric", "window", "n", "mean", "half_width_95")))
+    wanted = [row for row in rows if row[:3] == ("dccp", "goodput", "whole")]
+    assert len(wanted) == 3
+    assert all(n == 100 or half <= 0.1 * mean for *_, n, mean, half in wanted)
+    assert sweep(tmp_path, seeds=until).done == 0
+
+
+def test_a_store_answers_queries(tmp_path: Path) -> None:
+    pytest.importorskip("duckdb")
+    polars = pytest.importorskip("polars")
+    swept = sweep(tmp_path)
+    query = """
+        select s.value as queue, avg(v.value) as mean, count(*) as n
+        from "values" v join settings s using (scenario)
+        where s.path = 'topology.bottleneck.queue.limit' and v.of = 'dccp' and v.metric = 'goodput' and v.window = 'whole'
+        group by all order by mean
+    """
+    rows = swept.store.sql(query).fetchall()
+    assert [row[0] for row in rows] == ["5 packets", "10 packets", "20 packets"]
+    assert all(row[2] == 4 for row in rows)
+    frame = polars.read_parquet(swept.store.files("runs"))
+    assert sorted(frame["digest"]) == sorted(swept.runs.column("digest"))
+    sweeps = swept.store.sweeps
+    assert set(sweeps.column("cell")) == set(swept.cells)
+
+
+def test_stores_merge_and_lose_what_no_sweep_lists(tmp_path: Path) -> None:
+    one = sweep(tmp_path / "one", axes={"topology.bottleneck.queue": ["5 packets", "6 packets"]})
+    sweep(tmp_path / "two", axes={"topology.bottleneck.queue": ["6 packets", "7 packets"]})
+    store = one.store
+    assert store.merge(tmp_path / "two") == 4
+    assert len(store) == 12 and len(store.sweeps) == 4
+    assert store.prune() == 0
+    for file in (tmp_path / "one" / "sweeps").iterdir():
+        if "7 packets" not in file.read_text():
+            file.unlink()
+    assert store.prune(unlisted=True) == 4
+    assert len(store) == 8
+
+
+def test_bad_stores_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(fw.StoreError, match="has files, but is not a store"):
+        sweep(tmp_path)
+    with pytest.raises(fw.StoreError, match="cannot read"):
+        fw.Store(tmp_path / "nowhere")
+    swept = sweep(tmp_path / "store")
+    (tmp_path / "store" / "store.json").write_text('{"format": 99}')
+    with pytest.raises(fw.StoreError, match="format 99.*use a newer version"):
+        sweep(tmp_path / "store")
+    assert len(swept) == 12, "what was opened before is still there"
+
+
+def test_a_full_disk_is_an_error_and_loses_nothing(tmp_path: Path) -> None:
+    """A limit on the size of files stands for the disk."""
+    program = f"""
+import resource, signal
+import fairwire as fw
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+try:
+    fw.sweep({str(DUMBBELL)!r}, axes={QUEUES!r}, seeds=100, duration="1s", store={str(tmp_path)!r})
+except fw.StoreError as error:
+    print(error)
+"""
+    child = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert "cannot write" in child.stdout and ".runs: File too large" in child.stdout
+    store = fw.Store(tmp_path)
+    kept = len(store)
+    assert 0 < kept < 300 and store.damaged == 0
+    rest = sweep(tmp_path, seeds=100)
+    assert (rest.found, rest.done) == (kept, 300 - kept)
+
+
+def test_wrong_arguments_are_named(tmp_path: Path) -> None:
+    for seeds, text in [
+        ([], "seeds is empty"),
+        (fw.Until("nonsense"), 'no metric "nonsense": there are throughput'),
+        (fw.Until(within=0.0), "within is a share"),
+        (fw.Until(least=1), "least is a number of seeds"),
+        (0, "seeds is a number from 1"),
+    ]:
+        with pytest.raises(ValueError, match=text):
+            sweep(tmp_path, seeds=seeds)
+    with pytest.raises(ValueError, match="jobs is a number from 1"):
+        sweep(tmp_path, jobs=0)
+    with pytest.raises(fw.ScenarioError):
+        sweep(tmp_path, set={"nonsense": 1})
