@@ -12,6 +12,8 @@ Runs use all processors and do not hold the interpreter. Ctrl-C stops them and k
 from fairwire._fairwire import (
     FairwireError,
     InternalError,
+    LawError,
+    LawWindow,
     PaperError,
     RunError,
     ScenarioError,
@@ -19,6 +21,7 @@ from fairwire._fairwire import (
     WorkerError,
     __version__,
 )
+from fairwire._law import WindowLaw, law
 from fairwire._run import Interrupted, PaperResults, Scenario, paper, papers, run
 from fairwire._sweep import Store, Sweep, Until, sweep
 from fairwire.results import Results, Table
@@ -27,6 +30,8 @@ __all__ = [
     "FairwireError",
     "InternalError",
     "Interrupted",
+    "LawError",
+    "LawWindow",
     "PaperError",
     "PaperResults",
     "Results",
@@ -38,8 +43,10 @@ __all__ = [
     "Sweep",
     "Table",
     "Until",
+    "WindowLaw",
     "WorkerError",
     "__version__",
+    "law",
     "paper",
     "papers",
     "run",

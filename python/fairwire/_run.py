@@ -110,7 +110,8 @@ def run(
     progress: True shows a line on standard error, and so does None on a terminal. A function gets the share that is
     done, 0 to 1.
 
-    Raises ScenarioError if the scenario cannot be built, RunError if a run fails, and Interrupted on Ctrl-C.
+    Raises ScenarioError if the scenario cannot be built, RunError if a run fails, LawError if a window law in
+    Python fails, and Interrupted on Ctrl-C.
     """
     built = scenario if isinstance(scenario, Scenario) else Scenario(scenario)
     seeds, seed = _seeds(seeds, seed)
@@ -121,6 +122,8 @@ def run(
     finally:
         clear(show)
     results = Results(native)
+    if isinstance(interrupted, _fairwire.LawError):
+        raise interrupted
     if interrupted is not None:
         raise Interrupted(results) from interrupted
     return results
@@ -144,6 +147,8 @@ def paper(
     finally:
         clear(show)
     ran = PaperResults(title, Results(native), Table(verdicts), text, page)
+    if isinstance(interrupted, _fairwire.LawError):
+        raise interrupted
     if interrupted is not None:
         raise Interrupted(ran.results, ran) from interrupted
     return ran

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from fairwire import _fairwire
-from fairwire._fairwire import FairwireError, WorkerError
+from fairwire._fairwire import FairwireError, LawError, WorkerError
+from fairwire._law import adopt, classes
 from fairwire._run import Interrupted, Scenario, changes, clear, shown
 from fairwire.results import Results, Table
 
@@ -195,6 +196,8 @@ def sweep(
         clear(show)
         native.close()
     done = Sweep(native, Path(store))
+    if isinstance(interrupted, LawError):
+        raise interrupted
     if interrupted is not None:
         raise Interrupted(done) from interrupted
     return done
@@ -205,8 +208,9 @@ def _origin() -> tuple[str, str]:
     return platform.node() or "unknown", datetime.datetime.now(datetime.timezone.utc).date().isoformat()
 
 
-def _work(task: bytes) -> bytes:
-    """Does a task in a worker."""
+def _work(task: bytes, laws: dict[str, tuple[type[Any], str | None]]) -> bytes:
+    """Does a task in a worker, with the window laws in Python that it names."""
+    adopt(laws)
     return _fairwire.work(task, _origin())
 
 
@@ -229,6 +233,7 @@ def _execute(
     workers = jobs or _workers(executor)
     if not isinstance(executor, concurrent.futures.Executor):
         executor = executor.get_executor()
+    laws = classes(native.laws)
     all_work = native.work
     size = min(max(all_work // (workers * 16), _LEAST_WORK), _MOST_WORK)
     under_way: dict[concurrent.futures.Future[bytes], tuple[int, int]] = {}
@@ -238,7 +243,7 @@ def _execute(
             while len(under_way) < 2 * workers + 1 and (task := native.take(size)) is not None:
                 number, content, _, work = task
                 try:
-                    future = executor.submit(_work, content)
+                    future = executor.submit(_work, content, laws)
                 except BaseException:
                     native.give_back(number)
                     raise

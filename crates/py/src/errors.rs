@@ -31,6 +31,12 @@ create_exception!(
 );
 create_exception!(
     fairwire,
+    LawError,
+    RunError,
+    "A window law in Python raised an exception, or returned what is no size. Its cause is that exception."
+);
+create_exception!(
+    fairwire,
     StoreError,
     FairwireError,
     "A store cannot be read or written. What was finished before stays in it."

@@ -9,7 +9,10 @@
 )]
 
 mod arguments;
+mod attended;
+mod capture;
 mod errors;
+mod law;
 mod paper;
 mod results;
 mod run;
@@ -19,6 +22,7 @@ mod store;
 mod sweep;
 mod table;
 mod tabulate;
+mod watch;
 
 use pyo3::prelude::*;
 
@@ -27,8 +31,11 @@ use pyo3::prelude::*;
 mod _fairwire {
     #[pymodule_export]
     use crate::errors::{
-        FairwireError, InternalError, PaperError, RunError, ScenarioError, StoreError, WorkerError,
+        FairwireError, InternalError, LawError, PaperError, RunError, ScenarioError, StoreError,
+        WorkerError,
     };
+    #[pymodule_export]
+    use crate::law::{LawWindow, register_window_law};
     #[pymodule_export]
     use crate::paper::{paper, papers};
     #[pymodule_export]

@@ -9,9 +9,10 @@ use fairwire_sweep::columns::{labels, texts};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::attended::attended;
 use crate::errors::{PaperError, RunError};
+use crate::law;
 use crate::results::Results;
-use crate::run::attended;
 use crate::source::Source;
 use crate::table::Table;
 
@@ -51,8 +52,9 @@ pub(crate) fn paper(
     let paper = Paper::load(&bundle, &Paper::adjust(quick, seeds)).map_err(refused)?;
     let threads = jobs.unwrap_or_else(campaign::threads);
     let cells: Arc<[Cell]> = paper.cells.as_slice().into();
+    let laws = law::of_cells(&cells);
     let (work, batch) = (Arc::clone(&cells), paper.name.clone());
-    let (outcome, interrupted) = attended(py, progress.as_ref(), move |watch| {
+    let (outcome, interrupted) = attended(py, progress.as_ref(), laws, move |watch| {
         let campaign = Campaign {
             name: String::new(),
             threads,

@@ -11,8 +11,8 @@ use fairwire_lab::scenario::Cell;
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 
+use crate::capture::capture;
 use crate::errors::stored;
-use crate::run::capture;
 use crate::source::Source;
 use crate::table::{Table, failed};
 use crate::tabulate::{Tabulate, runs};

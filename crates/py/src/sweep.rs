@@ -15,9 +15,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::arguments::Changes;
+use crate::attended::attended;
 use crate::errors::{InternalError, RunError, WorkerError, stored};
+use crate::law;
 use crate::results::Results;
-use crate::run::attended;
 use crate::scenario::Scenario;
 use crate::source::{Source, Stored};
 
@@ -26,6 +27,9 @@ use crate::source::{Source, Stored};
 pub(crate) struct Sweep {
     stored: Stored,
     results: Py<Results>,
+    /// The window laws in Python that its scenarios name.
+    #[pyo3(get)]
+    laws: Vec<&'static str>,
 }
 
 /// A task: its number, its bytes, the number of its runs and their work.
@@ -102,9 +106,11 @@ impl Sweep {
             (None, None) => Seeds::AsStated,
         };
         let name = scenario.name().to_owned();
+        let laws = law::of_cells(&cells);
+        let versions = law::versions(&laws)?;
         let planned = py.detach(|| {
             let mut store = LabStore::open(&store, Origin::here(&origin.0, &origin.1))?;
-            let plan = Plan::new(&name, cells, seeds, &mut store)?;
+            let plan = Plan::new(&name, cells, seeds, &versions, &mut store)?;
             Ok((plan, store))
         });
         let (plan, store) = planned.map_err(stored)?;
@@ -114,6 +120,7 @@ impl Sweep {
         Ok(Self {
             stored: held,
             results: Py::new(py, results)?,
+            laws,
         })
     }
 
@@ -166,7 +173,8 @@ impl Sweep {
         }
         let threads = jobs.unwrap_or_else(campaign::threads);
         let held = self.stored.clone();
-        let (ran, interrupted) = attended(py, progress.as_ref(), move |watch| {
+        let laws = self.laws.clone();
+        let (ran, interrupted) = attended(py, progress.as_ref(), laws, move |watch| {
             held.with(|plan, store| {
                 watch.plan(plan.work());
                 plan.run_here(store, threads, &watch.stop, &|plan, work| {
@@ -175,7 +183,9 @@ impl Sweep {
             })
         })?;
         match ran {
-            Ok(()) => Ok(interrupted),
+            // A law that failed has interrupted its runs.
+            _ if interrupted.is_some() => Ok(interrupted),
+            Ok(()) => Ok(None),
             Err(SweepError::Store(error)) => Err(stored(error)),
             Err(error) => Err(RunError::new_err(error.to_string())),
         }
@@ -240,7 +250,8 @@ pub(crate) fn work<'py>(
 ) -> PyResult<Bound<'py, PyBytes>> {
     let origin = Arc::new(Origin::here(&origin.0, &origin.1));
     let task = task.to_owned();
-    let (done, interrupted) = attended(py, None, move |watch| {
+    let laws = law::named(&String::from_utf8_lossy(&task));
+    let (done, interrupted) = attended(py, None, laws, move |watch| {
         let stop: &AtomicBool = &watch.stop;
         do_work(&task, &origin, stop)
     })?;

@@ -1,5 +1,6 @@
 //! The keys of runs: what a run is computed from.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
@@ -26,7 +27,10 @@ pub struct RunKey {
 
 impl ScenarioKey {
     /// Returns the key of a scenario, and the text that it is the hash of.
-    pub fn of(scenario: &Scenario) -> (Self, Resolved) {
+    ///
+    /// `versions` are those of what was registered by name and is not among [`SOURCES`], such as window laws in another
+    /// language: the versions of those that the scenario names count.
+    pub fn of(scenario: &Scenario, versions: &BTreeMap<String, String>) -> (Self, Resolved) {
         let mut scenario = scenario.clone();
         scenario.title = String::new();
         scenario.about = None;
@@ -35,7 +39,11 @@ impl ScenarioKey {
         let resolved = scenario.resolved();
         let mut hash = Sha256::new();
         let parts = resolved.traces.iter().flat_map(|(name, text)| [name, text]);
-        for text in [&resolved.text].into_iter().chain(parts) {
+        let named = versions
+            .iter()
+            .filter(|(name, _)| resolved.text.contains(&format!("\"{name}\"")))
+            .flat_map(|(name, version)| [name, version]);
+        for text in [&resolved.text].into_iter().chain(parts).chain(named) {
             hash.update((text.len() as u64).to_le_bytes());
             hash.update(text.as_bytes());
         }

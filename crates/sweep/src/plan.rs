@@ -76,7 +76,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Plans a sweep and lists it in the store. Runs that the store has are not wanted again.
+    /// Plans a sweep and lists it in the store. Runs that the store has are not wanted again. `versions` are those of
+    /// what scenarios name and other code defines ([`ScenarioKey::of`]).
     ///
     /// # Errors
     /// If the store cannot be read or written.
@@ -84,6 +85,7 @@ impl Plan {
         name: &str,
         cells: Vec<Cell>,
         seeds: Seeds,
+        versions: &BTreeMap<String, String>,
         store: &mut Store,
     ) -> Result<Self, StoreError> {
         let mut plan = Self {
@@ -99,7 +101,7 @@ impl Plan {
             done: 0,
         };
         for cell in &cells {
-            let (key, resolved) = ScenarioKey::of(&cell.scenario);
+            let (key, resolved) = ScenarioKey::of(&cell.scenario, versions);
             plan.keys.push(key);
             let jobs = plan.seeds.first(cell);
             let entry = plan.entries.entry(key).or_insert_with(|| Entry {

@@ -1,6 +1,6 @@
 //! Sweeps and their store: nothing is done twice, nothing that was finished is lost.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::Path;
@@ -46,7 +46,14 @@ fn open(folder: &Path) -> Store {
 }
 
 fn plan(queues: &str, store: &mut Store) -> Plan {
-    Plan::new("test", cells(queues), Seeds::AsStated, store).expect("a plan")
+    Plan::new(
+        "test",
+        cells(queues),
+        Seeds::AsStated,
+        &BTreeMap::new(),
+        store,
+    )
+    .expect("a plan")
 }
 
 /// Runs a sweep to its end and returns how many runs it found and did.
@@ -350,8 +357,14 @@ fn seeds_follow_the_wanted_interval() {
     let stop = AtomicBool::new(false);
     let mut runs = Vec::new();
     for within in [0.5, 0.02, 1e-6] {
-        let mut plan =
-            Plan::new("test", cells("5 packets"), seeds(within), &mut store).expect("a plan");
+        let mut plan = Plan::new(
+            "test",
+            cells("5 packets"),
+            seeds(within),
+            &BTreeMap::new(),
+            &mut store,
+        )
+        .expect("a plan");
         plan.run_here(&mut store, 2, &stop, &|_, _| ())
             .expect("runs");
         let widths = plan.map_cells(&mut store, |cell| {
@@ -372,7 +385,14 @@ fn seeds_follow_the_wanted_interval() {
         runs.is_sorted() && runs[0] < 10 && runs[2] == 40,
         "{runs:?}"
     );
-    let plan = Plan::new("test", cells("5 packets"), seeds(1e-6), &mut store).expect("a plan");
+    let plan = Plan::new(
+        "test",
+        cells("5 packets"),
+        seeds(1e-6),
+        &BTreeMap::new(),
+        &mut store,
+    )
+    .expect("a plan");
     assert!(plan.is_complete());
 }
 

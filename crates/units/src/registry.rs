@@ -41,11 +41,14 @@ pub trait Registered: fmt::Debug + Send + Sync + 'static {
     }
 }
 
+/// Makes a model of a kind.
+type Make<T> = Arc<dyn Fn() -> Arc<T> + Send + Sync>;
+
 /// One kind: its name, its meaning and how to make a model of it.
 pub struct Kind<T: ?Sized> {
     name: &'static str,
     meaning: &'static str,
-    standard: Option<fn() -> Arc<T>>,
+    standard: Option<Make<T>>,
     #[cfg(feature = "settings")]
     settings: Option<conversion::Settings<T>>,
 }
@@ -64,8 +67,8 @@ impl<T: ?Sized> Kind<T> {
 
     /// Lets the kind be chosen by its name alone; `make` makes the model.
     #[must_use]
-    pub fn standard(mut self, make: fn() -> Arc<T>) -> Self {
-        self.standard = Some(make);
+    pub fn standard(mut self, make: impl Fn() -> Arc<T> + Send + Sync + 'static) -> Self {
+        self.standard = Some(Arc::new(make));
         self
     }
 
@@ -96,7 +99,7 @@ impl<T: ?Sized> Clone for Kind<T> {
         Self {
             name: self.name,
             meaning: self.meaning,
-            standard: self.standard,
+            standard: self.standard.clone(),
             #[cfg(feature = "settings")]
             settings: self.settings.clone(),
         }

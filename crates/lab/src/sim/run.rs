@@ -45,16 +45,18 @@ pub fn run(
     (seed, perturbed): (u64, bool),
     options: RunOptions<'_>,
 ) -> Result<RunResult, RunError> {
-    let mut built = build(scenario, (seed, perturbed), options.capture)?;
+    let capture = options.capture;
+    let mut built = build(scenario, (seed, perturbed), capture)?;
     let mut readings: Readings = Vec::new();
     let mut done = Instant::START;
+    let is_stopped = || {
+        let stop = options.stop;
+        stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
+    };
     for moment in built.windows.readings() {
         let length = moment.saturating_since(done);
         for step in 1..=STEPS {
-            if options
-                .stop
-                .is_some_and(|stop| stop.load(Ordering::Relaxed))
-            {
+            if is_stopped() {
                 return Err(RunError::Interrupted);
             }
             built.network.run_until(done + length / STEPS * step);
@@ -66,6 +68,10 @@ pub fn run(
         done = moment;
         let now = built.flows.iter().map(|flow| flow.readings(&built.network));
         readings.push((moment, now.collect()));
+    }
+    // What asked to stop may have been a part of this run that failed, such as a window law of another language.
+    if is_stopped() {
+        return Err(RunError::Interrupted);
     }
     Ok(gather(scenario, (seed, perturbed), built, &readings))
 }

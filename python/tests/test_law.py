@@ -1,0 +1,151 @@
+"""Window laws in Python."""
+
+import concurrent.futures
+from pathlib import Path
+from typing import Any
+
+import fairwire as fw
+import pytest
+
+DUMBBELL = Path(__file__).parents[2] / "scenarios" / "dumbbell.toml"
+
+
+@fw.law("py-reno")
+class Reno:
+    """RFC 5681: one packet more in a round trip, half after congestion."""
+
+    def increase(self, window: fw.LawWindow, acked: float) -> float:
+        return acked / window.cwnd
+
+    def cut(self, window: fw.LawWindow, signal: str) -> float:
+        assert signal in ("loss", "mark")
+        return window.cwnd / 2
+
+
+@fw.law("py-seeing")
+class Seeing(Reno):
+    """Looks at all that a law may see."""
+
+    calls: dict[str, int] = {}
+
+    def count(self, name: str, window: fw.LawWindow | None = None) -> None:
+        self.calls[name] = self.calls.get(name, 0) + 1
+        if window is not None:
+            assert window.now >= 0 and window.cwnd >= 1 and window.ssthresh > 0 and window.acked >= 0
+            assert window.rtt is None or 0.04 < window.rtt < 1
+            assert window.min_rtt is None or window.srtt is None or window.min_rtt <= window.srtt
+            assert window.round_marked <= window.round_delivered
+
+    def observe(self, window: fw.LawWindow) -> tuple[float, float] | None:
+        self.count("observe", window)
+        return (0.9 * window.cwnd, 20.0) if window.cwnd > 40 else None
+
+    def threshold(self, left: float) -> float:
+        self.count("threshold")
+        return left
+
+    def slow_start(self, window: fw.LawWindow, growth: float) -> float:
+        self.count("slow_start", window)
+        return growth / 2
+
+    def after_timeout(self, window: fw.LawWindow) -> float:
+        self.count("after_timeout", window)
+        return window.cwnd / 2
+
+    def initial_ssthresh(self) -> float | None:
+        self.count("initial_ssthresh")
+        return 30.0
+
+
+def run(law: str, **more: Any) -> fw.Results:
+    changes: dict[str, Any] = {"flows.dccp.dccp.ccid2.law": law, "flows.tcp.enabled": False}
+    return fw.run(DUMBBELL, seeds=2, duration="5s", set=changes, **more)
+
+
+def test_a_law_in_python_computes_what_the_one_in_rust_does() -> None:
+    """NewReno in Python puts the same packets on the wires."""
+    assert run("py-reno").runs.column("digest") == run("newreno").runs.column("digest")
+
+
+def test_every_method_is_called_if_it_is_there() -> None:
+    results = run("py-seeing", axes={"topology.bottleneck.queue": ["5 packets"]})
+    assert {"observe", "threshold", "slow_start", "initial_ssthresh"} <= set(Seeing.calls)
+    assert max(results.series("cwnd", "dccp").column("value")) <= 60
+
+
+def test_a_law_that_fails_ends_the_run() -> None:
+    """An exception, a value that is no size and a constructor that fails are told, with the method and the law."""
+    cases: list[tuple[Any, str]] = [
+        (lambda window: 1 / 0, "failed in increase: division by zero"),
+        (lambda window: float("nan"), "failed in increase: it returned NaN, and a size in packets is a number from 0"),
+        (lambda window: -1, "failed in increase: it returned -1, and a size"),
+        (lambda window: "wide", "failed in increase: "),
+    ]
+    for number, (value, text) in enumerate(cases):
+
+        @fw.law("py-failing")
+        class Failing(Reno):
+            def increase(self, window: fw.LawWindow, acked: float, value: Any = value) -> Any:
+                return value(window)
+
+        with pytest.raises(fw.LawError, match=f"the law 'py-failing' {text}") as caught:
+            run("py-failing")
+        assert caught.value.__cause__ is not None, number
+
+    @fw.law("py-unmade")
+    class Unmade(Reno):
+        def __init__(self) -> None:
+            raise RuntimeError("not today")
+
+    with pytest.raises(fw.LawError, match="failed in __init__: not today"):
+        run("py-unmade")
+    # Other runs go on.
+    assert len(run("py-reno")) > 0
+
+
+def test_a_failed_run_is_not_in_the_store(tmp_path: Path) -> None:
+    @fw.law("py-late")
+    class Late(Reno):
+        def increase(self, window: fw.LawWindow, acked: float) -> float:
+            if window.now > 4.9:
+                raise RuntimeError("late")
+            return super().increase(window, acked)
+
+    changes = {"flows.dccp.dccp.ccid2.law": "py-late"}
+    with pytest.raises(fw.LawError, match="late"):
+        fw.sweep(DUMBBELL, seeds=4, duration="5s", set=changes, store=tmp_path)
+    assert len(fw.Store(tmp_path)) == 0
+
+
+def test_another_law_of_the_same_name_makes_other_runs(tmp_path: Path) -> None:
+    def sweep() -> fw.Sweep:
+        return fw.sweep(DUMBBELL, seeds=2, duration="2s", set={"flows.dccp.dccp.ccid2.law": "py-new"}, store=tmp_path)
+
+    fw.law("py-new", version="1")(Reno)
+    assert sweep().done == 2
+    assert sweep().done == 0
+    fw.law("py-new", version="2")(Seeing)
+    assert sweep().done == 2
+
+    namespace: dict[str, Any] = {"fw": fw}
+    exec("@fw.law('py-new')\nclass New:\n  def increase(self, w, a): return 0\n  def cut(self, w, s): return 1", namespace)
+    with pytest.raises(ValueError, match="the source of the law 'py-new' cannot be read.*give it a version"):
+        sweep()
+
+
+def test_laws_travel_to_workers(tmp_path: Path) -> None:
+    changes = {"flows.dccp.dccp.ccid2.law": "py-reno"}
+    arguments: dict[str, Any] = {"seeds": 3, "duration": "2s", "set": changes}
+    with concurrent.futures.ProcessPoolExecutor(1) as executor:
+        there = fw.sweep(DUMBBELL, store=tmp_path, executor=executor, **arguments)
+    assert there.done == 3
+    assert there.runs.column("digest") == fw.run(DUMBBELL, **arguments).runs.column("digest")[:3]
+
+
+def test_wrong_laws_are_refused() -> None:
+    with pytest.raises(TypeError, match="the law 'half' needs a method cut"):
+        fw.law("half")(type("Half", (), {"increase": lambda self, window, acked: 1.0}))
+    with pytest.raises(ValueError, match="no name of a law"):
+        fw.law("My Law")(Reno)
+    with pytest.raises(ValueError, match="newreno"):
+        fw.law("newreno")(Reno)
