@@ -7,9 +7,13 @@
     results.plot()    # needs the extra "plot"
 
 Runs use all processors and do not hold the interpreter. Ctrl-C stops them and keeps those that are finished.
+
+`fairwire.aio` and `fairwire.net` have DCCP sockets for asyncio and for threads.
 """
 
 from fairwire._fairwire import (
+    ClientDtls,
+    Datagram,
     FairwireError,
     InternalError,
     LawError,
@@ -17,17 +21,43 @@ from fairwire._fairwire import (
     PaperError,
     RunError,
     ScenarioError,
+    ServerDtls,
     StoreError,
     WorkerError,
     __version__,
 )
 from fairwire._law import WindowLaw, law
 from fairwire._run import Interrupted, PaperResults, Scenario, paper, papers, run
+from fairwire._sockets import (
+    CLEAR_TEXT,
+    Address,
+    ClientSecurity,
+    Config,
+    DatagramFate,
+    Dtls,
+    Event,
+    Fate,
+    Identity,
+    ServerSecurity,
+    Stats,
+    TargetBitrate,
+)
 from fairwire._sweep import Store, Sweep, Until, sweep
 from fairwire.results import Results, Table
 
 __all__ = [
+    "CLEAR_TEXT",
+    "Address",
+    "ClientDtls",
+    "ClientSecurity",
+    "Config",
+    "Datagram",
+    "DatagramFate",
+    "Dtls",
+    "Event",
     "FairwireError",
+    "Fate",
+    "Identity",
     "InternalError",
     "Interrupted",
     "LawError",
@@ -38,10 +68,14 @@ __all__ = [
     "RunError",
     "Scenario",
     "ScenarioError",
+    "ServerDtls",
+    "ServerSecurity",
+    "Stats",
     "Store",
     "StoreError",
     "Sweep",
     "Table",
+    "TargetBitrate",
     "Until",
     "WindowLaw",
     "WorkerError",

@@ -12,11 +12,13 @@ mod arguments;
 mod attended;
 mod capture;
 mod errors;
+mod interpreter;
 mod law;
 mod paper;
 mod results;
 mod run;
 mod scenario;
+mod socket;
 mod source;
 mod store;
 mod sweep;
@@ -29,6 +31,8 @@ use pyo3::prelude::*;
 /// The native module of the package `fairwire`.
 #[pymodule]
 mod _fairwire {
+    use pyo3::prelude::*;
+
     #[pymodule_export]
     use crate::errors::{
         FairwireError, InternalError, LawError, PaperError, RunError, ScenarioError, StoreError,
@@ -45,11 +49,28 @@ mod _fairwire {
     #[pymodule_export]
     use crate::scenario::Scenario;
     #[pymodule_export]
+    use crate::socket::connection::{Connection, connect};
+    #[pymodule_export]
+    use crate::socket::datagram::Datagram;
+    #[pymodule_export]
+    use crate::socket::listener::{Listener, listen};
+    #[pymodule_export]
+    use crate::socket::operation::Operation;
+    #[pymodule_export]
+    use crate::socket::security::{ClientDtls, Identity, ServerDtls};
+    #[pymodule_export]
+    use crate::socket::wakeups::Wakeups;
+    #[pymodule_export]
     use crate::store::Store;
     #[pymodule_export]
     use crate::sweep::{Sweep, work};
     #[pymodule_export]
     use crate::table::Table;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::interpreter::claim(module.py())
+    }
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python calls it so")]
