@@ -46,10 +46,13 @@ class Table:
         columns: dict[str, Any] = {}
         for name in self.names:
             values = self.column(name)
-            if self._native.is_labels(name):
+            kind = self._native.kind(name)
+            if kind == "labels":
                 columns[name] = pandas.Categorical(values, categories=list(dict.fromkeys(values)))
-            elif name in ("seed", "n", "packet_hops"):
+            elif kind == "counts":
                 columns[name] = pandas.array(values, dtype="UInt64")
+            elif kind == "numbers":
+                columns[name] = pandas.Series(values, dtype="float64")
             else:
                 columns[name] = values
         return pandas.DataFrame(columns)

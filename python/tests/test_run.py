@@ -62,6 +62,24 @@ def test_pandas_polars_and_arrow_agree(results: fw.Results) -> None:
     assert (mean > 0).all() and len(mean) == 2
 
 
+def test_tables_of_cells_that_lack_values_join() -> None:
+    """A cell without an unperturbed run, a table with rows of one cell only, and a column without any value."""
+    pytest.importorskip("pandas")
+    text = DUMBBELL.read_text() + "cells.calm = {}\ncells.lossy.topology.bottleneck.loss = '1 %'\n"
+    results = fw.run(scenario_of(text), seeds=2, duration="1s")
+    unperturbed = dict(zip(results.summary.column("cell"), results.summary.column("unperturbed"), strict=True))
+    assert unperturbed["calm"] is not None and unperturbed["lossy"] is None
+    assert set(results.series("cwnd", cell="lossy").df["cell"]) == {"lossy"}
+    lossy = fw.run(scenario_of(text), seeds=1, duration="1s", only="lossy")
+    assert str(lossy.summary.df["half_width_95"].dtype) == "float64"
+
+
+def scenario_of(text: str) -> dict[str, Any]:
+    tomllib = pytest.importorskip("tomllib")
+    values: dict[str, Any] = tomllib.loads(text)
+    return values
+
+
 def test_series_have_times(results: fw.Results) -> None:
     table = results.series("throughput", "dccp", cell=results.cells[0])
     times = table.column("time")

@@ -19,6 +19,13 @@ pub(crate) fn seed(text: &str) -> Result<u64, String> {
     whole(text, 0..=u64::MAX)
 }
 
+/// Parses a share in percent, with or without the sign.
+pub(crate) fn percent(text: &str) -> Result<f64, String> {
+    let number = text.trim_end_matches('%').trim_end().parse().ok();
+    let number = number.filter(|number| *number > 0.0 && *number <= 100.0);
+    number.ok_or_else(|| "write a percentage above 0 and up to 100, as 5%".to_owned())
+}
+
 fn whole<T>(text: &str, range: RangeInclusive<T>) -> Result<T, String>
 where
     T: FromStr + PartialOrd + Display,

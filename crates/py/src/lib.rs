@@ -11,6 +11,7 @@
 mod arguments;
 mod attended;
 mod capture;
+mod command;
 mod errors;
 mod interpreter;
 mod law;
@@ -33,6 +34,8 @@ use pyo3::prelude::*;
 mod _fairwire {
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use crate::command::command;
     #[pymodule_export]
     use crate::errors::{
         FairwireError, InternalError, LawError, PaperError, RunError, ScenarioError, StoreError,

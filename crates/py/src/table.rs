@@ -73,10 +73,16 @@ impl Table {
         }
     }
 
-    /// Returns whether a column holds texts that repeat.
-    fn is_labels(&self, name: &str) -> bool {
+    /// Returns what a column holds: `labels` (texts that repeat), `texts`, `counts` or `numbers`.
+    fn kind(&self, name: &str) -> PyResult<&'static str> {
         let column = self.0.column_by_name(name);
-        column.is_some_and(|it| matches!(it.data_type(), DataType::Dictionary(..)))
+        let column = column.ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
+        Ok(match column.data_type() {
+            DataType::Dictionary(..) => "labels",
+            DataType::UInt64 => "counts",
+            DataType::Float64 => "numbers",
+            _ => "texts",
+        })
     }
 
     /// The schema as a `PyCapsule` (the Arrow `PyCapsule` interface).

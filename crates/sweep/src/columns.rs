@@ -17,7 +17,9 @@ pub type Column = (String, ArrayRef);
 /// # Errors
 /// If there are no columns, or if their lengths differ.
 pub fn table(columns: Vec<Column>) -> Result<RecordBatch, ArrowError> {
-    RecordBatch::try_from_iter(columns)
+    // Any column may lack values, so that tables of several cells have equal types.
+    let columns = columns.into_iter().map(|(name, values)| (name, values, true));
+    RecordBatch::try_from_iter_with_nullable(columns)
 }
 
 /// Returns a column of texts that repeat: each distinct text is kept once.

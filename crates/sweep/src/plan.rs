@@ -12,12 +12,9 @@ use crate::error::StoreError;
 use crate::key::{RunKey, ScenarioKey};
 use crate::list::{Listed, ListedCell};
 use crate::record::Recorded;
-use crate::seeds::Seeds;
+use crate::seeds::{Job, Seeds};
 use crate::store::Store;
 use crate::text::ScenarioText;
-
-/// A seed, and whether start times are moved at random.
-pub(crate) type Job = (bool, u64);
 
 /// Runs that are done together, by one process.
 #[derive(Clone, Debug)]

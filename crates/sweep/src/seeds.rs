@@ -4,7 +4,8 @@ use fairwire_lab::campaign::seeds_needed;
 use fairwire_lab::results::{CellResult, Metric, Subject};
 use fairwire_lab::scenario::{Cell, Scenario};
 
-use crate::plan::Job;
+/// Whether start times are moved at random, and the seed.
+pub(crate) type Job = (bool, u64);
 
 /// Which seeds a sweep runs.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +33,20 @@ pub struct Precision {
     pub least: u64,
     /// The greatest number of seeds.
     pub most: u64,
+}
+
+impl Default for Precision {
+    /// The throughput of each flow in each window within 5 %, with 5 to 1,000 seeds.
+    fn default() -> Self {
+        Self {
+            metric: Metric::Throughput,
+            of: None,
+            window: None,
+            within: 0.05,
+            least: 5,
+            most: 1_000,
+        }
+    }
 }
 
 impl Seeds {

@@ -4,6 +4,7 @@ mod out_directory;
 mod own_paper;
 mod paper;
 mod run;
+mod sweep;
 
 use std::io::Read as _;
 use std::path::Path;

@@ -1,0 +1,91 @@
+//! `fairwire store`: shows a store, and looks after it.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+use fairwire_lab::counted;
+use fairwire_sweep::{Prune, SOURCES, Store, StoreError};
+
+use crate::origin::origin;
+use crate::print::{self, FAILED};
+
+/// Show what a store of sweeps has, compact it, remove runs from it, or add those of another store.
+///
+/// Runs of processes that are still at work stay as they are.
+#[derive(Debug, Parser)]
+pub(crate) struct Args {
+    /// The folder of the store.
+    #[arg(value_name = "DIR")]
+    store: PathBuf,
+    /// Write the runs of interrupted sweeps as Parquet; a sweep that ends by itself does this.
+    #[arg(long)]
+    compact: bool,
+    /// Add the runs and sweeps of another store. May be repeated.
+    #[arg(long, value_name = "DIR")]
+    merge: Vec<PathBuf>,
+    /// Remove the runs that other versions of the sources computed.
+    #[arg(long)]
+    prune_stale: bool,
+    /// Remove the runs whose scenario is in no sweep of the store. To forget a sweep, remove its file in DIR/sweeps first.
+    #[arg(long)]
+    prune_unlisted: bool,
+}
+
+impl Args {
+    /// Runs the command.
+    pub(crate) fn run(self) -> ExitCode {
+        match self.all() {
+            Ok(text) => print::text(&text),
+            Err(error) => print::fail(FAILED, &error),
+        }
+    }
+
+    fn all(&self) -> Result<String, StoreError> {
+        let mut store = Store::open_existing(&self.store, origin())?;
+        let mut text = String::new();
+        for other in &self.merge {
+            let mut from = Store::open_existing(other, origin())?;
+            let new = counted(store.merge(&mut from)?, "new run");
+            let _ = writeln!(text, "merged {}: {new}", other.display());
+        }
+        let prunes = [
+            (self.prune_stale, Prune::Stale),
+            (self.prune_unlisted, Prune::Unlisted),
+        ];
+        for (is_wanted, what) in prunes {
+            if is_wanted {
+                let removed = store.prune(&what)?.removed;
+                let _ = writeln!(text, "removed {}", counted(removed, "run"));
+            }
+        }
+        if self.compact {
+            let written = store.compact()?.written;
+            let _ = writeln!(text, "compacted {}", counted(written, "run"));
+        }
+        let _ = writeln!(
+            text,
+            "{}: {} of these sources ({SOURCES}), {} of others",
+            self.store.display(),
+            counted(store.len(), "run"),
+            store.stale()
+        );
+        if store.damaged() > 0 {
+            let damaged = counted(store.damaged(), "piece");
+            let _ = writeln!(
+                text,
+                "  {damaged} of segments cannot be read: their runs will be done again"
+            );
+        }
+        for sweep in store.sweeps()? {
+            let (cells, origin) = (counted(sweep.cells.len() as u64, "cell"), &sweep.origin);
+            let _ = writeln!(
+                text,
+                "  sweep {} of {} ({cells}), {} on {}, version {}, sources {}",
+                sweep.id, sweep.name, origin.date, origin.host, origin.version, origin.sources
+            );
+        }
+        Ok(text)
+    }
+}

@@ -1,0 +1,182 @@
+//! `fairwire sweep`: runs what a store does not have yet.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+use fairwire_lab::campaign::Progress;
+use fairwire_lab::counted;
+use fairwire_lab::results::{CellResult, Results, overview, table, to_json};
+use fairwire_lab::scenario::{Adjust, Cell, ScenarioError, ScenarioFile, notes};
+use fairwire_lab::units::Duration;
+use fairwire_sweep::{Plan, Precision, Seeds, Store, StoreError};
+
+use crate::jobs::jobs;
+use crate::origin::origin;
+use crate::print::{self, FAILED, USAGE};
+use crate::{number, progress, stop};
+
+/// The most cells whose results are printed; more are better asked for in the store.
+const MOST_SHOWN: usize = 500;
+
+/// Run a scenario file with a store: only the runs that the store does not have yet. Each finished run is stored at
+/// once, so a sweep that ends early goes on where it was.
+///
+/// A run is known by its resolved scenario, its seed, and the sources that compute results. docs/sweeps.md describes
+/// the store. Exit status: 0 done, 1 failed or interrupted, 2 wrong usage or a wrong scenario.
+#[derive(Debug, Parser)]
+pub(crate) struct Args {
+    /// Scenario file to run.
+    #[arg(value_name = "FILE")]
+    scenario: PathBuf,
+    /// The folder of the store; it is made if there is none. Several sweeps may use it at the same time.
+    #[arg(long, value_name = "DIR")]
+    store: PathBuf,
+    /// Run each cell with each of these values of an axis of the file, or of a key by its path, as in --axes
+    /// flows.dccp.start=0s,5s. May be repeated.
+    #[arg(long, value_name = "NAME=VALUE,...")]
+    axes: Vec<String>,
+    /// Change a value in every cell, as in --set flows.dccp.start=5s. May be repeated.
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Run only these cells: names, groups of the file, or patterns. May be repeated.
+    #[arg(long, value_name = "CELL,...", value_delimiter = ',')]
+    only: Vec<String>,
+    /// Simulated time of each run, as in 20s, instead of the file's.
+    #[arg(long, value_name = "TIME")]
+    #[arg(allow_hyphen_values = true)]
+    // To be refused with a message that says what is allowed.
+    duration: Option<Duration>,
+    /// Number of seeds, 1 to 10000, instead of the file's.
+    #[arg(long, value_name = "N", value_parser = number::seeds)]
+    #[arg(allow_hyphen_values = true)] // As above.
+    seeds: Option<u32>,
+    /// First seed; the others follow it.
+    #[arg(long, value_name = "S", value_parser = number::seed)]
+    #[arg(allow_hyphen_values = true)] // As above.
+    seed: Option<u64>,
+    /// As many seeds as each flow's throughput needs for a 95 % interval within this share of the mean, as in --within
+    /// 2%; at least 5.
+    #[arg(long, value_name = "PERCENT", value_parser = number::percent, conflicts_with = "seeds")]
+    within: Option<f64>,
+    /// The most seeds with --within.
+    #[arg(long, value_name = "N", value_parser = number::seeds, default_value = "1000", requires = "within")]
+    most: u32,
+    /// Number of runs at the same time [default: one for each processor]. Results do not depend on it.
+    #[arg(long, value_name = "N", value_parser = number::jobs)]
+    #[arg(allow_hyphen_values = true)] // As above.
+    jobs: Option<u32>,
+    /// Print JSON instead of tables.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Args {
+    /// Runs the command.
+    pub(crate) fn run(self) -> ExitCode {
+        let cells = match self.cells() {
+            Ok(cells) => cells,
+            Err(error) => return print::refuse(self.json, USAGE, &error),
+        };
+        let stop = stop::on_interrupt();
+        let opened = Store::open(&self.store, origin()).and_then(|mut store| {
+            let name = self.scenario.display().to_string();
+            let versions = std::collections::BTreeMap::new();
+            let plan = Plan::new(&name, cells, self.wanted(), &versions, &mut store)?;
+            Ok((plan, store))
+        });
+        let (mut plan, mut store) = match opened {
+            Ok(opened) => opened,
+            Err(error) => return print::refuse(self.json, FAILED, &error),
+        };
+        let bar = progress::bar();
+        bar.show(Progress::Planned(plan.work()));
+        let ran = plan.run_here(&mut store, jobs(self.jobs), &stop, &|_, work| {
+            bar.show(Progress::Done(work));
+        });
+        bar.clear();
+        let mut failures: Vec<String> = ran
+            .err()
+            .map(|error| error.to_string())
+            .into_iter()
+            .collect();
+        match store.compact() {
+            // Another process does it, for this one too.
+            Ok(_) | Err(StoreError::Busy(_)) => {}
+            Err(error) => failures.push(error.to_string()),
+        }
+        match self.report(&plan, &mut store) {
+            Ok(text) => {
+                failures.extend(print::try_text(&text).err().map(|error| error.to_string()));
+            }
+            Err(error) => failures.push(error.to_string()),
+        }
+        let (found, done) = (counted(plan.found(), "run"), counted(plan.done(), "run"));
+        print::note(&format!(
+            "{}: {found} found, {done} done",
+            self.store.display()
+        ));
+        if failures.is_empty() && !plan.is_complete() {
+            let left = counted(plan.waiting(), "run");
+            failures.push(format!("interrupted: {left} left, for the same command"));
+        }
+        print::end(&failures)
+    }
+
+    fn cells(&self) -> Result<Vec<Cell>, ScenarioError> {
+        let adjust = Adjust {
+            set: self.set.clone(),
+            axes: self.axes.clone(),
+            only: self.only.clone(),
+            duration: self.duration,
+            seeds: self.seeds,
+            seed: self.seed,
+            ..Adjust::default()
+        };
+        ScenarioFile::load(&self.scenario)?.cells(&adjust)
+    }
+
+    fn wanted(&self) -> Seeds {
+        match self.within {
+            Some(percent) => Seeds::Until(Precision {
+                within: percent / 100.0,
+                most: u64::from(self.most),
+                ..Precision::default()
+            }),
+            None => Seeds::AsStated,
+        }
+    }
+
+    /// Returns the results as they are printed.
+    fn report(&self, plan: &Plan, store: &mut Store) -> Result<String, StoreError> {
+        if plan.cells().len() > MOST_SHOWN && !self.json {
+            return Ok(format!(
+                "{} cells: too many for a table. {}/parts has the results as Parquet (docs/sweeps.md)\n",
+                plan.cells().len(),
+                self.store.display()
+            ));
+        }
+        let cells = plan.map_cells(store, CellResult::clone)?;
+        let notes = notes(plan.cells());
+        if self.json {
+            let results = Results {
+                name: plan.name().to_owned(),
+                version: env!("CARGO_PKG_VERSION"),
+                partial: !plan.is_complete(),
+                notes,
+                cells,
+            };
+            let text = serde_json::to_string_pretty(&to_json(&results)).unwrap_or_default();
+            return Ok(format!("{text}\n"));
+        }
+        let mut text = match cells.as_slice() {
+            [cell] => table(cell),
+            cells => overview(cells),
+        };
+        for note in &notes {
+            let _ = writeln!(text, "  note: {note}");
+        }
+        Ok(text)
+    }
+}

@@ -1,0 +1,106 @@
+//! `fairwire sweep` and `fairwire store` as people use them.
+
+use std::path::PathBuf;
+
+use crate::{err, fairwire, out};
+
+fn scratch(name: &str) -> PathBuf {
+    let path = std::env::temp_dir().join(format!("fairwire-sweep-{name}-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&path);
+    std::fs::create_dir_all(&path).expect("a directory");
+    path
+}
+
+/// Sweeps a dumbbell with these queues.
+fn sweep(store: &str, queues: &str, more: &[&str]) -> std::process::Output {
+    let axis = format!("topology.bottleneck.queue={queues}");
+    let file = "scenarios/dumbbell.toml";
+    let arguments = [
+        "sweep",
+        file,
+        "--store",
+        store,
+        "--axes",
+        &axis,
+        "--duration",
+        "1s",
+    ];
+    fairwire(&[&arguments, more].concat())
+}
+
+/// A sweep prints the table of `run`; a second one does only what is missing; `store` lists both, and a store that is
+/// merged into another one loses nothing.
+#[test]
+fn a_second_sweep_does_what_is_missing() {
+    let (one, two) = (scratch("one"), scratch("two"));
+    let (one, two) = (one.display().to_string(), two.display().to_string());
+    let first = sweep(&one, "5 packets,10 packets", &["--seeds", "3"]);
+    assert!(first.status.success(), "{}", err(&first));
+    assert_eq!(err(&first), format!("{one}: 0 runs found, 6 runs done\n"));
+    let axis = "topology.bottleneck.queue=5 packets,10 packets";
+    let options = ["--axes", axis, "--duration", "1s", "--seeds", "3"];
+    let run = fairwire(
+        &[
+            &[
+                "run",
+                "scenarios/dumbbell.toml",
+                "--out",
+                &format!("{two}/out"),
+            ],
+            &options[..],
+        ]
+        .concat(),
+    );
+    assert!(run.status.success());
+    for line in out(&first).lines().filter(|line| line.contains("queue")) {
+        assert!(out(&run).contains(line), "{line}\n{}", out(&run));
+    }
+    let again = sweep(&one, "5 packets,10 packets,20 packets", &["--seeds", "3"]);
+    assert_eq!(err(&again), format!("{one}: 6 runs found, 3 runs done\n"));
+    let other = format!("{two}/store");
+    sweep(&other, "20 packets,50 packets", &["--seeds", "3"]);
+    let merged = fairwire(&["store", &one, "--merge", &other, "--prune-stale"]);
+    assert!(merged.status.success(), "{}", err(&merged));
+    let text = out(&merged);
+    assert!(text.contains("3 new runs\nremoved 0 runs\n"), "{text}");
+    assert!(text.contains(": 12 runs of these sources ("), "{text}");
+    assert_eq!(text.matches("\n  sweep ").count(), 3, "{text}");
+}
+
+/// `--within` runs as many seeds as the intervals need; JSON says how many.
+#[test]
+fn seeds_follow_the_interval() {
+    let store = scratch("within");
+    let options = ["--within", "30%", "--most", "40", "--json"];
+    let output = sweep(&store.display().to_string(), "50 packets", &options);
+    assert!(output.status.success(), "{}", err(&output));
+    let json: serde_json::Value = serde_json::from_str(&out(&output)).expect("JSON");
+    let runs = json["cells"][0]["runs"].as_array().expect("runs").len();
+    assert!((5..=40).contains(&runs), "{runs}");
+}
+
+/// What cannot be a store, and wrong numbers, are refused with a reason and the right status.
+#[test]
+fn wrong_use_is_told() {
+    let folder = scratch("wrong");
+    std::fs::write(folder.join("mine.txt"), "mine").expect("a file");
+    let folder = folder.display().to_string();
+    let refused = sweep(&folder, "5 packets", &[]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(
+        err(&refused).contains("has files, but is not a store"),
+        "{}",
+        err(&refused)
+    );
+    for (more, text) in [
+        (["--within", "0%"], "write a percentage above 0"),
+        (["--seeds", "0"], "from 1 to 10000"),
+    ] {
+        let refused = sweep(&folder, "5 packets", &more);
+        assert_eq!(refused.status.code(), Some(2), "{more:?}");
+        assert!(err(&refused).contains(text), "{}", err(&refused));
+    }
+    let refused = fairwire(&["store", &format!("{folder}/nowhere")]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(err(&refused).contains("cannot read"), "{}", err(&refused));
+}
