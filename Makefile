@@ -10,7 +10,7 @@ FEATURES = --features fairwire/emulated
 export PROPTEST_RNG_SEED ?= 4340
 # With FAIRWIRE_NO_SKIP=1 in the environment a missing tool is an error instead of a skipped test.
 
-.PHONY: help build setup test lint py own-app video bench fuzz torture torture-plants memcheck soak worlds demo digests fmt conformance-mutants interop interop-dtls hostile
+.PHONY: help build setup test test-all lint py own-app video bench fuzz torture torture-plants memcheck soak worlds demo digests fmt conformance-mutants interop interop-dtls hostile
 
 help: ## List the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +28,9 @@ test: setup lint ## All checks and tests
 	$(CARGO) test --workspace $(FEATURES) --locked
 	$(CARGO) build --release --locked
 	scripts/check-release $(FAIRWIRE)
+
+test-all: test py ## Also every notebook and the tests on clusters, with the wheel in a fresh environment (ten minutes more)
+	scripts/test-wheel
 
 lint: ## Formatting, clippy and the links of the documentation, warnings as errors
 	$(CARGO) fmt --all --check

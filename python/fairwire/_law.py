@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, Union
 
 from fairwire import _fairwire
 
@@ -36,6 +36,9 @@ class WindowLaw(Protocol):
 
 
 Law = TypeVar("Law", bound="type[Any]")
+
+# Classes by the names of their laws, with their versions.
+Laws = dict[str, tuple["type[Any]", Union[str, None]]]
 
 # The classes that are laws, for workers.
 _classes: dict[str, type[Any]] = {}
@@ -76,12 +79,12 @@ def _hash(class_: type[Any]) -> str | None:
     return hashlib.sha256(source.encode()).hexdigest()[:16]
 
 
-def classes(names: list[str]) -> dict[str, tuple[type[Any], str | None]]:
+def classes(names: list[str]) -> Laws:
     """Returns the classes of laws with their versions, for a worker."""
     return {name: (_classes[name], _hash(_classes[name])) for name in names if name in _classes}
 
 
-def adopt(laws: dict[str, tuple[type[Any], str | None]]) -> None:
+def adopt(laws: Laws) -> None:
     """Registers laws that came with a task."""
     for name, (class_, version) in laws.items():
         if _classes.get(name) is not class_:

@@ -6,25 +6,23 @@ import concurrent.futures
 import datetime
 import os
 import platform
+import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from fairwire import _fairwire
+from fairwire._executors import adapt
 from fairwire._fairwire import FairwireError, LawError, WorkerError
-from fairwire._law import adopt, classes
+from fairwire._law import Laws, adopt, classes
 from fairwire._run import Interrupted, Scenario, changes, clear, shown
 from fairwire.results import Results, Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from fairwire._executors import Engine
     from fairwire._run import Progress, Value
-
-    class _Client(Protocol):
-        """A dask.distributed.Client, or what has an executor as it does."""
-
-        def get_executor(self) -> concurrent.futures.Executor: ...
 
 
 @dataclass(frozen=True)
@@ -159,7 +157,7 @@ def sweep(
     set: Mapping[str, Value] | None = None,
     only: Sequence[str] | None = None,
     duration: str | None = None,
-    executor: concurrent.futures.Executor | _Client | None = None,
+    executor: Engine | None = None,
     jobs: int | None = None,
     progress: Progress = None,
 ) -> Sweep:
@@ -167,14 +165,14 @@ def sweep(
 
     store: a folder, which is made if there is none. Several sweeps may use it at the same time.
     seeds: their number, or the seeds themselves, as `range(30)`, or `fw.Until`; those of the scenario if None.
-    executor: what does the runs: any executor of `concurrent.futures`, or a `dask.distributed.Client`. If None, the
-        processors of this machine do, `jobs` at a time.
+    executor: what does the runs: any executor of `concurrent.futures`, a `dask.distributed.Client`, or "ray". If None,
+        the processors of this machine do, `jobs` at a time. `docs/cluster.md` is about several machines.
     The other arguments are those of `fw.run`.
 
     Each finished run is in the store at once, so that nothing is lost if the sweep ends early.
 
     Raises ScenarioError, RunError, StoreError (a full disk, a store of a newer version), WorkerError (a worker with
-    other code) and Interrupted on Ctrl-C.
+    other code, or all of them lost) and Interrupted on Ctrl-C.
     """
     built = scenario if isinstance(scenario, Scenario) else Scenario(scenario)
     count = seeds if isinstance(seeds, int) else None
@@ -208,84 +206,96 @@ def _origin() -> tuple[str, str]:
     return platform.node() or "unknown", datetime.datetime.now(datetime.timezone.utc).date().isoformat()
 
 
-def _work(task: bytes, laws: dict[str, tuple[type[Any], str | None]]) -> bytes:
+def work(task: bytes, laws: Laws) -> bytes:
     """Does a task in a worker, with the window laws in Python that it names."""
     adopt(laws)
     return _fairwire.work(task, _origin())
 
 
-# Work is counted in packets that cross links, of which a processor does about a million in a second. A task is as long
-# as handing it over is cheap, and as short as a lost worker is no pity.
+# Work is counted in packets that cross links, of which a processor does about a million in a second. A task is long
+# enough that handing it over is cheap, and so short that a lost worker is no pity.
 _LEAST_WORK = 100_000
 _MOST_WORK = 4_000_000
 
+# What a processor does while dask hands over a task (10 ms). A task lasts until each other worker has got one.
+_HANDING_OVER = 10_000
+
 # How often in a row workers may be lost.
-_MOST_LOSSES = 20
+_MOST_LOSSES = 5
+
+# How often the workers are counted, in seconds: those of a cluster come and go.
+_COUNT_S = 2.0
 
 
 def _execute(
     native: _fairwire.Sweep,
-    executor: concurrent.futures.Executor | _Client,
+    engine: Engine,
     jobs: int | None,
     show: Callable[[float], object] | None,
 ) -> None:
-    """Has the missing runs done by an executor. Runs of a lost worker are done again."""
-    workers = jobs or _workers(executor)
-    if not isinstance(executor, concurrent.futures.Executor):
-        executor = executor.get_executor()
-    laws = classes(native.laws)
-    all_work = native.work
-    size = min(max(all_work // (workers * 16), _LEAST_WORK), _MOST_WORK)
+    """Has the missing runs done by an engine. Runs of a lost worker are done again."""
+    submit, count = adapt(engine, work, classes(native.laws))
     under_way: dict[concurrent.futures.Future[bytes], tuple[int, int]] = {}
-    done = losses = 0
+    done = losses = workers = size = all_work = 0
+    count_at = 0.0
     try:
         while True:
+            if time.monotonic() >= count_at:
+                known = count()
+                workers = jobs or max(known, 1)
+                left = native.work
+                all_work = done + left
+                # Less and less, so that all workers end at about the same time.
+                least = max(_LEAST_WORK, workers * _HANDING_OVER)
+                size = max(min(left // (workers * 16), _MOST_WORK), least)
+                count_at = time.monotonic() + _COUNT_S
             while len(under_way) < 2 * workers + 1 and (task := native.take(size)) is not None:
-                number, content, _, work = task
+                number, content, _, packets = task
                 try:
-                    future = executor.submit(_work, content, laws)
-                except BaseException:
+                    future = submit(content)
+                except Exception as error:
                     native.give_back(number)
-                    raise
-                under_way[future] = (number, work)
+                    raise _lost(error) from error
+                under_way[future] = (number, packets)
             if not under_way:
                 return
             ready, _ = concurrent.futures.wait(
                 under_way, timeout=1.0, return_when=concurrent.futures.FIRST_COMPLETED
             )
+            loss: BaseException | None = None
             for future in ready:
-                number, work = under_way.pop(future)
+                number, packets = under_way.pop(future)
                 try:
                     native.keep(number, future.result())
                 except FairwireError:
                     native.give_back(number)
                     raise
+                except (ImportError, AttributeError) as error:
+                    native.give_back(number)
+                    raise WorkerError(
+                        f"a worker has no fairwire, or an old one ({error}): install the same version there"
+                    ) from error
                 except (Exception, concurrent.futures.CancelledError) as error:
                     native.give_back(number)
-                    losses += 1
-                    if isinstance(error, concurrent.futures.BrokenExecutor) or losses > _MOST_LOSSES:
-                        raise WorkerError(
-                            f"the workers were lost ({type(error).__name__}: {error}); finished runs are in the "
-                            "store: start the sweep again with a new executor"
-                        ) from error
+                    loss = error
                 else:
                     losses = 0
-                    done += work
+                    done += packets
+            if loss is not None:
+                losses += 1
+                if isinstance(loss, concurrent.futures.BrokenExecutor) or losses > _MOST_LOSSES:
+                    raise _lost(loss) from loss
+                count_at = 0.0  # Is the scheduler still there?
             if show is not None:
-                show(min(done / max(done + native.work, 1), 1.0))
+                show(min(done / max(all_work, 1), 1.0))
     finally:
         for future, (number, _) in under_way.items():
             future.cancel()
             native.give_back(number)
 
 
-def _workers(executor: object) -> int:
-    """Returns how many workers an executor has, as far as it tells."""
-    known = getattr(executor, "_max_workers", None)
-    if isinstance(known, int):
-        return known
-    threads = getattr(executor, "nthreads", None)
-    if callable(threads):
-        counts: Mapping[str, int] = threads()
-        return max(sum(counts.values()), 1)
-    return os.cpu_count() or 1
+def _lost(error: BaseException) -> WorkerError:
+    return WorkerError(
+        f"the workers were lost ({type(error).__name__}: {error}); finished runs are in the store: start the sweep "
+        "again with a new executor"
+    )

@@ -65,7 +65,7 @@ def test_pandas_polars_and_arrow_agree(results: fw.Results) -> None:
 def test_tables_of_cells_that_lack_values_join() -> None:
     """A cell without an unperturbed run, a table with rows of one cell only, and a column without any value."""
     pytest.importorskip("pandas")
-    text = DUMBBELL.read_text() + "cells.calm = {}\ncells.lossy.topology.bottleneck.loss = '1 %'\n"
+    text = DUMBBELL.read_text().replace('jitter = "0.8 ms"\n', "") + "[cells.calm]\n[cells.lossy.topology.bottleneck]\nloss = '1 %'\n"
     results = fw.run(scenario_of(text), seeds=2, duration="1s")
     unperturbed = dict(zip(results.summary.column("cell"), results.summary.column("unperturbed"), strict=True))
     assert unperturbed["calm"] is not None and unperturbed["lossy"] is None

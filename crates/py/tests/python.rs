@@ -18,7 +18,9 @@ fn pytest() {
 /// The package has the types that its stubs say, with nothing left out.
 #[test]
 fn mypy_strict() {
-    python(&["-m", "mypy", "--strict", "python/fairwire", "python/tests"]);
+    let folders = ["fairwire", "tests", "examples", "benches"].map(|name| format!("python/{name}"));
+    let folders = folders.each_ref().map(String::as_str);
+    python(&[&["-m", "mypy", "--strict"], &folders[..]].concat());
 }
 
 /// The stubs have what the native module has, and nothing else.

@@ -18,7 +18,9 @@ pub type Column = (String, ArrayRef);
 /// If there are no columns, or if their lengths differ.
 pub fn table(columns: Vec<Column>) -> Result<RecordBatch, ArrowError> {
     // Any column may lack values, so that tables of several cells have equal types.
-    let columns = columns.into_iter().map(|(name, values)| (name, values, true));
+    let columns = columns
+        .into_iter()
+        .map(|(name, values)| (name, values, true));
     RecordBatch::try_from_iter_with_nullable(columns)
 }
 
