@@ -141,7 +141,7 @@ pub(crate) fn register_window_law(
     // The registry keeps it as long as the process lives.
     let leaked: &'static str = Box::leak(name.to_owned().into_boxed_str());
     let meaning: &'static str = Box::leak(meaning.to_owned().into_boxed_str());
-    let kind = Kind::<dyn Law>::new(leaked, meaning).standard(move || Arc::new(PyLaw(leaked)));
+    let kind = Kind::<dyn Law>::new(leaked, meaning).made_by(move || Arc::new(PyLaw(leaked)));
     register_law(kind).map_err(|error| PyValueError::new_err(error.to_string()))?;
     classes.insert(leaked, entry);
     Ok(())

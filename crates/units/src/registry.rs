@@ -65,13 +65,6 @@ impl<T: ?Sized> Kind<T> {
         }
     }
 
-    /// Lets the kind be chosen by its name alone; `make` makes the model.
-    #[must_use]
-    pub fn standard(mut self, make: impl Fn() -> Arc<T> + Send + Sync + 'static) -> Self {
-        self.standard = Some(Arc::new(make));
-        self
-    }
-
     /// Returns the name.
     pub fn name(&self) -> &'static str {
         self.name
@@ -80,6 +73,21 @@ impl<T: ?Sized> Kind<T> {
     /// Returns the meaning, one sentence.
     pub fn meaning(&self) -> &'static str {
         self.meaning
+    }
+}
+
+impl<T: ?Sized + 'static> Kind<T> {
+    /// Lets the kind be chosen by its name alone; `make` makes the model.
+    #[must_use]
+    pub fn standard(self, make: fn() -> Arc<T>) -> Self {
+        self.made_by(make)
+    }
+
+    /// Like [`standard`](Self::standard), with a closure that knows more than the kind's type.
+    #[must_use]
+    pub fn made_by(mut self, make: impl Fn() -> Arc<T> + Send + Sync + 'static) -> Self {
+        self.standard = Some(Arc::new(make));
+        self
     }
 }
 
