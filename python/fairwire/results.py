@@ -162,7 +162,10 @@ class Results:
     ) -> matplotlib.axes.Axes:
         """Draws the mean of a metric with its 95 % interval over an axis of the scenario. Needs the extra `plot`.
 
-        `x` is the first axis if it is None, or the cells if there is no axis. `of` are the flows and links to show.
+        x: an axis; the first one if it is None, or the cells if there is no axis.
+        of: the flows and links to show; what the flows send if it is None.
+        window: the window of time; the first one if it is None.
+        ax: where to draw; a new figure if it is None.
         """
         from fairwire._plot import plot
 

@@ -95,11 +95,17 @@ def test_a_plot_has_a_line_for_each_flow(results: fw.Results) -> None:
     matplotlib.use("Agg")
     axes = results.plot("goodput", of=["tcp", "dccp"])
     assert axes.get_xlabel() == "topology.bottleneck.queue, packets"
-    assert axes.get_ylabel() == "goodput, bit/s"
+    assert axes.get_ylabel() == "goodput, Mbit/s"
     legend = axes.get_legend()
     assert legend is not None and [text.get_text() for text in legend.get_texts()] == ["tcp", "dccp"]
     with pytest.raises(ValueError, match="no values of 'nonsense'"):
         results.plot("nonsense")
+    with pytest.raises(ValueError, match="no goodput of nobody: there are tcp"):
+        results.plot("goodput", of=["tcp", "nobody"])
+    with pytest.raises(ValueError, match="in the window 'never': there are whole"):
+        results.plot("goodput", window="never")
+    assert results.plot("delay_mean").get_ylabel() == "delay mean, ms"
+    assert len(results.plot("utilisation").get_legend_handles_labels()[1]) == 2, "links, both ways"
     with pytest.raises(ValueError, match="no axis 'nonsense'"):
         results.plot("goodput", x="nonsense")
 
