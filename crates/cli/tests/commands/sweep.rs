@@ -34,11 +34,13 @@ fn sweep(store: &str, queues: &str, more: &[&str]) -> std::process::Output {
 fn a_second_sweep_does_what_is_missing() {
     let (one, two) = (scratch("one"), scratch("two"));
     let (one, two) = (one.display().to_string(), two.display().to_string());
-    let first = sweep(&one, "5 packets,10 packets", &["--seeds", "3"]);
+    // From five cells on, `run --out` prints one table of all.
+    let queues = "5 packets,10 packets,15 packets,20 packets,25 packets";
+    let first = sweep(&one, queues, &["--seeds", "3"]);
     assert!(first.status.success(), "{}", err(&first));
-    assert_eq!(err(&first), format!("{one}: 0 runs found, 6 runs done\n"));
-    let axis = "topology.bottleneck.queue=5 packets,10 packets";
-    let options = ["--axes", axis, "--duration", "1s", "--seeds", "3"];
+    assert_eq!(err(&first), format!("{one}: 0 runs found, 15 runs done\n"));
+    let axis = format!("topology.bottleneck.queue={queues}");
+    let options = ["--axes", &axis, "--duration", "1s", "--seeds", "3"];
     let run = fairwire(
         &[
             &[
@@ -55,15 +57,15 @@ fn a_second_sweep_does_what_is_missing() {
     for line in out(&first).lines().filter(|line| line.contains("queue")) {
         assert!(out(&run).contains(line), "{line}\n{}", out(&run));
     }
-    let again = sweep(&one, "5 packets,10 packets,20 packets", &["--seeds", "3"]);
-    assert_eq!(err(&again), format!("{one}: 6 runs found, 3 runs done\n"));
+    let again = sweep(&one, &format!("{queues},30 packets"), &["--seeds", "3"]);
+    assert_eq!(err(&again), format!("{one}: 15 runs found, 3 runs done\n"));
     let other = format!("{two}/store");
-    sweep(&other, "20 packets,50 packets", &["--seeds", "3"]);
+    sweep(&other, "30 packets,50 packets", &["--seeds", "3"]);
     let merged = fairwire(&["store", &one, "--merge", &other, "--prune-stale"]);
     assert!(merged.status.success(), "{}", err(&merged));
     let text = out(&merged);
     assert!(text.contains("3 new runs\nremoved 0 runs\n"), "{text}");
-    assert!(text.contains(": 12 runs of these sources ("), "{text}");
+    assert!(text.contains(": 21 runs of these sources ("), "{text}");
     assert_eq!(text.matches("\n  sweep ").count(), 3, "{text}");
 }
 
