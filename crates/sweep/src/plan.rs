@@ -173,7 +173,7 @@ impl Plan {
 
     /// Takes the next runs: of `work` in all, or the next one if it has more work than that.
     ///
-    /// Runs that another process has added to the store meanwhile are left out.
+    /// Runs that the store has are left out. What other processes add is seen when the store is refreshed, not before.
     ///
     /// # Errors
     /// If the store cannot be read.

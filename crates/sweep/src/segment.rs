@@ -40,7 +40,8 @@ impl Writer {
             path,
             length: 0,
         };
-        // Where files cannot be locked, a compaction takes no segment at all.
+        // Before the header, without which a compaction does not look at it. Where files cannot be locked, a compaction
+        // takes no segment at all.
         let _ = writer.file.try_lock();
         let mut header = MAGIC.to_vec();
         header.extend_from_slice(&FORMAT.to_le_bytes());

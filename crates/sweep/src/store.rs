@@ -230,6 +230,10 @@ impl Store {
         };
         let written = write();
         self.writer = Some(writer);
+        if written.is_err() {
+            // Their texts may not have been written.
+            self.defined.clear();
+        }
         written?;
         for run in runs {
             let is_current = run.origin.is_current();
