@@ -4,12 +4,18 @@
 //! the endpoint, and connections do not wait for each other. The exception is a datagram that others may overtake in
 //! the send queue: it is encrypted when it leaves, by the endpoint's driver ([`Later`]). So where both locks are
 //! needed, the endpoint's comes first, and a session that wants something from its connection says so as [`Wishes`].
+//!
+//! Received datagrams are decrypted in the order of their arrival, whichever threads read: a session refuses a record
+//! that more than 63 later ones have overtaken (RFC 9147, section 4.5.1). So whoever takes datagrams out of DCCP's queue
+//! hands them to the session under the endpoint's lock ([`Secure::push`]), and whoever then gets the session's lock
+//! decrypts the oldest of them.
 
 mod resends;
+mod sealed;
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 
 use bytes::Bytes;
@@ -23,6 +29,7 @@ use crate::received::Received;
 use crate::state::{Control, Farewell, Handle};
 use crate::sync::{Mutex, MutexGuard, Notify};
 use resends::{Frame, Opened, Resends, Taken, is_announcement};
+use sealed::Sealed;
 
 pub(crate) use resends::{FRAME, TAG};
 
@@ -38,10 +45,9 @@ pub(crate) const STILL_QUEUED: Duration = Duration::from_millis(50);
 /// The session of one connection, after the handshake.
 pub(crate) struct Secure {
     inside: Mutex<Inside>,
+    sealed: Sealed,
     /// Whether decrypted datagrams wait to be read. Tells it without the session's lock.
     has_opened: AtomicBool,
-    /// Datagrams taken out of DCCP's receive queue for the session's own sake, and not decrypted yet.
-    taken: AtomicUsize,
     /// Whether the last handle was dropped.
     is_over: AtomicBool,
     /// Whether datagrams may overtake others in the send queue, so that they are encrypted when they leave.
@@ -172,8 +178,8 @@ impl Secure {
         };
         Self {
             inside: Mutex::new(inside),
+            sealed: Sealed::default(),
             has_opened: AtomicBool::new(false),
-            taken: AtomicUsize::new(0),
             is_over: AtomicBool::new(false),
             seals_late: AtomicBool::new(false),
             changed: Notify::new(),
@@ -283,55 +289,66 @@ impl Secure {
         rest.carry_out(handle, id);
     }
 
-    /// Decrypts a received datagram, answers it as DTLS requires, and returns the next datagram for the application, if
-    /// there is one. Without `raw` it returns one that was decrypted before.
-    pub(crate) fn open(
+    /// Hands over a datagram that was taken out of DCCP's queue. The endpoint's lock is held, and the caller decrypts
+    /// one datagram for each that it pushes.
+    pub(crate) fn push(&self, raw: fairwire_proto::Received) {
+        self.sealed.push(raw);
+    }
+
+    /// Returns whether a datagram is about to be readable, so that the end of the connection is not the next to read.
+    /// Then readers are woken when it is.
+    pub(crate) fn awaits_pushed(&self) -> bool {
+        self.sealed.wait_for_pending()
+    }
+
+    /// Returns the next datagram for the application, if there is one: decrypts the oldest that was pushed, unless
+    /// another thread was faster.
+    pub(crate) fn open(&self, handle: &Handle, id: ConnectionId) -> Option<Received> {
+        self.decrypt(handle, id, VecDeque::pop_front)
+    }
+
+    /// Decrypts the oldest datagram that was pushed, while the application does not read, and keeps its data.
+    pub(crate) fn keep(&self, handle: &Handle, id: ConnectionId) {
+        self.decrypt(handle, id, |_| ());
+    }
+
+    /// Decrypts the oldest datagram that was pushed, answers it as DTLS requires, and returns what `read` takes of what
+    /// the application can read now.
+    fn decrypt<T>(
         &self,
         handle: &Handle,
         id: ConnectionId,
-        raw: Option<fairwire_proto::Received>,
-    ) -> Option<Received> {
+        read: impl FnOnce(&mut VecDeque<Received>) -> T,
+    ) -> T {
         let mut inside = self.lock();
+        let raw = self.sealed.pop();
+        let is_any = raw.is_some();
         let wishes = raw.map(|raw| self.take(&mut inside, handle, &Received::of(raw)));
-        let next = inside.opened.pop_front();
-        self.has_opened
-            .store(!inside.opened.is_empty(), Ordering::Release);
+        let taken = read(&mut inside.opened);
+        let has_opened = !inside.opened.is_empty();
+        self.has_opened.store(has_opened, Ordering::Release);
         drop(inside);
+        if is_any {
+            let is_awaited = self.sealed.note_readable();
+            if is_awaited || has_opened {
+                handle.wake_readers(id);
+            }
+        }
         if let Some(wishes) = wishes {
             wishes.carry_out(handle, id);
         }
-        next
-    }
-
-    /// Notes, under the endpoint's lock, that a datagram was taken for [`keep`](Self::keep).
-    pub(crate) fn note_taken(&self) {
-        self.taken.fetch_add(1, Ordering::AcqRel);
-    }
-
-    /// Returns whether a datagram is about to be kept, so that the end of the connection is not the next to read.
-    pub(crate) fn is_taking(&self) -> bool {
-        self.taken.load(Ordering::Acquire) > 0
-    }
-
-    /// Decrypts a datagram that arrived while the application did not read, and keeps its data.
-    pub(crate) fn keep(&self, handle: &Handle, id: ConnectionId, raw: fairwire_proto::Received) {
-        let mut inside = self.lock();
-        let wishes = self.take(&mut inside, handle, &Received::of(raw));
-        let has_opened = !inside.opened.is_empty();
-        self.has_opened.store(has_opened, Ordering::Release);
-        self.taken.fetch_sub(1, Ordering::AcqRel);
-        drop(inside);
-        wishes.carry_out(handle, id);
+        taken
     }
 
     /// Decrypts what a connection that is over has left unread, and keeps its data. The announcement of the end may be
     /// among it.
     pub(crate) fn keep_rest(&self, handle: &Handle, id: ConnectionId) {
-        loop {
-            let next = handle.lock().proto.recv(id);
-            let Some(raw) = next else { return };
-            self.note_taken();
-            self.keep(handle, id, raw);
+        let push_next = || {
+            let mut state = handle.lock();
+            state.proto.recv(id).map(|raw| self.push(raw)).is_some()
+        };
+        while push_next() {
+            self.keep(handle, id);
         }
     }
 

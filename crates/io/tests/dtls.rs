@@ -307,6 +307,49 @@ async fn every_way_to_send_is_encrypted() {
     assert!(there.try_recv().is_err(), "nothing else");
 }
 
+/// Tasks on several threads read one connection. A session refuses records that more than 63 others have overtaken (RFC
+/// 9147, section 4.5.1), so a thread that is stopped between taking a datagram and decrypting it must not lose it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 6)]
+async fn several_threads_read_one_connection() {
+    const COUNT: u32 = 3_000;
+    let (here, there) = pair().await;
+    let readers: Vec<_> = (0..5)
+        .map(|number| {
+            let there = there.clone();
+            tokio::spawn(async move {
+                let mut numbers = Vec::new();
+                let mut batch = Vec::new();
+                loop {
+                    batch.clear();
+                    let limit = 1 + number * 8;
+                    if let Err(end) = there.recv_many(&mut batch, limit).await {
+                        assert!(end.is_orderly(), "{end}");
+                        return numbers;
+                    }
+                    for received in &batch {
+                        let number = received.data[..].try_into().expect("four bytes");
+                        numbers.push(u32::from_be_bytes(number));
+                    }
+                }
+            })
+        })
+        .collect();
+    for number in 0..COUNT {
+        let sent = soon(here.send(number.to_be_bytes().to_vec())).await;
+        sent.expect("open");
+    }
+    let lost = || here.stats().lost + there.stats().receive_drops;
+    soon(here.close()).await.expect("open");
+    let mut numbers = Vec::new();
+    for reader in readers {
+        numbers.extend(soon(reader).await.expect("no panic"));
+    }
+    numbers.sort_unstable();
+    numbers.dedup();
+    let stats = there.stats();
+    assert_eq!(numbers.len() as u64 + lost(), u64::from(COUNT), "{stats:?}");
+}
+
 /// A client that stalls in its handshake delays no other client.
 #[tokio::test]
 async fn a_stalled_handshake_delays_nobody() {

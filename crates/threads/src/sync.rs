@@ -7,6 +7,7 @@ use shuttle::thread;
 pub(crate) use shuttle::sync::MutexGuard;
 
 /// A lock; other threads may run before it is taken and after it is released.
+#[derive(Default)]
 pub(crate) struct Mutex<T>(shuttle::sync::Mutex<T>);
 
 impl<T> Mutex<T> {

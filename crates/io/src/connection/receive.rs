@@ -81,31 +81,38 @@ impl Connection {
                 let first = self.next(state)?;
                 Some(first.map(|first| {
                     let rest = std::iter::from_fn(|| state.proto.recv(*id));
-                    let all = first.into_iter().chain(rest).take(limit);
+                    let all = first.plain().into_iter().chain(rest).take(limit);
                     into.extend(all.map(Received::of));
                 }))
             };
             return self.ended(handle.wait(Place::Readable(*id), take).await);
         };
-        let mut sealed = Vec::new();
+        let mut pushed = 0;
         let take = |state: &mut State| {
             let first = self.next(state)?;
             Some(first.map(|first| {
                 // What was decrypted before comes first, and nothing is taken until it is read: a peer may put many
                 // records into one datagram.
-                let Some(first) = first else { return };
-                let rest = std::iter::from_fn(|| state.proto.recv(*id));
-                sealed.extend(std::iter::once(first).chain(rest).take(limit));
+                if matches!(first, Next::Opened) {
+                    return;
+                }
+                pushed = 1;
+                while pushed < limit
+                    && let Some(raw) = state.proto.recv(*id)
+                {
+                    secure.push(raw);
+                    pushed += 1;
+                }
             }))
         };
         self.ended(handle.wait(Place::Readable(*id), take).await)?;
         // Decrypting takes no lock of the endpoint.
-        for raw in sealed {
-            into.extend(secure.open(handle, *id, Some(raw)));
+        for _ in 0..pushed {
+            into.extend(secure.open(handle, *id));
         }
         while into.len() < most
             && secure.has_opened()
-            && let Some(received) = secure.open(handle, *id, None)
+            && let Some(received) = secure.open(handle, *id)
         {
             into.push(received);
         }
@@ -148,7 +155,7 @@ impl Connection {
         }
     }
 
-    async fn receive(&self) -> Result<Option<fairwire_proto::Received>, ConnectionClosed> {
+    async fn receive(&self) -> Result<Next, ConnectionClosed> {
         let Inner { handle, id, .. } = &*self.inner;
         let next = handle.wait(Place::Readable(*id), |state| self.next(state));
         self.ended(next.await)
@@ -157,18 +164,18 @@ impl Connection {
     /// Waits for the next datagram as it came, before there is a session.
     pub(super) async fn receive_raw(&self) -> Result<fairwire_proto::Received, ConnectionClosed> {
         loop {
-            if let Some(raw) = self.receive().await? {
+            if let Some(raw) = self.receive().await?.plain() {
                 return Ok(raw);
             }
         }
     }
 
     /// Returns the application's datagram of what [`next`](Self::next) took: decrypted, if the connection has DTLS.
-    fn opened(&self, taken: Option<fairwire_proto::Received>) -> Option<Received> {
+    fn opened(&self, next: Next) -> Option<Received> {
         let Inner { handle, id, secure } = &*self.inner;
         match secure.get() {
-            Some(secure) => secure.open(handle, *id, taken),
-            None => taken.map(Received::of),
+            Some(secure) => secure.open(handle, *id),
+            None => next.plain().map(Received::of),
         }
     }
 
@@ -184,24 +191,54 @@ impl Connection {
         })
     }
 
-    /// Takes the next datagram, or the end of the connection after the last one. `None` inside means that a datagram
-    /// was decrypted before and waits.
-    fn next(
-        &self,
-        state: &mut State,
-    ) -> Option<Result<Option<fairwire_proto::Received>, CloseReason>> {
+    /// Takes the next datagram, or the end of the connection after the last one.
+    fn next(&self, state: &mut State) -> Option<Result<Next, CloseReason>> {
         let Inner { id, secure, .. } = &*self.inner;
         let secure = secure.get();
         if secure.is_some_and(|secure| secure.has_opened()) {
-            return Some(Ok(None));
+            return Some(Ok(Next::Opened));
         }
         if let Some(received) = state.proto.recv(*id) {
-            return Some(Ok(Some(received)));
+            let Some(secure) = secure else {
+                return Some(Ok(Next::Plain(received)));
+            };
+            secure.push(received);
+            return Some(Ok(Next::Pushed));
         }
         match state.connections.get(id) {
-            Some(_) if secure.is_some_and(|secure| secure.is_taking()) => None,
-            Some(connection) => connection.closed.clone().map(Err),
+            Some(connection) => {
+                let closed = connection.closed.as_ref()?;
+                if secure.is_some_and(|secure| secure.awaits_pushed()) {
+                    return None;
+                }
+                // Whoever decrypted the last one may have left more to read.
+                if secure.is_some_and(|secure| secure.has_opened()) {
+                    return Some(Ok(Next::Opened));
+                }
+                Some(Err(closed.clone()))
+            }
             None => Some(Err(CloseReason::Aborted)),
+        }
+    }
+}
+
+/// What there is to read next.
+#[derive(Default)]
+enum Next {
+    /// A datagram of a connection without DTLS.
+    Plain(fairwire_proto::Received),
+    /// A datagram that the session has to decrypt.
+    Pushed,
+    /// One that was decrypted before.
+    #[default]
+    Opened,
+}
+
+impl Next {
+    fn plain(self) -> Option<fairwire_proto::Received> {
+        match self {
+            Self::Plain(received) => Some(received),
+            Self::Pushed | Self::Opened => None,
         }
     }
 }

@@ -288,10 +288,11 @@ async fn serve(handle: Handle, id: ConnectionId, secure: Arc<Secure>) {
                     secure.handle_timeout(&handle, id);
                 }
             }
-            raw = next_raw(&handle, id, &secure), if wants.is_some() && secure.kept() < KEPT => {
-                let Some(raw) = raw else { return };
-                secure.keep(&handle, id, raw);
-                handle.wake_readers(id);
+            is_pushed = push_next(&handle, id, &secure), if wants.is_some() && secure.kept() < KEPT => {
+                if !is_pushed {
+                    return;
+                }
+                secure.keep(&handle, id);
             }
         }
     }
@@ -308,20 +309,16 @@ async fn until(now: Instant, at: Option<Instant>) {
     }
 }
 
-/// Takes a datagram, to be kept; `None` at the end of the connection.
-async fn next_raw(
-    handle: &Handle,
-    id: ConnectionId,
-    secure: &Secure,
-) -> Option<fairwire_proto::Received> {
+/// Waits for a datagram and hands it to the session, to be kept; false at the end of the connection.
+async fn push_next(handle: &Handle, id: ConnectionId, secure: &Secure) -> bool {
     let next = |state: &mut State| match state.proto.recv(id) {
         Some(received) => {
-            secure.note_taken();
-            Some(Some(received))
+            secure.push(received);
+            Some(true)
         }
         None => match state.connections.get(&id) {
             Some(connection) if connection.closed.is_none() => None,
-            _ => Some(None),
+            _ => Some(false),
         },
     };
     handle.wait(Place::Readable(id), next).await

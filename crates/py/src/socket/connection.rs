@@ -2,7 +2,6 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
-use std::sync::Arc;
 use std::task::Poll;
 
 use fairwire::{
@@ -12,7 +11,6 @@ use fairwire::{
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyMemoryView};
-use tokio::sync::Mutex;
 
 use crate::socket::config::{config, service};
 use crate::socket::datagram::Datagram;
@@ -29,9 +27,6 @@ type Address = (String, u16, u16);
 #[pyclass(frozen, module = "fairwire._fairwire")]
 pub(crate) struct Connection {
     io: Owned<Io>,
-    /// Held while a datagram is taken and decrypted. A thread that was stopped in between would have a record that is
-    /// too old when 64 newer ones have been read meanwhile (RFC 9147, section 4.5.1).
-    reading: Arc<Mutex<()>>,
 }
 
 /// Connects to a service at `host:port`. The operation gives a `Connection`.
@@ -60,7 +55,6 @@ impl Connection {
     pub(crate) fn new(connection: Io) -> Self {
         Self {
             io: Owned::new(connection),
-            reading: Arc::default(),
         }
     }
 
@@ -116,10 +110,8 @@ impl Connection {
     /// Receives what has arrived, at least one datagram and at most `limit`. The operation gives a list.
     fn recv(&self, limit: usize) -> PyResult<Operation> {
         let connection = self.handle()?;
-        let reading = Arc::clone(&self.reading);
         let receive = async move {
             let mut received = Vec::new();
-            let _turn = reading.lock().await;
             connection.recv_many(&mut received, limit.max(1)).await?;
             Ok(received)
         };
