@@ -4,6 +4,7 @@
 //! interrupted, 2 wrong usage (of the command line or in a scenario file). Results go to standard output, everything
 //! else to standard error.
 
+mod cells;
 mod jobs;
 mod keygen;
 mod number;

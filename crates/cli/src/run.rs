@@ -18,12 +18,12 @@ use fairwire_lab::results::{
     CellResult, Form, Output, OutputDirectory, Results, overview, table, to_json,
 };
 use fairwire_lab::scenario::{
-    Adjust, Cell, DUMBBELL, Encapsulation, Scenario, ScenarioError, ScenarioFile, notes,
+    Cell, DUMBBELL, Encapsulation, Scenario, ScenarioError, ScenarioFile, notes,
 };
 use fairwire_lab::sim::{Tap, check_links};
-use fairwire_lab::units::Duration;
 
 use self::explain::{explanation, note_lines};
+use crate::cells::CellArgs;
 use crate::jobs::jobs;
 use crate::print::{self, FAILED, USAGE, fail, note};
 use crate::{number, out, progress, stop};
@@ -47,34 +47,11 @@ const QUICK_SEEDS: u32 = 3;
     reason = "each is a flag of the command line, and they do not exclude each other"
 )]
 pub(crate) struct Args {
-    /// Scenario file to run.
+    /// Scenario file to run. Without it the axes are ccid, law, queue, rate, delay, loss and tcps, as in --axes ccid=2,3.
     #[arg(value_name = "FILE", required_unless_present = "axes")]
     scenario: Option<PathBuf>,
-    /// Run each cell with each of these values of an axis of the file, or of a key by its path, as in --axes
-    /// flows.dccp.start=0s,5s. Without FILE the axes are ccid, law, queue, rate, delay, loss and tcps, as in --axes
-    /// ccid=2,3. May be repeated.
-    #[arg(long, value_name = "NAME=VALUE,...")]
-    axes: Vec<String>,
-    /// Change a value in every cell, as in --set flows.dccp.start=5s. An empty value removes a key or a table, as in
-    /// --set topology.bottleneck.loss=. May be repeated.
-    #[arg(long, value_name = "KEY=VALUE")]
-    set: Vec<String>,
-    /// Run only these cells: names, groups of the file, or patterns, as in --only '96k-*'. May be repeated.
-    #[arg(long, value_name = "CELL,...", value_delimiter = ',')]
-    only: Vec<String>,
-    /// Simulated time of each run, as in 20s, instead of the file's.
-    #[arg(long, value_name = "TIME")]
-    #[arg(allow_hyphen_values = true)]
-    // Accepted here, to be refused with a message that says what is allowed.
-    duration: Option<Duration>,
-    /// Number of seeds, 1 to 10000, instead of the file's.
-    #[arg(long, value_name = "N", value_parser = number::seeds)]
-    #[arg(allow_hyphen_values = true)] // As above.
-    seeds: Option<u32>,
-    /// First seed; the others follow it.
-    #[arg(long, value_name = "S", value_parser = number::seed)]
-    #[arg(allow_hyphen_values = true)] // As above.
-    seed: Option<u64>,
+    #[command(flatten)]
+    cells: CellArgs,
     /// Run three seeds.
     #[arg(long, conflicts_with = "seeds")]
     quick: bool,
@@ -121,7 +98,7 @@ impl Args {
             Err(error) => return print::refuse(self.json, USAGE, &error),
         };
         if self.explain {
-            return print::text(&explanation(&cells, !self.only.is_empty()));
+            return print::text(&explanation(&cells, self.cells.is_part()));
         }
         if self.pcap.is_some() && cells.len() > 1 {
             let names: Vec<&str> = cells.iter().map(|cell| cell.name.as_str()).collect();
@@ -140,19 +117,10 @@ impl Args {
     }
 
     fn cells(&self) -> Result<Vec<Cell>, ScenarioError> {
-        let adjust = Adjust {
-            set: self.set.clone(),
-            axes: self.axes.clone(),
-            only: self.only.clone(),
-            duration: self.duration,
-            seeds: if self.quick {
-                Some(QUICK_SEEDS)
-            } else {
-                self.seeds
-            },
-            seed: self.seed,
-            ..Adjust::default()
-        };
+        let mut adjust = self.cells.adjust();
+        if self.quick {
+            adjust.seeds = Some(QUICK_SEEDS);
+        }
         let file = match &self.scenario {
             Some(path) => ScenarioFile::load(path),
             None => ScenarioFile::dumbbell(),

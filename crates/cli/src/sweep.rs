@@ -8,10 +8,10 @@ use clap::Parser;
 use fairwire_lab::campaign::Progress;
 use fairwire_lab::counted;
 use fairwire_lab::results::{CellResult, Results, overview, table, to_json};
-use fairwire_lab::scenario::{Adjust, Cell, ScenarioError, ScenarioFile, notes};
-use fairwire_lab::units::Duration;
+use fairwire_lab::scenario::{Cell, ScenarioError, ScenarioFile, notes};
 use fairwire_sweep::{Plan, Precision, Seeds, Store, StoreError};
 
+use crate::cells::CellArgs;
 use crate::jobs::jobs;
 use crate::origin::origin;
 use crate::print::{self, FAILED, USAGE};
@@ -33,29 +33,8 @@ pub(crate) struct Args {
     /// The folder of the store; it is made if there is none. Several sweeps may use it at the same time.
     #[arg(long, value_name = "DIR")]
     store: PathBuf,
-    /// Run each cell with each of these values of an axis of the file, or of a key by its path, as in --axes
-    /// flows.dccp.start=0s,5s. May be repeated.
-    #[arg(long, value_name = "NAME=VALUE,...")]
-    axes: Vec<String>,
-    /// Change a value in every cell, as in --set flows.dccp.start=5s. May be repeated.
-    #[arg(long, value_name = "KEY=VALUE")]
-    set: Vec<String>,
-    /// Run only these cells: names, groups of the file, or patterns. May be repeated.
-    #[arg(long, value_name = "CELL,...", value_delimiter = ',')]
-    only: Vec<String>,
-    /// Simulated time of each run, as in 20s, instead of the file's.
-    #[arg(long, value_name = "TIME")]
-    #[arg(allow_hyphen_values = true)]
-    // To be refused with a message that says what is allowed.
-    duration: Option<Duration>,
-    /// Number of seeds, 1 to 10000, instead of the file's.
-    #[arg(long, value_name = "N", value_parser = number::seeds)]
-    #[arg(allow_hyphen_values = true)] // As above.
-    seeds: Option<u32>,
-    /// First seed; the others follow it.
-    #[arg(long, value_name = "S", value_parser = number::seed)]
-    #[arg(allow_hyphen_values = true)] // As above.
-    seed: Option<u64>,
+    #[command(flatten)]
+    cells: CellArgs,
     /// As many seeds as each flow's throughput needs for a 95 % interval within this share of the mean, as in --within
     /// 2%; at least 5.
     #[arg(long, value_name = "PERCENT", value_parser = number::percent, conflicts_with = "seeds")]
@@ -65,7 +44,8 @@ pub(crate) struct Args {
     most: u32,
     /// Number of runs at the same time [default: one for each processor]. Results do not depend on it.
     #[arg(long, value_name = "N", value_parser = number::jobs)]
-    #[arg(allow_hyphen_values = true)] // As above.
+    #[arg(allow_hyphen_values = true)]
+    // To be refused with a message that says what is allowed.
     jobs: Option<u32>,
     /// Print JSON instead of tables.
     #[arg(long)]
@@ -104,7 +84,8 @@ impl Args {
         match store.compact() {
             // Another process does it, for this one too.
             Ok(_) | Err(StoreError::Busy(_)) => {}
-            Err(error) => failures.push(error.to_string()),
+            // The runs are in segments, and the next sweep tries again.
+            Err(error) => print::note(&format!("the store was not compacted: {error}")),
         }
         match self.report(&plan, &mut store) {
             Ok(text) => {
@@ -125,16 +106,7 @@ impl Args {
     }
 
     fn cells(&self) -> Result<Vec<Cell>, ScenarioError> {
-        let adjust = Adjust {
-            set: self.set.clone(),
-            axes: self.axes.clone(),
-            only: self.only.clone(),
-            duration: self.duration,
-            seeds: self.seeds,
-            seed: self.seed,
-            ..Adjust::default()
-        };
-        ScenarioFile::load(&self.scenario)?.cells(&adjust)
+        ScenarioFile::load(&self.scenario)?.cells(&self.cells.adjust())
     }
 
     fn wanted(&self) -> Seeds {
@@ -152,7 +124,7 @@ impl Args {
     fn report(&self, plan: &Plan, store: &mut Store) -> Result<String, StoreError> {
         if plan.cells().len() > MOST_SHOWN && !self.json {
             return Ok(format!(
-                "{} cells: too many for a table. {}/parts has the results as Parquet (docs/sweeps.md)\n",
+                "{} cells are too many for a table; docs/sweeps.md shows how to query {}\n",
                 plan.cells().len(),
                 self.store.display()
             ));
