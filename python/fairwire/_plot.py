@@ -17,7 +17,7 @@ def plot(
     results: Results,
     metric: str,
     x: str | None,
-    of: Sequence[str] | None,
+    of: str | Sequence[str] | None,
     window: str | None,
     ax: matplotlib.axes.Axes | None,
 ) -> matplotlib.axes.Axes:
@@ -43,10 +43,11 @@ def plot(
     wanted = [of] if isinstance(of, str) else of
     subjects = list(dict.fromkeys(row[0] for row in rows))
     if wanted is not None:
-        unknown = [name for name in wanted if name not in subjects]
+        found = {pattern: [name for name in subjects if _is_named(pattern, name)] for pattern in wanted}
+        unknown = [pattern for pattern, names in found.items() if not names]
         if unknown:
             raise ValueError(f"no {metric} of {', '.join(unknown)}: there are {', '.join(subjects)}")
-        subjects = list(wanted)
+        subjects = list(dict.fromkeys(name for names in found.values() for name in names))
     else:
         # What the flows send, unless only links or all flows together have the metric.
         flows = [name for kind, name in dict.fromkeys((row[7], row[0]) for row in rows) if kind == "flow"]
@@ -77,6 +78,12 @@ def plot(
         ax.set_xticks(range(len(places)), places)
     ax.legend()
     return ax
+
+
+def _is_named(pattern: str, name: str) -> bool:
+    """Returns whether a pattern matches a name. A star does not stand for a slash, as in `Results.mean`."""
+    parts = [re.escape(part) for part in pattern.split("*")]
+    return re.fullmatch("[^/]*".join(parts), name) is not None
 
 
 def _scale(unit: str, most: float) -> tuple[float, str]:

@@ -151,19 +151,47 @@ class Results:
         """
         return Table(self._native.series(metric, of, cell))
 
+    def mean(
+        self,
+        metric: str,
+        of: str | Sequence[str] = (),
+        *,
+        minus: str | Sequence[str] | None = None,
+        against: str | None = None,
+        window: str | None = None,
+        total: bool = False,
+    ) -> Table:
+        """Returns the mean of a metric over several flows or links: a row for each cell, with a 95 % interval.
+
+        For each seed the values of the flows become one number, their mean or (`total=True`) their sum. The interval
+        (Student's t) is that of these numbers over the seeds. Differences are taken seed by seed, so what a seed does
+        to both sides does not widen the interval. A cell without such flows has no mean (`n` is 0).
+
+        of: a name, a pattern ("dccp-*") or several; what the flows send if there is none. A star does not stand for a
+            slash, which is in the names of the directions back.
+        minus: the flows or links whose number is subtracted.
+        against: a cell; then the difference from this cell is returned, over the seeds that both have.
+        window: the window of time; the first one if it is None.
+        """
+        return Table(
+            self._native.mean(
+                metric, _names(of), None if minus is None else _names(minus), against, window, total
+            )
+        )
+
     def plot(
         self,
         metric: str = "throughput",
         x: str | None = None,
         *,
-        of: Sequence[str] | None = None,
+        of: str | Sequence[str] | None = None,
         window: str | None = None,
         ax: matplotlib.axes.Axes | None = None,
     ) -> matplotlib.axes.Axes:
         """Draws the mean of a metric with its 95 % interval over an axis of the scenario. Needs the extra `plot`.
 
         x: an axis; the first one if it is None, or the cells if there is no axis.
-        of: the flows and links to show; what the flows send if it is None.
+        of: the flows and links to show, by names or patterns ("dccp-*"); what the flows send if it is None.
         window: the window of time; the first one if it is None.
         ax: where to draw; a new figure if it is None.
         """
@@ -195,3 +223,7 @@ class Results:
     def _repr_html_(self) -> str:
         head = html.escape(repr(self)[1:-1])
         return f"<p>{head}</p><pre>{html.escape(str(self))}</pre>"
+
+
+def _names(names: str | Sequence[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import statistics
 import subprocess
 import sys
 import threading
@@ -90,6 +91,45 @@ def test_series_have_times(results: fw.Results) -> None:
         results.series("throughput", cell="nowhere")
 
 
+def test_means_over_flows_and_differences(results: fw.Results) -> None:
+    """They are those of the numbers of each seed, so a difference of equal seeds has an interval of its own."""
+    rows = zip(*(results.values.column(name) for name in ("cell", "seed", "of", "metric", "window", "value")), strict=True)
+    goodput = {
+        (cell, seed, of): value
+        for cell, seed, of, metric, window, value in rows
+        if seed is not None and metric == "goodput" and window == "whole"
+    }
+    first, second = results.cells
+    seeds = sorted({seed for _, seed, _ in goodput})
+
+    def expected(of_each_seed: list[float]) -> tuple[float, float]:
+        mean = statistics.fmean(of_each_seed)
+        # Student's t for two values.
+        return mean, 12.706 * statistics.stdev(of_each_seed) / len(of_each_seed) ** 0.5
+
+    def found(table: fw.Table, row: int) -> tuple[float, float]:
+        assert table.column("n")[row] == 2 and table.column("unit")[row] == "bit/s"
+        return table.column("mean")[row], table.column("half_width_95")[row]
+
+    both = results.mean("goodput", "*c*", total=True)
+    assert both.column("cell") == [first, second] and "topology.bottleneck.queue" in both.names
+    total = [goodput[second, seed, "tcp"] + goodput[second, seed, "dccp"] for seed in seeds]
+    assert found(both, 1) == pytest.approx(expected(total), rel=1e-4)
+    assert results.mean("goodput", total=True).column("mean") == both.column("mean")
+    less = [goodput[first, seed, "tcp"] - goodput[first, seed, "dccp"] for seed in seeds]
+    assert found(results.mean("goodput", "tcp", minus="dccp"), 0) == pytest.approx(expected(less), rel=1e-4)
+    against = results.mean("goodput", ["dccp"], against=first)
+    gain = [goodput[second, seed, "dccp"] - goodput[first, seed, "dccp"] for seed in seeds]
+    assert found(against, 1) == pytest.approx(expected(gain), rel=1e-4)
+    assert against.column("mean")[0] == 0.0
+    with pytest.raises(ValueError, match="no goodput of nobody, none in whole: there are tcp in whole"):
+        results.mean("goodput", ["nobody", "none"])
+    with pytest.raises(ValueError, match='no metric "nonsense": there are'):
+        results.mean("nonsense")
+    with pytest.raises(KeyError, match="no cell nowhere"):
+        results.mean("goodput", against="nowhere")
+
+
 def test_a_plot_has_a_line_for_each_flow(results: fw.Results) -> None:
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
@@ -104,6 +144,7 @@ def test_a_plot_has_a_line_for_each_flow(results: fw.Results) -> None:
         results.plot("goodput", of=["tcp", "nobody"])
     with pytest.raises(ValueError, match="in the window 'never': there are whole"):
         results.plot("goodput", window="never")
+    assert len(results.plot("goodput", of="*c*").get_legend_handles_labels()[1]) == 2, "no directions back"
     assert results.plot("delay_mean").get_ylabel() == "delay mean, ms"
     assert len(results.plot("utilisation").get_legend_handles_labels()[1]) == 2, "links, both ways"
     with pytest.raises(ValueError, match="no axis 'nonsense'"):

@@ -55,6 +55,7 @@ pub use fairwire_proto::{
     Ccid2Config, Ccid3Config, Encapsulation, QueuePolicy, ReceiveQueuePolicy,
 };
 pub use fairwire_units::{Packets, Percent};
+pub use family::matches_pattern;
 pub(crate) use family::{Families, find_cell, plain, word};
 pub use file::{Adjust, Cell, DUMBBELL, ScenarioFile};
 pub use flow::{Flow, Side};

@@ -13,6 +13,7 @@ mod attended;
 mod capture;
 mod command;
 mod errors;
+mod family;
 mod interpreter;
 mod law;
 mod paper;

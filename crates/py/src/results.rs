@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 
 use crate::capture::capture;
 use crate::errors::stored;
+use crate::family::{Answers, Question, estimate};
 use crate::source::Source;
 use crate::table::{Table, failed};
 use crate::tabulate::{Tabulate, runs};
@@ -74,14 +75,20 @@ impl Results {
         }
     }
 
-    fn cell(&self, name: Option<&str>) -> PyResult<&Cell> {
-        let mut cells = self.cells.iter();
-        let found = cells.find(|cell| name.is_none_or(|name| cell.name == name));
+    /// Returns the place of a cell.
+    fn position(&self, name: &str) -> PyResult<usize> {
+        let found = self.cells.iter().position(|cell| cell.name == name);
         found.ok_or_else(|| {
             let names: Vec<&str> = self.cells.iter().map(|it| it.name.as_str()).collect();
-            let name = name.unwrap_or("any");
             PyKeyError::new_err(format!("no cell {name}: there are {}", names.join(", ")))
         })
+    }
+
+    /// Returns a cell; the first one without a name.
+    fn cell(&self, name: Option<&str>) -> PyResult<&Cell> {
+        let place = name.map(|name| self.position(name)).transpose()?;
+        let found = self.cells.get(place.unwrap_or_default());
+        found.ok_or_else(|| PyKeyError::new_err("there is no cell"))
     }
 }
 
@@ -160,6 +167,41 @@ impl Results {
     /// The means over the seeds with 95 % intervals: a row for each cell, subject, window and metric.
     fn summary(&self, py: Python<'_>) -> PyResult<Table> {
         self.table(py, Tabulate::summary)
+    }
+
+    /// One mean for each cell, over several flows or links, or of a difference.
+    #[pyo3(signature = (metric, of, minus, against, window, is_total))]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
+    fn mean(
+        &self,
+        py: Python<'_>,
+        metric: &str,
+        of: Vec<String>,
+        minus: Option<Vec<String>>,
+        against: Option<&str>,
+        window: Option<String>,
+        is_total: bool,
+    ) -> PyResult<Table> {
+        let base = against.map(|name| self.position(name)).transpose()?;
+        let question = Question::new(metric, of, minus, window, is_total)?;
+        let answers = self.map(py, |cell| question.ask(cell))?;
+        // Cells may have different flows, but a name that no cell has is a mistake.
+        if answers.iter().all(Result::is_err)
+            && let Some(Err(error)) = answers.first()
+        {
+            return Err(PyValueError::new_err(error.clone()));
+        }
+        let answers: Vec<Answers> = answers.into_iter().map(Result::unwrap_or_default).collect();
+        let base = base.map(|base| &answers[base]);
+        let rows = self.cells.iter().zip(&answers).map(|(cell, answers)| {
+            let mean = estimate(answers, base);
+            self.how.mean(&empty(cell), mean, question.unit())
+        });
+        let rows: Result<Vec<RecordBatch>, ArrowError> = rows.collect();
+        match Table::joined(&rows.map_err(failed)?)? {
+            Some(table) => Ok(table),
+            None => Table::new(Vec::new()),
+        }
     }
 
     /// The runs: cell, seed, digest, packets that crossed links, and notes.

@@ -1,9 +1,11 @@
 //! The tables of a cell's results.
 
+use std::iter::once;
+
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
 use fairwire_lab::results::{CellResult, Row, RunResult, SeriesMetric, Subject, summary};
-use fairwire_measure::Spread;
+use fairwire_measure::{Estimate, Spread};
 use fairwire_sweep::columns::{Column, counts, labels, numbers, table, texts};
 
 /// Makes the tables of cells that have these axes.
@@ -80,6 +82,26 @@ impl Tabulate {
             numbers("unperturbed", rows.iter().map(|row| row.unperturbed)),
         ];
         self.of_cell(cell, rows.len(), columns)
+    }
+
+    /// One mean with its 95 % interval: a single row.
+    pub(crate) fn mean(
+        &self,
+        cell: &CellResult,
+        mean: Option<Estimate>,
+        unit: &str,
+    ) -> Result<RecordBatch, ArrowError> {
+        let half = mean.and_then(|it| match it.spread {
+            Spread::None => None,
+            Spread::HalfWidth(half) => Some(half),
+        });
+        let columns = vec![
+            counts("n", once(Some(mean.map_or(0, |it| it.count)))),
+            numbers("mean", once(mean.map(|it| it.mean))),
+            numbers("half_width_95", once(half)),
+            labels("unit", once(unit)),
+        ];
+        self.of_cell(cell, 1, columns)
     }
 
     /// The runs: seed, digest, packets that crossed links, and notes.

@@ -31,6 +31,7 @@ pub(crate) use families::Families;
 pub(super) use fill::Filling;
 pub(super) use name::joined;
 pub(crate) use name::{find_cell, plain, word};
+pub use pattern::matches as matches_pattern;
 pub(crate) use placeholder::literal;
 pub(super) use sheet::{BASE, LONGEST_FILE, Sheet};
 pub(super) use template::MOST_CELLS;

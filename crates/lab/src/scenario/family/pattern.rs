@@ -1,7 +1,7 @@
 //! Patterns of names.
 
 /// Returns whether `name` matches `pattern`, in which `*` stands for any text.
-pub(super) fn matches(pattern: &str, name: &str) -> bool {
+pub fn matches(pattern: &str, name: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else {
         return pattern == name;
     };
