@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use fairwire_sweep::columns::{labels, texts};
-use fairwire_sweep::{Listed, Origin, Prune, Store as LabStore, StoreError};
+use fairwire_sweep::{Listed, Origin, Prune, Store as LabStore, StoreError, Table as LabTable};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::errors::stored;
@@ -60,6 +61,16 @@ impl Store {
         self.with(py, |store| Ok(store.damaged()))
     }
 
+    /// The Parquet files of a table.
+    fn files(&self, py: Python<'_>, table: &str) -> PyResult<Vec<PathBuf>> {
+        let Some(table) = LabTable::ALL.into_iter().find(|it| it.name() == table) else {
+            let names = LabTable::ALL.map(LabTable::name).join(", ");
+            let text = format!("no table {table:?}: there are {names}");
+            return Err(PyValueError::new_err(text));
+        };
+        self.with(py, |store| Ok(store.files(table)))
+    }
+
     /// The sweeps: a row for each cell of each.
     fn sweeps(&self, py: Python<'_>) -> PyResult<Table> {
         let sweeps: Vec<Listed> = self.with(py, |store| store.sweeps())?;
@@ -93,6 +104,14 @@ impl Store {
     /// Compacts the segments of processes that have ended. Returns how many runs that were.
     fn compact(&self, py: Python<'_>) -> PyResult<u64> {
         self.with(py, |store| Ok(store.compact()?.written))
+    }
+
+    /// Compacts the segments of processes that have ended, unless another process does that.
+    fn compact_unless_busy(&self, py: Python<'_>) -> PyResult<()> {
+        self.with(py, |store| match store.compact() {
+            Err(StoreError::Busy(_)) => Ok(()),
+            compacted => compacted.map(drop),
+        })
     }
 
     /// Removes runs of other sources, or with `unlisted` those of no sweep. Returns how many.

@@ -14,7 +14,11 @@ use crate::tables::Tables;
 /// # Errors
 /// None in practice.
 pub fn encode(runs: &[Recorded]) -> Result<Vec<u8>, ArrowError> {
-    let tables = Tables::of(runs)?;
+    encode_tables(&Tables::of(runs)?)
+}
+
+/// Returns runs that are in tables as bytes.
+pub(crate) fn encode_tables(tables: &Tables) -> Result<Vec<u8>, ArrowError> {
     let mut bytes = Vec::new();
     for table in [&tables.runs, &tables.values, &tables.series] {
         let at = bytes.len();

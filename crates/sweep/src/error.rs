@@ -38,6 +38,15 @@ pub enum StoreError {
         /// What is wrong.
         reason: String,
     },
+    /// As many seeds are wanted as an interval needs, and a cell has no value that it could be an interval of.
+    NothingToJudge {
+        /// The cell.
+        cell: String,
+        /// What the interval is of.
+        wanted: String,
+        /// What has the metric.
+        there: String,
+    },
     /// Runs cannot be made tables of.
     Table(ArrowError),
 }
@@ -106,8 +115,20 @@ impl fmt::Display for StoreError {
                 path.display()
             ),
             Self::Damaged { path, reason } => {
-                write!(f, "{} is damaged: {reason}", path.display())
+                write!(
+                    f,
+                    "{} is damaged: {reason}. If it is removed (of a part: its folder), its runs are done again",
+                    path.display()
+                )
             }
+            Self::NothingToJudge {
+                cell,
+                wanted,
+                there,
+            } => write!(
+                f,
+                "the interval cannot be judged: {cell} has no value for {wanted}; the metric is there for {there}"
+            ),
             Self::Table(error) => write!(f, "runs do not fit into tables: {error}"),
         }
     }

@@ -29,12 +29,14 @@ mod tables;
 mod task;
 mod text;
 mod upkeep;
+mod whole;
 
 pub use bytes::{decode, encode};
 pub use error::StoreError;
 pub use here::SweepError;
 pub use key::{NotAKey, RunKey, SOURCES, ScenarioKey};
 pub use list::{Listed, ListedCell};
+pub use part::Table;
 pub use plan::{Plan, Task};
 pub use record::{Origin, Recorded};
 pub use seeds::{Precision, Seeds};

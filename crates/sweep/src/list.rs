@@ -9,7 +9,8 @@ use sha2::{Digest, Sha256};
 use crate::error::StoreError;
 use crate::key::ScenarioKey;
 use crate::record::Origin;
-use crate::store::{Store, names, write_whole};
+use crate::store::{Store, names};
+use crate::whole::write_whole;
 
 /// A sweep, as the store lists it.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -84,6 +85,8 @@ impl Store {
             .folder()
             .join("sweeps")
             .join(format!("{}.json", sweep.id));
-        write_whole(&path, &serde_json::to_vec(sweep).expect("texts are JSON"))
+        let written = write_whole(&path, &serde_json::to_vec(sweep).expect("texts are JSON"));
+        // A full disk keeps nobody from reading a sweep that is listed already.
+        if path.exists() { Ok(()) } else { written }
     }
 }

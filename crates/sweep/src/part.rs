@@ -15,11 +15,11 @@ use parquet::file::properties::WriterProperties;
 use crate::columns::{labels, table, texts};
 use crate::error::StoreError;
 use crate::key::{RunKey, ScenarioKey};
-use crate::record::Recorded;
 use crate::settings::settings;
 use crate::sorted::Sorted;
-use crate::tables::{Tables, assemble, keys, origins};
+use crate::tables::{Rows, Tables, keys, origins};
 use crate::text::ScenarioText;
+use crate::whole::{sync_folder, write_whole};
 
 const RUNS: &str = "runs.parquet";
 const VALUES: &str = "values.parquet";
@@ -30,6 +30,11 @@ const REPLACES: &str = "replaces.json";
 
 /// The rows of a row group: what is read to get at one of them.
 const GROUP: usize = 1 << 16;
+/// The most bytes of a row group, which matters for series.
+const GROUP_BYTES: usize = 16 << 20;
+
+/// The folder of a part in the making, under the store's.
+const UNFINISHED: &str = ".unfinished";
 
 /// A part to read. Its files stay open, so it can be read when another process has replaced it.
 #[derive(Debug)]
@@ -40,36 +45,44 @@ pub(crate) struct Part {
     series: Sorted,
     texts: Sorted,
     scenarios: BTreeSet<ScenarioKey>,
+    /// Its runs, each with whether the present sources computed it.
+    pub(crate) keys: Vec<(RunKey, bool)>,
     /// What it replaces, by the names of files and folders.
     pub(crate) replaces: Vec<String>,
 }
 
 impl Part {
-    pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
-        let file = path.join(REPLACES);
-        let replaces = fs::read(&file).map_err(StoreError::read(&file))?;
-        let replaces = serde_json::from_slice(&replaces).map_err(StoreError::damaged(&file))?;
-        Ok(Self {
-            path: path.to_owned(),
-            runs: Sorted::open(&path.join(RUNS))?,
-            values: Sorted::open(&path.join(VALUES))?,
-            series: Sorted::open(&path.join(SERIES))?,
-            texts: Sorted::open(&path.join(SCENARIOS))?,
-            scenarios: BTreeSet::new(),
-            replaces,
-        })
+    /// Opens a part; `None` if another process has just removed it.
+    pub(crate) fn open(path: &Path) -> Result<Option<Self>, StoreError> {
+        match Self::open_existing(path) {
+            Err(_) if !path.exists() => Ok(None),
+            opened => opened.map(Some),
+        }
     }
 
-    /// Reads the keys of its runs, each with whether the present sources computed it.
-    pub(crate) fn keys(&mut self) -> Result<Vec<(RunKey, bool)>, StoreError> {
+    fn open_existing(path: &Path) -> Result<Self, StoreError> {
+        let runs = Sorted::open(&path.join(RUNS))?;
         let mut all = Vec::new();
-        for rows in self.runs.all()? {
+        for rows in runs.all()? {
             let current = origins(&rows)?;
             let current = current.iter().map(|origin| origin.is_current());
             all.extend(keys(&rows)?.into_iter().zip(current));
         }
-        self.scenarios = all.iter().map(|(key, _)| key.scenario).collect();
-        Ok(all)
+        Ok(Self {
+            path: path.to_owned(),
+            runs,
+            values: Sorted::open(&path.join(VALUES))?,
+            series: Sorted::open(&path.join(SERIES))?,
+            texts: Sorted::open(&path.join(SCENARIOS))?,
+            scenarios: all.iter().map(|(key, _)| key.scenario).collect(),
+            keys: all,
+            replaces: replaces(path)?,
+        })
+    }
+
+    /// Returns the file of a table.
+    pub(crate) fn table(&self, table: Table) -> PathBuf {
+        self.path.join(table.file())
     }
 
     /// Returns the scenarios of its runs, in order.
@@ -77,14 +90,16 @@ impl Part {
         self.scenarios.iter().copied()
     }
 
-    /// Returns the runs of a scenario. It is fast if scenarios are asked for in order.
-    pub(crate) fn load(&mut self, scenario: ScenarioKey) -> Result<Vec<Recorded>, StoreError> {
+    /// Returns the runs of a scenario as tables. It is fast if scenarios are asked for in order.
+    pub(crate) fn rows(&mut self, scenario: ScenarioKey) -> Result<Rows, StoreError> {
         if !self.scenarios.contains(&scenario) {
-            return Ok(Vec::new());
+            return Ok(Rows::default());
         }
-        let runs = self.runs.rows(scenario)?;
-        let (values, series) = (self.values.rows(scenario)?, self.series.rows(scenario)?);
-        Ok(assemble(&runs, &values, &series)?)
+        Ok(Rows {
+            runs: self.runs.rows(scenario)?,
+            values: self.values.rows(scenario)?,
+            series: self.series.rows(scenario)?,
+        })
     }
 
     /// Returns the text of a scenario, if it is here.
@@ -102,6 +117,60 @@ impl Part {
     }
 }
 
+/// Returns what a part replaces, by the names of files and folders.
+pub(crate) fn replaces(part: &Path) -> Result<Vec<String>, StoreError> {
+    let file = part.join(REPLACES);
+    let json = fs::read(&file).map_err(StoreError::read(&file))?;
+    serde_json::from_slice(&json).map_err(StoreError::damaged(&file))
+}
+
+/// A table of a part.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Table {
+    /// The runs.
+    Runs,
+    /// Their values.
+    Values,
+    /// Their series.
+    Series,
+    /// The scenarios.
+    Scenarios,
+    /// The values of the scenarios' keys.
+    Settings,
+}
+
+impl Table {
+    /// Every table.
+    pub const ALL: [Self; 5] = [
+        Self::Runs,
+        Self::Values,
+        Self::Series,
+        Self::Scenarios,
+        Self::Settings,
+    ];
+
+    /// Returns its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Runs => "runs",
+            Self::Values => "values",
+            Self::Series => "series",
+            Self::Scenarios => "scenarios",
+            Self::Settings => "settings",
+        }
+    }
+
+    const fn file(self) -> &'static str {
+        match self {
+            Self::Runs => RUNS,
+            Self::Values => VALUES,
+            Self::Series => SERIES,
+            Self::Scenarios => SCENARIOS,
+            Self::Settings => SETTINGS,
+        }
+    }
+}
+
 /// A part in the making.
 #[derive(Debug)]
 pub(crate) struct PartWriter {
@@ -115,9 +184,9 @@ pub(crate) struct PartWriter {
 }
 
 impl PartWriter {
-    /// Begins a part in `parts`, which only one process does at a time.
-    pub(crate) fn create(parts: &Path) -> Result<Self, StoreError> {
-        let folder = parts.join(".unfinished");
+    /// Begins a part of the store in `folder`, which only one process does at a time.
+    pub(crate) fn create(store: &Path) -> Result<Self, StoreError> {
+        let folder = store.join(UNFINISHED);
         if folder.exists() {
             fs::remove_dir_all(&folder).map_err(StoreError::write(&folder))?;
         }
@@ -133,21 +202,24 @@ impl PartWriter {
         })
     }
 
-    /// Adds the runs of a scenario. Scenarios come in order.
-    pub(crate) fn add(
-        &mut self,
-        text: Option<&ScenarioText>,
-        runs: &[Recorded],
-    ) -> Result<(), StoreError> {
-        let tables = Tables::of(runs)?;
-        self.runs.write(&tables.runs)?;
-        self.values.write(&tables.values)?;
-        self.series.write(&tables.series)?;
-        if text.is_some() {
-            self.texts.write(&text_table(text)?)?;
-            self.settings.write(&settings(text)?)?;
-        }
-        Ok(())
+    /// Adds runs of a scenario. Scenarios come in order.
+    pub(crate) fn add(&mut self, rows: &Rows) -> Result<(), StoreError> {
+        let (runs, values) = (&mut self.runs, &mut self.values);
+        rows.runs.iter().try_for_each(|it| runs.write(it))?;
+        rows.values.iter().try_for_each(|it| values.write(it))?;
+        rows.series.iter().try_for_each(|it| self.series.write(it))
+    }
+
+    /// Adds the text of a scenario. Scenarios come in order.
+    pub(crate) fn add_text(&mut self, text: &ScenarioText) -> Result<(), StoreError> {
+        self.texts.write(&text_table(Some(text))?)?;
+        self.settings.write(&settings(Some(text))?)
+    }
+
+    /// Removes what was written of a part that cannot be completed.
+    pub(crate) fn abandon(store: &Path) {
+        // It is in nobody's way, and the next one tries again.
+        let _ = fs::remove_dir_all(store.join(UNFINISHED));
     }
 
     /// Completes the part under a name of its own.
@@ -161,17 +233,16 @@ impl PartWriter {
         ] {
             output.finish()?;
         }
-        let file = self.folder.join(REPLACES);
         let json = serde_json::to_vec(replaces).expect("texts are JSON");
-        fs::write(&file, json).map_err(StoreError::write(&file))?;
-        let parts = self.folder.parent().unwrap_or(Path::new(""));
+        write_whole(&self.folder.join(REPLACES), &json)?;
+        let store = self.folder.parent().unwrap_or(Path::new(""));
+        let parts = &store.join("parts");
         let names = fs::read_dir(parts).map_err(StoreError::read(parts))?;
         let numbers =
             names.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u64>().ok());
         let path = parts.join(format!("{:06}", numbers.max().map_or(1, |it| it + 1)));
         fs::rename(&self.folder, &path).map_err(StoreError::write(&path))?;
-        // So that the name is on the disk, too; not every file system does this for folders.
-        let _ = File::open(parts).and_then(|folder| folder.sync_all());
+        sync_folder(parts);
         Ok(path)
     }
 }
@@ -190,6 +261,7 @@ impl Output {
         let properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
             .set_max_row_group_row_count(Some(GROUP))
+            .set_max_row_group_bytes(Some(GROUP_BYTES))
             .build();
         let writer = ArrowWriter::try_new(file, example.schema(), Some(properties))
             .map_err(StoreError::parquet(&path))?;

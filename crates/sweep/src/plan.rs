@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use fairwire_lab::results::CellResult;
+use fairwire_lab::results::{CellResult, RunResult};
 use fairwire_lab::scenario::{Cell, Scenario};
 
 use crate::error::StoreError;
@@ -44,14 +44,14 @@ impl Task {
     }
 }
 
-/// A scenario of the sweep, which may be that of several cells.
+/// A cell of the sweep. Several cells may have the same scenario, and share runs.
 #[derive(Debug)]
 struct Entry {
+    key: ScenarioKey,
     scenario: Arc<Scenario>,
-    text: ScenarioText,
     /// All runs that are wanted so far.
     wanted: BTreeSet<Job>,
-    /// How many of them are neither in the store nor under way nor waiting.
+    /// How many of them are not in the store yet.
     missing: usize,
     work: u64,
 }
@@ -60,13 +60,20 @@ struct Entry {
 #[derive(Debug)]
 pub struct Plan {
     name: String,
-    cells: Vec<Cell>,
-    keys: Vec<ScenarioKey>,
     seeds: Seeds,
-    entries: BTreeMap<ScenarioKey, Entry>,
+    cells: Vec<Cell>,
+    /// One for each cell.
+    entries: Vec<Entry>,
+    texts: BTreeMap<ScenarioKey, ScenarioText>,
+    /// The cells of each scenario.
+    sharing: BTreeMap<ScenarioKey, Vec<usize>>,
+    /// All runs that any cell wants.
+    known: BTreeSet<RunKey>,
     waiting: VecDeque<RunKey>,
     under_way: BTreeMap<u64, Vec<RunKey>>,
     next: u64,
+    /// The work of the runs that wait or are under way.
+    work: u64,
     /// The runs that the store had before.
     found: u64,
     done: u64,
@@ -87,47 +94,46 @@ impl Plan {
     ) -> Result<Self, StoreError> {
         let mut plan = Self {
             name: name.to_owned(),
-            keys: Vec::with_capacity(cells.len()),
-            cells: Vec::new(),
             seeds,
-            entries: BTreeMap::new(),
+            entries: Vec::with_capacity(cells.len()),
+            cells: Vec::new(),
+            texts: BTreeMap::new(),
+            sharing: BTreeMap::new(),
+            known: BTreeSet::new(),
             waiting: VecDeque::new(),
             under_way: BTreeMap::new(),
             next: 0,
+            work: 0,
             found: 0,
             done: 0,
         };
         for cell in &cells {
             let (key, resolved) = ScenarioKey::of(&cell.scenario, versions);
-            plan.keys.push(key);
+            let number = plan.entries.len();
+            plan.sharing.entry(key).or_default().push(number);
+            plan.texts.entry(key).or_insert_with(|| ScenarioText {
+                scenario: key,
+                title: cell.scenario.title.clone(),
+                resolved,
+            });
             let jobs = plan.seeds.first(cell);
-            let entry = plan.entries.entry(key).or_insert_with(|| Entry {
+            plan.entries.push(Entry {
                 scenario: Arc::new(cell.scenario.clone()),
-                text: ScenarioText {
-                    scenario: key,
-                    title: cell.scenario.title.clone(),
-                    resolved,
-                },
+                work: cell.scenario.work(),
+                key,
                 wanted: BTreeSet::new(),
                 missing: 0,
-                work: cell.scenario.work(),
             });
-            for job in jobs {
-                if entry.wanted.insert(job) {
-                    let run = run_key(key, job);
-                    if store.has(&run) {
-                        plan.found += 1;
-                    } else {
-                        entry.missing += 1;
-                        plan.waiting.push_back(run);
-                    }
-                }
-            }
+            let new = plan.want(number, jobs, store);
+            plan.waiting.extend(new);
         }
         plan.cells = cells;
-        let keys: Vec<ScenarioKey> = plan.entries.keys().copied().collect();
-        for key in keys {
-            plan.extend(key, store)?;
+        for number in 0..plan.entries.len() {
+            plan.extend(number, store)?;
+        }
+        if store.has_others() {
+            // Perhaps the same sweep: both meet in the middle.
+            plan.waiting.make_contiguous().reverse();
         }
         store.list(&plan.listed(store))?;
         Ok(plan)
@@ -160,10 +166,7 @@ impl Plan {
 
     /// Returns the work of the runs that wait or are under way.
     pub fn work(&self) -> u64 {
-        let under_way = self.under_way.values().flatten();
-        let work = |run: &RunKey| self.entries.get(&run.scenario).map_or(0, |it| it.work);
-        let all = self.waiting.iter().chain(under_way).map(work);
-        all.fold(0, u64::saturating_add)
+        self.work
     }
 
     /// Returns whether every run that is wanted is in the store.
@@ -173,11 +176,12 @@ impl Plan {
 
     /// Takes the next runs: of `work` in all, or the next one if it has more work than that.
     ///
-    /// Runs that the store has are left out. What other processes add is seen when the store is refreshed, not before.
+    /// Runs that the store has are left out, those included that another process has added more than a second ago.
     ///
     /// # Errors
     /// If the store cannot be read.
     pub fn take(&mut self, work: u64, store: &mut Store) -> Result<Option<Task>, StoreError> {
+        store.refresh_at_times()?;
         let mut task = Task {
             number: self.next,
             runs: Vec::new(),
@@ -189,7 +193,7 @@ impl Plan {
                 self.arrived(run, store)?;
                 continue;
             }
-            let Some(entry) = self.entries.get(&run.scenario) else {
+            let Some(entry) = self.shared(run.scenario) else {
                 continue;
             };
             let is_full =
@@ -253,59 +257,76 @@ impl Plan {
 
     /// Returns the text of a scenario of the sweep.
     pub(crate) fn text(&self, key: ScenarioKey) -> Option<ScenarioText> {
-        self.entries.get(&key).map(|it| it.text.clone())
+        self.texts.get(&key).cloned()
+    }
+
+    /// Returns one of the cells with a scenario.
+    fn shared(&self, key: ScenarioKey) -> Option<&Entry> {
+        self.entries.get(*self.sharing.get(&key)?.first()?)
+    }
+
+    /// Notes that a cell wants these runs, and returns those that have to be done.
+    fn want(&mut self, number: usize, jobs: Vec<Job>, store: &Store) -> Vec<RunKey> {
+        let entry = &mut self.entries[number];
+        let mut new = Vec::new();
+        for job in jobs {
+            if !entry.wanted.insert(job) {
+                continue;
+            }
+            let run = run_key(entry.key, job);
+            let is_there = store.has(&run);
+            entry.missing += usize::from(!is_there);
+            if !self.known.insert(run) {
+                continue;
+            }
+            if is_there {
+                self.found += 1;
+            } else {
+                self.work = self.work.saturating_add(entry.work);
+                new.push(run);
+            }
+        }
+        new
     }
 
     fn arrived(&mut self, run: RunKey, store: &mut Store) -> Result<(), StoreError> {
-        if let Some(entry) = self.entries.get_mut(&run.scenario) {
-            entry.missing = entry.missing.saturating_sub(1);
+        let sharing = self.sharing.get(&run.scenario).cloned().unwrap_or_default();
+        if let Some(entry) = self.shared(run.scenario) {
+            self.work = self.work.saturating_sub(entry.work);
         }
-        self.extend(run.scenario, store)
+        for number in sharing {
+            let entry = &mut self.entries[number];
+            if entry.wanted.contains(&(run.perturbed, run.seed)) {
+                entry.missing = entry.missing.saturating_sub(1);
+                self.extend(number, store)?;
+            }
+        }
+        Ok(())
     }
 
-    /// Wants more seeds of a scenario whose runs are all there, if its intervals need them.
-    fn extend(&mut self, key: ScenarioKey, store: &mut Store) -> Result<(), StoreError> {
+    /// Wants more seeds of a cell whose runs are all there, if its intervals need them.
+    fn extend(&mut self, number: usize, store: &mut Store) -> Result<(), StoreError> {
         loop {
-            let Some(entry) = self.entries.get(&key).filter(|it| it.missing == 0) else {
+            let entry = &self.entries[number];
+            if entry.missing > 0 {
                 return Ok(());
-            };
-            let seeds = entry
-                .wanted
-                .iter()
-                .filter(|(perturbed, _)| *perturbed)
-                .count() as u64;
+            }
+            let perturbed = entry.wanted.iter().filter(|(perturbed, _)| *perturbed);
+            let seeds = perturbed.count() as u64;
             if !self.seeds.may_need_more(&entry.scenario, seeds) {
                 return Ok(());
             }
             store.refresh()?;
-            let result = CellResult {
-                name: String::new(),
-                axes: Vec::new(),
-                scenario: entry.scenario.as_ref().clone(),
-                provenance: BTreeMap::new(),
-                runs: wanted_runs(store.load(key)?, &entry.wanted, true),
-                unperturbed: None,
-                partial: false,
-            };
-            let more = self.seeds.more(&result, seeds);
+            let more = self
+                .seeds
+                .more(&entry.result(&self.cells[number], store)?, seeds)?;
             if more.is_empty() {
                 return Ok(());
             }
-            let Some(entry) = self.entries.get_mut(&key) else {
-                return Ok(());
-            };
+            let jobs = more.into_iter().map(|seed| (true, seed)).collect();
             // To the front, so that the cell is soon complete.
-            for seed in more.into_iter().rev() {
-                let job = (true, seed);
-                if entry.wanted.insert(job) {
-                    let run = run_key(key, job);
-                    if store.has(&run) {
-                        self.found += 1;
-                    } else {
-                        entry.missing += 1;
-                        self.waiting.push_front(run);
-                    }
-                }
+            for run in self.want(number, jobs, store).into_iter().rev() {
+                self.waiting.push_front(run);
             }
         }
     }
@@ -321,41 +342,50 @@ impl Plan {
         mut see: impl FnMut(&CellResult) -> T,
     ) -> Result<Vec<T>, StoreError> {
         store.refresh()?;
-        let mut order: Vec<usize> = (0..self.cells.len()).collect();
-        order.sort_by_key(|cell| self.keys[*cell]);
+        let mut order: Vec<usize> = (0..self.entries.len()).collect();
+        order.sort_by_key(|number| self.entries[*number].key);
         let mut seen = Vec::with_capacity(order.len());
         for number in order {
-            let (cell, key) = (&self.cells[number], self.keys[number]);
-            let Some(entry) = self.entries.get(&key) else {
-                continue;
-            };
-            let runs = store.load(key)?;
-            let unperturbed = wanted_runs(runs.clone(), &entry.wanted, false).pop();
-            let runs = wanted_runs(runs, &entry.wanted, true);
-            let there = runs.len() + usize::from(unperturbed.is_some());
-            let result = CellResult {
-                name: cell.name.clone(),
-                axes: cell.axes.clone(),
-                scenario: cell.scenario.clone(),
-                provenance: cell.provenance.clone(),
-                partial: there < entry.wanted.len(),
-                runs,
-                unperturbed,
-            };
-            seen.push((number, see(&result)));
+            seen.push((
+                number,
+                see(&self.entries[number].result(&self.cells[number], store)?),
+            ));
         }
         seen.sort_by_key(|(number, _)| *number);
         Ok(seen.into_iter().map(|(_, seen)| seen).collect())
     }
 
     fn listed(&self, store: &Store) -> Listed {
-        let cells = self.cells.iter().zip(&self.keys);
-        let cells = cells.map(|(cell, key)| ListedCell {
-            cell: cell.name.clone(),
-            scenario: key.to_string(),
-            axes: cell.axes.clone(),
-        });
+        let cells = self
+            .cells
+            .iter()
+            .zip(&self.entries)
+            .map(|(cell, entry)| ListedCell {
+                cell: cell.name.clone(),
+                scenario: entry.key.to_string(),
+                axes: cell.axes.clone(),
+            });
         Listed::new(&self.name, cells.collect(), store.origin())
+    }
+}
+
+impl Entry {
+    /// Returns the results of the cell as far as they are in the store.
+    fn result(&self, cell: &Cell, store: &mut Store) -> Result<CellResult, StoreError> {
+        let runs = store.load(self.key)?.into_iter().map(|it| it.run);
+        let wanted = runs.filter(|run| self.wanted.contains(&(run.perturbed, run.seed)));
+        let (runs, mut others): (Vec<RunResult>, Vec<RunResult>) =
+            wanted.partition(|run| run.perturbed);
+        let there = runs.len() + others.len();
+        Ok(CellResult {
+            name: cell.name.clone(),
+            axes: cell.axes.clone(),
+            scenario: cell.scenario.clone(),
+            provenance: cell.provenance.clone(),
+            partial: there < self.wanted.len(),
+            runs,
+            unperturbed: others.pop(),
+        })
     }
 }
 
@@ -368,14 +398,4 @@ fn run_key(scenario: ScenarioKey, (perturbed, seed): Job) -> RunKey {
         seed,
         perturbed,
     }
-}
-
-fn wanted_runs(
-    runs: Vec<Recorded>,
-    wanted: &BTreeSet<Job>,
-    perturbed: bool,
-) -> Vec<fairwire_lab::results::RunResult> {
-    let runs = runs.into_iter().map(|it| it.run);
-    runs.filter(|run| run.perturbed == perturbed && wanted.contains(&(perturbed, run.seed)))
-        .collect()
 }

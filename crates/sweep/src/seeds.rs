@@ -4,6 +4,8 @@ use fairwire_lab::campaign::seeds_needed;
 use fairwire_lab::results::{CellResult, Metric, Subject};
 use fairwire_lab::scenario::{Cell, Scenario};
 
+use crate::error::StoreError;
+
 /// Whether start times are moved at random, and the seed.
 pub(crate) type Job = (bool, u64);
 
@@ -83,23 +85,27 @@ impl Seeds {
     }
 
     /// Returns the seeds that the spread of the first ones requires in addition.
-    pub(crate) fn more(&self, cell: &CellResult, seeds: u64) -> Vec<u64> {
+    ///
+    /// # Errors
+    /// If the wanted interval is of something that the runs do not have.
+    pub(crate) fn more(&self, cell: &CellResult, seeds: u64) -> Result<Vec<u64>, StoreError> {
         let run = &cell.scenario.run;
         let needed = match self {
             // The rule has two stages: how many, by the spread of the least number of seeds.
             Self::AsStated if seeds == u64::from(run.seeds) => seeds_needed(cell),
             Self::AsStated | Self::These(_) => seeds,
-            Self::Until(precision) => precision.needed(cell, seeds),
+            Self::Until(precision) => precision.needed(cell, seeds)?,
         };
-        (seeds..needed).map(|number| run.seed + number).collect()
+        Ok((seeds..needed).map(|number| run.seed + number).collect())
     }
 }
 
 impl Precision {
     /// Returns how many seeds the interval needs, judged by the spread of those that are there: as many as there are if
     /// it is narrow enough, and at most twice as many, because the spread of a few seeds is not well known.
-    fn needed(&self, cell: &CellResult, seeds: u64) -> u64 {
-        let keys = cell.keys().into_iter().filter(|(subject, window, metric)| {
+    fn needed(&self, cell: &CellResult, seeds: u64) -> Result<u64, StoreError> {
+        let mut keys = cell.keys();
+        keys.retain(|(subject, window, metric)| {
             let is_meant = match &self.of {
                 Some(name) => subject.name() == name,
                 None => matches!(subject, Subject::Flow(name) if !name.ends_with("/back")),
@@ -108,7 +114,10 @@ impl Precision {
                 && *metric == self.metric
                 && self.window.as_ref().is_none_or(|wanted| wanted == window)
         });
-        let needed = keys.map(|(subject, window, metric)| {
+        if keys.is_empty() {
+            return Err(self.nothing(cell));
+        }
+        let needed = keys.into_iter().map(|(subject, window, metric)| {
             let Some(estimate) = cell.estimate(&subject, &window, metric) else {
                 return seeds;
             };
@@ -130,6 +139,30 @@ impl Precision {
             }
         });
         let needed = needed.max().unwrap_or(seeds);
-        needed.min(self.most).min(seeds * 2).max(seeds)
+        Ok(needed.min(self.most).min(seeds * 2).max(seeds))
+    }
+
+    /// Returns the error of an interval of something that a cell does not have.
+    fn nothing(&self, cell: &CellResult) -> StoreError {
+        let mut there: Vec<String> = Vec::new();
+        for (subject, window, metric) in cell.keys() {
+            let one = format!("{subject} in {window}");
+            if metric == self.metric && !there.contains(&one) {
+                there.push(one);
+            }
+        }
+        if there.is_empty() {
+            there.push("nothing".to_owned());
+        }
+        StoreError::NothingToJudge {
+            cell: cell.name.clone(),
+            wanted: format!(
+                "the {} of {} in {}",
+                self.metric.name(),
+                self.of.as_deref().unwrap_or("any flow"),
+                self.window.as_deref().unwrap_or("any window")
+            ),
+            there: there.join(", "),
+        }
     }
 }

@@ -10,18 +10,20 @@ use crate::bytes::decode;
 use crate::error::{FORMAT, StoreError};
 use crate::frame::{self, HEADER, Kind, MAGIC, Read};
 use crate::key::{RunKey, ScenarioKey};
-use crate::record::Recorded;
-use crate::tables::{keys, origins};
+use crate::tables::{Rows, keys, origins};
 use crate::text::ScenarioText;
 
 /// The end of the names of segments.
 pub(crate) const ENDING: &str = "runs";
 
+/// The end of the names of segments with damaged frames, after a compaction.
+pub(crate) const ASIDE: &str = "damaged";
+
 /// The segment of this process. It is locked as long as it is open, so that no other process compacts it.
 #[derive(Debug)]
 pub(crate) struct Writer {
     file: File,
-    path: PathBuf,
+    pub(crate) path: PathBuf,
     length: u64,
 }
 
@@ -91,6 +93,8 @@ pub(crate) struct Segment {
     /// Frames with runs of each scenario.
     runs: BTreeMap<ScenarioKey, Vec<Place>>,
     scenarios: BTreeMap<ScenarioKey, Place>,
+    /// The keys of its runs, each with whether the present sources computed it.
+    pub(crate) keys: Vec<(RunKey, bool)>,
     /// How many frames are damaged.
     pub(crate) damaged: u64,
 }
@@ -109,31 +113,36 @@ impl Segment {
         }
         let (magic, format) = header.split_at(MAGIC.len());
         if magic != MAGIC {
-            return Err(StoreError::damaged(path)("it is no segment"));
+            // A power failure may leave zeros. What cannot be read is done again.
+            return Ok(Some(Self::new(path, file, 1)));
         }
         let format = format.try_into().map_or(0, u32::from_le_bytes);
         if format > FORMAT {
             let path = path.to_owned();
             return Err(StoreError::Newer { path, format });
         }
-        Ok(Some(Self {
+        Ok(Some(Self::new(path, file, 0)))
+    }
+
+    fn new(path: &Path, file: File, damaged: u64) -> Self {
+        Self {
             path: path.to_owned(),
             file,
             end: HEADER as u64,
             runs: BTreeMap::new(),
             scenarios: BTreeMap::new(),
-            damaged: 0,
-        }))
+            keys: Vec::new(),
+            damaged,
+        }
     }
 
-    /// Reads what was appended since the last call, and returns the keys of the runs in it, each with whether the
-    /// present sources computed it.
-    pub(crate) fn refresh(&mut self) -> Result<Vec<(RunKey, bool)>, StoreError> {
-        let mut found = Vec::new();
+    /// Reads what was appended since the last call, and returns how many of its keys are older.
+    pub(crate) fn refresh(&mut self) -> Result<usize, StoreError> {
+        let known = self.keys.len();
         let read = |error| StoreError::read(&self.path)(error);
         let length = self.file.metadata().map_err(read)?.len();
         if length <= self.end {
-            return Ok(found);
+            return Ok(known);
         }
         self.file.seek(SeekFrom::Start(self.end)).map_err(read)?;
         let mut bytes = Vec::new();
@@ -154,7 +163,7 @@ impl Segment {
                         at: self.end + (whole - content.len()) as u64,
                         length: content.len(),
                     };
-                    if self.note(kind, content, place, &mut found).is_err() {
+                    if self.note(kind, content, place).is_err() {
                         self.damaged += 1;
                     }
                     whole
@@ -163,16 +172,10 @@ impl Segment {
             self.end += whole as u64;
             rest = &rest[whole..];
         }
-        Ok(found)
+        Ok(known)
     }
 
-    fn note(
-        &mut self,
-        kind: Option<Kind>,
-        content: &[u8],
-        place: Place,
-        found: &mut Vec<(RunKey, bool)>,
-    ) -> Result<(), StoreError> {
+    fn note(&mut self, kind: Option<Kind>, content: &[u8], place: Place) -> Result<(), StoreError> {
         match kind {
             Some(Kind::Scenario) => {
                 let text = ScenarioText::read(content).map_err(StoreError::damaged(&self.path))?;
@@ -185,7 +188,7 @@ impl Segment {
                     if places.last().is_none_or(|last| last.at != place.at) {
                         places.push(place);
                     }
-                    found.push((key, origin.is_current()));
+                    self.keys.push((key, origin.is_current()));
                 }
             }
             // Of a newer version, which says what it needs by the number of its format.
@@ -199,16 +202,16 @@ impl Segment {
         self.runs.keys().copied()
     }
 
-    /// Returns the runs of a scenario.
-    pub(crate) fn load(&mut self, scenario: ScenarioKey) -> Result<Vec<Recorded>, StoreError> {
+    /// Returns the runs of a scenario as tables, one after the other as they were appended.
+    pub(crate) fn rows(
+        &mut self,
+        scenario: ScenarioKey,
+    ) -> impl Iterator<Item = Result<Rows, StoreError>> {
         let places = self.runs.get(&scenario).cloned().unwrap_or_default();
-        let mut all = Vec::new();
-        for place in places {
-            let content = self.content(place)?;
-            let runs = decode(&content)?.records()?;
-            all.extend(runs.into_iter().filter(|it| it.scenario == scenario));
-        }
-        Ok(all)
+        places.into_iter().map(move |place| {
+            let rows = Rows::of(decode(&self.content(place)?)?);
+            Ok(rows.filtered(&|(run, _)| run.scenario == scenario)?)
+        })
     }
 
     /// Returns the text of a scenario, if it is here.

@@ -13,6 +13,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -20,13 +21,21 @@ use serde_json::json;
 use crate::bytes::encode;
 use crate::error::{FORMAT, StoreError};
 use crate::frame::Kind;
-use crate::key::{RunKey, ScenarioKey};
-use crate::part::Part;
+use crate::key::{RunKey, SOURCES, ScenarioKey};
+use crate::part::{Part, Table};
 use crate::record::{Origin, Recorded};
-use crate::segment::{ENDING, Segment, Writer};
+use crate::segment::{ASIDE, ENDING, Segment, Writer};
+use crate::tables::AnyRun;
 use crate::text::ScenarioText;
+use crate::whole::write_whole;
 
 const MANIFEST: &str = "store.json";
+
+/// How often the folder is looked through when it changes meanwhile.
+const MOST_LOOKS: usize = 10;
+
+/// How often a sweep looks for what others have added.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 #[derive(Deserialize, Serialize)]
 struct Manifest {
@@ -45,8 +54,12 @@ pub struct Store {
     known: BTreeSet<RunKey>,
     /// The runs that other sources computed.
     stale: BTreeSet<RunKey>,
+    /// How many damaged segments were set aside.
+    aside: u64,
     /// The scenarios whose texts are in the writer's segment.
     defined: BTreeSet<ScenarioKey>,
+    /// When it last took note of what others have added.
+    looked: Instant,
 }
 
 impl Store {
@@ -95,7 +108,9 @@ impl Store {
             parts: Vec::new(),
             known: BTreeSet::new(),
             stale: BTreeSet::new(),
+            aside: 0,
             defined: BTreeSet::new(),
+            looked: now(),
         };
         for name in ["segments", "parts", "sweeps"] {
             let path = folder.join(name);
@@ -135,9 +150,16 @@ impl Store {
         self.stale.len() as u64
     }
 
-    /// Returns how many frames of segments cannot be read.
+    /// Returns how many frames of segments cannot be read, and how many segments with such frames a compaction has set
+    /// aside, as `segments/*.damaged`.
     pub fn damaged(&self) -> u64 {
-        self.segments.iter().map(|it| it.damaged).sum()
+        let frames: u64 = self.segments.iter().map(|it| it.damaged).sum();
+        frames + self.aside
+    }
+
+    /// Returns the Parquet files of a table. Runs in segments are not among them ([`compact`](Self::compact)).
+    pub fn files(&self, table: Table) -> Vec<PathBuf> {
+        self.parts.iter().map(|part| part.table(table)).collect()
     }
 
     /// Takes note of what other processes have added.
@@ -145,51 +167,118 @@ impl Store {
     /// # Errors
     /// See [`StoreError`].
     pub fn refresh(&mut self) -> Result<(), StoreError> {
-        // Segments first: a compaction makes the part before it removes the segments.
-        let segments = names(&self.folder.join("segments"))?;
-        for name in names(&self.folder.join("parts"))? {
-            let path = self.folder.join("parts").join(&name);
-            if name.starts_with('.') || self.parts.iter().any(|part| part.path == path) {
-                continue;
-            }
-            match Part::open(&path) {
-                Ok(part) => self.parts.push(part),
-                // Another process has just replaced it.
-                Err(_) if !path.exists() => {}
-                Err(error) => return Err(error),
-            }
-            if let Some(part) = self.parts.last_mut().filter(|part| part.path == path) {
-                for (key, is_current) in part.keys()? {
-                    note(&mut self.known, &mut self.stale, key, is_current);
-                }
-            }
+        self.look(true)
+    }
+
+    /// Like [`refresh`](Self::refresh), but seldom enough to be called for each task, and without the segment of this
+    /// process, whose runs it knows.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    pub(crate) fn refresh_at_times(&mut self) -> Result<(), StoreError> {
+        if now().duration_since(self.looked) < LOOK_EVERY {
+            return Ok(());
         }
-        let replaced = self.replaced();
-        for name in segments {
-            let path = self.folder.join("segments").join(&name);
-            let is_segment = path.extension().is_some_and(|end| end == ENDING);
-            if !is_segment
-                || replaced.contains(&name)
-                || self.segments.iter().any(|segment| segment.path == path)
-            {
-                continue;
-            }
-            self.segments.extend(Segment::open(&path)?);
-        }
-        for segment in &mut self.segments {
-            for (key, is_current) in segment.refresh()? {
-                note(&mut self.known, &mut self.stale, key, is_current);
-            }
+        self.look(false)
+    }
+
+    /// Returns whether another process adds runs now.
+    pub(crate) fn has_others(&self) -> bool {
+        let own = self.own();
+        let mut others = self.segments.iter().filter(|it| Some(&it.path) != own);
+        others.any(|segment| segment.take().is_none())
+    }
+
+    /// Returns the segment of this process.
+    fn own(&self) -> Option<&PathBuf> {
+        self.writer.as_ref().map(|writer| &writer.path)
+    }
+
+    fn look(&mut self, is_own_wanted: bool) -> Result<(), StoreError> {
+        self.looked = now();
+        let mut tries = 0;
+        // Again if another process has moved runs from segments or parts to a new part meanwhile.
+        while !self.look_once(is_own_wanted)? && tries < MOST_LOOKS {
+            tries += 1;
         }
         Ok(())
     }
 
-    /// Returns the names of the segments and parts whose runs a part has.
-    pub(crate) fn replaced(&self) -> BTreeSet<String> {
-        let parts = self.parts.iter();
-        parts
-            .flat_map(|part| part.replaces.iter().cloned())
-            .collect()
+    /// Returns false if something was removed that had been there a moment before.
+    fn look_once(&mut self, is_own_wanted: bool) -> Result<bool, StoreError> {
+        // Segments first: a compaction makes the part before it removes the segments.
+        let segments: Vec<PathBuf> = paths(&self.folder.join("segments"))?;
+        self.aside = segments.iter().filter(|it| has_end(it, ASIDE)).count() as u64;
+        let parts = paths(&self.folder.join("parts"))?;
+        let (replaced, parts_are_still) = self.look_for_parts(parts)?;
+        let mut is_still = parts_are_still.is_still;
+        let count = self.segments.len();
+        let is_there = |path: &PathBuf| segments.contains(path) && !replaced.contains(&name(path));
+        self.segments.retain(|segment| is_there(&segment.path));
+        let is_any_gone = parts_are_still.is_any_gone || self.segments.len() < count;
+        let skipped = self.own().filter(|_| !is_own_wanted && !is_any_gone);
+        let skipped = skipped.cloned();
+        for path in segments.iter().filter(|path| has_end(path, ENDING)) {
+            let is_known = self.segments.iter().any(|segment| segment.path == *path);
+            if is_known || replaced.contains(&name(path)) || skipped.as_ref() == Some(path) {
+                continue;
+            }
+            match Segment::open(path)? {
+                Some(segment) => self.segments.push(segment),
+                None => is_still &= path.exists(),
+            }
+        }
+        let segments = self.segments.iter_mut();
+        for segment in segments.filter(|it| skipped.as_ref() != Some(&it.path)) {
+            let old = segment.refresh()?;
+            note(&mut self.known, &mut self.stale, &segment.keys[old..]);
+        }
+        if is_any_gone {
+            // A pruning may have removed runs.
+            self.known.clear();
+            self.stale.clear();
+            let parts = self.parts.iter().map(|it| &it.keys);
+            for keys in parts.chain(self.segments.iter().map(|it| &it.keys)) {
+                note(&mut self.known, &mut self.stale, keys);
+            }
+        }
+        Ok(is_still)
+    }
+
+    /// Opens the parts at these paths that no other one replaces. Returns the names of what is replaced.
+    fn look_for_parts(
+        &mut self,
+        paths: Vec<PathBuf>,
+    ) -> Result<(BTreeSet<String>, Looked), StoreError> {
+        let (mut found, mut replaced) = (Vec::new(), BTreeSet::new());
+        let mut looked = Looked {
+            is_still: true,
+            is_any_gone: false,
+        };
+        // The newest first, so that none is opened that another one replaces.
+        for path in paths.into_iter().rev() {
+            if replaced.contains(&name(&path)) {
+                continue;
+            }
+            let old = self.parts.iter().position(|part| part.path == path);
+            let part = match old {
+                Some(place) => Some(self.parts.swap_remove(place)),
+                None => Part::open(&path)?,
+            };
+            let Some(part) = part else {
+                looked.is_still = false;
+                continue;
+            };
+            replaced.extend(part.replaces.iter().cloned());
+            if old.is_none() {
+                note(&mut self.known, &mut self.stale, &part.keys);
+            }
+            found.push(part);
+        }
+        found.reverse();
+        looked.is_any_gone = !self.parts.is_empty();
+        self.parts = found;
+        Ok((replaced, looked))
     }
 
     /// Reads everything anew.
@@ -211,7 +300,21 @@ impl Store {
         runs: &[Recorded],
         text: &dyn Fn(ScenarioKey) -> Option<ScenarioText>,
     ) -> Result<(), StoreError> {
+        let keys: Vec<(RunKey, bool)> = runs
+            .iter()
+            .map(|run| (run.key(), run.origin.is_current()))
+            .collect();
         let content = encode(runs)?;
+        self.append_bytes(&content, &keys, text)
+    }
+
+    /// Appends finished runs with these keys, which [`encode`] made bytes of.
+    pub(crate) fn append_bytes(
+        &mut self,
+        content: &[u8],
+        keys: &[(RunKey, bool)],
+        text: &dyn Fn(ScenarioKey) -> Option<ScenarioText>,
+    ) -> Result<(), StoreError> {
         let mut writer = if let Some(writer) = self.writer.take() {
             writer
         } else {
@@ -219,14 +322,14 @@ impl Store {
             Writer::create(&self.folder.join("segments"), &self.origin.host)?
         };
         let mut write = || {
-            for run in runs {
+            for (run, _) in keys {
                 if self.defined.insert(run.scenario)
                     && let Some(text) = text(run.scenario)
                 {
                     writer.append(Kind::Scenario, &text.write())?;
                 }
             }
-            writer.append(Kind::Runs, &content)
+            writer.append(Kind::Runs, content)
         };
         let written = write();
         self.writer = Some(writer);
@@ -235,10 +338,7 @@ impl Store {
             self.defined.clear();
         }
         written?;
-        for run in runs {
-            let is_current = run.origin.is_current();
-            note(&mut self.known, &mut self.stale, run.key(), is_current);
-        }
+        note(&mut self.known, &mut self.stale, keys);
         Ok(())
     }
 
@@ -268,22 +368,19 @@ impl Store {
     /// # Errors
     /// See [`StoreError`].
     pub fn load(&mut self, scenario: ScenarioKey) -> Result<Vec<Recorded>, StoreError> {
-        let mut all = self.load_all(scenario)?;
-        all.retain(|run| run.origin.is_current());
-        all.sort_by_key(|run| (run.run.perturbed, run.run.seed));
-        all.dedup_by_key(|run| (run.run.perturbed, run.run.seed));
-        Ok(all)
-    }
-
-    /// Returns the runs of a scenario, of any sources and perhaps several times.
-    pub(crate) fn load_all(&mut self, scenario: ScenarioKey) -> Result<Vec<Recorded>, StoreError> {
+        let is_current = |(_, sources): &AnyRun| sources == SOURCES;
         let mut all = Vec::new();
+        // What other sources computed may have metrics that this version does not know.
         for part in &mut self.parts {
-            all.extend(part.load(scenario)?);
+            all.extend(part.rows(scenario)?.filtered(&is_current)?.records()?);
         }
         for segment in &mut self.segments {
-            all.extend(segment.load(scenario)?);
+            for rows in segment.rows(scenario) {
+                all.extend(rows?.filtered(&is_current)?.records()?);
+            }
         }
+        all.sort_by_key(|run| (run.run.perturbed, run.run.seed));
+        all.dedup_by_key(|run| (run.run.perturbed, run.run.seed));
         Ok(all)
     }
 
@@ -306,12 +403,47 @@ impl Store {
     }
 }
 
-fn note(known: &mut BTreeSet<RunKey>, stale: &mut BTreeSet<RunKey>, key: RunKey, is_current: bool) {
-    if is_current {
-        known.insert(key);
-    } else {
-        stale.insert(key);
+/// What happened while the folder was looked through.
+struct Looked {
+    /// Nothing was removed meanwhile.
+    is_still: bool,
+    /// Something was removed that was known before.
+    is_any_gone: bool,
+}
+
+fn note(known: &mut BTreeSet<RunKey>, stale: &mut BTreeSet<RunKey>, keys: &[(RunKey, bool)]) {
+    for (key, is_current) in keys {
+        if *is_current {
+            known.insert(*key);
+        } else {
+            stale.insert(*key);
+        }
     }
+}
+
+/// Returns the files or folders in a folder, in order, without hidden ones.
+fn paths(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
+    let names = names(folder)?.into_iter();
+    let names = names.filter(|name| !name.starts_with('.'));
+    Ok(names.map(|name| folder.join(name)).collect())
+}
+
+/// Returns the name of a file or folder.
+pub(crate) fn name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "how often a folder is looked at changes no result"
+)]
+fn now() -> Instant {
+    Instant::now()
+}
+
+fn has_end(path: &Path, end: &str) -> bool {
+    path.extension().is_some_and(|it| it == end)
 }
 
 /// Returns the names in a folder, in order.
@@ -321,12 +453,4 @@ pub(crate) fn names(folder: &Path) -> Result<Vec<String>, StoreError> {
     let mut names: Vec<String> = names.collect();
     names.sort();
     Ok(names)
-}
-
-/// Writes a file that has all of its content as soon as it has its name.
-pub(crate) fn write_whole(path: &Path, content: &[u8]) -> Result<(), StoreError> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let unfinished = path.with_file_name(format!(".{name}.{}", std::process::id()));
-    fs::write(&unfinished, content).map_err(StoreError::write(&unfinished))?;
-    fs::rename(&unfinished, path).map_err(StoreError::write(path))
 }

@@ -6,8 +6,10 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
+use arrow_array::{BooleanArray, RecordBatch};
 use arrow_schema::ArrowError;
+use arrow_select::concat::concat_batches;
+use arrow_select::filter::filter_record_batch;
 use fairwire_lab::results::{DigestValue, Metric, RunResult, Series, SeriesMetric, Subject, Value};
 use fairwire_lab::units::Duration;
 
@@ -59,7 +61,6 @@ impl Tables {
             ),
             texts("notes", notes.iter().map(String::as_str)),
             labels("version", origins().map(|it| it.version.as_str())),
-            labels("sources", origins().map(|it| it.sources.as_str())),
             labels("host", origins().map(|it| it.host.as_str())),
             labels("date", origins().map(|it| it.date.as_str())),
         ]);
@@ -92,30 +93,117 @@ impl Tables {
     /// # Errors
     /// If a column is missing or has a value that this version does not know.
     pub fn records(&self) -> Result<Vec<Recorded>, ArrowError> {
-        let slice = std::slice::from_ref;
-        assemble(slice(&self.runs), slice(&self.values), slice(&self.series))
+        Rows::of(self.clone()).records()
     }
 }
 
-/// Returns the runs of tables that are in several pieces. Values of other runs are left out.
-pub(crate) fn assemble(
-    of_runs: &[RecordBatch],
-    of_values: &[RecordBatch],
-    of_series: &[RecordBatch],
-) -> Result<Vec<Recorded>, ArrowError> {
-    let mut all = Vec::new();
-    for rows in of_runs {
-        all.extend(runs(rows)?);
+/// A run of any sources: its key, and the hash of the sources.
+pub(crate) type AnyRun = (RunKey, String);
+
+/// Runs as tables that are in several pieces each.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rows {
+    pub(crate) runs: Vec<RecordBatch>,
+    pub(crate) values: Vec<RecordBatch>,
+    pub(crate) series: Vec<RecordBatch>,
+}
+
+impl Rows {
+    pub(crate) fn of(tables: Tables) -> Self {
+        Self {
+            runs: vec![tables.runs],
+            values: vec![tables.values],
+            series: vec![tables.series],
+        }
     }
-    let keys = all.iter().map(Recorded::key).zip(0..);
-    let places: BTreeMap<RunKey, usize> = keys.collect();
-    for rows in of_values {
-        fill_values(&mut all, &places, rows)?;
+
+    /// Returns its runs, each with its origin.
+    pub(crate) fn keys(&self) -> Result<Vec<(RunKey, Arc<Origin>)>, ArrowError> {
+        let mut all = Vec::new();
+        for rows in &self.runs {
+            all.extend(keys(rows)?.into_iter().zip(origins(rows)?));
+        }
+        Ok(all)
     }
-    for rows in of_series {
-        fill_series(&mut all, &places, rows)?;
+
+    /// Returns only the runs that `is_wanted` wants.
+    pub(crate) fn filtered(&self, is_wanted: &dyn Fn(&AnyRun) -> bool) -> Result<Self, ArrowError> {
+        let filtered = |tables: &[RecordBatch]| {
+            let tables = tables.iter().map(|rows| filtered(rows, is_wanted));
+            tables.collect::<Result<Vec<_>, _>>()
+        };
+        Ok(Self {
+            runs: filtered(&self.runs)?,
+            values: filtered(&self.values)?,
+            series: filtered(&self.series)?,
+        })
     }
-    Ok(all)
+
+    /// Returns its tables in one piece each; `None` if there are none.
+    pub(crate) fn joined(&self) -> Result<Option<Tables>, ArrowError> {
+        let joined = |tables: &[RecordBatch]| match tables.first() {
+            Some(first) => concat_batches(&first.schema(), tables).map(Some),
+            None => Ok(None),
+        };
+        let tables = (
+            joined(&self.runs)?,
+            joined(&self.values)?,
+            joined(&self.series)?,
+        );
+        let (Some(runs), Some(values), Some(series)) = tables else {
+            return Ok(None);
+        };
+        Ok(Some(Tables {
+            runs,
+            values,
+            series,
+        }))
+    }
+
+    /// Returns the runs. Values of other runs are left out.
+    ///
+    /// # Errors
+    /// If a column is missing or has a value that this version does not know.
+    pub(crate) fn records(&self) -> Result<Vec<Recorded>, ArrowError> {
+        let mut all = Vec::new();
+        for rows in &self.runs {
+            all.extend(runs(rows)?);
+        }
+        let keys = all.iter().map(|it| (it.key(), it.origin.sources.clone()));
+        let places: BTreeMap<AnyRun, usize> = keys.zip(0..).collect();
+        for rows in &self.values {
+            fill_values(&mut all, &places, rows)?;
+        }
+        for rows in &self.series {
+            fill_series(&mut all, &places, rows)?;
+        }
+        Ok(all)
+    }
+}
+
+/// Returns the rows of the runs that `is_wanted` wants.
+fn filtered(
+    rows: &RecordBatch,
+    is_wanted: &dyn Fn(&AnyRun) -> bool,
+) -> Result<RecordBatch, ArrowError> {
+    let mut wanted = Vec::with_capacity(rows.num_rows());
+    for run in stretches(rows)? {
+        let is_wanted = is_wanted(&run.0);
+        wanted.extend(std::iter::repeat_n(is_wanted, run.1));
+    }
+    if wanted.iter().all(|it| *it) {
+        return Ok(rows.clone());
+    }
+    filter_record_batch(rows, &BooleanArray::from(wanted))
+}
+
+/// Returns the runs of a table, each with how many rows it has there.
+fn stretches(rows: &RecordBatch) -> Result<Vec<(AnyRun, usize)>, ArrowError> {
+    let sources = Columns(rows).texts("sources")?;
+    let all: Vec<(RunKey, &str)> = keys(rows)?.into_iter().zip(sources).collect();
+    let stretches = all.chunk_by(|one, other| one == other);
+    let stretches = stretches.map(|rows| ((rows[0].0, rows[0].1.to_owned()), rows.len()));
+    Ok(stretches.collect())
 }
 
 /// Returns the columns with the keys of runs.
@@ -123,7 +211,8 @@ fn keyed<'a>(runs: impl Iterator<Item = (&'a str, &'a Recorded)> + Clone) -> Vec
     vec![
         labels("scenario", runs.clone().map(|(key, _)| key)),
         counts("seed", runs.clone().map(|(_, it)| Some(it.run.seed))),
-        flags("perturbed", runs.map(|(_, it)| it.run.perturbed)),
+        flags("perturbed", runs.clone().map(|(_, it)| it.run.perturbed)),
+        labels("sources", runs.map(|(_, it)| it.origin.sources.as_str())),
     ]
 }
 
@@ -214,25 +303,30 @@ fn runs(rows: &RecordBatch) -> Result<Vec<Recorded>, ArrowError> {
 /// Gives `runs`, which are at these `places`, their values.
 fn fill_values(
     runs: &mut [Recorded],
-    places: &BTreeMap<RunKey, usize>,
+    places: &BTreeMap<AnyRun, usize>,
     rows: &RecordBatch,
 ) -> Result<(), ArrowError> {
-    let keys = keys(rows)?;
+    let stretches = stretches(rows)?;
     let rows = Columns(rows);
     let (of, windows) = (rows.texts("of")?, rows.texts("window")?);
     let (kinds, metrics) = (rows.texts("kind")?, rows.texts("metric")?);
     let numbers = rows.numbers("value")?;
-    for (i, key) in keys.iter().enumerate() {
-        let Some(place) = places.get(key) else {
+    let mut from = 0;
+    for (run, count) in stretches {
+        let rows = from..from + count;
+        from += count;
+        let Some(place) = places.get(&run) else {
             continue;
         };
-        let metric = Metric::find(metrics[i]);
-        runs[*place].run.values.push(Value {
-            subject: subject(kinds[i], of[i])?,
-            window: windows[i].to_owned(),
-            metric: metric.ok_or_else(|| wrong("metric", metrics[i]))?,
-            value: numbers[i],
-        });
+        for i in rows {
+            let metric = Metric::find(metrics[i]);
+            runs[*place].run.values.push(Value {
+                subject: subject(kinds[i], of[i])?,
+                window: windows[i].to_owned(),
+                metric: metric.ok_or_else(|| wrong("metric", metrics[i]))?,
+                value: numbers[i],
+            });
+        }
     }
     Ok(())
 }
@@ -240,26 +334,32 @@ fn fill_values(
 /// Gives `runs`, which are at these `places`, their series.
 fn fill_series(
     runs: &mut [Recorded],
-    places: &BTreeMap<RunKey, usize>,
+    places: &BTreeMap<AnyRun, usize>,
     rows: &RecordBatch,
 ) -> Result<(), ArrowError> {
-    let keys = keys(rows)?;
+    let stretches = stretches(rows)?;
     let rows = Columns(rows);
     let (of, kinds, metrics) = (
         rows.texts("of")?,
         rows.texts("kind")?,
         rows.texts("metric")?,
     );
-    for (i, (key, values)) in keys.iter().zip(rows.lists("values")?).enumerate() {
-        let Some(place) = places.get(key) else {
+    let mut lists = rows.lists("values")?;
+    let mut from = 0;
+    for (run, count) in stretches {
+        let rows = from..from + count;
+        from += count;
+        let Some(place) = places.get(&run) else {
             continue;
         };
-        let metric = SeriesMetric::find(metrics[i]);
-        runs[*place].run.series.push(Series {
-            subject: subject(kinds[i], of[i])?,
-            metric: metric.ok_or_else(|| wrong("metric", metrics[i]))?,
-            values,
-        });
+        for i in rows {
+            let metric = SeriesMetric::find(metrics[i]);
+            runs[*place].run.series.push(Series {
+                subject: subject(kinds[i], of[i])?,
+                metric: metric.ok_or_else(|| wrong("metric", metrics[i]))?,
+                values: std::mem::take(&mut lists[i]),
+            });
+        }
     }
     Ok(())
 }

@@ -2,19 +2,26 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
+use std::sync::Arc;
 
+use crate::bytes::encode_tables;
 use crate::error::StoreError;
 use crate::key::{RunKey, ScenarioKey};
 use crate::list::Listed;
 use crate::part::{Part, PartWriter};
-use crate::record::Recorded;
-use crate::store::Store;
+use crate::record::Origin;
+use crate::segment::ASIDE;
+use crate::store::{Store, name, names};
+use crate::tables::{AnyRun, Rows};
 
 /// The number of parts from which a compaction makes one of them all.
 const MANY_PARTS: usize = 16;
 
-/// A run of any sources.
-type AnyRun = (RunKey, String);
+/// The most runs that a merging appends at once.
+const MERGED_AT_ONCE: usize = 256;
+
+/// The beginning of the names of folders that are being removed.
+const REMOVED: &str = ".removed-";
 
 /// What a compaction or a pruning did.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -42,7 +49,7 @@ impl Store {
     pub fn compact(&mut self) -> Result<Upkeep, StoreError> {
         let _alone = self.alone()?;
         let many = self.parts.len() + 1 > MANY_PARTS;
-        self.rewrite(many, &|_| true)
+        self.rewrite(many, &|_, _| true)
     }
 
     /// Removes runs.
@@ -58,8 +65,8 @@ impl Store {
                 sweeps.iter().flat_map(Listed::scenarios).collect()
             }
         };
-        self.rewrite(true, &|run| match what {
-            Prune::Stale => run.origin.is_current(),
+        self.rewrite(true, &|run, origin| match what {
+            Prune::Stale => origin.is_current(),
             Prune::Unlisted => listed.contains(&run.scenario),
         })
     }
@@ -73,14 +80,27 @@ impl Store {
         other.refresh()?;
         let mut new = 0;
         for scenario in other.scenarios() {
-            let mine = self.load_all(scenario)?;
-            let mut known: BTreeSet<AnyRun> = mine.iter().map(any).collect();
-            let mut runs = other.load_all(scenario)?;
-            runs.retain(|run| known.insert(any(run)));
-            if !runs.is_empty() {
-                new += runs.len() as u64;
-                let text = other.text(scenario)?;
-                self.append(&runs, &|_| text.clone())?;
+            let mut known: BTreeSet<AnyRun> = BTreeSet::new();
+            for rows in self.rows(scenario)? {
+                known.extend(rows.keys()?.iter().map(any));
+            }
+            for rows in other.rows(scenario)? {
+                let mut keys = rows.keys()?;
+                keys.retain(|run| known.insert(any(run)));
+                // In pieces that are no larger than a frame may be.
+                for keys in keys.chunks(MERGED_AT_ONCE) {
+                    let wanted: BTreeSet<AnyRun> = keys.iter().map(any).collect();
+                    let Some(tables) = rows.filtered(&|run| wanted.contains(run))?.joined()? else {
+                        continue;
+                    };
+                    new += keys.len() as u64;
+                    let text = other.text(scenario)?;
+                    let keys: Vec<(RunKey, bool)> = keys
+                        .iter()
+                        .map(|(run, origin)| (*run, origin.is_current()))
+                        .collect();
+                    self.append_bytes(&encode_tables(&tables)?, &keys, &|_| text.clone())?;
+                }
             }
         }
         for sweep in other.sweeps()? {
@@ -102,100 +122,152 @@ impl Store {
         }
     }
 
+    /// Returns the runs of a scenario, of any sources and perhaps several times.
+    fn rows(&mut self, scenario: ScenarioKey) -> Result<Vec<Rows>, StoreError> {
+        let parts = self.parts.iter_mut().map(|part| part.rows(scenario));
+        let mut all: Vec<Rows> = parts.collect::<Result<_, _>>()?;
+        for segment in &mut self.segments {
+            for rows in segment.rows(scenario) {
+                all.push(rows?);
+            }
+        }
+        Ok(all)
+    }
+
     /// Writes the runs of ended segments, and `with_parts` those of all parts, into a new part, unless `keeps` says
     /// no.
     fn rewrite(
         &mut self,
         with_parts: bool,
-        keeps: &dyn Fn(&Recorded) -> bool,
+        keeps: &dyn Fn(&RunKey, &Origin) -> bool,
     ) -> Result<Upkeep, StoreError> {
         self.reload()?;
         self.remove_replaced()?;
-        let mut upkeep = Upkeep::default();
         let mut taken = Vec::new();
-        let mut from_segments = Vec::new();
+        let mut segments = Vec::new();
         for (number, segment) in self.segments.iter().enumerate() {
             if let Some(lock) = segment.take() {
                 taken.push(lock);
-                from_segments.push(number);
+                segments.push(number);
             }
         }
         // What was appended between the reading and the lock.
         self.refresh()?;
-        let from_parts = if with_parts { self.parts.len() } else { 0 };
-        if from_segments.is_empty() && from_parts == 0 {
-            return Ok(upkeep);
-        }
-        let mut scenarios: BTreeSet<ScenarioKey> = BTreeSet::new();
-        scenarios.extend(
-            from_segments
-                .iter()
-                .flat_map(|it| self.segments[*it].scenarios()),
-        );
-        scenarios.extend(self.parts[..from_parts].iter().flat_map(Part::scenarios));
-        let mut part = PartWriter::create(&self.folder().join("parts"))?;
-        for scenario in scenarios {
-            let mut known: BTreeSet<AnyRun> = BTreeSet::new();
-            let mut runs = Vec::new();
-            for (number, old) in self.parts.iter_mut().enumerate() {
-                let of_part = old.load(scenario)?;
-                if number < from_parts {
-                    runs.extend(of_part);
-                } else {
-                    known.extend(of_part.iter().map(any));
-                }
-            }
-            for number in &from_segments {
-                runs.extend(self.segments[*number].load(scenario)?);
-            }
-            runs.retain(|run| known.insert(any(run)));
-            let before = runs.len();
-            runs.retain(|run| keeps(run));
-            upkeep.removed += (before - runs.len()) as u64;
-            upkeep.written += runs.len() as u64;
-            if !runs.is_empty() {
-                runs.sort_by_key(|run| (run.run.seed, run.run.perturbed));
-                part.add(self.text(scenario)?.as_ref(), &runs)?;
-            }
-        }
-        let name = |path: &std::path::Path| {
-            path.file_name()
-                .map(|name| name.to_string_lossy().into_owned())
+        let from = Sources {
+            segments,
+            parts: if with_parts { self.parts.len() } else { 0 },
         };
-        let segments = from_segments
-            .iter()
-            .map(|it| name(&self.segments[*it].path));
-        let parts = self.parts[..from_parts].iter().map(|it| name(&it.path));
-        let replaces: Vec<String> = segments.chain(parts).flatten().collect();
-        part.finish(&replaces)?;
+        if from.segments.is_empty() && from.parts == 0 {
+            return Ok(Upkeep::default());
+        }
+        let upkeep = self.write_part(&from, keeps).inspect_err(|_| {
+            PartWriter::abandon(self.folder());
+        })?;
+        for number in &from.segments {
+            let segment = &self.segments[*number];
+            if segment.damaged > 0 {
+                let aside = segment.path.with_extension(ASIDE);
+                fs::rename(&segment.path, &aside).map_err(StoreError::write(&aside))?;
+            }
+        }
         self.reload()?;
         self.remove_replaced()?;
         drop(taken);
         Ok(upkeep)
     }
 
+    fn write_part(
+        &mut self,
+        from: &Sources,
+        keeps: &dyn Fn(&RunKey, &Origin) -> bool,
+    ) -> Result<Upkeep, StoreError> {
+        let mut upkeep = Upkeep::default();
+        let of_parts = self.parts[..from.parts].iter().flat_map(Part::scenarios);
+        let mut scenarios: BTreeSet<ScenarioKey> = of_parts.collect();
+        for number in &from.segments {
+            scenarios.extend(self.segments[*number].scenarios());
+        }
+        let mut part = PartWriter::create(self.folder())?;
+        for scenario in scenarios {
+            let mut known: BTreeSet<AnyRun> = BTreeSet::new();
+            for old in &mut self.parts[from.parts..] {
+                known.extend(old.rows(scenario)?.keys()?.iter().map(any));
+            }
+            let mut is_any = false;
+            let mut add = |rows: &Rows| {
+                let mut wanted: BTreeSet<AnyRun> = BTreeSet::new();
+                for run in rows.keys()? {
+                    if !known.insert(any(&run)) {
+                        continue;
+                    }
+                    if keeps(&run.0, &run.1) {
+                        wanted.insert(any(&run));
+                    } else {
+                        upkeep.removed += 1;
+                    }
+                }
+                upkeep.written += wanted.len() as u64;
+                is_any |= !wanted.is_empty();
+                part.add(&rows.filtered(&|run| wanted.contains(run))?)
+            };
+            for old in &mut self.parts[..from.parts] {
+                add(&old.rows(scenario)?)?;
+            }
+            for number in &from.segments {
+                for rows in self.segments[*number].rows(scenario) {
+                    add(&rows?)?;
+                }
+            }
+            if is_any && let Some(text) = self.text(scenario)? {
+                part.add_text(&text)?;
+            }
+        }
+        let segments = from
+            .segments
+            .iter()
+            .map(|it| name(&self.segments[*it].path));
+        let parts = self.parts[..from.parts].iter().map(|it| name(&it.path));
+        let replaces: Vec<String> = segments.chain(parts).collect();
+        part.finish(&replaces)?;
+        Ok(upkeep)
+    }
+
     /// Removes the segments and parts whose runs another part has.
     fn remove_replaced(&mut self) -> Result<(), StoreError> {
-        let replaced = self.replaced();
-        let mut removed = false;
+        let replaced: Vec<String> = self
+            .parts
+            .iter()
+            .flat_map(|part| part.replaces.iter().cloned())
+            .collect();
         for name in &replaced {
             let segment = self.folder().join("segments").join(name);
             let part = self.folder().join("parts").join(name);
             if segment.is_file() {
                 fs::remove_file(&segment).map_err(StoreError::write(&segment))?;
-                removed = true;
             } else if part.is_dir() {
-                fs::remove_dir_all(&part).map_err(StoreError::write(&part))?;
-                removed = true;
+                // Under another name first, because a folder is not removed at once.
+                let gone = self.folder().join(format!("{REMOVED}{name}"));
+                fs::rename(&part, &gone).map_err(StoreError::write(&part))?;
             }
         }
-        if removed {
-            self.reload()?;
+        for name in names(self.folder())? {
+            if name.starts_with(REMOVED) {
+                let gone = self.folder().join(name);
+                fs::remove_dir_all(&gone).map_err(StoreError::write(&gone))?;
+            }
         }
         Ok(())
     }
 }
 
-fn any(run: &Recorded) -> AnyRun {
-    (run.key(), run.origin.sources.clone())
+/// What a new part is made of.
+struct Sources {
+    /// Segments by their numbers.
+    segments: Vec<usize>,
+    /// The first so many parts.
+    parts: usize,
+}
+
+fn any((run, origin): &(RunKey, Arc<Origin>)) -> AnyRun {
+    (*run, origin.sources.clone())
 }
