@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import inspect
+import pickle
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, Union
 
 from fairwire import _fairwire
+from fairwire._fingerprint import Unknown, fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,11 +38,11 @@ class WindowLaw(Protocol):
 
 Law = TypeVar("Law", bound="type[Any]")
 
-# Classes by the names of their laws, with their versions.
-Laws = dict[str, tuple["type[Any]", Union[str, None]]]
+# What workers get of each law: its fingerprint, its version, and the class as bytes.
+Laws = dict[str, tuple[Union[str, None], Union[str, None], bytes]]
 
-# The classes that are laws, for workers.
-_classes: dict[str, type[Any]] = {}
+# The classes that are laws, with the versions that were given.
+_classes: dict[str, tuple[type[Any], str | None]] = {}
 
 
 def law(name: str, *, version: str | None = None) -> Callable[[Law], Law]:
@@ -58,34 +59,89 @@ def law(name: str, *, version: str | None = None) -> Callable[[Law], Law]:
     Each connection has an instance of its own. A run that a law ends early, by an exception or by a value that is no
     size, raises LawError. A second class of the same name replaces the first.
 
-    version: what a store tells the law from others by. If None, it is the hash of the source of the class, so a change
-        to something else that the class uses needs a version.
+    version: what a store tells the law from others by. If None, it is a hash of what the class computes with: its
+        methods and values, those of its base classes, and the functions and values outside of it that they use. A
+        class that uses other things (an array, an open file) needs a version.
     """
 
     def register(class_: Law) -> Law:
         meaning = (inspect.getdoc(class_) or f"A window law in Python, {class_.__name__}.").splitlines()[0]
-        _fairwire.register_window_law(name, class_, meaning, version or _hash(class_))
-        _classes[name] = class_
+        _fairwire.register_window_law(name, class_, meaning)
+        _classes[name] = (class_, version)
         return class_
 
     return register
 
 
-def _hash(class_: type[Any]) -> str | None:
-    try:
-        source = inspect.getsource(class_)
-    except (OSError, TypeError):
-        return None
-    return hashlib.sha256(source.encode()).hexdigest()[:16]
+def versions(names: list[str]) -> dict[str, str]:
+    """Returns what a store tells these laws from others by."""
+    found = {}
+    for name in names:
+        class_, version = _classes[name]
+        try:
+            found[name] = version or fingerprint(class_)
+        except Unknown as error:
+            raise ValueError(
+                f"a store has to know whether the law '{name}' changes, and it uses {error}, which cannot be compared: "
+                f'give it a version, as in @fairwire.law("{name}", version="1")'
+            ) from None
+    return found
 
 
 def classes(names: list[str]) -> Laws:
-    """Returns the classes of laws with their versions, for a worker."""
-    return {name: (_classes[name], _hash(_classes[name])) for name in names if name in _classes}
+    """Returns what workers get of these laws."""
+    return {name: (_known(*_classes[name]), _classes[name][1], _bytes(name)) for name in names}
 
 
 def adopt(laws: Laws) -> None:
-    """Registers laws that came with a task."""
-    for name, (class_, version) in laws.items():
-        if _classes.get(name) is not class_:
-            law(name, version=version)(class_)
+    """Registers laws that came with a task.
+
+    A class that a module defines is taken from the module as the worker has it, so it is compared with what was sent.
+    """
+    for name, (sent, version, content) in laws.items():
+        if name in _classes and _is_same(_classes[name], sent, version):
+            continue
+        try:
+            class_ = pickle.loads(content)
+        except Exception as error:
+            raise _fairwire.WorkerError(
+                f"a worker cannot load the law '{name}' ({type(error).__name__}: {error}): define it in a module that "
+                "the workers can import, or install cloudpickle"
+            ) from error
+        if not _is_same((class_, version), sent, version):
+            raise _fairwire.WorkerError(
+                f"a worker has another class for the law '{name}': start the executor again, or update its module there"
+            )
+        law(name, version=version)(class_)
+
+
+def _known(class_: type[Any], version: str | None) -> str | None:
+    """Returns the fingerprint of a class, or None for a class that has a version because it has none."""
+    try:
+        return fingerprint(class_)
+    except Unknown:
+        if version is None:
+            raise
+        return None
+
+
+def _is_same(entry: tuple[type[Any], str | None], sent: str | None, version: str | None) -> bool:
+    try:
+        return entry[1] == version and _known(*entry) == sent
+    except Unknown:
+        return False
+
+
+def _bytes(name: str) -> bytes:
+    """Returns a class as bytes: with cloudpickle, if it is there, also one that is defined in a notebook."""
+    try:
+        import cloudpickle as pickler
+    except ImportError:
+        pickler = pickle
+    try:
+        content: bytes = pickler.dumps(_classes[name][0])
+    except Exception as error:
+        raise ValueError(
+            f"the law '{name}' cannot be sent to workers ({error}): define its class in a module"
+        ) from error
+    return content

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from fairwire import _fairwire
 from fairwire._executors import adapt
 from fairwire._fairwire import FairwireError, LawError, WorkerError
-from fairwire._law import Laws, adopt, classes
+from fairwire._law import Laws, adopt, classes, versions
 from fairwire._run import Interrupted, Scenario, changes, clear, shown
 from fairwire.results import Results, Table
 
@@ -119,29 +119,28 @@ class Store:
         """Adds the runs and sweeps of another store, and returns how many runs were new."""
         return self._native.merge(other.path if isinstance(other, Store) else other)
 
-    def files(self, table: str) -> str:
-        """Returns the pattern of the Parquet files of a table.
+    def files(self, table: str) -> list[str]:
+        """Returns the Parquet files of a table, for any reader.
 
-        The tables are `runs`, `values`, `series`, `scenarios` and `settings`.
+        The tables are `runs`, `values`, `series`, `scenarios` and `settings`. Runs of sweeps at work, and of those that
+        were killed, come into the files with `compact`. A compaction of another process may remove files: then ask
+        again.
         """
-        tables = ("runs", "values", "series", "scenarios", "settings")
-        if table not in tables:
-            raise ValueError(f"no table {table!r}: there are {', '.join(tables)}")
-        return str(self.path / "parts" / "*" / f"{table}.parquet")
+        return [os.fspath(path) for path in self._native.files(table)]
 
     def sql(self, query: str) -> Any:
         """Returns the answer of DuckDB (extra `sql`), which sees the tables that `files` names.
 
-        Runs of processes that have ended are compacted first.
+        Runs of processes that have ended are compacted first, unless another process does that.
         """
         import duckdb
 
-        self.compact()
+        self._native.compact_unless_busy()
         connection = duckdb.connect()
-        if any((self.path / "parts").glob("[0-9]*")):
-            for table in ("runs", "values", "series", "scenarios", "settings"):
-                pattern = self.files(table).replace("'", "''")
-                connection.execute(f"create view \"{table}\" as select * from read_parquet('{pattern}')")
+        for table in ("runs", "values", "series", "scenarios", "settings"):
+            if files := self.files(table):
+                names = ", ".join("'{}'".format(file.replace("'", "''")) for file in files)
+                connection.execute(f'create view "{table}" as select * from read_parquet([{names}])')
         return connection.sql(query)  # A relation, which has df(), pl() and arrow().
 
     def __repr__(self) -> str:
@@ -179,7 +178,7 @@ def sweep(
     until = asdict(seeds) if isinstance(seeds, Until) else None
     these = None if seeds is None or isinstance(seeds, (int, Until)) else list(seeds)
     native = _fairwire.Sweep(
-        built._native, changes(set, axes, only, duration, count, None), store, _origin(), these, until
+        built._native, changes(set, axes, only, duration, count, None), store, _origin(), versions, these, until
     )
     show = shown(progress)
     interrupted: BaseException | None = None
@@ -209,7 +208,7 @@ def _origin() -> tuple[str, str]:
 def work(task: bytes, laws: Laws) -> bytes:
     """Does a task in a worker, with the window laws in Python that it names."""
     adopt(laws)
-    return _fairwire.work(task, _origin())
+    return _fairwire.work(task, _origin(), list(laws))
 
 
 # Work is counted in packets that cross links, of which a processor does about a million in a second. A task is long

@@ -1,11 +1,15 @@
 """Window laws in Python."""
 
 import concurrent.futures
+import importlib
+import multiprocessing
+import sys
 from pathlib import Path
 from typing import Any
 
 import fairwire as fw
 import pytest
+from fairwire import errors, net
 
 DUMBBELL = Path(__file__).parents[2] / "scenarios" / "dumbbell.toml"
 
@@ -127,10 +131,87 @@ def test_another_law_of_the_same_name_makes_other_runs(tmp_path: Path) -> None:
     fw.law("py-new", version="2")(Seeing)
     assert sweep().done == 2
 
-    namespace: dict[str, Any] = {"fw": fw}
-    exec("@fw.law('py-new')\nclass New:\n  def increase(self, w, a): return 0\n  def cut(self, w, s): return 1", namespace)
-    with pytest.raises(ValueError, match="the source of the law 'py-new' cannot be read.*give it a version"):
+    class Wide(Reno):
+        limits = bytearray(b"any object that is no plain value")
+
+    fw.law("py-new")(Wide)
+    with pytest.raises(ValueError, match="the law 'py-new' changes, and it uses limits .builtins.bytearray.*a version"):
         sweep()
+
+
+def test_what_a_law_computes_with_makes_other_runs(tmp_path: Path) -> None:
+    """A value in a closure, in a base class or beside the class counts, and the place in the file does not."""
+
+    def sweep() -> int:
+        changes = {"flows.dccp.dccp.ccid2.law": "py-made"}
+        return fw.sweep(DUMBBELL, seeds=1, duration="1s", set=changes, store=tmp_path).done
+
+    def make(beta: float, gain: float) -> type[Any]:
+        class Base(Reno):
+            factor = gain
+
+        class Made(Base):
+            def increase(self, window: fw.LawWindow, acked: float) -> float:
+                return self.factor * helper(acked) / window.cwnd
+
+            def cut(self, window: fw.LawWindow, signal: str) -> float:
+                return beta * window.cwnd
+
+        return Made
+
+    for beta, gain, done in [(0.5, 1.0, 1), (0.75, 1.0, 1), (0.75, 0.5, 1), (0.5, 1.0, 0)]:
+        fw.law("py-made")(make(beta, gain))
+        assert sweep() == done, (beta, gain)
+    code = "\n\n\n@fw.law('py-made')\nclass New:\n  def increase(self, w, a): return 0\n  def cut(self, w, s): return 1"
+    for place in (0, 2):
+        exec(code[place:], {"fw": fw})
+        assert sweep() == (1 if place == 0 else 0)
+
+
+def helper(acked: float) -> float:
+    return acked
+
+
+@pytest.mark.parametrize("engine", [concurrent.futures.ThreadPoolExecutor, concurrent.futures.ProcessPoolExecutor])
+def test_a_law_that_fails_in_a_worker_is_told(engine: Any, tmp_path: Path) -> None:
+    """As it is told without workers, and no run of it is in the store."""
+    for value, text in [(float("nan"), "it returned NaN"), (None, "failed in increase")]:
+
+        @fw.law("py-broken")
+        class Broken(Reno):
+            def increase(self, window: fw.LawWindow, acked: float, value: Any = value) -> Any:
+                return value
+
+        with engine(1) as executor, pytest.raises(fw.LawError, match=text):
+            changes = {"flows.dccp.dccp.ccid2.law": "py-broken"}
+            fw.sweep(DUMBBELL, seeds=3, duration="2s", set=changes, store=tmp_path, executor=executor)
+        assert len(fw.Store(tmp_path)) == 0
+
+
+def test_workers_with_another_class_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker that has imported a module keeps it, although the file has changed since."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    module = tmp_path / "changing_law.py"
+    code = "class Changing:\n    def increase(self, w, a): return a / w.cwnd\n    def cut(self, w, s): return {} * w.cwnd\n"
+    module.write_text(code.format(0.5))
+    changing = importlib.import_module("changing_law")
+    fw.law("py-changing")(changing.Changing)
+    context = multiprocessing.get_context("fork")
+    changes = {"flows.dccp.dccp.ccid2.law": "py-changing"}
+    with concurrent.futures.ProcessPoolExecutor(1, mp_context=context) as executor:
+        first = fw.sweep(DUMBBELL, seeds=1, duration="1s", set=changes, store=tmp_path / "store", executor=executor)
+        assert first.done == 1
+        module.write_text(code.format(0.875))
+        fw.law("py-changing")(importlib.reload(changing).Changing)
+        with pytest.raises(fw.WorkerError, match="a worker has another class for the law 'py-changing'"):
+            fw.sweep(DUMBBELL, seeds=1, duration="1s", set=changes, store=tmp_path / "store", executor=executor)
+
+
+def test_sockets_refuse_laws_in_python() -> None:
+    """A call that holds the interpreter waits for the connection, which would wait for the interpreter."""
+    with pytest.raises(errors.ConfigError, match='law.*"py-reno" is in Python'):
+        net.connect("127.0.0.1:1", 1, security=fw.CLEAR_TEXT, config={"law": "py-reno"}, timeout=1)
 
 
 def test_laws_travel_to_workers(tmp_path: Path) -> None:

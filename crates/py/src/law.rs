@@ -3,7 +3,7 @@
 //! A law cannot return an error in the middle of a run. So the first one that fails is noted for all computations that
 //! use the law, and these are told to stop: a run that is stopped has no result.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -26,8 +26,6 @@ static WATCHES: Mutex<Vec<Arc<Watch>>> = Mutex::new(Vec::new());
 struct Class {
     object: Py<PyAny>,
     has: Has,
-    /// What tells it from other classes of this name, for the keys of runs.
-    version: Option<String>,
 }
 
 /// Which of the optional methods a class has.
@@ -95,12 +93,10 @@ impl LawWindow {
 
 /// Registers a class as the window law `name`. A class that had the name before is replaced.
 #[pyfunction]
-#[pyo3(signature = (name, class_, meaning, version=None))]
 pub(crate) fn register_window_law(
     name: &str,
     class_: &Bound<'_, PyAny>,
     meaning: &str,
-    version: Option<String>,
 ) -> PyResult<()> {
     let class = class_;
     for method in ["increase", "cut"] {
@@ -128,7 +124,6 @@ pub(crate) fn register_window_law(
             reset: has("reset")?,
         },
         object: class.clone().unbind(),
-        version,
     };
     let mut classes = lock(&CLASSES);
     if let Some(known) = classes.get_mut(name) {
@@ -147,41 +142,30 @@ pub(crate) fn register_window_law(
     Ok(())
 }
 
-/// Returns the laws in Python that a text of a scenario names.
-pub(crate) fn named(text: &str) -> Vec<&'static str> {
+/// Returns the laws in Python that have these names.
+pub(crate) fn registered(names: &[String]) -> Vec<&'static str> {
     let classes = lock(&CLASSES);
-    let named = classes.keys().copied();
-    // In the JSON of a task the quotes of TOML have a backslash.
-    let is_named = |name: &&str| {
-        text.contains(&format!("\"{name}\"")) || text.contains(&format!("\\\"{name}\\\""))
-    };
-    named.filter(is_named).collect()
+    let found = names
+        .iter()
+        .filter_map(|name| classes.get_key_value(name.as_str()));
+    found.map(|(name, _)| *name).collect()
 }
 
 /// Returns the laws in Python that cells name.
 pub(crate) fn of_cells(cells: &[Cell]) -> Vec<&'static str> {
-    if lock(&CLASSES).is_empty() {
+    let names: Vec<&'static str> = lock(&CLASSES).keys().copied().collect();
+    if names.is_empty() {
         return Vec::new();
     }
-    let texts = cells.iter().map(|cell| cell.scenario.resolved().text);
-    let named: BTreeSet<&'static str> = texts.flat_map(|text| named(&text)).collect();
-    named.into_iter().collect()
-}
-
-/// Returns the versions of these laws; an error for one without a version.
-pub(crate) fn versions(names: &[&'static str]) -> PyResult<BTreeMap<String, String>> {
-    let classes = lock(&CLASSES);
-    let versions = names.iter().map(|name| {
-        let version = classes.get(name).and_then(|it| it.version.clone());
-        let version = version.ok_or_else(|| {
-            PyValueError::new_err(format!(
-                "the source of the law '{name}' cannot be read, and a store has to know whether it changes: give it \
-                 a version, as in @fairwire.law({name:?}, version=\"1\")"
-            ))
-        })?;
-        Ok(((*name).to_owned(), version))
-    });
-    versions.collect()
+    let texts: Vec<String> = cells
+        .iter()
+        .map(|cell| cell.scenario.resolved().text)
+        .collect();
+    let is_named = |name: &&str| {
+        let quoted = format!("\"{name}\"");
+        texts.iter().any(|text| text.contains(&quoted))
+    };
+    names.into_iter().filter(is_named).collect()
 }
 
 /// Tells failures of laws to `watch` as long as the returned value lives.

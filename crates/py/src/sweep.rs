@@ -1,5 +1,6 @@
 //! Sweeps with a store.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -84,15 +85,18 @@ impl Until {
 
 #[pymethods]
 impl Sweep {
-    /// Plans the runs of a scenario that the store does not have. `seeds` are the seeds, or the wanted interval.
+    /// Plans the runs of a scenario that the store does not have. `versions` returns the versions of window laws in
+    /// Python. `seeds` are the seeds, or `until` is the wanted interval.
     #[new]
-    #[pyo3(signature = (scenario, changes, store, origin, seeds=None, until=None))]
+    #[pyo3(signature = (scenario, changes, store, origin, versions, seeds=None, until=None))]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn new(
         py: Python<'_>,
         scenario: &Scenario,
         changes: Changes<'_>,
         store: PathBuf,
         origin: (String, String),
+        versions: &Bound<'_, PyAny>,
         seeds: Option<Vec<u64>>,
         until: Option<Until>,
     ) -> PyResult<Self> {
@@ -107,7 +111,7 @@ impl Sweep {
         };
         let name = scenario.name().to_owned();
         let laws = law::of_cells(&cells);
-        let versions = law::versions(&laws)?;
+        let versions: BTreeMap<String, String> = versions.call1((laws.clone(),))?.extract()?;
         let planned = py.detach(|| {
             let mut store = LabStore::open(&store, Origin::here(&origin.0, &origin.1))?;
             let plan = Plan::new(&name, cells, seeds, &versions, &mut store)?;
@@ -241,16 +245,18 @@ impl Sweep {
     }
 }
 
-/// Does a task in a worker: takes its bytes and returns the results as bytes.
+/// Does a task in a worker: takes its bytes and returns the results as bytes. `laws` are the names of the window laws in
+/// Python that its scenarios may have.
 #[pyfunction]
 pub(crate) fn work<'py>(
     py: Python<'py>,
     task: &[u8],
     origin: (String, String),
+    laws: Vec<String>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let origin = Arc::new(Origin::here(&origin.0, &origin.1));
     let task = task.to_owned();
-    let laws = law::named(&String::from_utf8_lossy(&task));
+    let laws = law::registered(&laws);
     let (done, interrupted) = attended(py, None, laws, move |watch| {
         let stop: &AtomicBool = &watch.stop;
         do_work(&task, &origin, stop)

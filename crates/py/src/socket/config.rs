@@ -10,6 +10,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::law::registered;
 use crate::socket::errors::ConfigError;
 use crate::socket::operation::seconds;
 
@@ -27,7 +28,14 @@ const SETTINGS: &[(&str, Set)] = &[
         Ok(())
     }),
     ("law", |config, value| {
-        let chosen = law(&value.extract::<String>()?);
+        let name: String = value.extract()?;
+        if !registered(std::slice::from_ref(&name)).is_empty() {
+            // A thread that holds the interpreter may wait for the connection, which would wait for the interpreter.
+            let text =
+                format!("the law {name:?} is in Python, and only simulations can have such laws");
+            return Err(PyValueError::new_err(text));
+        }
+        let chosen = law(&name);
         config.ccid2.law = chosen.map_err(|error| PyValueError::new_err(error.to_string()))?;
         Ok(())
     }),

@@ -1,0 +1,127 @@
+"""Fingerprints of classes: equal for classes that compute the same with the same values."""
+
+from __future__ import annotations
+
+import builtins
+import hashlib
+import types
+from typing import Any
+
+
+class Unknown(Exception):
+    """A class uses something that cannot be compared. The text says what."""
+
+
+def fingerprint(class_: type[Any]) -> str:
+    """Returns a hash of what a class computes with.
+
+    It is of the compiled code, which is what runs: the source may have changed since. So classes of different versions
+    of Python differ. Comments and the places of lines do not count.
+    """
+    hasher = _Hasher()
+    hasher.add_class(class_)
+    return hasher.hash.hexdigest()[:16]
+
+
+class _Hasher:
+    def __init__(self) -> None:
+        self.hash = hashlib.sha256()
+        # What was added already, since functions and classes may name each other.
+        self.seen: dict[int, int] = {}
+
+    def word(self, text: str) -> None:
+        content = text.encode("utf-8", "surrogatepass")
+        self.hash.update(len(content).to_bytes(8, "little") + content)
+
+    def is_new(self, value: object) -> bool:
+        number = self.seen.setdefault(id(value), len(self.seen))
+        self.word(f"#{number}")
+        return number == len(self.seen) - 1
+
+    def add(self, name: str, value: object) -> None:
+        """Adds a value that is called `name`."""
+        if value is None or value is ... or isinstance(value, (bool, int, float, complex, str, bytes)):
+            self.word(f"{type(value).__name__} {value!r}")
+        elif isinstance(value, (tuple, list)):
+            self.word(f"{type(value).__name__} {len(value)}")
+            for item in value:
+                self.add(name, item)
+        elif isinstance(value, (set, frozenset)):
+            # Their order differs from process to process.
+            self.add(name, sorted(map(repr, value)))
+        elif isinstance(value, dict):
+            self.word(f"dict {len(value)}")
+            for key, item in value.items():
+                self.add(name, key)
+                self.add(name, item)
+        elif isinstance(value, types.ModuleType):
+            self.word(f"module {value.__name__}")
+        elif isinstance(value, types.FunctionType):
+            self.add_function(value)
+        elif isinstance(value, (staticmethod, classmethod)):
+            self.word(type(value).__name__)
+            self.add(name, value.__func__)
+        elif isinstance(value, property):
+            for part in (value.fget, value.fset, value.fdel):
+                self.add(name, part)
+        elif isinstance(value, (types.BuiltinFunctionType, types.MethodDescriptorType)):
+            self.word(f"built-in {value.__qualname__}")
+        elif isinstance(value, type):
+            self.add_class(value)
+        elif isinstance(value, types.CodeType):
+            self.add_code(value)
+        else:
+            raise Unknown(f"{name} ({type(value).__module__}.{type(value).__qualname__})")
+
+    def add_class(self, class_: type[Any]) -> None:
+        for part in class_.__mro__:
+            if not part.__flags__ & (1 << 9):  # It is built in, or of an extension.
+                self.word(f"class {part.__module__}.{part.__qualname__}")
+                continue
+            if not self.is_new(part):
+                continue
+            for name, value in sorted(vars(part).items()):
+                is_function = isinstance(value, (types.FunctionType, staticmethod, classmethod, property))
+                if is_function or not (name.startswith("__") and name.endswith("__")):
+                    self.word(name)
+                    if not isinstance(value, (types.GetSetDescriptorType, types.MemberDescriptorType)):
+                        self.add(name, value)
+
+    def add_function(self, function: types.FunctionType) -> None:
+        if not self.is_new(function):
+            return
+        self.add(function.__name__, function.__defaults__)
+        self.add(function.__name__, function.__kwdefaults__)
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+            # A method that calls super() has its class in a cell.
+            self.word(name)
+            try:
+                self.add(name, cell.cell_contents)
+            except ValueError:
+                self.word("empty")
+        for name in sorted(_globals(function.__code__)):
+            if name in function.__globals__:
+                self.word(name)
+                self.add(name, function.__globals__[name])
+            else:
+                self.word(f"{name} {hasattr(builtins, name)}")
+        self.add_code(function.__code__)
+
+    def add_code(self, code: types.CodeType) -> None:
+        self.hash.update(code.co_code)
+        names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
+        self.add(code.co_name, names)
+        self.add(code.co_name, (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags))
+        self.add(code.co_name, code.co_consts)
+
+
+def _globals(code: types.CodeType) -> set[str]:
+    """Returns the names that code looks up outside of its function."""
+    import dis
+
+    loads = ("LOAD_GLOBAL", "LOAD_NAME")
+    names = {step.argval for step in dis.get_instructions(code) if step.opname in loads}
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType):
+            names |= _globals(const)
+    return names
