@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import builtins
 import hashlib
+import sys
+import sysconfig
 import types
 from typing import Any
 
@@ -16,7 +18,8 @@ def fingerprint(class_: type[Any]) -> str:
     """Returns a hash of what a class computes with.
 
     It is of the compiled code, which is what runs: the source may have changed since. So classes of different versions
-    of Python differ. Comments and the places of lines do not count.
+    of Python differ. Comments and the places of lines do not count, and of installed packages only the names of what is
+    used.
     """
     hasher = _Hasher()
     hasher.add_class(class_)
@@ -57,7 +60,10 @@ class _Hasher:
         elif isinstance(value, types.ModuleType):
             self.word(f"module {value.__name__}")
         elif isinstance(value, types.FunctionType):
-            self.add_function(value)
+            if _is_of_library(value.__module__):
+                self.word(f"function {value.__module__}.{value.__qualname__}")
+            else:
+                self.add_function(value)
         elif isinstance(value, (staticmethod, classmethod)):
             self.word(type(value).__name__)
             self.add(name, value.__func__)
@@ -70,19 +76,23 @@ class _Hasher:
             self.add_class(value)
         elif isinstance(value, types.CodeType):
             self.add_code(value)
+        elif callable(value) and _is_of_library(getattr(value, "__module__", None)) and hasattr(value, "__name__"):
+            self.word(f"{value.__module__}.{value.__name__}")
         else:
             raise Unknown(f"{name} ({type(value).__module__}.{type(value).__qualname__})")
 
     def add_class(self, class_: type[Any]) -> None:
         for part in class_.__mro__:
-            if not part.__flags__ & (1 << 9):  # It is built in, or of an extension.
+            # Bit 9 is set unless it is built in or of an extension.
+            if not part.__flags__ & (1 << 9) or _is_of_library(part.__module__):
                 self.word(f"class {part.__module__}.{part.__qualname__}")
                 continue
             if not self.is_new(part):
                 continue
             for name, value in sorted(vars(part).items()):
                 is_function = isinstance(value, (types.FunctionType, staticmethod, classmethod, property))
-                if is_function or not (name.startswith("__") and name.endswith("__")):
+                is_special = name.startswith("__") and name.endswith("__") or name == "_abc_impl"
+                if is_function or not is_special:
                     self.word(name)
                     if not isinstance(value, (types.GetSetDescriptorType, types.MemberDescriptorType)):
                         self.add(name, value)
@@ -113,6 +123,18 @@ class _Hasher:
         self.add(code.co_name, names)
         self.add(code.co_name, (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags))
         self.add(code.co_name, code.co_consts)
+
+
+def _is_of_library(module: str | None) -> bool:
+    """Returns whether a module is of Python, of this package or of an installed one: its name stands for it."""
+    package = (module or "").partition(".")[0]
+    if package in ("", "__main__", "builtins"):
+        return False  # Code without a module of its own says "builtins", too.
+    file = getattr(sys.modules.get(package), "__file__", None)
+    if package == "fairwire" or package in sys.stdlib_module_names:
+        return True
+    places = {sysconfig.get_path(name) for name in ("purelib", "platlib")}
+    return file is not None and any(file.startswith(place) for place in places if place)
 
 
 def _globals(code: types.CodeType) -> set[str]:

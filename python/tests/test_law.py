@@ -1,8 +1,11 @@
 """Window laws in Python."""
 
+import abc
 import concurrent.futures
 import importlib
+import math
 import multiprocessing
+import statistics
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,6 +13,7 @@ from typing import Any
 import fairwire as fw
 import pytest
 from fairwire import errors, net
+from fairwire._fingerprint import fingerprint
 
 DUMBBELL = Path(__file__).parents[2] / "scenarios" / "dumbbell.toml"
 
@@ -166,6 +170,24 @@ def test_what_a_law_computes_with_makes_other_runs(tmp_path: Path) -> None:
     for place in (0, 2):
         exec(code[place:], {"fw": fw})
         assert sweep() == (1 if place == 0 else 0)
+
+
+def test_laws_may_use_libraries_and_inherit_from_them() -> None:
+    """Their names count, so that a class needs no version because of them."""
+
+    class Plain(fw.WindowLaw, abc.ABC):
+        limit: float = 4.0
+
+        def increase(self, window: fw.LawWindow, acked: float) -> float:
+            return min(math.sqrt(acked), statistics.fmean([self.limit, 1.0]))
+
+        def cut(self, window: fw.LawWindow, signal: str) -> float:
+            return window.cwnd / 2 if signal in {"loss", "mark"} else window.cwnd
+
+    first = fingerprint(Plain)
+    assert first == fingerprint(Plain)
+    Plain.limit = 5.0
+    assert first != fingerprint(Plain)
 
 
 def helper(acked: float) -> float:

@@ -136,6 +136,15 @@ def test_seeds_until_an_interval_is_narrow(tmp_path: Path) -> None:
     assert sweep(tmp_path, seeds=until).done == 0
 
 
+@pytest.mark.parametrize("engine", [None, concurrent.futures.ThreadPoolExecutor])
+def test_an_interval_of_nothing_is_refused(tmp_path: Path, engine: Any) -> None:
+    """The error says what has the metric; the runs that were done are kept."""
+    executor = None if engine is None else engine(1)
+    with pytest.raises(ValueError, match="no value for the goodput of tyop in any window; the metric is there for tcp"):
+        sweep(tmp_path, seeds=fw.Until("goodput", of="tyop", least=2), executor=executor)
+    assert len(fw.Store(tmp_path)) >= 2
+
+
 def test_a_store_answers_queries(tmp_path: Path) -> None:
     pytest.importorskip("duckdb")
     polars = pytest.importorskip("polars")

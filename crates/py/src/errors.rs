@@ -3,7 +3,7 @@
 use fairwire_sweep::StoreError as LabError;
 use pyo3::PyErr;
 use pyo3::create_exception;
-use pyo3::exceptions::PyException;
+use pyo3::exceptions::{PyException, PyValueError};
 
 create_exception!(
     fairwire,
@@ -56,5 +56,8 @@ create_exception!(
 
 /// Returns the exception for an error of a store.
 pub(crate) fn stored(error: LabError) -> PyErr {
-    StoreError::new_err(error.to_string())
+    match error {
+        LabError::NothingToJudge { .. } => PyValueError::new_err(error.to_string()),
+        error => StoreError::new_err(error.to_string()),
+    }
 }
