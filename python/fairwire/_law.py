@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import inspect
 import pickle
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, Union
@@ -134,10 +136,9 @@ def _is_same(entry: tuple[type[Any], str | None], sent: str | None, version: str
 
 def _bytes(name: str) -> bytes:
     """Returns a class as bytes: with cloudpickle, if it is there, also one that is defined in a notebook."""
-    try:
-        import cloudpickle as pickler
-    except ImportError:
-        pickler = pickle
+    pickler: Any = pickle
+    with contextlib.suppress(ImportError):
+        pickler = importlib.import_module("cloudpickle")
     try:
         content: bytes = pickler.dumps(_classes[name][0])
     except Exception as error:

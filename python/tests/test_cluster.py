@@ -153,7 +153,7 @@ def have_other_code() -> None:
     from fairwire import _fairwire
 
     work = _fairwire.work
-    _fairwire.work = lambda task, origin: work(task.replace(b'"sources":"', b'"sources":"x'), origin)
+    _fairwire.work = lambda task, *more: work(task.replace(b'"sources":"', b'"sources":"x'), *more)
 
 
 def test_workers_with_other_code_are_refused(tmp_path: Path, client: Any) -> None:
