@@ -162,6 +162,8 @@ def test_a_store_answers_queries(tmp_path: Path) -> None:
     assert sorted(frame["digest"]) == sorted(swept.runs.column("digest"))
     sweeps = swept.store.sweeps
     assert set(sweeps.column("cell")) == set(swept.cells)
+    assert set(sweeps.column("title")) == {"TCP and DCCP share a dumbbell"}
+    assert set(sweeps.column("seeds")) == {"0 to 3"}
 
 
 def test_stores_merge_and_lose_what_no_sweep_lists(tmp_path: Path) -> None:

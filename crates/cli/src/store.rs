@@ -82,8 +82,15 @@ impl Args {
             let (cells, origin) = (counted(sweep.cells.len() as u64, "cell"), &sweep.origin);
             let _ = writeln!(
                 text,
-                "  sweep {} of {} ({cells}), {} on {}, version {}, sources {}",
-                sweep.id, sweep.name, origin.date, origin.host, origin.version, origin.sources
+                "  sweep {} of {} ({}; {cells}, seeds: {}), {} on {}, version {}, sources {}",
+                sweep.id,
+                sweep.name,
+                sweep.title,
+                sweep.seeds,
+                origin.date,
+                origin.host,
+                origin.version,
+                origin.sources
             );
         }
         Ok(text)

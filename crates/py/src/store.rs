@@ -91,6 +91,8 @@ impl Store {
         Table::new(vec![
             labels("sweep", rows().map(|(it, _)| it.id.as_str())),
             labels("name", rows().map(|(it, _)| it.name.as_str())),
+            labels("title", rows().map(|(it, _)| it.title.as_str())),
+            labels("seeds", rows().map(|(it, _)| it.seeds.as_str())),
             labels("version", rows().map(|(it, _)| it.origin.version.as_str())),
             labels("sources", rows().map(|(it, _)| it.origin.sources.as_str())),
             labels("host", rows().map(|(it, _)| it.origin.host.as_str())),

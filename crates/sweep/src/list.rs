@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 use crate::error::StoreError;
 use crate::key::ScenarioKey;
 use crate::record::Origin;
+use crate::seeds::Seeds;
 use crate::store::{Store, names};
 use crate::whole::write_whole;
 
@@ -19,6 +20,12 @@ pub struct Listed {
     pub id: String,
     /// The name of its scenario file.
     pub name: String,
+    /// The title of its first cell's scenario.
+    #[serde(default)]
+    pub title: String,
+    /// Which seeds were wanted, in words.
+    #[serde(default)]
+    pub seeds: String,
     /// When, where and by which version it was last begun.
     pub origin: Origin,
     /// Its cells.
@@ -38,7 +45,12 @@ pub struct ListedCell {
 
 impl Listed {
     /// Describes a sweep.
-    pub(crate) fn new(name: &str, cells: Vec<ListedCell>, origin: &Origin) -> Self {
+    pub(crate) fn new(
+        (name, title): (&str, &str),
+        seeds: &Seeds,
+        cells: Vec<ListedCell>,
+        origin: &Origin,
+    ) -> Self {
         let mut hash = Sha256::new();
         hash.update(name);
         for cell in &cells {
@@ -50,6 +62,8 @@ impl Listed {
         Self {
             id: format!("{:016x}", u64::from_be_bytes(id)),
             name: name.to_owned(),
+            title: title.to_owned(),
+            seeds: seeds.to_string(),
             origin: origin.clone(),
             cells,
         }

@@ -365,7 +365,9 @@ impl Plan {
                 scenario: entry.key.to_string(),
                 axes: cell.axes.clone(),
             });
-        Listed::new(&self.name, cells.collect(), store.origin())
+        let title = self.cells.first().map_or("", |cell| &cell.scenario.title);
+        let names = (self.name.as_str(), title);
+        Listed::new(names, &self.seeds, cells.collect(), store.origin())
     }
 }
 

@@ -1,5 +1,7 @@
 //! Which seeds a sweep runs.
 
+use std::fmt;
+
 use fairwire_lab::campaign::seeds_needed;
 use fairwire_lab::results::{CellResult, Metric, Subject};
 use fairwire_lab::scenario::{Cell, Scenario};
@@ -47,6 +49,35 @@ impl Default for Precision {
             within: 0.05,
             least: 5,
             most: 1_000,
+        }
+    }
+}
+
+impl fmt::Display for Seeds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AsStated => f.write_str("those of the scenario"),
+            Self::These(seeds) => {
+                let follow = |pair: &[u64]| pair[0].checked_add(1) == Some(pair[1]);
+                match seeds.as_slice() {
+                    [first, .., last] if seeds.windows(2).all(follow) => {
+                        write!(f, "{first} to {last}")
+                    }
+                    seeds => {
+                        let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
+                        f.write_str(&seeds.join(", "))
+                    }
+                }
+            }
+            Self::Until(precision) => write!(
+                f,
+                "{} to {}, until the {} of {} is within {} %",
+                precision.least,
+                precision.most,
+                precision.metric.name(),
+                precision.of.as_deref().unwrap_or("every flow"),
+                100.0 * precision.within
+            ),
         }
     }
 }
