@@ -4,7 +4,6 @@ import json
 import re
 from pathlib import Path
 
-import fairwire as fw
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -13,12 +12,7 @@ FASTEST = "voip"
 
 
 def _marked(path: Path) -> object:
-    marks = []
-    if path.stem != FASTEST:
-        marks.append(pytest.mark.slow)
-    if "fw.law(" in path.read_text(encoding="utf-8"):
-        marks.append(pytest.mark.skipif(not hasattr(fw, "law"), reason="the package has no window laws in Python"))
-    return pytest.param(path, marks=marks, id=path.stem)
+    return pytest.param(path, marks=[] if path.stem == FASTEST else [pytest.mark.slow], id=path.stem)
 
 
 @pytest.mark.parametrize("path", [_marked(path) for path in NOTEBOOKS])
