@@ -1,5 +1,9 @@
-"""The time of a run under NewReno in Python, beside the same law in Rust."""
+"""The time of a run under NewReno in Python, beside the same law in Rust.
 
+    python python/benches/law.py [TURNS]
+"""
+
+import sys
 import time
 
 import fairwire as fw
@@ -28,7 +32,8 @@ def seconds(law: str, jobs: int) -> float:
 
 
 if __name__ == "__main__":
+    turns = int(sys.argv[1]) if len(sys.argv) > 1 else 3
     for jobs in (1, 2):
-        for turn in range(3):
+        for turn in range(turns):
             rust, python = seconds("newreno", jobs), seconds("python-reno", jobs)
             print(f"{jobs} at a time, turn {turn}: Rust {rust:.2f} s, Python {python:.2f} s, {python / rust:.2f} times")

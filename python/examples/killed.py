@@ -10,18 +10,31 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import fairwire as fw
 
+if TYPE_CHECKING:
+    from distributed import Client
+
 QUEUES = [f"{packets} packets" for packets in range(5, 105, 5)]
-SWEEP: dict[str, Any] = {"axes": {"topology.bottleneck.queue": QUEUES}, "seeds": range(100), "duration": "1s"}
 
 
-def sweep(store: Path, **more: Any) -> fw.Sweep:
+def sweep(
+    store: Path, executor: Client | None = None, progress: Callable[[float], object] | None = None
+) -> fw.Sweep:
     """Runs the 2,000 runs, or what is missing of them."""
-    return fw.sweep("scenarios/dumbbell.toml", store=store, **SWEEP, **more)
+    return fw.sweep(
+        "scenarios/dumbbell.toml",
+        store=store,
+        axes={"topology.bottleneck.queue": QUEUES},
+        seeds=range(100),
+        duration="1s",
+        executor=executor,
+        progress=progress,
+    )
 
 
 def killed(store: Path) -> None:
@@ -37,9 +50,9 @@ def cluster(store: Path) -> fw.Sweep:
     """Runs the sweep on two processes and kills one of them at a quarter of the work."""
     import distributed
 
-    make: Any = distributed
-    with make.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as local:
-        with make.Client(local) as client:
+    dask: Any = distributed  # It has no types.
+    with dask.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as local:
+        with dask.Client(local) as client:
             victims = [info["pid"] for info in client.run(lambda: {"pid": os.getpid()}).values()][:1]
 
             def progress(share: float) -> None:
