@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,54 +22,36 @@ def plot(
     window: str | None,
     ax: matplotlib.axes.Axes | None,
 ) -> matplotlib.axes.Axes:
-    """Draws a metric over an axis, a line for each subject, with 95 % intervals."""
+    """Draws a metric over an axis, with 95 % intervals: a line for each subject and the values of the other axes."""
     import matplotlib.pyplot as plt
 
-    table = results.summary
+    axes = results.axes
     if x is None:
-        x = results.axes[0] if results.axes else "cell"
-    if x not in table.names:
-        raise ValueError(f"no axis {x!r}: there are {', '.join(['cell', *results.axes])}")
-    rows = list(
-        zip(
-            *(table.column(name) for name in ("of", "metric", "unit", "window", x, "mean", "half_width_95", "kind")),
-            strict=True,
-        )
-    )
-    metrics = sorted({row[1] for row in rows})
-    rows = [row for row in rows if row[1] == metric and row[5] is not None]
+        x = axes[0] if axes else "cell"
+    if x != "cell" and x not in axes:
+        raise ValueError(f"no axis {x!r}: there are {', '.join(['cell', *axes])}")
+    metrics, rows = _rows(results, metric, x)
     if not rows:
         raise ValueError(f"no values of {metric!r}: there are {', '.join(metrics)}")
-    window = window or rows[0][3]
-    wanted = [of] if isinstance(of, str) else of
-    subjects = list(dict.fromkeys(row[0] for row in rows))
-    if wanted is not None:
-        found = {pattern: [name for name in subjects if _is_named(pattern, name)] for pattern in wanted}
-        unknown = [pattern for pattern, names in found.items() if not names]
-        if unknown:
-            raise ValueError(f"no {metric} of {', '.join(unknown)}: there are {', '.join(subjects)}")
-        subjects = list(dict.fromkeys(name for names in found.values() for name in names))
-    else:
-        # What the flows send, unless only links or all flows together have the metric.
-        flows = [name for kind, name in dict.fromkeys((row[7], row[0]) for row in rows) if kind == "flow"]
-        subjects = [name for name in flows if not name.endswith("/back")] or subjects
-    places = list(dict.fromkeys(row[4] for row in rows))
+    window = window or rows[0].window
+    subjects = _subjects(rows, metric, [of] if isinstance(of, str) else of)
+    drawn = [row for row in rows if row.subject in subjects and row.window == window]
+    if not drawn:
+        windows = dict.fromkeys(row.window for row in rows)
+        raise ValueError(f"no {metric} in the window {window!r}: there are {', '.join(windows)}")
+    places = list(dict.fromkeys(row.place for row in rows))
     numbers = [_number(place) for place in places]
     # An axis whose values are numbers with one unit gets a scale, any other one a place for each value.
     units = {unit for _, unit in numbers}
     is_scaled = len(units) == 1 and all(number is not None for number, _ in numbers)
     at = {place: number if is_scaled else i for i, (place, (number, _)) in enumerate(zip(places, numbers, strict=True))}
-    drawn = [row for row in rows if row[0] in subjects and row[3] == window]
-    if not drawn:
-        raise ValueError(f"no {metric} in the window {window!r}: there are {', '.join(dict.fromkeys(r[3] for r in rows))}")
-    factor, unit = _scale(rows[0][2], max(abs(row[5]) for row in drawn))
+    factor, unit = _scale(rows[0].unit, max(abs(row.mean) for row in drawn))
     if ax is None:
         _, ax = plt.subplots()
-    for subject in subjects:
-        points = sorted((at[row[4]], row[5], row[6] or 0.0) for row in rows if row[0] == subject and row[3] == window)
+    for label, line in _lines(drawn, subjects, x, axes).items():
+        points = sorted((at[row.place], row.mean / factor, row.half / factor) for row in line)
         across, means, halves = zip(*points, strict=True)
-        means, halves = (tuple(value / factor for value in values) for values in (means, halves))
-        ax.errorbar(across, means, yerr=halves, marker="o", capsize=3, label=subject or "all")
+        ax.errorbar(across, means, yerr=halves, marker="o", capsize=3, label=label)
     ax.grid(alpha=0.3)
     ax.set_ylabel(f"{metric.replace('_', ' ')}, {unit}" if unit else metric.replace("_", " "))
     if is_scaled:
@@ -78,6 +61,84 @@ def plot(
         ax.set_xticks(range(len(places)), places)
     ax.legend()
     return ax
+
+
+class _Row(NamedTuple):
+    """A mean of the summary."""
+
+    cell: str
+    kind: str
+    subject: str
+    window: str
+    unit: str
+    mean: float
+    half: float
+    place: str
+    """Its value of the axis that is drawn."""
+    others: dict[str, str]
+    """Its values of all axes."""
+
+
+def _rows(results: Results, metric: str, x: str) -> tuple[list[str], list[_Row]]:
+    """Returns the names of all metrics, and the means of one."""
+    table, axes = results.summary, results.axes
+    # The last columns are the axes, in their order. Their names may have a prefix.
+    columns = table.names[len(table.names) - len(axes) :]
+    names = ["cell", "kind", "of", "window", "unit", "mean", "half_width_95", "metric", *columns]
+    all_metrics: set[str] = set()
+    rows: list[_Row] = []
+    for cell, kind, of, window, unit, mean, half, name, *values in zip(*map(table.column, names), strict=True):
+        all_metrics.add(name)
+        if name == metric and mean is not None:
+            others = dict(zip(axes, values, strict=True))
+            place = cell if x == "cell" else others[x]
+            rows.append(_Row(cell, kind, of, window, unit, mean, half or 0.0, place, others))
+    return sorted(all_metrics), rows
+
+
+def _subjects(rows: list[_Row], metric: str, wanted: Sequence[str] | None) -> list[str]:
+    """Returns the names of the flows and links to draw."""
+    subjects = list(dict.fromkeys(row.subject for row in rows))
+    if wanted is not None:
+        found = {pattern: [name for name in subjects if _is_named(pattern, name)] for pattern in wanted}
+        unknown = [pattern for pattern, names in found.items() if not names]
+        if unknown:
+            raise ValueError(f"no {metric} of {', '.join(unknown)}: there are {', '.join(subjects)}")
+        return list(dict.fromkeys(name for names in found.values() for name in names))
+    # What the flows send, unless only links or all flows together have the metric.
+    flows = [name for kind, name in dict.fromkeys((row.kind, row.subject) for row in rows) if kind == "flow"]
+    return [name for name in flows if not name.endswith("/back")] or subjects
+
+
+def _lines(rows: list[_Row], subjects: list[str], x: str, axes: list[str]) -> dict[str, list[_Row]]:
+    """Returns the lines by their labels: one for each subject and each combination of values of the axes beside `x`."""
+    others = [axis for axis in axes if x not in ("cell", axis)]
+    varied = [axis for axis in others if len({row.others[axis] for row in rows}) > 1]
+    short = {axis: axis.rsplit(".", 1)[-1] for axis in varied}
+    names = {axis: name if list(short.values()).count(name) == 1 else axis for axis, name in short.items()}
+    lines: dict[str, list[_Row]] = {}
+    for row in sorted(rows, key=lambda row: subjects.index(row.subject)):
+        label = ", ".join([row.subject or "all", *(f"{names[axis]} {row.others[axis]}" for axis in varied)])
+        lines.setdefault(label, []).append(row)
+    # Cells may differ in more than their axes. What is left of a name without its place on the line tells them apart.
+    for apart in (functools.partial(_stem, x), _cell):
+        for label, line in list(lines.items()):
+            if len({row.place for row in line}) < len(line):
+                del lines[label]
+                for row in line:
+                    lines.setdefault(f"{label}, {apart(row)}", []).append(row)
+    return lines
+
+
+def _stem(x: str, row: _Row) -> str:
+    """Returns the name of a cell without its value of an axis: `calm` for `calm-queue5packets`."""
+    key, words = x.rsplit(".", 1)[-1], re.findall(r"[^\W_]+", row.place)
+    value = r"\W*".join(map(re.escape, words))
+    return re.sub(rf"(?<!\w)(?:{re.escape(key)}\W*)?{value}(?!\w)", "", row.cell).strip(" ,/-=") or row.cell
+
+
+def _cell(row: _Row) -> str:
+    return row.cell
 
 
 def _is_named(pattern: str, name: str) -> bool:
