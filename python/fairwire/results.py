@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from fairwire import _fairwire
+from fairwire._arguments import first_seed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,20 +42,27 @@ class Table:
     @property
     def df(self) -> pandas.DataFrame:
         """The table for pandas. Texts that repeat are categories."""
+        import numpy
         import pandas
 
         columns: dict[str, Any] = {}
         for name in self.names:
-            values = self.column(name)
             kind = self._native.kind(name)
             if kind == "labels":
-                columns[name] = pandas.Categorical(values, categories=list(dict.fromkeys(values)))
+                codes, texts = self._native.labels(name)
+                columns[name] = pandas.Categorical.from_codes(
+                    numpy.frombuffer(codes, numpy.int32),
+                    dtype=pandas.CategoricalDtype(pandas.Index(texts, dtype="str")),
+                )
             elif kind == "counts":
-                columns[name] = pandas.array(values, dtype="UInt64")
+                counts, missing = self._native.counts(name)
+                columns[name] = pandas.arrays.IntegerArray(
+                    numpy.frombuffer(counts, numpy.uint64), numpy.frombuffer(missing, numpy.bool_)
+                )
             elif kind == "numbers":
-                columns[name] = pandas.Series(values, dtype="float64")
+                columns[name] = numpy.frombuffer(self._native.numbers(name), numpy.float64)
             else:
-                columns[name] = values
+                columns[name] = self.column(name)
         return pandas.DataFrame(columns)
 
     @property
@@ -190,6 +198,8 @@ class Results:
     ) -> matplotlib.axes.Axes:
         """Draws the mean of a metric with its 95 % interval over an axis of the scenario. Needs the extra `plot`.
 
+        There is a line for each flow and each combination of values of the other axes.
+
         x: an axis; the first one if it is None, or the cells if there is no axis.
         of: the flows and links to show, by names or patterns ("dccp-*"); what the flows send if it is None.
         window: the window of time; the first one if it is None.
@@ -204,10 +214,17 @@ class Results:
         path: str | os.PathLike[str],
         *,
         cell: str | None = None,
-        links: Sequence[str] | None = None,
+        links: str | Sequence[str] | None = None,
+        seed: int | None = None,
     ) -> int:
-        """Runs the first seed of a cell again, writes its packets as pcapng, and returns their number."""
-        return self._native.pcap(path, cell, None if links is None else list(links))
+        """Runs a seed of a cell again, writes its packets as pcapng, and returns their number.
+
+        cell: the first one if it is None.
+        seed: one of those that were run; the first one of the cell if it is None.
+        links: the links where packets are written; all if it is None.
+        """
+        seed = first_seed(seed)
+        return self._native.pcap(path, cell, None if links is None else _names(links), seed)
 
     def to_json(self) -> str:
         """Returns the results as JSON, as `fairwire run --json` prints them."""

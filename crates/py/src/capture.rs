@@ -15,10 +15,11 @@ use crate::attended::attended;
 use crate::errors::{RunError, ScenarioError};
 use crate::law;
 
-/// Runs the first seed of `cell` and writes its packets to `path`. Returns the number of packets.
+/// Runs a seed of `cell` and writes its packets to `path`. Returns the number of packets.
 pub(crate) fn capture(
     py: Python<'_>,
     cell: &Cell,
+    seed: u64,
     path: &Path,
     links: Vec<String>,
 ) -> PyResult<u64> {
@@ -29,7 +30,8 @@ pub(crate) fn capture(
     };
     let out = BufWriter::new(File::create(path).map_err(failed)?);
     let mut cell = cell.clone();
-    (cell.scenario.run.seeds, cell.scenario.run.max_seeds) = (1, 1);
+    let run = &mut cell.scenario.run;
+    (run.seed, run.seeds, run.max_seeds) = (seed, 1, 1);
     cell.wants_unperturbed = false;
     let laws = law::of_cells(std::slice::from_ref(&cell));
     let (ran, interrupted) = attended(py, None, laws, move |watch| {

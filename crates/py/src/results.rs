@@ -84,6 +84,16 @@ impl Results {
         })
     }
 
+    /// Returns the seeds of the finished runs of a cell.
+    fn seeds(&self, py: Python<'_>, name: &str) -> PyResult<Vec<u64>> {
+        let seeds = self.map(py, |cell| {
+            let is_wanted = cell.name == name;
+            let runs = cell.runs.iter().filter(|_| is_wanted);
+            runs.map(|run| run.seed).collect::<Vec<u64>>()
+        })?;
+        Ok(seeds.into_iter().flatten().collect())
+    }
+
     /// Returns a cell; the first one without a name.
     fn cell(&self, name: Option<&str>) -> PyResult<&Cell> {
         let place = name.map(|name| self.position(name)).transpose()?;
@@ -237,8 +247,15 @@ impl Results {
 
     /// The table that the command prints.
     fn text(&self, py: Python<'_>) -> PyResult<String> {
-        let whole = py.detach(|| self.source.whole()).map_err(stored)?;
-        Ok(match whole.cells.as_slice() {
+        // Series are large, and not in the table.
+        let cells = self.map(py, |cell| {
+            let mut cell = cell.clone();
+            for run in cell.runs.iter_mut().chain(&mut cell.unperturbed) {
+                run.series.clear();
+            }
+            cell
+        })?;
+        Ok(match cells.as_slice() {
             [cell] => results::table(cell),
             cells => overview(cells),
         })
@@ -250,16 +267,45 @@ impl Results {
         Ok(to_json(&whole).to_string())
     }
 
-    /// Runs the first seed of a cell again and writes its packets as pcapng. Returns the number of packets.
-    #[pyo3(signature = (path, cell=None, links=None))]
+    /// Runs a seed of a cell again, its first one if none is given, and writes its packets as pcapng. Returns the number
+    /// of packets.
+    #[pyo3(signature = (path, cell=None, links=None, seed=None))]
     fn pcap(
         &self,
         py: Python<'_>,
         path: PathBuf,
         cell: Option<&str>,
         links: Option<Vec<String>>,
+        seed: Option<u64>,
     ) -> PyResult<u64> {
-        capture(py, self.cell(cell)?, &path, links.unwrap_or_default())
+        let cell = self.cell(cell)?;
+        let seeds = self.seeds(py, &cell.name)?;
+        let found = match seed {
+            None => seeds.first(),
+            Some(seed) => seeds.iter().find(|it| **it == seed),
+        };
+        let Some(&found) = found else {
+            let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
+            let wanted = seed.map_or_else(String::new, |seed| format!(" with seed {seed}"));
+            let there = match seeds.as_slice() {
+                [] => "no run of it is finished".to_owned(),
+                seeds => format!("there are {}", seeds.join(", ")),
+            };
+            let text = format!("no run of {}{wanted}: {there}", cell.name);
+            return Err(PyValueError::new_err(text));
+        };
+        capture(py, cell, found, &path, links.unwrap_or_default())
+    }
+
+    /// Ends the segment that this process appends to, if these are the results of a sweep.
+    fn end_segment(&self, py: Python<'_>) -> PyResult<()> {
+        match &self.source {
+            Source::Memory(_) => Ok(()),
+            Source::Stored(stored) => {
+                let ended = py.detach(|| stored.with(|_, store| store.close()));
+                ended.map_err(self::stored)
+            }
+        }
     }
 }
 

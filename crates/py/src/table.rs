@@ -1,5 +1,7 @@
 //! Tables in the memory format of Arrow, handed over without a copy.
 
+use std::collections::BTreeMap;
+
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::types::Int32Type;
 use arrow_array::{
@@ -12,7 +14,7 @@ use arrow_select::concat::concat_batches;
 use fairwire_sweep::columns::{Column, table};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyList};
+use pyo3::types::{PyByteArray, PyCapsule, PyList};
 
 use crate::errors::InternalError;
 
@@ -33,6 +35,14 @@ impl Table {
         };
         let joined = concat_batches(&first.schema(), tables);
         Ok(Some(Self(joined.map_err(failed)?)))
+    }
+
+    /// Returns a column that has this type.
+    fn typed<A: 'static>(&self, name: &str) -> PyResult<&A> {
+        let column = self.0.column_by_name(name);
+        let column = column.ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
+        let column = column.as_any().downcast_ref();
+        column.ok_or_else(|| failed(ArrowError::CastError(name.to_owned())))
     }
 }
 
@@ -71,6 +81,56 @@ impl Table {
             Some(labels) => PyList::new(py, labels),
             None => Err(failed(ArrowError::CastError(name.to_owned()))),
         }
+    }
+
+    /// Returns a column of numbers as the bytes of `float64`; a missing value is not a number.
+    fn numbers<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyByteArray>> {
+        let column = self.typed::<Float64Array>(name)?;
+        let values = column.iter().map(|value| value.unwrap_or(f64::NAN));
+        let bytes: Vec<u8> = values.flat_map(f64::to_ne_bytes).collect();
+        Ok(PyByteArray::new(py, &bytes))
+    }
+
+    /// Returns a column of counts as the bytes of `uint64`, and a byte for each that is 1 if it is missing.
+    fn counts<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+    ) -> PyResult<(Bound<'py, PyByteArray>, Bound<'py, PyByteArray>)> {
+        let column = self.typed::<UInt64Array>(name)?;
+        let values = column.iter().map(Option::unwrap_or_default);
+        let bytes: Vec<u8> = values.flat_map(u64::to_ne_bytes).collect();
+        let missing: Vec<u8> = column.iter().map(|it| u8::from(it.is_none())).collect();
+        Ok((PyByteArray::new(py, &bytes), PyByteArray::new(py, &missing)))
+    }
+
+    /// Returns a column of texts that repeat: for each row the place of its text in a list, as the bytes of `int32` (-1
+    /// if it is missing), and the list, in the order in which the texts appear.
+    fn labels<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+    ) -> PyResult<(Bound<'py, PyByteArray>, Vec<String>)> {
+        let column = self.typed::<DictionaryArray<Int32Type>>(name)?;
+        let texts = column.values().as_any().downcast_ref::<StringArray>();
+        let texts = texts.ok_or_else(|| failed(ArrowError::CastError(name.to_owned())))?;
+        let mut places = vec![None; texts.len()];
+        let mut known: BTreeMap<&str, i32> = BTreeMap::new();
+        let mut list: Vec<String> = Vec::new();
+        let mut bytes = Vec::with_capacity(4 * column.len());
+        for key in column.keys_iter() {
+            let place = key.map_or(-1, |key| {
+                *places[key].get_or_insert_with(|| {
+                    let text = texts.value(key);
+                    *known.entry(text).or_insert_with(|| {
+                        list.push(text.to_owned());
+                        i32::try_from(list.len() - 1).unwrap_or(-1)
+                    })
+                })
+            });
+            bytes.extend(place.to_ne_bytes());
+        }
+        Ok((PyByteArray::new(py, &bytes), list))
     }
 
     /// Returns what a column holds: `labels` (texts that repeat), `texts`, `counts` or `numbers`.

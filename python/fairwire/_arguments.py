@@ -1,0 +1,109 @@
+"""Arguments of `fairwire.run` and `fairwire.sweep`: they are checked here, so that errors name them."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_MOST_SEEDS = 10_000
+_MOST_SEED = 2**64 - 1
+
+
+def number(name: str, value: object, least: int, most: int | None = None) -> int:
+    """Returns an argument as an int. Raises TypeError or ValueError, with its name and its range."""
+    wanted = f"{name} is a number from {least}" + ("" if most is None else f" to {most}")
+    try:
+        found = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(f"{wanted}, and not {value!r}") from None
+    if found < least or (most is not None and found > most):
+        raise ValueError(f"{wanted}, and not {found}")
+    return found
+
+
+def count_of_jobs(jobs: object) -> int | None:
+    """Returns the argument `jobs`."""
+    return None if jobs is None else number("jobs", jobs, 1)
+
+
+def count_of_seeds(seeds: object) -> int:
+    """Returns the argument `seeds`, which is their number."""
+    return number("seeds", seeds, 1, _MOST_SEEDS)
+
+
+def first_seed(seed: object) -> int | None:
+    """Returns the argument `seed`."""
+    return None if seed is None else number("seed", seed, 0, _MOST_SEED)
+
+
+def many_seeds(seeds: Iterable[object]) -> list[int]:
+    """Returns the argument `seeds`, which has the seeds themselves."""
+    found = [number(f"seeds[{i}]", seed, 0, _MOST_SEED) for i, seed in enumerate(seeds)]
+    if not found:
+        raise ValueError("seeds is empty: give at least one seed, or their number")
+    return found
+
+
+def is_number(value: object) -> bool:
+    """Returns whether a value is a whole number of any type, numpy's included."""
+    try:
+        operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        return False
+    return True
+
+
+def changes(
+    set: Mapping[str, Any] | None,
+    axes: Mapping[str, Any] | None,
+    only: str | Iterable[str] | None,
+    duration: str | None,
+    seeds: int | None,
+    seed: int | None,
+) -> dict[str, Any]:
+    """Returns the changes to a scenario as the native module takes them."""
+    if duration is not None and not isinstance(duration, str):
+        raise TypeError(f"duration is a time with its unit, such as '20s', and not {duration!r}")
+    return {
+        "set": None if set is None else _keys("set", set),
+        "axes": None if axes is None else {name: _values(name, values) for name, values in _keys("axes", axes).items()},
+        "only": None if only is None else _names(only),
+        "duration": duration,
+        "seeds": seeds,
+        "seed": seed,
+    }
+
+
+def _keys(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    if not isinstance(values, Mapping):
+        raise TypeError(f"{name} is a dict, and not {values!r}")
+    for key in values:
+        if not isinstance(key, str):
+            raise TypeError(f"a key of {name} is {key!r}, and not a str")
+    return dict(values)
+
+
+def _values(name: str, values: Iterable[Any]) -> list[Any]:
+    """Returns the values of an axis."""
+    place = f"axes[{name!r}]"
+    if isinstance(values, (str, bytes, Mapping)):
+        raise TypeError(f"{place} is a list of values, and not {values!r}: for one value write [{values!r}]")
+    try:
+        found = list(values)
+    except TypeError:
+        raise TypeError(f"{place} is a list of values, and not {values!r}") from None
+    if not found:
+        raise ValueError(f"{place} has no value")
+    return found
+
+
+def _names(only: str | Iterable[str]) -> list[str]:
+    names = [only] if isinstance(only, str) else list(only)
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"only has the names of cells, and not {name!r}")
+    return names
