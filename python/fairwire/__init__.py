@@ -11,6 +11,11 @@ Runs use all processors and do not hold the interpreter. Ctrl-C stops them and k
 `fairwire.aio` and `fairwire.net` have DCCP sockets for asyncio and for threads.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fairwire import errors
 from fairwire._fairwire import (
     ClientDtls,
     Datagram,
@@ -44,6 +49,11 @@ from fairwire._sockets import (
 )
 from fairwire._sweep import Store, Sweep, Until, sweep
 from fairwire.results import Results, Table
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from fairwire import aio, net
 
 __all__ = [
     "CLEAR_TEXT",
@@ -80,9 +90,21 @@ __all__ = [
     "WindowLaw",
     "WorkerError",
     "__version__",
+    "aio",
+    "errors",
     "law",
+    "net",
     "paper",
     "papers",
     "run",
     "sweep",
 ]
+
+
+def __getattr__(name: str) -> ModuleType:
+    """Imports the modules of the sockets when they are used."""
+    if name in ("aio", "net"):
+        import importlib
+
+        return importlib.import_module(f"fairwire.{name}")
+    raise AttributeError(f"module 'fairwire' has no attribute {name!r}")

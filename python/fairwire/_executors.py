@@ -41,13 +41,24 @@ def adapt(engine: Engine, work: Work, laws: Laws) -> tuple[Submit, Count]:
         count = known if isinstance(known, int) else os.cpu_count() or 1
         return lambda task: executor.submit(work, task, laws), lambda: count
     if engine == "ray":
-        ray: Any = importlib.import_module("ray")
+        ray = _ray()
         remote = ray.remote(_portable())
         return lambda task: remote.remote(task, laws).future(), lambda: int(ray.cluster_resources().get("CPU", 0))
+    if isinstance(engine, str) or not hasattr(engine, "get_executor"):
+        wanted = 'an executor of concurrent.futures, a dask.distributed.Client or "ray"'
+        wrong = ValueError if isinstance(engine, str) else TypeError
+        raise wrong(f"executor is {wanted}, and not {engine!r}")
     client, portable = engine, _portable()
     # By default dask answers a task that it knows with what came of it before, which may be the loss of its workers.
     dask = client.get_executor(pure=False)
     return lambda task: dask.submit(portable, task, laws), lambda: _threads(client)
+
+
+def _ray() -> Any:
+    try:
+        return importlib.import_module("ray")
+    except ImportError as error:
+        raise ImportError(f'executor="ray" needs the package ray, which cannot be imported ({error}): pip install ray') from error
 
 
 def _portable() -> Work:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from typing import TYPE_CHECKING, Any, Union
 
 from fairwire import _fairwire
+from fairwire._arguments import changes, count_of_jobs, count_of_seeds, first_seed, is_number
 from fairwire.results import Results, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
-    Value = Union[str, int, float, bool, None, Sequence["Value"], Mapping[str, "Value"]]
     Progress = Union[bool, Callable[[float], object], None]
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C, or an exception of a progress function. `results` has the runs that were finished.
+    """Ctrl-C. `results` has the runs that were finished.
 
     If a paper was interrupted, `paper` has what it could judge.
     """
@@ -31,7 +32,7 @@ class Interrupted(KeyboardInterrupt):
 class Scenario:
     """A scenario: a TOML file, or a dict of Python values with the same keys (docs/scenario.md)."""
 
-    def __init__(self, source: str | os.PathLike[str] | Mapping[str, Value]) -> None:
+    def __init__(self, source: str | os.PathLike[str] | Mapping[str, Any]) -> None:
         path_or_dict = source if isinstance(source, (str, os.PathLike)) else dict(source)
         self._native = _fairwire.Scenario(path_or_dict)
 
@@ -43,9 +44,9 @@ class Scenario:
     def cells(
         self,
         *,
-        set: Mapping[str, Value] | None = None,
-        axes: Mapping[str, Iterable[Value]] | None = None,
-        only: Sequence[str] | None = None,
+        set: Mapping[str, Any] | None = None,
+        axes: Mapping[str, Any] | None = None,
+        only: str | Iterable[str] | None = None,
     ) -> list[str]:
         """Returns the names of its experiments with these changes, which are those of `run`."""
         return self._native.cells(changes(set, axes, only, None, None, None))
@@ -88,13 +89,13 @@ class PaperResults:
 
 
 def run(
-    scenario: str | os.PathLike[str] | Mapping[str, Value] | Scenario,
+    scenario: str | os.PathLike[str] | Mapping[str, Any] | Scenario,
     *,
     seeds: int | range | None = None,
     seed: int | None = None,
-    set: Mapping[str, Value] | None = None,
-    axes: Mapping[str, Iterable[Value]] | None = None,
-    only: Sequence[str] | None = None,
+    set: Mapping[str, Any] | None = None,
+    axes: Mapping[str, Any] | None = None,
+    only: str | Iterable[str] | None = None,
     duration: str | None = None,
     jobs: int | None = None,
     progress: Progress = None,
@@ -103,29 +104,32 @@ def run(
 
     set: other values, by the dotted paths of their keys; None removes a key.
     axes: values to vary, by the names of axes or the dotted paths of keys.
-    only: the names, groups or patterns of the experiments to run.
+    only: the names, groups or patterns of the experiments to run, or one of them.
     duration: the simulated time of each run, as "20s".
     seeds, seed: how many seeds, and the first of them; `seeds=range(30)` is both.
     jobs: runs at the same time; one for each processor if None. Results do not depend on it.
     progress: True shows a line on standard error, and so does None on a terminal. A function gets the share that is
-    done, 0 to 1.
+        done, 0 to 1. If it raises an exception, the runs end and the exception comes out. Its attribute `results` has
+        the finished runs.
 
     Raises ScenarioError if the scenario cannot be built, RunError if a run fails, LawError if a window law in
-    Python fails, and Interrupted on Ctrl-C.
+    Python fails, and Interrupted on Ctrl-C, whose `results` has the finished runs.
     """
     built = scenario if isinstance(scenario, Scenario) else Scenario(scenario)
     seeds, seed = _seeds(seeds, seed)
     adjust = changes(set, axes, only, duration, seeds, seed)
+    jobs = count_of_jobs(jobs)
     show = shown(progress)
     try:
         native, interrupted = _fairwire.run(built._native, adjust, jobs, show)
     finally:
         clear(show)
     results = Results(native)
-    if isinstance(interrupted, _fairwire.LawError):
-        raise interrupted
-    if interrupted is not None:
+    if isinstance(interrupted, KeyboardInterrupt):
         raise Interrupted(results) from interrupted
+    if interrupted is not None:
+        attach(interrupted, results)
+        raise interrupted
     return results
 
 
@@ -141,16 +145,19 @@ def paper(
 
     Raises PaperError if there is no such paper, and Interrupted on Ctrl-C.
     """
+    seeds = None if seeds is None else count_of_seeds(seeds)
+    jobs = count_of_jobs(jobs)
     show = shown(progress)
     try:
         title, native, verdicts, text, page, interrupted = _fairwire.paper(name, quick, seeds, jobs, show)
     finally:
         clear(show)
     ran = PaperResults(title, Results(native), Table(verdicts), text, page)
-    if isinstance(interrupted, _fairwire.LawError):
-        raise interrupted
-    if interrupted is not None:
+    if isinstance(interrupted, KeyboardInterrupt):
         raise Interrupted(ran.results, ran) from interrupted
+    if interrupted is not None:
+        attach(interrupted, ran.results)
+        raise interrupted
     return ran
 
 
@@ -160,29 +167,21 @@ def papers() -> dict[str, str]:
 
 
 def _seeds(seeds: int | range | None, seed: int | None) -> tuple[int | None, int | None]:
-    if not isinstance(seeds, range):
-        return seeds, seed
-    if seeds.step != 1 or seed is not None:
-        raise ValueError("seeds is a range of step 1, without seed=: `fw.sweep` takes any seeds")
-    return len(seeds), seeds.start
+    if seeds is None:
+        return None, first_seed(seed)
+    if isinstance(seeds, range):
+        if seeds.step != 1 or seed is not None:
+            raise ValueError("seeds is a range of step 1, without seed=: `fw.sweep` takes any seeds")
+        return count_of_seeds(len(seeds)), first_seed(seeds.start)
+    if not is_number(seeds):
+        raise TypeError(f"seeds is a number or a range of step 1, and not {seeds!r}: `fw.sweep` takes any seeds")
+    return count_of_seeds(seeds), first_seed(seed)
 
 
-def changes(
-    set: Mapping[str, Value] | None,
-    axes: Mapping[str, Iterable[Value]] | None,
-    only: Sequence[str] | None,
-    duration: str | None,
-    seeds: int | None,
-    seed: int | None,
-) -> dict[str, Any]:
-    return {
-        "set": None if set is None else dict(set),
-        "axes": None if axes is None else dict(axes),
-        "only": [only] if isinstance(only, str) else None if only is None else list(only),
-        "duration": duration,
-        "seeds": seeds,
-        "seed": seed,
-    }
+def attach(error: BaseException, results: Results) -> None:
+    """Gives an exception the finished runs, if its class lets it have attributes."""
+    with contextlib.suppress(AttributeError, TypeError):
+        error.results = results  # type: ignore[attr-defined]
 
 
 class _Line:

@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import datetime
 import os
 import platform
 import time
+import warnings
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairwire import _fairwire
+from fairwire._arguments import changes, count_of_jobs, count_of_seeds, many_seeds
 from fairwire._executors import adapt
-from fairwire._fairwire import FairwireError, LawError, WorkerError
+from fairwire._fairwire import FairwireError, StoreError, WorkerError
 from fairwire._law import Laws, adopt, classes, versions
-from fairwire._run import Interrupted, Scenario, changes, clear, shown
+from fairwire._run import Interrupted, Scenario, attach, clear, shown
 from fairwire.results import Results, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from fairwire._executors import Engine
-    from fairwire._run import Progress, Value
+    from fairwire._run import Progress
+
+
+# The most cells of which a sweep shows a table.
+_MOST_SHOWN = 500
 
 
 @dataclass(frozen=True)
@@ -67,6 +75,14 @@ class Sweep(Results):
     def store(self) -> Store:
         """The store."""
         return Store(self._store)
+
+    def __str__(self) -> str:
+        if len(self.cells) <= _MOST_SHOWN:
+            return super().__str__()
+        return (
+            f"{self.name}: {len(self.cells)} cells, {self.found} runs found and {self.done} done. A table of more than "
+            f"{_MOST_SHOWN} cells is not shown: `summary` and `mean` make one, and `store.sql` asks for a part."
+        )
 
     def __repr__(self) -> str:
         partial = ", partial" if self.partial else ""
@@ -148,13 +164,13 @@ class Store:
 
 
 def sweep(
-    scenario: str | os.PathLike[str] | Mapping[str, Value] | Scenario,
+    scenario: str | os.PathLike[str] | Mapping[str, Any] | Scenario,
     *,
     store: str | os.PathLike[str],
-    axes: Mapping[str, Iterable[Value]] | None = None,
+    axes: Mapping[str, Any] | None = None,
     seeds: int | Iterable[int] | Until | None = None,
-    set: Mapping[str, Value] | None = None,
-    only: Sequence[str] | None = None,
+    set: Mapping[str, Any] | None = None,
+    only: str | Iterable[str] | None = None,
     duration: str | None = None,
     executor: Engine | None = None,
     jobs: int | None = None,
@@ -168,18 +184,28 @@ def sweep(
         the processors of this machine do, `jobs` at a time. `docs/cluster.md` is about several machines.
     The other arguments are those of `fw.run`.
 
-    Each finished run is in the store at once, so that nothing is lost if the sweep ends early.
+    The runs of a task (up to 64 short ones) are in the store as soon as they are finished, so little is lost if the
+    sweep ends early. In the end the store is compacted. If only that fails, it is a warning: the results are there.
 
     Raises ScenarioError, RunError, StoreError (a full disk, a store of a newer version), WorkerError (a worker with
-    other code, or all of them lost) and Interrupted on Ctrl-C.
+    other code, or all of them lost) and Interrupted on Ctrl-C. An exception of `progress` ends the sweep and comes out.
+    The attribute `results` of each exception that comes while runs are done has those that the store has.
     """
     built = scenario if isinstance(scenario, Scenario) else Scenario(scenario)
-    count = seeds if isinstance(seeds, int) else None
-    until = asdict(seeds) if isinstance(seeds, Until) else None
-    these = None if seeds is None or isinstance(seeds, (int, Until)) else list(seeds)
+    jobs = count_of_jobs(jobs)
+    count: int | None = None
+    these: list[int] | None = None
+    until: dict[str, Any] | None = None
+    if isinstance(seeds, Until):
+        until = asdict(seeds)
+    elif isinstance(seeds, Iterable) and not isinstance(seeds, (str, bytes)):
+        these = many_seeds(seeds)
+    elif seeds is not None:
+        count = count_of_seeds(seeds)
     native = _fairwire.Sweep(
         built._native, changes(set, axes, only, duration, count, None), store, _origin(), versions, these, until
     )
+    done = Sweep(native, Path(store))
     show = shown(progress)
     interrupted: BaseException | None = None
     try:
@@ -187,17 +213,36 @@ def sweep(
             interrupted = native.run(jobs, show)
         else:
             _execute(native, executor, jobs, show)
-    except KeyboardInterrupt as error:
+        if interrupted is None:
+            native.results.end_segment()
+            _compact(native)
+    except BaseException as error:
         interrupted = error
     finally:
         clear(show)
-        native.close()
-    done = Sweep(native, Path(store))
-    if isinstance(interrupted, LawError):
-        raise interrupted
-    if interrupted is not None:
+    if interrupted is None:
+        return done
+    # What is in the segment is in the store. Compacting it takes time, in which a second Ctrl-C may come, and would hide
+    # what went wrong if it failed too.
+    with contextlib.suppress(StoreError, KeyboardInterrupt):
+        native.results.end_segment()
+    if isinstance(interrupted, KeyboardInterrupt):
         raise Interrupted(done) from interrupted
-    return done
+    attach(interrupted, done)
+    raise interrupted
+
+
+def _compact(native: _fairwire.Sweep) -> None:
+    """Compacts the store of a sweep that is complete. If that fails, the results are there all the same."""
+    try:
+        native.close()
+    except StoreError as error:
+        warnings.warn(
+            f"the store could not be compacted ({error}): its runs are complete, in segments, and `Store.compact` or "
+            "the next sweep compacts them",
+            RuntimeWarning,
+            stacklevel=3,  # The caller of `sweep`.
+        )
 
 
 def _origin() -> tuple[str, str]:
@@ -277,6 +322,9 @@ def _execute(
                 except (Exception, concurrent.futures.CancelledError) as error:
                     native.give_back(number)
                     loss = error
+                except BaseException:
+                    native.give_back(number)
+                    raise
                 else:
                     losses = 0
                     done += packets

@@ -1,4 +1,4 @@
-"""The exceptions of Fairwire. All are of the class FairwireError.
+"""The exceptions of Fairwire. All are of the class FairwireError, except Interrupted, which is a KeyboardInterrupt.
 
 Those of the sockets also belong to the class that Python has for the case, such as ConnectionError. A wait that takes
 longer than `timeout` raises Python's TimeoutError.
@@ -6,7 +6,17 @@ longer than `timeout` raises Python's TimeoutError.
 
 from __future__ import annotations
 
-from fairwire._fairwire import FairwireError, InternalError, PaperError, RunError, ScenarioError
+from fairwire._fairwire import (
+    FairwireError,
+    InternalError,
+    LawError,
+    PaperError,
+    RunError,
+    ScenarioError,
+    StoreError,
+    WorkerError,
+)
+from fairwire._run import Interrupted
 
 __all__ = [
     "BindError",
@@ -21,11 +31,15 @@ __all__ = [
     "FairwireError",
     "ForkedError",
     "InternalError",
+    "Interrupted",
+    "LawError",
     "ListenerClosed",
     "PaperError",
     "RunError",
     "ScenarioError",
     "SendError",
+    "StoreError",
+    "WorkerError",
 ]
 
 

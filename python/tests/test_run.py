@@ -37,11 +37,17 @@ def test_every_value_has_a_row(results: fw.Results) -> None:
 
 def test_the_summary_is_that_of_the_command(results: fw.Results) -> None:
     """Means and intervals are those that `fairwire run --json` prints."""
-    rows = json.loads(results.to_json())
-    assert [cell["name"] for cell in rows["cells"]] == results.cells
-    summary = results.summary
-    assert len(summary) > 0
-    assert all(n in (0, 1, 2) for n in summary.column("n"))
+    arguments = ["--axes", "topology.bottleneck.queue=10 packets,50 packets", "--seeds", "2", "--duration", "2s", "--json"]
+    command = [sys.executable, "-m", "fairwire", "run", str(DUMBBELL), *arguments]
+    printed = json.loads(subprocess.run(command, capture_output=True, check=True, timeout=60).stdout)
+    cells = {cell["name"]: cell["summary"] for cell in printed["cells"]}
+    assert list(cells) == results.cells
+    keys = ("kind", "of", "window", "metric", "unit", "n", "mean", "half_width_95")
+    expected = [(name, *(row[key] for key in keys)) for name, rows in cells.items() for row in rows]
+    table = results.summary
+    assert list(zip(*(table.column(name) for name in ("cell", *keys)), strict=True)) == expected
+    assert any(row[-1] for row in expected), "some interval is not zero"
+    assert json.loads(results.to_json())["cells"] == printed["cells"]
 
 
 def test_equal_seeds_give_equal_digests(results: fw.Results) -> None:
@@ -58,6 +64,12 @@ def test_pandas_polars_and_arrow_agree(results: fw.Results) -> None:
     assert isinstance(frame, pandas.DataFrame) and isinstance(table, polars.DataFrame)
     assert list(frame.columns) == table.columns == results.values.names
     assert frame["value"].tolist() == table["value"].to_list()
+    for whole in (results.values, results.summary, results.runs):
+        for name in whole.names:
+            column = whole.df[name]
+            assert [None if pandas.isna(value) else value for value in column] == whole.column(name), name
+    assert str(frame["seed"].dtype) == "UInt64" and str(frame["value"].dtype) == "float64"
+    assert list(frame["cell"].cat.categories) == results.cells
     assert polars.DataFrame(results.arrow).equals(table)
     mean = frame[(frame.of == "dccp") & (frame.metric == "goodput")].groupby("cell", observed=True)["value"].mean()
     assert (mean > 0).all() and len(mean) == 2
@@ -151,12 +163,64 @@ def test_a_plot_has_a_line_for_each_flow(results: fw.Results) -> None:
         results.plot("goodput", x="nonsense")
 
 
+def test_a_plot_has_a_line_for_each_value_of_the_other_axes() -> None:
+    pytest.importorskip("matplotlib").use("Agg")
+    import numpy
+    from matplotlib.container import ErrorbarContainer
+
+    queue, ccid = "topology.bottleneck.queue", "flows.dccp.dccp.ccid"
+    results = fw.run(DUMBBELL, seeds=2, duration="2s", axes={queue: ["5 packets", "10 packets", "20 packets"], ccid: [2, 3]})
+    means = results.summary
+    columns = ("of", "metric", "window", queue, ccid, "mean")
+    expected = {
+        f"{of}, ccid {ccid}": [mean / 1e6 for *key, mean in rows]
+        for of in ("tcp", "dccp")
+        for ccid in ("2", "3")
+        for rows in [
+            [row for row in zip(*map(means.column, columns), strict=True) if row[:3] == (of, "goodput", "whole") and row[4] == ccid]
+        ]
+    }
+    axes = results.plot("goodput", queue, of=["tcp", "dccp"], window="whole")
+    lines = {str(bars.get_label()): bars.lines[0] for bars in axes.containers if isinstance(bars, ErrorbarContainer)}
+    assert list(lines) == list(expected)
+    for label, line in lines.items():
+        across, heights = numpy.asarray(line.get_data(), dtype=float).tolist()
+        assert across == [5, 10, 20] and heights == pytest.approx(expected[label])
+
+
+def test_a_plot_has_a_line_for_cells_that_differ_otherwise() -> None:
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    text = DUMBBELL.read_text() + "[cells.calm]\n[cells.lossy.topology.bottleneck]\nloss = '1 %'\n"
+    results = fw.run(
+        scenario_of(text), seeds=2, duration="1s", axes={"topology.bottleneck.queue": ["5 packets", "10 packets"]}
+    )
+    _, labels = results.plot("goodput", of="dccp").get_legend_handles_labels()
+    assert labels == ["dccp, calm", "dccp, lossy"]
+
+
 def test_a_capture_is_pcapng(results: fw.Results, tmp_path: Path) -> None:
     path = tmp_path / "run.pcapng"
     assert results.pcap(path, links=["bottleneck"]) > 100
     assert path.read_bytes()[:4] == b"\x0a\x0d\x0d\x0a"
     with pytest.raises(OSError, match="cannot write"):
         results.pcap(tmp_path / "nowhere" / "run.pcapng")
+
+
+def test_a_capture_is_of_a_seed_of_the_results(tmp_path: Path) -> None:
+    """The first one, or the one that is asked for; the packets are those of that run."""
+
+    def captured(results: fw.Results, seed: int | None = None) -> bytes:
+        results.pcap(tmp_path / "run.pcapng", seed=seed)
+        return (tmp_path / "run.pcapng").read_bytes()
+
+    of_17 = fw.run(DUMBBELL, seed=17, seeds=1, duration="1s")
+    swept = fw.sweep(DUMBBELL, seeds=[17, 3], duration="1s", store=tmp_path / "store")
+    both = fw.run(DUMBBELL, seed=16, seeds=2, duration="1s")
+    assert captured(of_17) == captured(swept, 17) == captured(both, 17)
+    assert captured(swept) == captured(swept, 3) != captured(of_17)
+    with pytest.raises(ValueError, match="no run of base with seed 4: there are 3, 17$"):
+        swept.pcap(tmp_path / "run.pcapng", seed=4)
 
 
 def test_a_notebook_shows_the_table(results: fw.Results) -> None:
@@ -187,22 +251,69 @@ def test_a_scenario_is_built_from_values() -> None:
     with pytest.raises(fw.ScenarioError, match="^flows.one: 'wire', 'payload' or 'codec' is missing"):
         fw.run({**built(), "flows": {"one": {"traffic": "greedy", "dccp": {"ccid": 2}}}})
     with pytest.raises(TypeError, match="flows.one: a value of type object"):
-        fw.Scenario({"flows": {"one": object()}})  # type: ignore[dict-item]
+        fw.Scenario({"flows": {"one": object()}})
     with pytest.raises(fw.ScenarioError, match="cannot read nowhere.toml"):
         fw.run("nowhere.toml")
 
 
 def test_wrong_arguments_are_named() -> None:
-    for arguments, text in [
-        ({"seeds": 0}, "seeds is a number from 1"),
-        ({"duration": "soon"}, "duration"),
-        ({"jobs": 0}, "jobs is a number from 1"),
-        ({"axes": {"run.seeds": ["1,2"]}}, "has a comma"),
-    ]:
-        with pytest.raises(ValueError, match=text):
-            fw.run(DUMBBELL, **arguments)  # type: ignore[arg-type]
-    with pytest.raises(fw.ScenarioError, match="nonsense"):
-        fw.run(DUMBBELL, set={"nonsense": 1})
+    cases: list[tuple[dict[str, Any], type[Exception], str]] = [
+        ({"seeds": 0}, ValueError, "^seeds is a number from 1 to 10000, and not 0$"),
+        ({"seeds": -1}, ValueError, "^seeds is a number from 1 to 10000, and not -1$"),
+        ({"seeds": 10_001}, ValueError, "^seeds is a number from 1 to 10000"),
+        ({"seeds": [1, 2]}, TypeError, r"^seeds is a number or a range of step 1, and not \[1, 2\]: `fw.sweep` takes"),
+        ({"seeds": range(-1, 4)}, ValueError, "^seed is a number from 0 to 18446744073709551615, and not -1$"),
+        ({"seed": -1}, ValueError, "^seed is a number from 0"),
+        ({"seed": 2**64}, ValueError, "^seed is a number from 0"),
+        ({"seed": 1.5}, TypeError, "^seed is a number from 0 .*, and not 1.5$"),
+        ({"duration": 1}, TypeError, "^duration is a time with its unit, such as '20s', and not 1$"),
+        ({"duration": "soon"}, ValueError, "^duration: "),
+        ({"jobs": 0}, ValueError, "^jobs is a number from 1, and not 0$"),
+        ({"jobs": -1}, ValueError, "^jobs is a number from 1, and not -1$"),
+        ({"axes": {"queue": "5 packets"}}, TypeError, r"^axes\['queue'\] is a list of values, .* write \['5 packets'\]$"),
+        ({"axes": {"queue": []}}, ValueError, r"^axes\['queue'\] has no value$"),
+        ({"axes": {"queue": [None]}}, ValueError, r'^axes\["queue"\]: None is no value of an axis$'),
+        ({"axes": {3: [1]}}, TypeError, "^a key of axes is 3, and not a str$"),
+        ({"set": ["x=1"]}, TypeError, "^set is a dict, and not "),
+        ({"set": {"title": object()}}, TypeError, r'^set\["title"\]: a value of type object cannot be'),
+        ({"only": [1]}, TypeError, "^only has the names of cells, and not 1$"),
+    ]
+    for arguments, kind, text in cases:
+        with pytest.raises(kind, match=text):
+            fw.run(DUMBBELL, **arguments)
+
+
+def test_errors_of_changes_speak_of_python() -> None:
+    """They name the argument and the key, and no option of the command."""
+    changes: list[tuple[dict[str, Any], str]] = [
+        ({"set": {"nonsense": 1}}, r'^set\["nonsense"\] = 1: .*nonsense'),
+        ({"set": {"flows.tcp.enabled": 0.0}}, r'^set\["flows.tcp.enabled"\] = 0.0: '),
+        ({"set": {"topology.links.typo.delay": "5ms"}}, r'^set\["topology.links.typo.delay"\] = 5ms: '),
+        ({"axes": {"flows.dccp.dccp.ccid": [2, 7]}}, r'^axes\["flows.dccp.dccp.ccid"\]: '),
+        ({"axes": {"flows.dccp.dccp.ccid": [2, 2]}}, r"^axes.*this axis has '2' twice"),
+        ({"set": {"flows.dccp.dccp": {"ccid": 9}}}, r'^set\["flows.dccp.dccp"\]: the CCID is 2'),
+        ({"axes": {"measure.metrics": [["goodput"], ["nonsense"]]}}, r'^axes\["measure.metrics"\]: .*nonsense'),
+        ({"axes": {"typo": [2]}}, r'^axes\["typo"\]: no axis is called .typo.'),
+        ({"duration": "0s"}, "^duration: "),
+    ]
+    for arguments, text in changes:
+        with pytest.raises((fw.ScenarioError, ValueError), match=text) as caught:
+            fw.run(DUMBBELL, **arguments)
+        assert "command line" not in str(caught.value) and "--" not in str(caught.value), str(caught.value)
+
+
+def test_values_may_be_those_of_numpy_and_have_commas() -> None:
+    numpy = pytest.importorskip("numpy")
+    scenario = fw.Scenario(DUMBBELL)
+    changes = {"flows.tcp.enabled": numpy.bool_(False), "run.seeds": numpy.int64(2), "flows.dccp.jitter": None}
+    results = fw.run(scenario, set=changes, duration="1s", seeds=numpy.int64(1), jobs=numpy.int8(1))
+    assert not any("tcp" in name for name in results.values.column("of")) and len(results) >= 1
+    ccids = scenario.cells(axes={"flows.dccp.dccp.ccid": numpy.array([2, 3])})
+    assert ccids == scenario.cells(axes={"flows.dccp.dccp.ccid": [2, 3]}) and len(ccids) == 2
+    codel = {"kind": "codel", "limit": "50 packets"}
+    cells = scenario.cells(axes={"topology.bottleneck.queue": ["5 packets", codel]})
+    assert len(cells) == 2 and "codel" in cells[1]
+    assert len(scenario.cells(axes={"measure.metrics": [["goodput"], ["goodput", "loss"]]})) == 2
 
 
 def test_other_threads_run_meanwhile() -> None:
@@ -238,17 +349,19 @@ def test_two_threads_may_run_at_once() -> None:
 
 
 def test_a_progress_function_sees_shares_and_may_stop() -> None:
+    """Its own exception comes out, with the finished runs."""
     shares: list[float] = []
+    error = RuntimeError("enough")
 
     def stop(share: float) -> None:
         shares.append(share)
         if len(shares) == 3:
-            raise RuntimeError("enough")
+            raise error
 
-    with pytest.raises(fw.Interrupted) as caught:
+    with pytest.raises(RuntimeError) as caught:
         fw.run(DUMBBELL, seeds=1_000, progress=stop)
-    assert caught.value.results.partial
-    assert isinstance(caught.value.__cause__, RuntimeError)
+    assert caught.value is error
+    assert error.results.partial and len(error.results) < 1_000  # type: ignore[attr-defined]
     assert shares == sorted(shares) and 0 <= shares[0] <= shares[-1] <= 1
 
 

@@ -1,10 +1,14 @@
 """Sweeps: nothing is done twice, and whoever does the runs, the results are equal."""
 
 import concurrent.futures
+import contextlib
+import importlib.util
 import os
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -193,8 +197,7 @@ def test_bad_stores_are_refused(tmp_path: Path) -> None:
     assert len(swept) == 12, "what was opened before is still there"
 
 
-def test_a_full_disk_is_an_error_and_loses_nothing(tmp_path: Path) -> None:
-    """A limit on the size of files stands for the disk."""
+def test_a_file_that_cannot_grow_is_an_error_and_loses_nothing(tmp_path: Path) -> None:
     program = f"""
 import resource, signal
 import fairwire as fw
@@ -214,17 +217,140 @@ except fw.StoreError as error:
     assert (rest.found, rest.done) == (kept, 300 - kept)
 
 
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of one megabyte."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)]
+    if os.geteuid() != 0 or subprocess.run(command, capture_output=True).returncode != 0:
+        pytest.skip("only root may mount a disk")
+    yield folder
+    # Lazily: results of the test may still read from it.
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+@pytest.mark.parametrize("engine", ["here", "threads"])
+def test_a_full_disk_is_an_error_and_loses_nothing(disk: Path, engine: str) -> None:
+    executor = None if engine == "here" else concurrent.futures.ThreadPoolExecutor(2)
+    store = disk / "store"
+    with pytest.raises(fw.StoreError, match=r"cannot write .*\.runs: No space left on device") as caught:
+        sweep(store, seeds=200, executor=executor)
+    kept = len(fw.Store(store))
+    assert 0 < kept < 600 and fw.Store(store).damaged == 0
+    assert len(caught.value.results) == kept  # type: ignore[attr-defined]
+    subprocess.run(["mount", "-o", "remount,size=20m", str(disk)], check=True)
+    rest = sweep(store, seeds=200)
+    assert (rest.found, rest.done) == (kept, 600 - kept)
+
+
+def test_a_disk_that_is_too_full_for_the_compaction_is_a_warning(disk: Path) -> None:
+    """The results are there, and the store is compacted when there is room."""
+
+    def fill(share: float) -> None:
+        if share == 1.0:
+            with contextlib.suppress(OSError), open(disk / "other", "wb", buffering=0) as file:
+                while file.write(bytes(4096)):
+                    pass
+
+    executor = concurrent.futures.ThreadPoolExecutor(1)
+    with pytest.warns(RuntimeWarning, match="could not be compacted .*No space left.*in segments"):
+        swept = sweep(disk / "store", executor=executor, progress=fill)
+    assert swept.done == len(swept) == 12 and not swept.partial
+    assert not list((disk / "store").glob("parts/[0-9]*"))
+    (disk / "other").unlink()
+    assert swept.store.compact() == 12
+    assert len(list((disk / "store").glob("parts/[0-9]*"))) == 1 and sweep(disk / "store").found == 12
+
+
+@pytest.mark.parametrize("engine", ["here", "threads"])
+def test_the_exception_of_a_progress_function_comes_out(tmp_path: Path, engine: str) -> None:
+    """What is finished is in the store, and the exception has it."""
+    error = RuntimeError("enough")
+
+    def stop(share: float) -> None:
+        if share > 0.1:
+            raise error
+
+    executor = None if engine == "here" else concurrent.futures.ThreadPoolExecutor(2)
+    with pytest.raises(RuntimeError) as caught:
+        sweep(tmp_path, seeds=1000, executor=executor, progress=stop)
+    assert caught.value is error
+    results = error.results  # type: ignore[attr-defined]
+    assert results.partial and 0 < len(results) < 3000
+    assert len(fw.Store(tmp_path)) == len(results)
+
+
+@pytest.mark.parametrize("executor", ["None", "concurrent.futures.ThreadPoolExecutor(2)"])
+def test_a_second_ctrl_c_changes_nothing(tmp_path: Path, executor: str) -> None:
+    program = f"""
+import concurrent.futures
+import fairwire as fw
+def progress(share):
+    if share > 0.0005: print("under way", flush=True)
+try:
+    fw.sweep({str(DUMBBELL)!r}, seeds=10_000, duration="20s", store={str(tmp_path)!r}, progress=progress, executor={executor})
+except KeyboardInterrupt as interrupt:
+    print("kept", type(interrupt).__name__, len(interrupt.results))
+"""
+    child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    assert child.stdout.readline() == "under way\n"
+    for _ in range(2):
+        child.send_signal(signal.SIGINT)
+        time.sleep(0.02)
+    rest, _ = child.communicate(timeout=60)
+    word, kind, kept = rest.splitlines()[-1].split()
+    assert (word, kind) == ("kept", "Interrupted")
+    assert int(kept) == len(fw.Store(tmp_path)) > 0
+
+
+def test_a_sweep_of_many_cells_shows_no_table(tmp_path: Path) -> None:
+    rates = [f"{100 + number} kbit/s" for number in range(501)]
+    axes = {"topology.bottleneck.rate": rates}
+    few = sweep(tmp_path, axes={"topology.bottleneck.rate": rates[:3]}, seeds=1, duration="100ms")
+    assert "goodput" in str(few) or "dccp" in str(few)
+    many = sweep(tmp_path, axes=axes, seeds=1, duration="100ms")
+    text = "501 cells, 3 runs found and 498 done. A table of more than 500 cells is not shown"
+    assert text in str(many) and text in many._repr_html_()
+
+
 def test_wrong_arguments_are_named(tmp_path: Path) -> None:
-    for seeds, text in [
-        ([], "seeds is empty"),
-        (fw.Until("nonsense"), 'no metric "nonsense": there are throughput'),
-        (fw.Until(within=0.0), "within is a share"),
-        (fw.Until(least=1), "least is a number of seeds"),
-        (0, "seeds is a number from 1"),
-    ]:
-        with pytest.raises(ValueError, match=text):
-            sweep(tmp_path, seeds=seeds)
-    with pytest.raises(ValueError, match="jobs is a number from 1"):
-        sweep(tmp_path, jobs=0)
+    cases: list[tuple[Any, type[Exception], str]] = [
+        ([], ValueError, "^seeds is empty"),
+        ([-1], ValueError, r"^seeds\[0\] is a number from 0 to 18446744073709551615, and not -1$"),
+        ([1, 2**64], ValueError, r"^seeds\[1\] is a number from 0"),
+        ([1.5], TypeError, r"^seeds\[0\] is a number from 0 .*, and not 1.5$"),
+        ("12", TypeError, "^seeds is a number from 1 to 10000, and not '12'$"),
+        (fw.Until("nonsense"), ValueError, 'no metric "nonsense": there are throughput'),
+        (fw.Until(within=0.0), ValueError, "within is a share"),
+        (fw.Until(least=1), ValueError, "least is a number of seeds"),
+        (0, ValueError, "^seeds is a number from 1 to 10000, and not 0$"),
+    ]
+    for seeds, kind, text in cases:
+        with pytest.raises(kind, match=text):
+            sweep(tmp_path / "store", seeds=seeds)
+    for executor in (None, concurrent.futures.ThreadPoolExecutor(1)):
+        for jobs in (0, -1):
+            with pytest.raises(ValueError, match=f"^jobs is a number from 1, and not {jobs}$"):
+                sweep(tmp_path / "store", jobs=jobs, executor=executor)
     with pytest.raises(fw.ScenarioError):
-        sweep(tmp_path, set={"nonsense": 1})
+        sweep(tmp_path / "store", set={"nonsense": 1})
+    assert not (tmp_path / "store").exists(), "nothing was run"
+
+
+def test_wrong_executors_are_named(tmp_path: Path) -> None:
+    choices = 'an executor of concurrent.futures, a dask.distributed.Client or "ray"'
+    with pytest.raises(ValueError, match=f"^executor is {choices}, and not 'dask'$"):
+        sweep(tmp_path, executor="dask")
+    with pytest.raises(TypeError, match=f"^executor is {choices}, and not 2$"):
+        sweep(tmp_path, executor=2)
+    if importlib.util.find_spec("ray") is None:
+        with pytest.raises(ImportError, match='^executor="ray" needs the package ray'):
+            sweep(tmp_path, executor="ray")
+
+
+def test_seeds_may_be_those_of_numpy(tmp_path: Path) -> None:
+    numpy = pytest.importorskip("numpy")
+    assert sweep(tmp_path, seeds=numpy.int64(2)).done == 6
+    assert sweep(tmp_path, seeds=numpy.arange(1, 4)).done == 3

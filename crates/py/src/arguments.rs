@@ -3,7 +3,7 @@
 use fairwire_lab::scenario::Adjust;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
 use toml::{Table, Value};
 
 /// Returns a `dict` as a table of TOML.
@@ -55,6 +55,13 @@ fn value(value: &Bound<'_, PyAny>, path: &str) -> PyResult<Value> {
         items(list.iter().collect())
     } else if let Ok(tuple) = value.cast::<PyTuple>() {
         items(tuple.iter().collect())
+    } else if let Ok(mapping) = value.cast::<PyMapping>() {
+        let dict = PyDict::new(value.py());
+        dict.update(mapping)?;
+        Ok(Value::Table(table(&dict, path)?))
+    } else if value.hasattr("tolist")? {
+        // A number, a bool or an array of numpy.
+        self::value(&value.call_method0("tolist")?, path)
     } else if value.is_instance_of::<PyInt>() || value.hasattr("__index__")? {
         let number = value.extract().map_err(|_| {
             PyValueError::new_err(format!("{path}: {value} is too large for a scenario"))
@@ -78,6 +85,21 @@ fn text(value: &Bound<'_, PyAny>, key: &str) -> PyResult<String> {
     }
     Ok(match self::value(value, key)? {
         Value::String(text) => text,
+        value => value.to_string(),
+    })
+}
+
+/// Returns a value as one of a list in TOML. A text that is TOML stands for that value, as on the command line.
+fn word(value: &Bound<'_, PyAny>, place: &str) -> PyResult<String> {
+    if value.is_none() {
+        let text = format!("{place}: None is no value of an axis");
+        return Err(PyValueError::new_err(text));
+    }
+    Ok(match self::value(value, place)? {
+        Value::String(text) => match format!("it = {}", text.trim()).parse::<Table>() {
+            Ok(table) if table.len() == 1 => text.trim().to_owned(),
+            _ => Value::String(text).to_string(),
+        },
         value => value.to_string(),
     })
 }
@@ -111,9 +133,6 @@ impl Changes<'_> {
             seed: self.seed,
             ..Adjust::default()
         };
-        if !self.seeds.is_none_or(|seeds| (1..=10_000).contains(&seeds)) {
-            return Err(PyValueError::new_err("seeds is a number from 1 to 10000"));
-        }
         if let Some(duration) = &self.duration {
             let parsed = duration.parse();
             adjust.duration =
@@ -121,21 +140,16 @@ impl Changes<'_> {
         }
         for (key, value) in self.set.iter().flatten() {
             let key = key.to_string();
-            adjust.set.push(format!("{key}={}", text(&value, &key)?));
+            let text = text(&value, &format!("set[{key:?}]"))?;
+            adjust.set.push(format!("{key}={text}"));
         }
         for (name, values) in self.axes.iter().flatten() {
             let name = name.to_string();
-            let values = values.try_iter()?.map(|value| {
-                let text = text(&value?, &name)?;
-                if text.contains(',') {
-                    let text =
-                        format!("axes[{name:?}]: {text:?} has a comma, which separates values");
-                    return Err(PyValueError::new_err(text));
-                }
-                Ok(text)
-            });
+            let values = values.try_iter()?;
+            let values = values.map(|value| word(&value?, &format!("axes[{name:?}]")));
             let values: Vec<String> = values.collect::<PyResult<_>>()?;
-            adjust.axes.push(format!("{name}={}", values.join(",")));
+            // A list of TOML, because a value may have commas.
+            adjust.axes.push(format!("{name}=[{}]", values.join(", ")));
         }
         Ok(adjust)
     }

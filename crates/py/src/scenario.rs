@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use fairwire_lab::scenario::{Adjust, Cell, ScenarioFile};
+use fairwire_lab::scenario::{Adjust, Cell, ScenarioError as LabError, ScenarioFile};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -61,7 +61,10 @@ impl Scenario {
     pub(crate) fn made(&self, adjust: &Adjust) -> PyResult<Vec<Cell>> {
         self.file
             .cells(adjust)
-            .map_err(|error| refused(&error, self.is_built))
+            .map_err(|error| match of_argument(&error, adjust) {
+                Some(text) => ScenarioError::new_err(text),
+                None => refused(&error, self.is_built),
+            })
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -69,9 +72,54 @@ impl Scenario {
     }
 }
 
-fn refused(error: &fairwire_lab::scenario::ScenarioError, is_built: bool) -> PyErr {
+fn refused(error: &LabError, is_built: bool) -> PyErr {
     ScenarioError::new_err(match error.key() {
         Some(key) if is_built => format!("{key}: {}", error.message()),
         _ => error.to_string(),
     })
+}
+
+/// The line of a message that points at the command line.
+const POINTER: &str = " --> command line";
+
+/// Returns the message of an error that is in an argument, in words of Python; none if it is in the scenario.
+///
+/// The lab takes changes as options of its command line, and its messages show them like that.
+fn of_argument(error: &LabError, adjust: &Adjust) -> Option<String> {
+    let text = error.to_string();
+    let (message, place) = text.split_once(&format!("\n{POINTER}\n"))?;
+    let option = place.lines().find_map(|line| line.strip_prefix("  | "))?;
+    let argument = if let Some(setting) = option.strip_prefix("--set ") {
+        match setting.split_once('=') {
+            Some((key, "")) => format!("set[{key:?}] = None"),
+            Some((key, value)) => format!("set[{key:?}] = {value}"),
+            None => format!("set[{setting:?}]"),
+        }
+    } else if let Some(axis) = option.strip_prefix("--axes ") {
+        let name = axis.split_once('=').map_or(axis, |(name, _)| name);
+        format!("axes[{name:?}]")
+    } else if option.starts_with("--duration ") {
+        "duration".to_owned()
+    } else if let Some(key) = error.key() {
+        format!("set[{key:?}]")
+    } else {
+        // The place is in the value of an argument.
+        let named = |arguments: &[String], name: &str| {
+            let mut pairs = arguments.iter().filter_map(|it| it.split_once('='));
+            let found = pairs.find(|(_, value)| *value == option);
+            found.map(|(key, _)| format!("{name}[{key:?}]"))
+        };
+        let found = named(&adjust.set, "set").or_else(|| named(&adjust.axes, "axes"));
+        found.unwrap_or_else(|| option.to_owned())
+    };
+    let notes = place.lines().filter_map(|line| line.strip_prefix("  = "));
+    let notes: Vec<String> = notes.map(|note| format!(" ({note})")).collect();
+    let message = message
+        .replace("--set creates", "`set` creates")
+        .replace(
+            "--axes flows.dccp.start=0s,5s",
+            r#"axes={"flows.dccp.start": ["0s", "5s"]}"#,
+        )
+        .replace("--set ", "set ");
+    Some(format!("{argument}: {message}{}", notes.concat()))
 }
