@@ -214,7 +214,7 @@ def sweep(
         else:
             _execute(native, executor, jobs, show)
         if interrupted is None:
-            native.results.end_segment()
+            native.end_segment()
             _compact(native)
     except BaseException as error:
         interrupted = error
@@ -225,7 +225,7 @@ def sweep(
     # What is in the segment is in the store. Compacting it takes time, in which a second Ctrl-C may come, and would hide
     # what went wrong if it failed too.
     with contextlib.suppress(StoreError, KeyboardInterrupt):
-        native.results.end_segment()
+        native.end_segment()
     if isinstance(interrupted, KeyboardInterrupt):
         raise Interrupted(done) from interrupted
     attach(interrupted, done)
@@ -235,7 +235,7 @@ def sweep(
 def _compact(native: _fairwire.Sweep) -> None:
     """Compacts the store of a sweep that is complete. If that fails, the results are there all the same."""
     try:
-        native.close()
+        native.compact()
     except StoreError as error:
         warnings.warn(
             f"the store could not be compacted ({error}): its runs are complete, in segments, and `Store.compact` or "
@@ -310,22 +310,25 @@ def _execute(
             for future in ready:
                 number, packets = under_way.pop(future)
                 try:
-                    native.keep(number, future.result())
-                except FairwireError:
-                    native.give_back(number)
-                    raise
-                except (ImportError, AttributeError) as error:
-                    native.give_back(number)
-                    raise WorkerError(
-                        f"a worker has no fairwire, or an old one ({error}): install the same version there"
-                    ) from error
+                    result = future.result()
                 except (Exception, concurrent.futures.CancelledError) as error:
                     native.give_back(number)
+                    if isinstance(error, FairwireError):
+                        raise
+                    if isinstance(error, (ImportError, AttributeError)):
+                        raise WorkerError(
+                            f"a worker has no fairwire, or an old one ({error}): install the same version there"
+                        ) from error
                     loss = error
                 except BaseException:
                     native.give_back(number)
                     raise
                 else:
+                    try:
+                        native.keep(number, result)
+                    except BaseException:
+                        native.give_back(number)
+                        raise
                     losses = 0
                     done += packets
             if loss is not None:

@@ -16,7 +16,7 @@ use crate::errors::stored;
 use crate::family::{Answers, Question, estimate};
 use crate::source::Source;
 use crate::table::{Table, failed};
-use crate::tabulate::{Tabulate, runs};
+use crate::tabulate::Tabulate;
 
 /// What the runs of a scenario or of a paper measured.
 #[pyclass(frozen, module = "fairwire._fairwire")]
@@ -84,21 +84,18 @@ impl Results {
         })
     }
 
-    /// Returns the seeds of the finished runs of a cell.
-    fn seeds(&self, py: Python<'_>, name: &str) -> PyResult<Vec<u64>> {
-        let seeds = self.map(py, |cell| {
-            let is_wanted = cell.name == name;
-            let runs = cell.runs.iter().filter(|_| is_wanted);
-            runs.map(|run| run.seed).collect::<Vec<u64>>()
-        })?;
-        Ok(seeds.into_iter().flatten().collect())
+    /// Returns a cell with its place; the first one without a name.
+    fn cell(&self, name: Option<&str>) -> PyResult<(usize, &Cell)> {
+        let place = name.map(|name| self.position(name)).transpose()?;
+        let place = place.unwrap_or_default();
+        let found = self.cells.get(place).map(|cell| (place, cell));
+        found.ok_or_else(|| PyKeyError::new_err("there is no cell"))
     }
 
-    /// Returns a cell; the first one without a name.
-    fn cell(&self, name: Option<&str>) -> PyResult<&Cell> {
-        let place = name.map(|name| self.position(name)).transpose()?;
-        let found = self.cells.get(place.unwrap_or_default());
-        found.ok_or_else(|| PyKeyError::new_err("there is no cell"))
+    /// Returns the results of one cell.
+    fn one(&self, py: Python<'_>, place: usize) -> PyResult<CellResult> {
+        let found = py.detach(|| self.source.cell(place)).map_err(stored)?;
+        Ok(found.unwrap_or_else(|| empty(&self.cells[place])))
     }
 }
 
@@ -164,9 +161,9 @@ impl Results {
     }
 
     /// The number of runs.
-    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
-        let counts = self.map(py, |cell| runs(cell).count())?;
-        Ok(counts.into_iter().sum())
+    fn __len__(&self, py: Python<'_>) -> usize {
+        let count = py.detach(|| self.source.count());
+        usize::try_from(count).unwrap_or(usize::MAX)
     }
 
     /// Every value: a row for each cell, seed, subject, window and metric.
@@ -233,16 +230,12 @@ impl Results {
             let text = format!("no series {metric:?}: there are {}", names.join(", "));
             return Err(PyValueError::new_err(text));
         };
-        if cell.is_some() {
-            self.cell(cell)?;
-        }
-        self.table(py, |how, it| {
-            if cell.is_none_or(|cell| it.name == cell) {
-                how.series(it, metric, of)
-            } else {
-                how.series(&without_runs(it), metric, of)
-            }
-        })
+        let Some(name) = cell else {
+            return self.table(py, |how, it| how.series(it, metric, of));
+        };
+        let cell = self.one(py, self.position(name)?)?;
+        let rows = self.how.series(&cell, metric, of).map_err(failed)?;
+        Ok(Table::of(rows))
     }
 
     /// The table that the command prints.
@@ -278,8 +271,9 @@ impl Results {
         links: Option<Vec<String>>,
         seed: Option<u64>,
     ) -> PyResult<u64> {
-        let cell = self.cell(cell)?;
-        let seeds = self.seeds(py, &cell.name)?;
+        let (number, cell) = self.cell(cell)?;
+        let results = self.one(py, number)?;
+        let seeds: Vec<u64> = results.runs.iter().map(|run| run.seed).collect();
         let found = match seed {
             None => seeds.first(),
             Some(seed) => seeds.iter().find(|it| **it == seed),
@@ -295,24 +289,5 @@ impl Results {
             return Err(PyValueError::new_err(text));
         };
         capture(py, cell, found, &path, links.unwrap_or_default())
-    }
-
-    /// Ends the segment that this process appends to, if these are the results of a sweep.
-    fn end_segment(&self, py: Python<'_>) -> PyResult<()> {
-        match &self.source {
-            Source::Memory(_) => Ok(()),
-            Source::Stored(stored) => {
-                let ended = py.detach(|| stored.with(|_, store| store.close()));
-                ended.map_err(self::stored)
-            }
-        }
-    }
-}
-
-fn without_runs(cell: &CellResult) -> CellResult {
-    CellResult {
-        runs: Vec::new(),
-        unperturbed: None,
-        ..cell.clone()
     }
 }

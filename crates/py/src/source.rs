@@ -43,6 +43,25 @@ impl Source {
         }
     }
 
+    /// Returns one cell.
+    pub(crate) fn cell(&self, number: usize) -> Result<Option<CellResult>, StoreError> {
+        match self {
+            Self::Memory(results) => Ok(results.cells.get(number).cloned()),
+            Self::Stored(stored) => stored.with(|plan, store| plan.cell(number, store)),
+        }
+    }
+
+    /// Returns the number of runs.
+    pub(crate) fn count(&self) -> u64 {
+        match self {
+            Self::Memory(results) => {
+                let runs = |cell: &CellResult| cell.runs.len() + cell.unperturbed.iter().len();
+                results.cells.iter().map(|cell| runs(cell) as u64).sum()
+            }
+            Self::Stored(stored) => stored.with(|plan, _| plan.there()),
+        }
+    }
+
     /// Returns the results as they are in memory; those of a store are read.
     pub(crate) fn whole(&self) -> Result<results::Results, StoreError> {
         match self {

@@ -230,18 +230,19 @@ impl Sweep {
         py.detach(|| self.stored.with(|plan, _| plan.give_back(task)));
     }
 
-    /// Ends the segment of this process, and compacts the store unless another process does.
-    fn close(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| {
-            self.stored.with(|_, store| {
-                store.close()?;
-                match store.compact() {
-                    Err(fairwire_sweep::StoreError::Busy(_)) => Ok(()),
-                    compacted => compacted.map(drop),
-                }
-            })
-        })
-        .map_err(stored)
+    /// Ends the segment that this process appends to.
+    fn end_segment(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.stored.with(|_, store| store.close()))
+            .map_err(stored)
+    }
+
+    /// Compacts the store, unless another process does.
+    fn compact(&self, py: Python<'_>) -> PyResult<()> {
+        let compacted = py.detach(|| self.stored.with(|_, store| store.compact()));
+        match compacted {
+            Ok(_) | Err(fairwire_sweep::StoreError::Busy(_)) => Ok(()),
+            Err(error) => Err(stored(error)),
+        }
     }
 }
 

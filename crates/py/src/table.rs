@@ -28,6 +28,11 @@ impl Table {
         table(columns).map(Self).map_err(failed)
     }
 
+    /// Makes a table of rows.
+    pub(crate) fn of(rows: RecordBatch) -> Self {
+        Self(rows)
+    }
+
     /// Makes a table of the rows of several ones with equal columns; `None` without any.
     pub(crate) fn joined(tables: &[RecordBatch]) -> PyResult<Option<Self>> {
         let Some(first) = tables.first() else {

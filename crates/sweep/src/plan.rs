@@ -331,6 +331,23 @@ impl Plan {
         }
     }
 
+    /// Returns how many of the wanted runs are there, those that several cells share once for each.
+    pub fn there(&self) -> u64 {
+        let there = |entry: &Entry| (entry.wanted.len() - entry.missing) as u64;
+        self.entries.iter().map(there).sum()
+    }
+
+    /// Returns the results of one cell as far as they are in the store; `None` if there is no cell of this number.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn cell(&self, number: usize, store: &mut Store) -> Result<Option<CellResult>, StoreError> {
+        store.refresh()?;
+        let cell = self.cells.get(number).zip(self.entries.get(number));
+        cell.map(|(cell, entry)| entry.result(cell, store))
+            .transpose()
+    }
+
     /// Calls `see` with the results of each cell as far as they are in the store, and returns what it returns, in the
     /// order of the cells.
     ///
