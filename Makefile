@@ -2,6 +2,8 @@
 
 CARGO ?= cargo
 FAIRWIRE = target/release/fairwire
+# The command without sweeps, which takes less time to build.
+QUICK = $(CARGO) build --profile quick --locked -p fairwire-cli --no-default-features
 # Commands, test rigs and sources of another crate: their documentation is not for a browser.
 UNDOCUMENTED = cli threads torture fuzz
 # Sockets on a simulated network are for tests of applications, and for ours.
@@ -26,8 +28,8 @@ setup: ## Install what the tests need (tshark, Chromium, target/python), where w
 
 test: setup lint ## All checks and tests
 	$(CARGO) test --workspace $(FEATURES) --locked
-	$(CARGO) build --release --locked
-	scripts/check-release $(FAIRWIRE)
+	$(QUICK)
+	scripts/check-release target/quick/fairwire
 
 test-all: test py ## Also every notebook and the tests on clusters, with the wheel in a fresh environment (ten minutes more)
 	scripts/test-wheel
@@ -76,8 +78,9 @@ memcheck: ## The tests of the sockets under valgrind: no invalid access, nothing
 soak: ## Thousands of connections come and go for MINUTES (5), then nothing is left (not part of `make test`)
 	$(CARGO) run --release --locked -p fairwire --example soak -- $(or $(MINUTES),5)
 
-demo: build ## The main job: a paper reproduced, then real data through DCCP on loopback
-	scripts/demo $(FAIRWIRE)
+demo: ## The main job: a paper reproduced, then real data through DCCP on loopback
+	$(QUICK)
+	scripts/demo target/quick/fairwire
 
 digests: build ## Run the papers and write down their new digests (then say in the CHANGELOG which moved and why)
 	$(FAIRWIRE) paper all --update-digests

@@ -8,6 +8,7 @@ mod cells;
 mod jobs;
 mod keygen;
 mod number;
+#[cfg(feature = "sweep")]
 mod origin;
 mod out;
 mod paper;
@@ -17,7 +18,9 @@ mod progress;
 mod run;
 mod schema;
 mod stop;
+#[cfg(feature = "sweep")]
 mod store;
+#[cfg(feature = "sweep")]
 mod sweep;
 
 use std::ffi::OsString;
@@ -39,7 +42,9 @@ struct Cli {
 enum Command {
     Paper(Box<paper::Args>),
     Run(Box<run::Args>),
+    #[cfg(feature = "sweep")]
     Sweep(Box<sweep::Args>),
+    #[cfg(feature = "sweep")]
     Store(store::Args),
     Schema(schema::Args),
     Perf(Box<perf::Args>),
@@ -65,7 +70,9 @@ pub fn command(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     match cli.command {
         Some(Command::Paper(args)) => args.run(),
         Some(Command::Run(args)) => args.run(),
+        #[cfg(feature = "sweep")]
         Some(Command::Sweep(args)) => args.run(),
+        #[cfg(feature = "sweep")]
         Some(Command::Store(args)) => args.run(),
         Some(Command::Schema(args)) => args.run(),
         Some(Command::Perf(args)) => args.run(),
