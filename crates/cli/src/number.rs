@@ -19,8 +19,8 @@ pub(crate) fn seed(text: &str) -> Result<u64, String> {
     whole(text, 0..=u64::MAX)
 }
 
-#[cfg(feature = "sweep")]
 /// Parses a share in percent, with or without the sign.
+#[cfg(feature = "sweep")]
 pub(crate) fn percent(text: &str) -> Result<f64, String> {
     let number = text.trim_end_matches('%').trim_end().parse().ok();
     let number = number.filter(|number| *number > 0.0 && *number <= 100.0);
