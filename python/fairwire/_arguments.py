@@ -103,6 +103,8 @@ def _values(name: str, values: Iterable[Any]) -> list[Any]:
 
 def _names(only: str | Iterable[str]) -> list[str]:
     names = [only] if isinstance(only, str) else list(only)
+    if not names:
+        raise ValueError("only is empty: give the name of a cell, a group or a pattern, or None for all")
     for name in names:
         if not isinstance(name, str):
             raise TypeError(f"only has the names of cells, and not {name!r}")

@@ -7,7 +7,14 @@ import hashlib
 import sys
 import sysconfig
 import types
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+
+# Functions that can use anything.
+_ANYTHING = ("eval", "exec", "globals", "open", "__import__")
 
 
 class Unknown(Exception):
@@ -30,19 +37,19 @@ class _Hasher:
     def __init__(self) -> None:
         self.hash = hashlib.sha256()
         # What was added already, since functions and classes may name each other.
-        self.seen: dict[int, int] = {}
+        self.seen: dict[Hashable, int] = {}
 
     def word(self, text: str) -> None:
         content = text.encode("utf-8", "surrogatepass")
         self.hash.update(len(content).to_bytes(8, "little") + content)
 
-    def is_new(self, value: object) -> bool:
-        number = self.seen.setdefault(id(value), len(self.seen))
+    def is_new(self, value: Hashable) -> bool:
+        number = self.seen.setdefault(value, len(self.seen))
         self.word(f"#{number}")
         return number == len(self.seen) - 1
 
-    def add(self, name: str, value: object) -> None:
-        """Adds a value that is called `name`."""
+    def add(self, name: str, value: object, names: Sequence[str] = ()) -> None:
+        """Adds a value that is called `name`. `names` are those of the code that uses it."""
         if value is None or value is ... or isinstance(value, (bool, int, float, complex, str, bytes)):
             self.word(f"{type(value).__name__} {value!r}")
         elif isinstance(value, (tuple, list)):
@@ -58,7 +65,7 @@ class _Hasher:
                 self.add(name, key)
                 self.add(name, item)
         elif isinstance(value, types.ModuleType):
-            self.word(f"module {value.__name__}")
+            self.add_module(value, names)
         elif isinstance(value, types.FunctionType):
             if _is_of_library(value.__module__):
                 self.word(f"function {value.__module__}.{value.__qualname__}")
@@ -87,7 +94,7 @@ class _Hasher:
             if not part.__flags__ & (1 << 9) or _is_of_library(part.__module__):
                 self.word(f"class {part.__module__}.{part.__qualname__}")
                 continue
-            if not self.is_new(part):
+            if not self.is_new(id(part)):
                 continue
             for name, value in sorted(vars(part).items()):
                 is_function = isinstance(value, (types.FunctionType, staticmethod, classmethod, property))
@@ -97,8 +104,18 @@ class _Hasher:
                     if not isinstance(value, (types.GetSetDescriptorType, types.MemberDescriptorType)):
                         self.add(name, value)
 
+    def add_module(self, module: types.ModuleType, names: Sequence[str]) -> None:
+        """Adds what code that has these names uses of a module."""
+        self.word(f"module {module.__name__}")
+        if _is_of_library(module.__name__) or not self.is_new((module.__name__, tuple(names))):
+            return
+        for name in names:
+            if name in vars(module):
+                self.word(name)
+                self.add(f"{module.__name__}.{name}", vars(module)[name], names)
+
     def add_function(self, function: types.FunctionType) -> None:
-        if not self.is_new(function):
+        if not self.is_new(id(function)):
             return
         self.add(function.__name__, function.__defaults__)
         self.add(function.__name__, function.__kwdefaults__)
@@ -109,10 +126,13 @@ class _Hasher:
                 self.add(name, cell.cell_contents)
             except ValueError:
                 self.word("empty")
+        names = sorted(_names(function.__code__))
         for name in sorted(_globals(function.__code__)):
             if name in function.__globals__:
                 self.word(name)
-                self.add(name, function.__globals__[name])
+                self.add(name, function.__globals__[name], names)
+            elif name in _ANYTHING:
+                raise Unknown(f"{name}()")
             else:
                 self.word(f"{name} {hasattr(builtins, name)}")
         self.add_code(function.__code__)
@@ -135,6 +155,15 @@ def _is_of_library(module: str | None) -> bool:
         return True
     places = {sysconfig.get_path(name) for name in ("purelib", "platlib")}
     return file is not None and any(file.startswith(place) for place in places if place)
+
+
+def _names(code: types.CodeType) -> set[str]:
+    """Returns the names of globals and attributes in code."""
+    names = set(code.co_names)
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType):
+            names |= _names(const)
+    return names
 
 
 def _globals(code: types.CodeType) -> set[str]:

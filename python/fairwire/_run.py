@@ -203,6 +203,8 @@ def shown(progress: Progress) -> Callable[[float], object] | None:
         progress = sys.stderr.isatty()
     if progress is True:
         return _Line()
+    if progress is not False and not callable(progress):
+        raise TypeError(f"progress is True, False or a function that takes the share that is done, and not {progress!r}")
     return progress or None
 
 

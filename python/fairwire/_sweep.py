@@ -42,11 +42,23 @@ class Until:
     """
 
     metric: str = "throughput"
-    within: float = 0.05
+    within: float | str = 0.05
     of: str | None = None
     window: str | None = None
     least: int = 5
     most: int = 1000
+
+    def __post_init__(self) -> None:
+        share = self.within
+        if isinstance(share, str):
+            number = share.strip().removesuffix("%")
+            try:
+                share = float(number) / 100 if number != share.strip() else float(number)
+            except ValueError:
+                share = -1.0
+        if not isinstance(share, (int, float)) or not 0 < share < 1:
+            raise ValueError(f'within is a share of the mean, such as 0.05 or "5 %", and not {self.within!r}')
+        object.__setattr__(self, "within", float(share))
 
 
 class Sweep(Results):
@@ -138,9 +150,9 @@ class Store:
     def files(self, table: str) -> list[str]:
         """Returns the Parquet files of a table, for any reader.
 
-        The tables are `runs`, `values`, `series`, `scenarios` and `settings`. Runs of sweeps at work, and of those that
-        were killed, come into the files with `compact`. A compaction of another process may remove files: then ask
-        again.
+        The tables are `runs`, `values`, `series`, `scenarios` and `settings`; the last two may have a scenario several
+        times, once in each file. Runs of sweeps at work, and of those that were killed, come into the files with
+        `compact`. A compaction of another process may remove files: then ask again.
         """
         return [os.fspath(path) for path in self._native.files(table)]
 
@@ -156,7 +168,10 @@ class Store:
         for table in ("runs", "values", "series", "scenarios", "settings"):
             if files := self.files(table):
                 names = ", ".join("'{}'".format(file.replace("'", "''")) for file in files)
-                connection.execute(f'create view "{table}" as select * from read_parquet([{names}])')
+                # Each part has the scenarios of its runs.
+                once = {"scenarios": "distinct on (scenario) *", "settings": "distinct on (scenario, path) *"}
+                columns = once.get(table, "*")
+                connection.execute(f'create view "{table}" as select {columns} from read_parquet([{names}])')
         return connection.sql(query)  # A relation, which has df(), pl() and arrow().
 
     def __repr__(self) -> str:

@@ -162,7 +162,7 @@ class Results:
     def mean(
         self,
         metric: str,
-        of: str | Sequence[str] = (),
+        of: str | Sequence[str] | None = None,
         *,
         minus: str | Sequence[str] | None = None,
         against: str | None = None,
@@ -173,17 +173,23 @@ class Results:
 
         For each seed the values of the flows become one number, their mean or (`total=True`) their sum. The interval
         (Student's t) is that of these numbers over the seeds. Differences are taken seed by seed, so what a seed does
-        to both sides does not widen the interval. A cell without such flows has no mean (`n` is 0).
+        to both sides does not widen the interval. A seed in which one of the flows has no value does not count (`n`), and
+        a cell without such flows has no mean.
 
-        of: a name, a pattern ("dccp-*") or several; what the flows send if there is none. A star does not stand for a
-            slash, which is in the names of the directions back.
+        of: a name, a pattern ("dccp-*") or several; "all" for all flows together. If None, what the flows send. A star
+            does not stand for a slash, which is in the names of the directions back.
         minus: the flows or links whose number is subtracted.
         against: a cell; then the difference from this cell is returned, over the seeds that both have.
         window: the window of time; the first one if it is None.
         """
         return Table(
             self._native.mean(
-                metric, _names(of), None if minus is None else _names(minus), against, window, total
+                metric,
+                [] if of is None else _names("of", of),
+                None if minus is None else _names("minus", minus),
+                against,
+                window,
+                total,
             )
         )
 
@@ -242,5 +248,8 @@ class Results:
         return f"<p>{head}</p><pre>{html.escape(str(self))}</pre>"
 
 
-def _names(names: str | Sequence[str]) -> list[str]:
-    return [names] if isinstance(names, str) else list(names)
+def _names(argument: str, names: str | Sequence[str]) -> list[str]:
+    found = [names] if isinstance(names, str) else list(names)
+    if not found:
+        raise ValueError(f"{argument} is empty: give a name or a pattern, or None")
+    return found

@@ -13,7 +13,7 @@ from typing import Any
 import fairwire as fw
 import pytest
 from fairwire import errors, net
-from fairwire._fingerprint import fingerprint
+from fairwire._fingerprint import Unknown, fingerprint
 
 DUMBBELL = Path(__file__).parents[2] / "scenarios" / "dumbbell.toml"
 
@@ -84,7 +84,7 @@ def test_every_method_is_called_if_it_is_there() -> None:
 def test_a_law_that_fails_ends_the_run() -> None:
     """An exception, a value that is no size and a constructor that fails are told, with the method and the law."""
     cases: list[tuple[Any, str]] = [
-        (lambda window: 1 / 0, "failed in increase: division by zero"),
+        (lambda window: 1 / 0, "failed in increase: ZeroDivisionError: division by zero"),
         (lambda window: float("nan"), "failed in increase: it returned NaN, and a size in packets is a number from 0"),
         (lambda window: -1, "failed in increase: it returned -1, and a size"),
         (lambda window: "wide", "failed in increase: "),
@@ -105,7 +105,7 @@ def test_a_law_that_fails_ends_the_run() -> None:
         def __init__(self) -> None:
             raise RuntimeError("not today")
 
-    with pytest.raises(fw.LawError, match="failed in __init__: not today"):
+    with pytest.raises(fw.LawError, match="failed in __init__: RuntimeError: not today"):
         run("py-unmade")
     # Other runs go on.
     assert len(run("py-reno")) > 0
@@ -188,6 +188,29 @@ def test_laws_may_use_libraries_and_inherit_from_them() -> None:
     assert first == fingerprint(Plain)
     Plain.limit = 5.0
     assert first != fingerprint(Plain)
+
+
+def test_what_a_law_uses_of_a_module_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "law_numbers.py").write_text("import math\nGAIN = 0.5\nOTHER = 1\ndef cut(w): return math.sqrt(GAIN) * w\n")
+    numbers = importlib.import_module("law_numbers")
+
+    class Numbered(Reno):
+        def cut(self, window: fw.LawWindow, signal: str) -> float:
+            return float(numbers.cut(window.cwnd))
+
+    first = fingerprint(Numbered)
+    numbers.OTHER = 2
+    assert fingerprint(Numbered) == first, "it does not use this"
+    numbers.GAIN = 0.25
+    assert fingerprint(Numbered) != first
+
+    class Anything(Reno):
+        def cut(self, window: fw.LawWindow, signal: str) -> float:
+            return float(eval("1"))
+
+    with pytest.raises(Unknown, match="eval"):
+        fingerprint(Anything)
 
 
 def helper(acked: float) -> float:

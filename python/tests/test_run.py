@@ -142,6 +142,44 @@ def test_means_over_flows_and_differences(results: fw.Results) -> None:
         results.mean("goodput", against="nowhere")
 
 
+def test_a_seed_without_a_value_has_no_mean() -> None:
+    """Some runs have no loss. The other seeds count, and a sum of two flows is never one of a single flow."""
+    results = fw.run(DUMBBELL, seeds=12, duration="2s", set={"topology.bottleneck.loss": "0.1 %"})
+    names = ("seed", "of", "metric", "value")
+    rows = list(zip(*(results.values.column(name) for name in names), strict=True))
+    first = {(seed, of): value for seed, of, metric, value in rows if metric == "first_loss" and seed is not None}
+    tcp = [value for (_, of), value in first.items() if of == "tcp"]
+    assert 0 < len(tcp) < 12
+    mean = results.mean("first_loss", "tcp")
+    assert mean.column("n") == [len(tcp)]
+    assert mean.column("mean")[0] == pytest.approx(statistics.fmean(tcp))
+    both = [seed for seed in range(1, 13) if (seed, "tcp") in first and (seed, "dccp") in first]
+    assert results.mean("first_loss", ["tcp", "dccp"], total=True).column("n") == [len(both)]
+    assert results.mean("jain").column("mean") == results.mean("jain", "all").column("mean")
+
+
+def test_nothing_is_not_everything(results: fw.Results) -> None:
+    """A filter that finds nothing is a mistake."""
+    with pytest.raises(ValueError, match="only is empty"):
+        fw.run(DUMBBELL, only=[])
+    for names in ({"of": []}, {"of": "tcp", "minus": []}):
+        with pytest.raises(ValueError, match="is empty: give a name"):
+            results.mean("goodput", **names)
+    with pytest.raises(TypeError, match="progress is True, False or a function"):
+        fw.run(DUMBBELL, seeds=1, duration="1s", progress="yes")  # type: ignore[arg-type]
+
+
+def test_endless_values_are_refused() -> None:
+    endless: list[Any] = []
+    endless.append(endless)
+    deep: dict[str, Any] = {}
+    for _ in range(100_000):
+        deep = {"a": deep}
+    for value in (endless, deep):
+        with pytest.raises(ValueError, match="more than 64 deep"):
+            fw.run(DUMBBELL, set={"about": value})
+
+
 def test_a_plot_has_a_line_for_each_flow(results: fw.Results) -> None:
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")

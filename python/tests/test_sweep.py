@@ -149,6 +149,14 @@ def test_an_interval_of_nothing_is_refused(tmp_path: Path, engine: Any) -> None:
     assert len(fw.Store(tmp_path)) >= 2
 
 
+def test_a_wanted_interval_is_a_share_below_one() -> None:
+    """Five is no five percent."""
+    assert fw.Until(within="5 %") == fw.Until(within=0.05)
+    for within in (0.0, 5, "5", "wide", float("nan")):
+        with pytest.raises(ValueError, match="within is a share of the mean, such as 0.05 or"):
+            fw.Until(within=within)
+
+
 def test_a_store_answers_queries(tmp_path: Path) -> None:
     pytest.importorskip("duckdb")
     polars = pytest.importorskip("polars")
@@ -168,6 +176,32 @@ def test_a_store_answers_queries(tmp_path: Path) -> None:
     assert set(sweeps.column("cell")) == set(swept.cells)
     assert set(sweeps.column("title")) == {"TCP and DCCP share a dumbbell"}
     assert set(sweeps.column("seeds")) == {"0 to 3"}
+
+
+def test_queries_count_each_run_once(tmp_path: Path) -> None:
+    """The scenarios of a store that grew are in several files."""
+    pytest.importorskip("duckdb")
+    for seeds in (2, 4, 5):
+        swept = sweep(tmp_path, seeds=seeds)
+    query = """
+        select s.value, count(*), count(distinct v.seed), avg(v.value)
+        from "values" v join settings s using (scenario) join scenarios using (scenario)
+        where s.path = 'topology.bottleneck.queue.limit' and v.of = 'dccp' and v.metric = 'goodput'
+          and v.window = 'whole' and v.perturbed
+        group by all
+    """
+    found = {row[0]: row[1:] for row in swept.store.sql(query).fetchall()}
+    mean = swept.mean("goodput", "dccp")
+    expected = dict(zip(mean.column("topology.bottleneck.queue"), mean.column("mean"), strict=True))
+    assert found.keys() == expected.keys()
+    assert all(row == (5, 5, pytest.approx(expected[queue])) for queue, row in found.items())
+
+
+def test_threads_may_make_a_store_together(tmp_path: Path) -> None:
+    for number in range(10):
+        with concurrent.futures.ThreadPoolExecutor(4) as threads:
+            swept = [threads.submit(sweep, tmp_path / str(number), seeds=1, jobs=1) for _ in range(4)]
+            assert all(len(one.result()) == 6 for one in swept)
 
 
 def test_stores_merge_and_lose_what_no_sweep_lists(tmp_path: Path) -> None:

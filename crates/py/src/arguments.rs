@@ -31,6 +31,9 @@ pub(crate) fn table(dict: &Bound<'_, PyDict>, path: &str) -> PyResult<Table> {
     Ok(table)
 }
 
+/// How deep lists and dicts may be in each other.
+const DEEPEST: usize = 64;
+
 fn place(path: &str) -> &str {
     if path.is_empty() {
         "the scenario"
@@ -40,6 +43,14 @@ fn place(path: &str) -> &str {
 }
 
 fn value(value: &Bound<'_, PyAny>, path: &str) -> PyResult<Value> {
+    // No scenario is as deep, and a list may have itself in it.
+    if path.matches(['.', '[']).count() > DEEPEST {
+        let text = format!(
+            "{}...: lists and dicts in each other, more than {DEEPEST} deep",
+            &path[..40]
+        );
+        return Err(PyValueError::new_err(text));
+    }
     let items = |items: Vec<Bound<'_, PyAny>>| {
         let items = (0..).zip(items);
         let items = items.map(|(i, item)| self::value(&item, &format!("{path}[{i}]")));

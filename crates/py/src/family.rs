@@ -1,8 +1,8 @@
 //! Means over several flows, and differences of runs that have their seed in common.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use fairwire_lab::results::{CellResult, Metric, RunResult, Subject, Value};
+use fairwire_lab::results::{CellResult, Metric, RunResult, Subject};
 use fairwire_lab::scenario::matches_pattern;
 use fairwire_measure::{Confidence, Estimate, Moments};
 use pyo3::exceptions::PyValueError;
@@ -50,42 +50,34 @@ impl Question {
         self.metric.unit()
     }
 
-    /// Returns the answer of each seed of a cell.
+    /// Returns the answer of each seed of a cell. A seed in which one of the flows or links has no value has none.
     ///
     /// # Errors
-    /// If no flow or link with the metric has a wanted name.
+    /// If no flow or link with the metric has a wanted name, in any run.
     pub(crate) fn ask(&self, cell: &CellResult) -> Result<Answers, String> {
-        let mut answers = Answers::new();
-        for run in &cell.runs {
-            let mut answer = self.combined(cell, run, &self.of)?;
-            if let (Some(value), Some(minus)) = (&mut answer, &self.minus) {
-                match self.combined(cell, run, minus)? {
-                    Some(other) => *value -= other,
-                    None => continue,
-                }
-            }
-            if let Some(answer) = answer {
-                answers.insert(run.seed, answer);
-            }
-        }
-        Ok(answers)
-    }
-
-    /// Returns the number of a run for the flows or links with these names; `None` if one of them has none.
-    fn combined(
-        &self,
-        cell: &CellResult,
-        run: &RunResult,
-        names: &[String],
-    ) -> Result<Option<f64>, String> {
-        let there = || run.values.iter().filter(|it| it.metric == self.metric);
+        let there = || {
+            let values = cell.runs.iter().flat_map(|run| &run.values);
+            values.filter(|it| it.metric == self.metric)
+        };
         let first = there().next().map(|it| it.window.as_str());
         let Some(window) = self.window.as_deref().or(first) else {
             return Err(format!("{} has no {}", cell.name, self.metric.name()));
         };
-        let is_wanted = |it: &&Value| it.window == window && is_named(&it.subject, names);
-        let mut wanted = there().filter(is_wanted).peekable();
-        if wanted.peek().is_none() {
+        let subjects = |names: &[String]| {
+            let found = || {
+                there()
+                    .filter(|it| it.window == window)
+                    .map(|it| &it.subject)
+            };
+            let named: BTreeSet<&Subject> = found().filter(|it| is_named(it, names)).collect();
+            if !named.is_empty() {
+                return Ok(named);
+            }
+            // Some metrics are of all flows together only.
+            let all: BTreeSet<&Subject> = found().filter(|it| **it == Subject::All).collect();
+            if names.is_empty() && !all.is_empty() {
+                return Ok(all);
+            }
             let mut others: Vec<String> = Vec::new();
             for it in there() {
                 let other = format!("{} in {}", it.subject, it.window);
@@ -99,28 +91,65 @@ impl Question {
                 names.join(", ")
             };
             let (cell, metric, others) = (&cell.name, self.metric.name(), others.join(", "));
-            return Err(format!(
+            Err(format!(
                 "{cell} has no {metric} of {names} in {window}: there are {others}"
-            ));
+            ))
+        };
+        let of = subjects(&self.of)?;
+        let minus = self.minus.as_deref().map(subjects).transpose()?;
+        let mut answers = Answers::new();
+        for run in &cell.runs {
+            let Some(mut answer) = self.combined(run, window, &of) else {
+                continue;
+            };
+            if let Some(minus) = &minus {
+                match self.combined(run, window, minus) {
+                    Some(other) => answer -= other,
+                    None => continue,
+                }
+            }
+            answers.insert(run.seed, answer);
         }
-        let values: Moments = wanted.map(|it| it.value).collect();
-        let count = if self.is_total { values.count() } else { 1 };
-        let combined = values.mean().map(|mean| mean * count as f64);
-        Ok(combined.filter(|value| !value.is_nan()))
+        Ok(answers)
+    }
+
+    /// Returns the number of a run for these flows or links; `None` if one of them has no value.
+    fn combined(
+        &self,
+        run: &RunResult,
+        window: &str,
+        subjects: &BTreeSet<&Subject>,
+    ) -> Option<f64> {
+        let values = subjects
+            .iter()
+            .map(|subject| run.value(subject, window, self.metric));
+        let values: Option<Vec<f64>> = values.collect();
+        let values = values?;
+        let total: f64 = values.iter().sum();
+        let count = if self.is_total { 1 } else { values.len() };
+        let combined = total / count as f64;
+        (!combined.is_nan()).then_some(combined)
     }
 }
 
 /// Returns whether a flow or link has a wanted name. A star does not stand for a slash, which is in the names of the
 /// directions back.
 fn is_named(subject: &Subject, names: &[String]) -> bool {
-    let name = subject.name();
+    let name = match subject {
+        Subject::All => "all",
+        named => named.name(),
+    };
     if names.is_empty() {
         return matches!(subject, Subject::Flow(_)) && !name.contains('/');
     }
     let is = |pattern: &String| {
         pattern.contains('/') == name.contains('/') && matches_pattern(pattern, name)
     };
-    names.iter().any(is)
+    // A pattern such as "*" means flows and links.
+    let is_all = *subject == Subject::All;
+    names
+        .iter()
+        .any(|pattern| is(pattern) && !(is_all && pattern.contains('*')))
 }
 
 /// Returns the mean of the answers with its 95 % interval, without those of `base` if it is given: then of the seeds that

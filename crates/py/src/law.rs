@@ -185,7 +185,20 @@ impl Drop for Watched {
 }
 
 fn failed(py: Python<'_>, name: &'static str, method: &str, cause: PyErr) {
-    let text = format!("the law '{name}' failed in {method}: {}", cause.value(py));
+    let kind = cause
+        .get_type(py)
+        .name()
+        .map_or_else(|_| String::new(), |it| it.to_string());
+    // Our own words about what a law returned need no class.
+    let kind = if cause.is_instance_of::<LawError>(py) {
+        String::new()
+    } else {
+        format!("{kind}: ")
+    };
+    let text = format!(
+        "the law '{name}' failed in {method}: {kind}{}",
+        cause.value(py)
+    );
     // Python may run another thread below, which must not find the lock taken.
     let mut watches = lock(&WATCHES).clone();
     watches.retain(|watch| watch.laws.contains(&name));
@@ -283,7 +296,7 @@ fn size(value: &Bound<'_, PyAny>) -> PyResult<f64> {
     if number.is_finite() && number >= 0.0 {
         return Ok(number);
     }
-    Err(PyValueError::new_err(format!(
+    Err(LawError::new_err(format!(
         "it returned {number}, and a size in packets is a number from 0"
     )))
 }
@@ -339,7 +352,7 @@ impl WindowLaw for PyWindowLaw {
                 let (cwnd, ssthresh): (Bound<'_, PyAny>, f64) = adjusted.extract()?;
                 if ssthresh.is_nan() || ssthresh < 0.0 {
                     let text = format!("it returned a threshold of {ssthresh}");
-                    return Err(PyValueError::new_err(text));
+                    return Err(LawError::new_err(text));
                 }
                 let cwnd = size(&cwnd)?;
                 Ok(Some(Adjustment { cwnd, ssthresh }))

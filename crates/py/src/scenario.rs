@@ -79,16 +79,11 @@ fn refused(error: &LabError, is_built: bool) -> PyErr {
     })
 }
 
-/// The line of a message that points at the command line.
-const POINTER: &str = " --> command line";
-
 /// Returns the message of an error that is in an argument, in words of Python; none if it is in the scenario.
 ///
-/// The lab takes changes as options of its command line, and its messages show them like that.
+/// The lab takes changes as options of its command line.
 fn of_argument(error: &LabError, adjust: &Adjust) -> Option<String> {
-    let text = error.to_string();
-    let (message, place) = text.split_once(&format!("\n{POINTER}\n"))?;
-    let option = place.lines().find_map(|line| line.strip_prefix("  | "))?;
+    let option = error.argument()?;
     let argument = if let Some(setting) = option.strip_prefix("--set ") {
         match setting.split_once('=') {
             Some((key, "")) => format!("set[{key:?}] = None"),
@@ -112,14 +107,15 @@ fn of_argument(error: &LabError, adjust: &Adjust) -> Option<String> {
         let found = named(&adjust.set, "set").or_else(|| named(&adjust.axes, "axes"));
         found.unwrap_or_else(|| option.to_owned())
     };
-    let notes = place.lines().filter_map(|line| line.strip_prefix("  = "));
-    let notes: Vec<String> = notes.map(|note| format!(" ({note})")).collect();
-    let message = message
+    let notes = error.notes().iter().map(|note| format!(" ({note})"));
+    let notes = notes.collect::<String>();
+    let message = error
+        .message()
         .replace("--set creates", "`set` creates")
         .replace(
             "--axes flows.dccp.start=0s,5s",
             r#"axes={"flows.dccp.start": ["0s", "5s"]}"#,
         )
         .replace("--set ", "set ");
-    Some(format!("{argument}: {message}{}", notes.concat()))
+    Some(format!("{argument}: {message}{notes}"))
 }

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatch;
@@ -56,6 +57,10 @@ impl Part {
     pub(crate) fn open(path: &Path) -> Result<Option<Self>, StoreError> {
         match Self::open_existing(path) {
             Err(_) if !path.exists() => Ok(None),
+            // With the advice what to do about it.
+            Err(StoreError::File { error, .. }) if error.kind() == ErrorKind::NotFound => {
+                Err(StoreError::damaged(path)("a file of it is missing"))
+            }
             opened => opened.map(Some),
         }
     }

@@ -70,6 +70,8 @@ pub struct Plan {
     /// All runs that any cell wants.
     known: BTreeSet<RunKey>,
     waiting: VecDeque<RunKey>,
+    /// Whether the last runs come first.
+    is_reversed: bool,
     under_way: BTreeMap<u64, Vec<RunKey>>,
     next: u64,
     /// The work of the runs that wait or are under way.
@@ -101,6 +103,7 @@ impl Plan {
             sharing: BTreeMap::new(),
             known: BTreeSet::new(),
             waiting: VecDeque::new(),
+            is_reversed: false,
             under_way: BTreeMap::new(),
             next: 0,
             work: 0,
@@ -132,11 +135,16 @@ impl Plan {
             plan.extend(number, store)?;
         }
         if store.has_others() {
-            // Perhaps the same sweep: both meet in the middle.
-            plan.waiting.make_contiguous().reverse();
+            plan.reverse();
         }
         store.list(&plan.listed(store))?;
         Ok(plan)
+    }
+
+    /// Begins at the other end: another process does perhaps the same sweep, and both meet in the middle.
+    fn reverse(&mut self) {
+        self.waiting.make_contiguous().reverse();
+        self.is_reversed = !self.is_reversed;
     }
 
     /// Returns the name of the scenario file.
@@ -181,7 +189,12 @@ impl Plan {
     /// # Errors
     /// If the store cannot be read.
     pub fn take(&mut self, work: u64, store: &mut Store) -> Result<Option<Task>, StoreError> {
-        store.refresh_at_times()?;
+        if store.refresh_at_times()?
+            && let Some(is_reversed) = store.begins_at_the_end()
+            && is_reversed != self.is_reversed
+        {
+            self.reverse();
+        }
         let mut task = Task {
             number: self.next,
             runs: Vec::new(),

@@ -31,6 +31,9 @@ use crate::whole::write_whole;
 
 const MANIFEST: &str = "store.json";
 
+/// The folders of a store.
+const FOLDERS: [&str; 3] = ["segments", "parts", "sweeps"];
+
 /// How often the folder is looked through when it changes meanwhile.
 const MOST_LOOKS: usize = 10;
 
@@ -73,7 +76,9 @@ impl Store {
         if !manifest.exists() {
             let entries = fs::read_dir(folder).map_err(StoreError::read(folder))?;
             let mut names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-            if names.any(|name| !name.starts_with('.')) && !manifest.exists() {
+            let is_store = FOLDERS.iter().all(|name| folder.join(name).is_dir());
+            let is_other = names.any(|name| !name.starts_with('.')) && !is_store;
+            if is_other && !manifest.exists() {
                 return Err(StoreError::NotAStore(folder.to_owned()));
             }
             let json = json!(Manifest { format: FORMAT }).to_string();
@@ -112,7 +117,7 @@ impl Store {
             defined: BTreeSet::new(),
             looked: now(),
         };
-        for name in ["segments", "parts", "sweeps"] {
+        for name in FOLDERS {
             let path = folder.join(name);
             fs::create_dir_all(&path).map_err(StoreError::write(&path))?;
         }
@@ -171,22 +176,37 @@ impl Store {
     }
 
     /// Like [`refresh`](Self::refresh), but seldom enough to be called for each task, and without the segment of this
-    /// process, whose runs it knows.
+    /// process, whose runs it knows. Returns whether it looked.
     ///
     /// # Errors
     /// See [`StoreError`].
-    pub(crate) fn refresh_at_times(&mut self) -> Result<(), StoreError> {
-        if now().duration_since(self.looked) < LOOK_EVERY {
-            return Ok(());
+    pub(crate) fn refresh_at_times(&mut self) -> Result<bool, StoreError> {
+        let is_time = now().duration_since(self.looked) >= LOOK_EVERY;
+        if is_time {
+            self.look(false)?;
         }
-        self.look(false)
+        Ok(is_time)
     }
 
     /// Returns whether another process adds runs now.
     pub(crate) fn has_others(&self) -> bool {
+        self.others().next().is_some()
+    }
+
+    /// Returns whether this process should begin with the last runs: of the processes that add runs now, in the order
+    /// of their segments' names, every other one does. `None` before it has a segment.
+    pub(crate) fn begins_at_the_end(&self) -> Option<bool> {
+        let own = self.own()?;
+        let before = self.others().filter(|path| *path < own).count();
+        Some(before % 2 == 1)
+    }
+
+    /// Returns the segments to which other processes append.
+    fn others(&self) -> impl Iterator<Item = &PathBuf> {
         let own = self.own();
-        let mut others = self.segments.iter().filter(|it| Some(&it.path) != own);
-        others.any(|segment| segment.take().is_none())
+        let others = self.segments.iter();
+        let others = others.filter(move |it| Some(&it.path) != own && it.take().is_none());
+        others.map(|segment| &segment.path)
     }
 
     /// Returns the segment of this process.

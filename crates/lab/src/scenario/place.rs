@@ -181,6 +181,18 @@ impl ScenarioError {
         &self.message
     }
 
+    /// Returns the argument that the error is in, if it is in one and not in a file: an option with its value, or the
+    /// value alone.
+    pub fn argument(&self) -> Option<&str> {
+        let source = &self.place.as_ref()?.source;
+        (source.name == COMMAND_LINE).then_some(source.text.as_str())
+    }
+
+    /// Returns what else a reader should know: the cell of a family in which the error is, or the place of a duplicate.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
     /// Returns the line and column, from 1, if the error has a place.
     pub fn line_column(&self) -> Option<(usize, usize)> {
         let (line, column, _) = self.place.as_ref()?.line();

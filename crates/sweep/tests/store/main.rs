@@ -234,43 +234,57 @@ fn two_sweeps_at_once_are_safe() {
     assert_eq!(runs(queues, &mut two).concat().len(), 8);
 }
 
-/// A sweep that finds another one at work begins at the other end, and soon sees what that one has done.
+/// Of two equal sweeps, started together or not, one begins at the other end as soon as both have done something, and
+/// each soon sees what the other has done.
 #[test]
 fn two_sweeps_at_once_share_their_runs() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let queues = "5 packets,6 packets";
-    let one_task = |plan: &mut Plan, store: &mut Store| {
-        let task = plan.take(1, store).expect("the store").expect("a task");
-        let (origin, stop) = (Arc::clone(store.origin()), AtomicBool::new(false));
-        let done = work(&plan.bytes(&task), &origin, &stop).expect("a run");
-        plan.keep(task.number(), &done, store).expect("it is kept");
-        done[0].key()
-    };
-    let mut one = open(folder.path());
-    let mut first = plan(queues, &mut one);
-    let all = first.work();
-    let done = one_task(&mut first, &mut one);
-    let mut two = open(folder.path());
-    let mut second = plan(queues, &mut two);
-    assert_eq!((second.found(), second.waiting()), (1, 7));
-    let done_by_second = one_task(&mut second, &mut two);
-    assert_ne!(done.scenario, done_by_second.scenario, "the other end");
-    while first.waiting() > 1 {
-        one_task(&mut first, &mut one);
+    for is_together in [true, false] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let queues = "5 packets,6 packets,7 packets";
+        let one_task = |plan: &mut Plan, store: &mut Store| {
+            let task = plan.take(1, store).expect("the store").expect("a task");
+            let (origin, stop) = (Arc::clone(store.origin()), AtomicBool::new(false));
+            let done = work(&plan.bytes(&task), &origin, &stop).expect("a run");
+            plan.keep(task.number(), &done, store).expect("it is kept");
+            done[0].key()
+        };
+        let mut one = open(folder.path());
+        let mut first = plan(queues, &mut one);
+        if !is_together {
+            one_task(&mut first, &mut one);
+        }
+        let mut two = open(folder.path());
+        let mut second = plan(queues, &mut two);
+        one_task(&mut second, &mut two);
+        if is_together {
+            one_task(&mut first, &mut one);
+        }
+        wait_until_sweeps_look();
+        let (by_first, by_second) = (
+            one_task(&mut first, &mut one),
+            one_task(&mut second, &mut two),
+        );
+        assert_ne!(by_first.scenario, by_second.scenario, "{is_together}");
+        for _ in 0..3 {
+            one_task(&mut first, &mut one);
+        }
+        wait_until_sweeps_look();
+        while let Some(task) = second.take(1, &mut two).expect("the store") {
+            second.give_back(task.number());
+            one_task(&mut second, &mut two);
+        }
+        wait_until_sweeps_look();
+        assert!(first.take(1, &mut one).expect("the store").is_none());
+        // At most the first task of each was done twice.
+        assert!((12..=13).contains(&(first.done() + second.done())));
+        assert_eq!((first.work(), first.found() + first.done()), (0, 12));
     }
-    // Longer than a sweep goes without looking.
+}
+
+/// Waits longer than a sweep goes without looking at the store.
+fn wait_until_sweeps_look() {
     let (_end, never) = std::sync::mpsc::channel::<()>();
     let _ = never.recv_timeout(std::time::Duration::from_millis(1_100));
-    assert!(
-        second
-            .take(u64::MAX, &mut two)
-            .expect("the store")
-            .is_none()
-    );
-    assert!(first.take(u64::MAX, &mut one).expect("the store").is_none());
-    assert_eq!((first.found(), first.done(), first.work()), (1, 7, 0));
-    assert_eq!((second.found(), second.done(), second.work()), (7, 1, 0));
-    assert_eq!(all % 8, 0, "eight equal runs");
 }
 
 /// A segment that another process still writes is not compacted.

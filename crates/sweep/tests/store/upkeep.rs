@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use fairwire_sweep::Prune;
+use fairwire_sweep::{Prune, Store};
 
 use crate::{old_store, open, runs, segments, sweep, sweep_all};
 
@@ -140,6 +140,25 @@ fn damage_costs_one_frame() {
     // A power failure may leave a file without content.
     fs::write(folder.path().join("segments/x.runs"), [0; 64]).expect("a file");
     assert_eq!(open(folder.path()).damaged(), 2);
+}
+
+/// A store whose first file is lost is the same store, and a part that lacks a file says what to do about it.
+#[test]
+fn what_is_lost_is_said_or_made_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut store = open(folder.path());
+    sweep("5 packets", &mut store);
+    store.compact().expect("it is compacted");
+    fs::remove_file(folder.path().join("store.json")).expect("it is removed");
+    assert_eq!(open(folder.path()).len(), 4);
+    let part = parts(folder.path()).remove(0);
+    fs::remove_file(part.join("values.parquet")).expect("it is removed");
+    let origin = store.origin().as_ref().clone();
+    let error = Store::open(folder.path(), origin).expect_err("a part lacks a file");
+    let text = "is damaged: a file of it is missing. If it is removed (of a part: its folder), its runs are done again";
+    assert!(error.to_string().ends_with(text), "{error}");
+    fs::remove_dir_all(part).expect("it is removed");
+    assert_eq!(sweep("5 packets", &mut open(folder.path())), (0, 4));
 }
 
 /// Runs of other sources may have metrics that this version does not know. They can be kept, merged and pruned.
