@@ -117,16 +117,16 @@ class _Hasher:
     def add_function(self, function: types.FunctionType) -> None:
         if not self.is_new(id(function)):
             return
+        names = sorted(_names(function.__code__))
         self.add(function.__name__, function.__defaults__)
         self.add(function.__name__, function.__kwdefaults__)
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
             # A method that calls super() has its class in a cell.
             self.word(name)
             try:
-                self.add(name, cell.cell_contents)
+                self.add(name, cell.cell_contents, names)
             except ValueError:
                 self.word("empty")
-        names = sorted(_names(function.__code__))
         for name in sorted(_globals(function.__code__)):
             if name in function.__globals__:
                 self.word(name)

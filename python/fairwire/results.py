@@ -230,7 +230,7 @@ class Results:
         links: the links where packets are written; all if it is None.
         """
         seed = first_seed(seed)
-        return self._native.pcap(path, cell, None if links is None else _names(links), seed)
+        return self._native.pcap(path, cell, None if links is None else _names("links", links), seed)
 
     def to_json(self) -> str:
         """Returns the results as JSON, as `fairwire run --json` prints them."""

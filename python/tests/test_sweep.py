@@ -357,7 +357,6 @@ def test_wrong_arguments_are_named(tmp_path: Path) -> None:
         ([1.5], TypeError, r"^seeds\[0\] is a number from 0 .*, and not 1.5$"),
         ("12", TypeError, "^seeds is a number from 1 to 10000, and not '12'$"),
         (fw.Until("nonsense"), ValueError, 'no metric "nonsense": there are throughput'),
-        (fw.Until(within=0.0), ValueError, "within is a share"),
         (fw.Until(least=1), ValueError, "least is a number of seeds"),
         (0, ValueError, "^seeds is a number from 1 to 10000, and not 0$"),
     ]

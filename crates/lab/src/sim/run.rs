@@ -62,16 +62,17 @@ pub fn run(
             built.network.run_until(done + length / STEPS * step);
         }
         built.network.run_until(moment);
+        // What asked to stop may have been a part of this run that failed, such as a window law of another language. A
+        // run that has told all of its progress is finished.
+        if is_stopped() {
+            return Err(RunError::Interrupted);
+        }
         if let Some(progress) = options.progress {
             progress(moment.saturating_since(done));
         }
         done = moment;
         let now = built.flows.iter().map(|flow| flow.readings(&built.network));
         readings.push((moment, now.collect()));
-    }
-    // What asked to stop may have been a part of this run that failed, such as a window law of another language.
-    if is_stopped() {
-        return Err(RunError::Interrupted);
     }
     Ok(gather(scenario, (seed, perturbed), built, &readings))
 }
