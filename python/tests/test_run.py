@@ -144,7 +144,8 @@ def test_means_over_flows_and_differences(results: fw.Results) -> None:
 
 def test_a_seed_without_a_value_has_no_mean() -> None:
     """Some runs have no loss. The other seeds count, and a sum of two flows is never one of a single flow."""
-    results = fw.run(DUMBBELL, seeds=12, duration="2s", set={"topology.bottleneck.loss": "0.1 %"})
+    changes = {"topology.bottleneck.loss": "0.1 %", "topology.bottleneck.queue": "1000 packets"}
+    results = fw.run(DUMBBELL, seeds=12, duration="2s", set=changes)
     names = ("seed", "of", "metric", "value")
     rows = list(zip(*(results.values.column(name) for name in names), strict=True))
     first = {(seed, of): value for seed, of, metric, value in rows if metric == "first_loss" and seed is not None}

@@ -201,7 +201,7 @@ def test_threads_may_make_a_store_together(tmp_path: Path) -> None:
     for number in range(10):
         with concurrent.futures.ThreadPoolExecutor(4) as threads:
             swept = [threads.submit(sweep, tmp_path / str(number), seeds=1, jobs=1) for _ in range(4)]
-            assert all(len(one.result()) == 6 for one in swept)
+            assert all(len(one.result()) == 3 for one in swept)
 
 
 def test_stores_merge_and_lose_what_no_sweep_lists(tmp_path: Path) -> None:
