@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 FAIRWIRE = target/release/fairwire
-# The command without sweeps, which takes less time to build.
+# The command for the demo, without sweeps, which takes less time to build.
 QUICK = $(CARGO) build --profile quick --locked -p fairwire-cli --no-default-features
 # Commands, test rigs and sources of another crate: their documentation is not for a browser.
 UNDOCUMENTED = cli threads torture fuzz
@@ -28,8 +28,7 @@ setup: ## Install what the tests need (tshark, Chromium, target/python), where w
 
 test: setup lint ## All checks and tests
 	$(CARGO) test --workspace $(FEATURES) --locked
-	$(QUICK)
-	scripts/check-release target/quick/fairwire
+	scripts/check-release target/debug/fairwire
 
 test-all: test py ## Also every notebook and the tests on clusters, with the wheel in a fresh environment (ten minutes more)
 	scripts/test-wheel

@@ -1,6 +1,6 @@
 //! The reports in a real browser: Chromium, with the windows of a desktop, of a telephone of 390 pixels, and of paper.
 //!
-//! The pages show every paper of the catalogue with made-up numbers that are as long as possible, and two papers with
+//! A page shows every paper of the catalogue with made-up numbers that are as long as possible, and two papers with
 //! real results of two seeds. Without Chromium the tests are skipped with a message; with `FAIRWIRE_NO_SKIP=1` they
 //! fail (`scripts/setup` installs it).
 
@@ -19,7 +19,8 @@ use serde_json::Value;
 /// A script that returns the faults in the layout of a page, as a list of sentences.
 const LAYOUT: &str = include_str!("layout.js");
 
-/// Returns the report on each paper, on all papers together, and on two papers that are really run.
+/// Returns the report on one paper, which has no overview, the report on all papers, and that on two papers that are
+/// really run.
 fn pages() -> Vec<(String, String)> {
     let papers: Vec<Paper> = catalogue()
         .iter()
@@ -33,23 +34,12 @@ fn pages() -> Vec<(String, String)> {
             report: paper.report(&made_up::results(paper)),
         })
         .collect();
-    let mut pages: Vec<(String, String)> = reported
-        .iter()
-        .map(|one| {
-            let page = report::page(std::slice::from_ref(one));
-            (one.paper.name.clone(), page)
-        })
-        .collect();
-    // At least two papers, so that there is an overview.
-    let all: Vec<Reported<'_>> = reported
-        .iter()
-        .chain(&reported)
-        .take(reported.len().max(2))
-        .cloned()
-        .collect();
-    pages.push(("all".to_owned(), report::page(&all)));
-    pages.push(("real".to_owned(), real::page()));
-    pages
+    let alone = &reported[..1];
+    vec![
+        ("alone".to_owned(), report::page(alone)),
+        ("all".to_owned(), report::page(&reported)),
+        ("real".to_owned(), real::page()),
+    ]
 }
 
 fn file(name: &str, page: &str) -> PathBuf {
