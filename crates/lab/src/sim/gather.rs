@@ -24,12 +24,21 @@ type Gauge = fn(&Reading) -> Option<f64>;
 struct Direction<'a> {
     subject: Subject,
     flow: Option<&'a Flow>,
+    is_way_back: bool,
     meter: &'a FlowMeter,
     /// The meter of the other direction.
     back: &'a FlowMeter,
     drops: &'a FlowDrops,
     /// The readings at each moment: those of this direction's sender, and of its receiver.
     readings: Vec<(Instant, Reading, Reading)>,
+}
+
+impl Direction<'_> {
+    /// Returns false for a direction back without data, as most are by design. A flow that never connected delivered
+    /// nothing, which is a value.
+    fn may_carry_data(&self) -> bool {
+        self.meter.has_data || !self.is_way_back
+    }
 }
 
 /// The collector of values. It keeps only the metrics that the scenario wants.
@@ -96,6 +105,7 @@ pub(crate) fn gather(
             let direction = Direction {
                 subject: Subject::flow(&format!("{}{suffix}", flow.name)),
                 flow: scenario.flows.get(&flow.name),
+                is_way_back: way == 1,
                 meter: &store.meters[2 * index + way],
                 back: &store.meters[2 * index + 1 - way],
                 drops: &links.drops[2 * index + way],
@@ -103,7 +113,7 @@ pub(crate) fn gather(
             };
             flow_values(&mut collector, &direction);
             flow_series(&mut collector, &direction);
-            let note = no_delivery_note(&direction, way == 1);
+            let note = no_delivery_note(&direction);
             notes.extend(note.map(|note| format!("{}: {note}", direction.subject)));
         }
     }
@@ -156,7 +166,7 @@ fn flow_values(out: &mut Collector<'_>, flow: &Direction<'_>) {
         let steps = jitter_of_periods(flow.meter, out.windows, span);
         let mut add = |metric, value| out.add(&flow.subject, index, metric, value);
         add(Metric::Throughput, Some(counts.traffic.throughput(seconds)));
-        if !flow.meter.has_data {
+        if !flow.may_carry_data() {
             continue;
         }
         let rate = |index: usize| {
@@ -387,7 +397,7 @@ fn flow_series(out: &mut Collector<'_>, flow: &Direction<'_>) {
         SeriesMetric::Throughput,
         throughputs(flow.meter, windows),
     );
-    if !flow.meter.has_data {
+    if !flow.may_carry_data() {
         return;
     }
     let periods = &flow.meter.periods;
@@ -470,15 +480,14 @@ pub(crate) const NO_DELIVERY_NOTES: [&str; 3] = [
 
 /// Returns the note on a direction that delivered nothing in the whole run. Zero or missing numbers alone do not show
 /// the reason.
-fn no_delivery_note(flow: &Direction<'_>, is_way_back: bool) -> Option<&'static str> {
+fn no_delivery_note(flow: &Direction<'_>) -> Option<&'static str> {
     let connects = |flow: &Flow| flow.transport().is_connected();
     let needs_answer = flow.flow.is_some_and(connects);
     // Any packet of the other direction answers the handshake.
     let is_answered = !needs_answer || flow.back.counts[0].all_delays.1 > 0;
     match flow.meter.counts[0].delivered {
         0 if flow.meter.has_data => Some(NO_DELIVERY_NOTES[0]),
-        // Most directions back carry no data by design.
-        0 if is_way_back => None,
+        0 if !flow.may_carry_data() => None,
         0 if is_answered => Some(NO_DELIVERY_NOTES[1]),
         0 => Some(NO_DELIVERY_NOTES[2]),
         _ => None,

@@ -358,22 +358,27 @@ fn sources_stop() {
     );
 }
 
-/// A flow that delivers nothing has a note with the reason, even in a run too short for a connection to give up.
+/// A flow that delivers nothing has a note with the reason, even in a run too short for a connection to give up. Its
+/// goodput is zero, so that it counts in means.
 #[test]
 fn a_silent_flow_is_noted() {
-    let noted = |protocol: &str, loss: &str| {
+    let ran = |protocol: &str, loss: &str| {
         let text = DCCP
             .replace("delay = \"50 ms\"", &format!("delay = \"50 ms\", {loss}"))
             .replace("dccp = { ccid = 2 }", protocol)
             .replace("duration = \"20 s\"", "duration = \"2 s\"");
-        once(&scenario(&text), 1).notes
+        once(&scenario(&text), 1)
     };
+    let noted = |protocol: &str, loss: &str| ran(protocol, loss).notes;
     let (lost, lost_back) = ("loss = \"100 %\"", "back.loss = \"100 %\"");
     let never = "cbr: never connected: nothing answered in the run";
     for protocol in ["dccp = { ccid = 2 }", "tcp = {}"] {
         assert_eq!(noted(protocol, "mtu = \"1500 B\""), [""; 0], "{protocol}");
         for loss in [lost, lost_back] {
-            assert_eq!(noted(protocol, loss), [never], "{protocol} {loss}");
+            let run = ran(protocol, loss);
+            assert_eq!(run.notes, [never], "{protocol} {loss}");
+            let goodput = value(&run, &Subject::flow("cbr"), Metric::Goodput);
+            assert_eq!(goodput, 0.0, "{protocol} {loss}");
         }
     }
     let arrived = "cbr: no data packet arrived in the run";
