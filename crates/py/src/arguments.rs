@@ -89,32 +89,6 @@ fn value(value: &Bound<'_, PyAny>, path: &str) -> PyResult<Value> {
     }
 }
 
-/// Returns a value as `--set KEY=VALUE` of the command line takes it.
-fn text(value: &Bound<'_, PyAny>, key: &str) -> PyResult<String> {
-    if value.is_none() {
-        return Ok(String::new());
-    }
-    Ok(match self::value(value, key)? {
-        Value::String(text) => text,
-        value => value.to_string(),
-    })
-}
-
-/// Returns a value as one of a list in TOML. A text that is TOML stands for that value, as on the command line.
-fn word(value: &Bound<'_, PyAny>, place: &str) -> PyResult<String> {
-    if value.is_none() {
-        let text = format!("{place}: None is no value of an axis");
-        return Err(PyValueError::new_err(text));
-    }
-    Ok(match self::value(value, place)? {
-        Value::String(text) => match format!("it = {}", text.trim()).parse::<Table>() {
-            Ok(table) if table.len() == 1 => text.trim().to_owned(),
-            _ => Value::String(text).to_string(),
-        },
-        value => value.to_string(),
-    })
-}
-
 /// The changes to a scenario, as the functions of this module take them.
 #[derive(FromPyObject)]
 pub(crate) struct Changes<'py> {
@@ -151,16 +125,28 @@ impl Changes<'_> {
         }
         for (key, value) in self.set.iter().flatten() {
             let key = key.to_string();
-            let text = text(&value, &format!("set[{key:?}]"))?;
+            // None takes the key away.
+            let text = if value.is_none() {
+                String::new()
+            } else {
+                self::value(&value, &format!("set[{key:?}]"))?.to_string()
+            };
             adjust.set.push(format!("{key}={text}"));
         }
         for (name, values) in self.axes.iter().flatten() {
             let name = name.to_string();
-            let values = values.try_iter()?;
-            let values = values.map(|value| word(&value?, &format!("axes[{name:?}]")));
-            let values: Vec<String> = values.collect::<PyResult<_>>()?;
+            let place = format!("axes[{name:?}]");
+            let values = values.try_iter()?.map(|value| {
+                let value = value?;
+                if value.is_none() {
+                    let text = format!("{place}: None is no value of an axis");
+                    return Err(PyValueError::new_err(text));
+                }
+                self::value(&value, &place)
+            });
             // A list of TOML, because a value may have commas.
-            adjust.axes.push(format!("{name}=[{}]", values.join(", ")));
+            let values = Value::Array(values.collect::<PyResult<_>>()?);
+            adjust.axes.push(format!("{name}={values}"));
         }
         Ok(adjust)
     }

@@ -109,13 +109,5 @@ fn of_argument(error: &LabError, adjust: &Adjust) -> Option<String> {
     };
     let notes = error.notes().iter().map(|note| format!(" ({note})"));
     let notes = notes.collect::<String>();
-    let message = error
-        .message()
-        .replace("--set creates", "`set` creates")
-        .replace(
-            "--axes flows.dccp.start=0s,5s",
-            r#"axes={"flows.dccp.start": ["0s", "5s"]}"#,
-        )
-        .replace("--set ", "set ");
-    Some(format!("{argument}: {message}{notes}"))
+    Some(format!("{argument}: {}{notes}", error.message()))
 }

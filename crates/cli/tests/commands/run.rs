@@ -286,7 +286,7 @@ fn slips_are_met_with_what_would_do() {
     let output = fairwire(&["run", DUMBBELL, "--set", "topology.access.queue.ecn=true"]);
     assert_eq!(output.status.code(), Some(2));
     let told = err(&output);
-    let advice = "--set 'topology.access.queue={ kind = \"codel\", ecn = true }'";
+    let advice = "as in 'topology.access.queue={ kind = \"codel\", ecn = true }'";
     assert!(
         told.contains("nothing states 'topology.access.queue'"),
         "{told}"
@@ -553,13 +553,13 @@ fn failures_have_words_and_numbers() {
     std::fs::remove_dir_all(&place).expect("removed");
 }
 
-/// A first seed that leaves no room for the others is wrong usage; the error names the option and its largest value.
+/// A first seed that leaves no room for the others is wrong usage; the error names the largest one.
 #[test]
 fn a_seed_too_large() {
     let seed = u64::MAX.to_string();
     let output = fairwire(&["run", DUMBBELL, "--seed", &seed, "--quick"]);
     assert_eq!(output.status.code(), Some(2), "{}", err(&output));
     let most = (u64::MAX - 3).to_string();
-    let named = err(&output).contains("--seed") && err(&output).contains(&most);
+    let named = err(&output).contains(&seed) && err(&output).contains(&most);
     assert!(named, "{}", err(&output));
 }

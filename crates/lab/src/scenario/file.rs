@@ -289,7 +289,7 @@ fn argument_axes(axes: &[String]) -> Result<Vec<ArgumentAxis>, ScenarioError> {
     for axis in axes {
         let axis = ArgumentAxis::parse(axis)?;
         if all.iter().any(|known| known.name == axis.name) {
-            let message = "this axis was given before: write all its values in one --axes";
+            let message = "this axis was given before: give all its values at once";
             return Err(ScenarioError::at(message, &axis.place));
         }
         all.push(axis);
@@ -392,7 +392,7 @@ fn cell(
         if seed.checked_add(seeds).is_none() {
             let most = u64::MAX - seeds;
             let message =
-                format!("--seed {seed} leaves no room for {seeds} seeds: write at most {most}");
+                format!("seed {seed} leaves no room for {seeds} seeds: write at most {most}");
             return Err(ScenarioError::new(message));
         }
         scenario.run.seed = seed;

@@ -279,7 +279,7 @@ fn around(line: &str, at: usize) -> (String, usize) {
 }
 
 /// The hint about a key that is missing in a table that `--set` makes.
-const CHECK_NAME: &str = " (--set creates this table: check its name)";
+const CHECK_NAME: &str = " (this setting creates the table: check its name)";
 
 /// The end of the message about a missing key.
 pub(super) const MISSING: &str = "is missing here";

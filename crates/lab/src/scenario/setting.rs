@@ -96,7 +96,7 @@ impl Setting {
         };
         if let Some(list) = tree.list_above(path) {
             let message = format!(
-                "'{list}' is a list, and an item of a list cannot be taken away: write the list that is to stay, as in --set '{list}=[...]'"
+                "'{list}' is a list, and an item of a list cannot be taken away: write the list that is to stay, as in '{list}=[...]'"
             );
             return Some(ScenarioError::at(message, place));
         }

@@ -192,7 +192,7 @@ impl Sheet {
             } else if !axis.name.contains('.') {
                 let known = self.axes.iter().map(|axis| &*axis.name);
                 let message = format!(
-                    "no axis is called '{}': {}; a key is given by its path, as in --axes flows.dccp.start=0s,5s",
+                    "no axis is called '{}': {}; a key is given by its path, as in flows.dccp.start=0s,5s",
                     shorten(&axis.name, QUOTED),
                     name_hint(&axis.name, known)
                 );

@@ -168,7 +168,7 @@ fn unknown_kind(node: &Node, entries: &[Entry], kinds: &Kinds) -> Option<Scenari
     let first = owners.clone().min_by_key(needs_more)?;
     let message = format!(
         "nothing states '{table}', so there is a default in its place and nothing to change: '{0}' belongs to {1}; write \
-         the whole table, as in --set '{table}={{ kind = \"{2}\", {0} = {3} }}'",
+         the whole table, as in '{table}={{ kind = \"{2}\", {0} = {3} }}'",
         entry.name,
         words_of_kinds(owners)?,
         first.name,
@@ -229,7 +229,7 @@ fn table(
             let table = path.strip_suffix(".kind").unwrap_or(path);
             let message = format!(
                 "{message}. If '{table}' was of another kind before, its settings went with that: write the whole \
-                 table, as in --set '{table}={{ kind = \"{name}\", {} = ... }}'. If nothing was there, look at the name",
+                 table, as in '{table}={{ kind = \"{name}\", {} = ... }}'. If nothing was there, look at the name",
                 key.name
             );
             return Err(ScenarioError::at(message, &node.place));

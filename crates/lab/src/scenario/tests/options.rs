@@ -8,12 +8,12 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ("run.seeds=20000", "1 to 10000", "--set run.seeds=20000"),
     (
         "flows.video.traffic.kind=short-flows",
-        "write the whole table, as in --set 'flows.video.traffic={ kind = \"short-flows\", every = ... }'",
+        "write the whole table, as in 'flows.video.traffic={ kind = \"short-flows\", every = ... }'",
         "--set flows.video.traffic.kind=short-flows",
     ),
     (
         "topology.bottleneck.queue=red",
-        "as in --set 'topology.bottleneck.queue={ kind = \"red\", min = ... }'",
+        "as in 'topology.bottleneck.queue={ kind = \"red\", min = ... }'",
         "--set topology.bottleneck.queue=red",
     ),
     (
