@@ -130,7 +130,8 @@ impl Args {
             ));
         }
         let cells = plan.map_cells(store, CellResult::clone)?;
-        let notes = notes(plan.cells());
+        let mut notes = notes(plan.cells());
+        notes.extend(cells.iter().filter_map(|cell| plan.note(cell)));
         if self.json {
             let results = Results {
                 name: plan.name().to_owned(),

@@ -344,6 +344,11 @@ impl Plan {
         }
     }
 
+    /// Returns a note on a cell that has the greatest number of seeds, and still a wider interval than wanted.
+    pub fn note(&self, cell: &CellResult) -> Option<String> {
+        self.seeds.note(cell)
+    }
+
     /// Returns how many of the wanted runs are there, those that several cells share once for each.
     pub fn there(&self) -> u64 {
         let there = |entry: &Entry| (entry.wanted.len() - entry.missing) as u64;

@@ -129,12 +129,71 @@ impl Seeds {
         };
         Ok((seeds..needed).map(|number| run.seed + number).collect())
     }
+
+    /// Returns what a reader should know about the number of a cell's seeds.
+    pub(crate) fn note(&self, cell: &CellResult) -> Option<String> {
+        match self {
+            Self::AsStated | Self::These(_) => None,
+            Self::Until(precision) => precision.note(cell),
+        }
+    }
+}
+
+/// The widest interval of a cell.
+struct Widest {
+    /// Its half width as a share of the mean.
+    share: f64,
+    subject: Subject,
+    window: String,
 }
 
 impl Precision {
     /// Returns how many seeds the interval needs, judged by the spread of those that are there: as many as there are if
     /// it is narrow enough, and at most twice as many, because the spread of a few seeds is not well known.
     fn needed(&self, cell: &CellResult, seeds: u64) -> Result<u64, StoreError> {
+        let widest = self.widest(cell)?;
+        if widest.share <= self.within {
+            return Ok(seeds);
+        }
+        // The half width falls with the square root of the number of seeds.
+        let ratio = widest.share / self.within;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a float-to-integer cast saturates, and the number is clamped"
+        )]
+        let needed = (seeds as f64 * ratio * ratio).ceil() as u64;
+        let needed = needed.max(seeds + 1);
+        Ok(needed.min(self.most).min(seeds * 2).max(seeds))
+    }
+
+    /// Returns a note on a cell whose interval is wider than wanted after the greatest number of seeds.
+    fn note(&self, cell: &CellResult) -> Option<String> {
+        let seeds = cell.runs.len() as u64;
+        let widest = self.widest(cell).ok()?;
+        if seeds < self.most || widest.share <= self.within {
+            return None;
+        }
+        let width = if widest.share.is_finite() {
+            format!(
+                "{:.1} % of its mean, and not {} %",
+                100.0 * widest.share,
+                100.0 * self.within
+            )
+        } else {
+            "no share of its mean, which is 0".to_owned()
+        };
+        Some(format!(
+            "{}: after {seeds} seeds the half width of the {} of {} in {} is {width}",
+            cell.name,
+            self.metric.name(),
+            widest.subject,
+            widest.window
+        ))
+    }
+
+    /// Returns the widest of the intervals.
+    fn widest(&self, cell: &CellResult) -> Result<Widest, StoreError> {
         let mut keys = cell.keys();
         keys.retain(|(subject, window, metric)| {
             let is_meant = match &self.of {
@@ -145,32 +204,21 @@ impl Precision {
                 && *metric == self.metric
                 && self.window.as_ref().is_none_or(|wanted| wanted == window)
         });
-        if keys.is_empty() {
-            return Err(self.nothing(cell));
-        }
-        let needed = keys.into_iter().map(|(subject, window, metric)| {
-            let Some(estimate) = cell.estimate(&subject, &window, metric) else {
-                return seeds;
-            };
-            match estimate.relative_half_width() {
-                Some(share) if share > self.within => {
-                    // The half width falls with the square root of the number of seeds.
-                    let ratio = share / self.within;
-                    #[expect(
-                        clippy::cast_possible_truncation,
-                        clippy::cast_sign_loss,
-                        reason = "a float-to-integer cast saturates, and the number is clamped"
-                    )]
-                    let needed = (seeds as f64 * ratio * ratio).ceil() as u64;
-                    needed.max(seeds + 1)
-                }
+        let widths = keys.into_iter().map(|(subject, window, metric)| {
+            let estimate = cell.estimate(&subject, &window, metric);
+            let share = estimate.map_or(0.0, |estimate| {
                 // No number of seeds reaches a share of zero.
-                None if estimate.interval().is_some() => self.most,
-                _ => seeds,
+                let beyond = estimate.interval().map_or(0.0, |_| f64::INFINITY);
+                estimate.relative_half_width().unwrap_or(beyond)
+            });
+            Widest {
+                share,
+                subject,
+                window,
             }
         });
-        let needed = needed.max().unwrap_or(seeds);
-        Ok(needed.min(self.most).min(seeds * 2).max(seeds))
+        let widest = widths.max_by(|one, other| one.share.total_cmp(&other.share));
+        widest.ok_or_else(|| self.nothing(cell))
     }
 
     /// Returns the error of an interval of something that a cell does not have.

@@ -420,6 +420,12 @@ fn seeds_follow_the_wanted_interval() {
             (cell.runs.len(), estimate.relative_half_width())
         });
         let (count, width) = widths.expect("cells")[0];
+        let notes = plan.map_cells(&mut store, |cell| plan.note(cell));
+        let note = notes.expect("cells").remove(0);
+        let is_narrow = width.is_none_or(|width| width <= within);
+        let says =
+            "queue5packets: after 40 seeds the half width of the throughput of one in whole is";
+        assert_eq!(note.is_some_and(|it| it.starts_with(says)), !is_narrow);
         assert!(
             width.is_none_or(|width| width <= within) || count == 40,
             "{count}: {width:?}"
