@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import importlib
 import inspect
 import pickle
@@ -67,12 +68,29 @@ def law(name: str, *, version: str | None = None) -> Callable[[Law], Law]:
     """
 
     def register(class_: Law) -> Law:
+        _check_names(name, class_)
         meaning = (inspect.getdoc(class_) or f"A window law in Python, {class_.__name__}.").splitlines()[0]
         _fairwire.register_window_law(name, class_, meaning)
         _classes[name] = (class_, version)
         return class_
 
     return register
+
+
+# The methods that a law may have.
+_METHODS = ("increase", "cut", "threshold", "observe", "after_timeout", "slow_start", "initial_ssthresh", "reset")
+
+
+def _check_names(name: str, class_: type[Any]) -> None:
+    """Refuses a class with a method that nobody would call, because its name is almost that of one of a law."""
+    for method in vars(class_):
+        if method in _METHODS or method.startswith("_"):
+            continue
+        if meant := difflib.get_close_matches(method, [it for it in _METHODS if it not in vars(class_)], 1, 0.85):
+            raise TypeError(
+                f"the law '{name}' has a method {method}, which is never called: if {meant[0]} is meant, call it so; "
+                f"if not, give it a name of another kind, such as _{method}"
+            )
 
 
 def versions(names: list[str]) -> dict[str, str]:

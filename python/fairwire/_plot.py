@@ -40,11 +40,10 @@ def plot(
         windows = dict.fromkeys(row.window for row in rows)
         raise ValueError(f"no {metric} in the window {window!r}: there are {', '.join(windows)}")
     places = list(dict.fromkeys(row.place for row in rows))
-    numbers = [_number(place) for place in places]
-    # An axis whose values are numbers with one unit gets a scale, any other one a place for each value.
-    units = {unit for _, unit in numbers}
-    is_scaled = len(units) == 1 and all(number is not None for number, _ in numbers)
-    at = {place: number if is_scaled else i for i, (place, (number, _)) in enumerate(zip(places, numbers, strict=True))}
+    # An axis whose values are numbers of one quantity gets a scale, any other one a place for each value.
+    scaled = _scaled(places)
+    numbers, x_unit = scaled or (range(len(places)), "")
+    at = dict(zip(places, numbers, strict=True))
     factor, unit = _scale(rows[0].unit, max(abs(row.mean) for row in drawn))
     if ax is None:
         _, ax = plt.subplots()
@@ -54,10 +53,8 @@ def plot(
         ax.errorbar(across, means, yerr=halves, marker="o", capsize=3, label=label)
     ax.grid(alpha=0.3)
     ax.set_ylabel(f"{metric.replace('_', ' ')}, {unit}" if unit else metric.replace("_", " "))
-    if is_scaled:
-        ax.set_xlabel(f"{x}, {units.pop()}".rstrip(", "))
-    else:
-        ax.set_xlabel(x)
+    ax.set_xlabel(f"{x}, {x_unit}" if x_unit else x)
+    if scaled is None:
         ax.set_xticks(range(len(places)), places)
     ax.legend()
     return ax
@@ -157,6 +154,34 @@ def _scale(unit: str, most: float) -> tuple[float, str]:
         if most >= factor:
             return factor, name
     return 1.0, unit
+
+
+# What units are in the first one of their quantity.
+_UNITS = [
+    {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0},
+    {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9},
+    {"B": 1.0, "kB": 1e3, "MB": 1e6, "KiB": 2.0**10},
+    {"": 1.0, "%": 0.01},
+]
+
+
+def _scaled(places: list[str]) -> tuple[Sequence[float], str] | None:
+    """Returns values as numbers with the largest of their units; None if they are not numbers of one quantity."""
+    numbers: list[float] = []
+    units: list[str] = []
+    for place in places:
+        number, unit = _number(place)
+        if number is None:
+            return None
+        numbers.append(number)
+        units.append(unit)
+    if len({*units}) == 1:
+        return numbers, units[0]
+    for quantity in _UNITS:
+        if all(unit in quantity for unit in units):
+            largest = max(units, key=lambda unit: quantity[unit])
+            return [n * quantity[unit] / quantity[largest] for n, unit in zip(numbers, units, strict=True)], largest
+    return None
 
 
 def _number(text: str) -> tuple[float | None, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Union
 
 from fairwire import _fairwire
@@ -12,7 +13,7 @@ from fairwire._arguments import changes, count_of_jobs, count_of_seeds, first_se
 from fairwire.results import Results, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
     Progress = Union[bool, Callable[[float], object], None]
 
@@ -33,7 +34,9 @@ class Scenario:
     """A scenario: a TOML file, or a dict of Python values with the same keys (docs/scenario.md)."""
 
     def __init__(self, source: str | os.PathLike[str] | Mapping[str, Any]) -> None:
-        path_or_dict = source if isinstance(source, (str, os.PathLike)) else dict(source)
+        if not isinstance(source, (str, os.PathLike, Mapping)):
+            raise TypeError(f"a scenario is the path of a file, a dict or a Scenario, and not {source!r}")
+        path_or_dict = dict(source) if isinstance(source, Mapping) else source
         self._native = _fairwire.Scenario(path_or_dict)
 
     @property
@@ -104,12 +107,13 @@ def run(
 
     set: other values, by the dotted paths of their keys; None removes a key.
     axes: values to vary, by the names of axes or the dotted paths of keys.
-    only: the names, groups or patterns of the experiments to run, or one of them.
+    only: the names, groups or patterns of the scenario's experiments to run, or one of them. `axes` then makes several
+        of each.
     duration: the simulated time of each run, as "20s".
     seeds, seed: how many seeds, and the first of them; `seeds=range(30)` is both.
     jobs: runs at the same time; one for each processor if None. Results do not depend on it.
     progress: True shows a line on standard error, and so does None on a terminal. A function gets the share that is
-        done, 0 to 1. If it raises an exception, the runs end and the exception comes out. Its attribute `results` has
+        done, 0 to 1, and in the end 1. If it raises an exception, the runs end and the exception comes out. Its attribute `results` has
         the finished runs.
 
     Raises ScenarioError if the scenario cannot be built, RunError if a run fails, LawError if a window law in

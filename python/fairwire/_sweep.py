@@ -38,7 +38,8 @@ class Until:
     """As many seeds as an interval needs.
 
     More seeds run until the half width of the 95 % interval of `metric` is at most `within` of its mean, for `of` (a
-    flow or a link; every flow if None) in `window` (every one if None). At least `least` seeds run, and at most `most`.
+    flow or a link; every flow if None) in `window` (every one if None). At least `least` seeds run, and at most `most`;
+    if that is not enough, `Results.notes` says so.
     """
 
     metric: str = "throughput"
@@ -207,6 +208,8 @@ def sweep(
     The attribute `results` of each exception that comes while runs are done has those that the store has.
     """
     built = scenario if isinstance(scenario, Scenario) else Scenario(scenario)
+    if os.fspath(store) == "":
+        raise ValueError('store is the path of a folder, and not "": "." is the present one')
     jobs = count_of_jobs(jobs)
     count: int | None = None
     these: list[int] | None = None
@@ -228,6 +231,8 @@ def sweep(
             interrupted = native.run(jobs, show)
         else:
             _execute(native, executor, jobs, show)
+            if show is not None:
+                show(1.0)
         if interrupted is None:
             native.end_segment()
             _compact(native)

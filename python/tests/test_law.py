@@ -271,6 +271,8 @@ def test_laws_travel_to_workers(tmp_path: Path) -> None:
 def test_wrong_laws_are_refused() -> None:
     with pytest.raises(TypeError, match="the law 'half' needs a method cut"):
         fw.law("half")(type("Half", (), {"increase": lambda self, window, acked: 1.0}))
+    with pytest.raises(TypeError, match="a method treshold, which is never called: if threshold is meant"):
+        fw.law("almost")(type("Almost", (Reno,), {"treshold": lambda self, left: left}))
     with pytest.raises(ValueError, match="no name of a law"):
         fw.law("My Law")(Reno)
     with pytest.raises(ValueError, match="newreno"):

@@ -101,6 +101,11 @@ def test_series_have_times(results: fw.Results) -> None:
         results.series("nonsense")
     with pytest.raises(KeyError, match="no cell nowhere"):
         results.series("throughput", cell="nowhere")
+    for cell in (None, results.cells[0]):
+        with pytest.raises(ValueError, match="no series throughput of dcpc: there are .*dccp, .*tcp"):
+            results.series("throughput", "dcpc", cell=cell)
+    with pytest.raises(KeyError, match="no column 'tmie': there are cell, seed, kind, of, time".replace("'", '"')):
+        table.column("tmie")
 
 
 def test_means_over_flows_and_differences(results: fw.Results) -> None:
@@ -201,6 +206,17 @@ def test_a_plot_has_a_line_for_each_flow(results: fw.Results) -> None:
     assert len(results.plot("utilisation").get_legend_handles_labels()[1]) == 2, "links, both ways"
     with pytest.raises(ValueError, match="no axis 'nonsense'"):
         results.plot("goodput", x="nonsense")
+
+
+def test_a_plot_converts_units() -> None:
+    pytest.importorskip("matplotlib").use("Agg")
+    delays = ["500 us", "20 ms", "1 s"]
+    results = fw.run(DUMBBELL, axes={"topology.bottleneck.delay": delays}, seeds=2, duration="1s")
+    axes = results.plot("throughput", of="tcp")
+    assert axes.get_xlabel() == "topology.bottleneck.delay, s"
+    low, high = axes.dataLim.intervalx
+    assert (low, high) == (pytest.approx(0.0005), 1.0)
+    assert results.plot("throughput", "cell").get_xlabel() == "cell"
 
 
 def test_a_plot_has_a_line_for_each_value_of_the_other_axes() -> None:
@@ -328,7 +344,7 @@ def test_errors_of_changes_speak_of_python() -> None:
     changes: list[tuple[dict[str, Any], str]] = [
         ({"set": {"nonsense": 1}}, r'^set\["nonsense"\] = 1: .*nonsense'),
         ({"set": {"flows.tcp.enabled": 0.0}}, r'^set\["flows.tcp.enabled"\] = 0.0: '),
-        ({"set": {"topology.links.typo.delay": "5ms"}}, r'^set\["topology.links.typo.delay"\] = 5ms: '),
+        ({"set": {"topology.links.typo.delay": "5ms"}}, r'^set\["topology.links.typo.delay"\] = "5ms": '),
         ({"axes": {"flows.dccp.dccp.ccid": [2, 7]}}, r'^axes\["flows.dccp.dccp.ccid"\]: '),
         ({"axes": {"flows.dccp.dccp.ccid": [2, 2]}}, r"^axes.*this axis has '2' twice"),
         ({"set": {"flows.dccp.dccp": {"ccid": 9}}}, r'^set\["flows.dccp.dccp"\]: the CCID is 2'),
@@ -403,6 +419,29 @@ def test_a_progress_function_sees_shares_and_may_stop() -> None:
     assert caught.value is error
     assert error.results.partial and len(error.results) < 1_000  # type: ignore[attr-defined]
     assert shares == sorted(shares) and 0 <= shares[0] <= shares[-1] <= 1
+
+
+def test_progress_ends_with_everything() -> None:
+    """Also if the runs are over before there is time for more."""
+    shares: list[float] = []
+    fw.run(DUMBBELL, seeds=1, duration="1s", progress=shares.append)
+    assert shares[-1] == 1.0 and shares == sorted(shares)
+
+
+def test_a_text_stays_a_text() -> None:
+    """What looks like a number on the command line is a text in Python if it is a str."""
+    key = "flows.dccp.dccp.ccid"
+    with pytest.raises(fw.ScenarioError, match=r'set\["flows.dccp.dccp.ccid"\] = "3"'):
+        fw.run(DUMBBELL, set={key: "3"})
+    with pytest.raises(fw.ScenarioError, match=r'axes\["flows.dccp.dccp.ccid"\]'):
+        fw.run(DUMBBELL, axes={key: ["3"]})
+    assert fw.Scenario(DUMBBELL).cells(set={"title": "5"}, axes={key: [2, 3]}) == ["ccid2", "ccid3"]
+
+
+def test_a_scenario_is_a_path_or_values() -> None:
+    for wrong in (None, 5, ["a"]):
+        with pytest.raises(TypeError, match="path of a file, a dict or a Scenario, and not"):
+            fw.run(wrong)  # type: ignore[arg-type]
 
 
 def test_ctrl_c_keeps_finished_runs() -> None:

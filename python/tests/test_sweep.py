@@ -66,7 +66,8 @@ def test_a_broken_executor_loses_nothing(tmp_path: Path) -> None:
     def kill(executor: concurrent.futures.ProcessPoolExecutor, share: float) -> None:
         if share > 0.1:
             for pid in list(executor._processes):
-                os.kill(pid, signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
 
     with concurrent.futures.ProcessPoolExecutor(2) as executor:
         with pytest.raises(fw.WorkerError, match="start the sweep again with a new executor"):
@@ -369,6 +370,8 @@ def test_wrong_arguments_are_named(tmp_path: Path) -> None:
                 sweep(tmp_path / "store", jobs=jobs, executor=executor)
     with pytest.raises(fw.ScenarioError):
         sweep(tmp_path / "store", set={"nonsense": 1})
+    with pytest.raises(ValueError, match="store is the path of a folder"):
+        fw.sweep(DUMBBELL, store="")
     assert not (tmp_path / "store").exists(), "nothing was run"
 
 

@@ -18,7 +18,7 @@ use crate::watch::Watch;
 const TURN: Duration = Duration::from_millis(50);
 
 /// Calls `compute` on a thread of its own, without the interpreter. Meanwhile handles signals and calls `progress` with
-/// the share that is done. After an exception in either of them, or in one of these window laws, the computation is told
+/// the share that is done, in the end with 1. After an exception in either of them, or in one of these window laws, the computation is told
 /// to stop; its result and the exception are returned.
 ///
 /// # Errors
@@ -72,7 +72,14 @@ pub(crate) fn attended<T: Send + 'static>(
     };
     let _ = computing.join();
     drop(watched);
-    let interrupted = watch.failure().or(interrupted);
+    let mut interrupted = watch.failure().or(interrupted);
+    // What is done quickly is seen here alone.
+    if interrupted.is_none()
+        && watch.is_done()
+        && let Some(progress) = progress
+    {
+        interrupted = progress.call1((1.0,)).err();
+    }
     match computed {
         Ok(computed) => Ok((computed, interrupted)),
         Err(panic) => {

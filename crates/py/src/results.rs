@@ -1,6 +1,6 @@
 //! Results as tables.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::errors::stored;
 use crate::family::{Answers, Question, estimate};
 use crate::source::Source;
 use crate::table::{Table, failed};
-use crate::tabulate::Tabulate;
+use crate::tabulate::{self, Tabulate};
 
 /// What the runs of a scenario or of a paper measured.
 #[pyclass(frozen, module = "fairwire._fairwire")]
@@ -99,6 +99,30 @@ impl Results {
     }
 }
 
+/// Returns the names of the flows or links of which a cell has this series.
+fn subjects(cell: &CellResult, metric: SeriesMetric) -> BTreeSet<String> {
+    let series = tabulate::runs(cell).flat_map(|run| &run.series);
+    let found = series.filter(|it| it.metric == metric);
+    found.map(|it| it.subject.name().to_owned()).collect()
+}
+
+/// Returns the series of a flow or link, which is one of those that are there.
+fn named(
+    table: Table,
+    metric: SeriesMetric,
+    of: &str,
+    there: &BTreeSet<String>,
+) -> PyResult<Table> {
+    // Cells may have different flows, but a name that no cell has is a mistake.
+    if table.rows() > 0 || there.is_empty() {
+        return Ok(table);
+    }
+    let there: Vec<&str> = there.iter().map(String::as_str).collect();
+    let (metric, there) = (metric.name(), there.join(", "));
+    let text = format!("no series {metric} of {of}: there are {there}");
+    Err(PyValueError::new_err(text))
+}
+
 /// Returns the results of a cell of which no run is finished.
 fn empty(cell: &Cell) -> CellResult {
     CellResult {
@@ -148,11 +172,19 @@ impl Results {
             Source::Memory(results) => results.notes.clone(),
             Source::Stored(_) => fairwire_lab::scenario::notes(&self.cells),
         };
-        let of_cell = |cell: &CellResult| {
+        let on_cell = |cell: &CellResult| {
             let notes = cell.notes().into_iter().map(str::to_owned);
             notes.collect::<Vec<String>>()
         };
-        for note in self.map(py, of_cell)?.into_iter().flatten() {
+        let on_cells = py.detach(|| match &self.source {
+            Source::Memory(results) => Ok(results.cells.iter().map(on_cell).collect::<Vec<_>>()),
+            Source::Stored(stored) => stored.with(|plan, store| {
+                plan.map_cells(store, |cell| {
+                    on_cell(cell).into_iter().chain(plan.note(cell)).collect()
+                })
+            }),
+        });
+        for note in on_cells.map_err(stored)?.into_iter().flatten() {
             if !notes.contains(&note) {
                 notes.push(note);
             }
@@ -231,11 +263,21 @@ impl Results {
             return Err(PyValueError::new_err(text));
         };
         let Some(name) = cell else {
-            return self.table(py, |how, it| how.series(it, metric, of));
+            let table = self.table(py, |how, it| how.series(it, metric, of))?;
+            return match of {
+                Some(of) if table.rows() == 0 => {
+                    let there = self.map(py, |it| subjects(it, metric))?;
+                    named(table, metric, of, &there.into_iter().flatten().collect())
+                }
+                _ => Ok(table),
+            };
         };
         let cell = self.one(py, self.position(name)?)?;
         let rows = self.how.series(&cell, metric, of).map_err(failed)?;
-        Ok(Table::of(rows))
+        match of {
+            Some(of) => named(Table::of(rows), metric, of, &subjects(&cell, metric)),
+            None => Ok(Table::of(rows)),
+        }
     }
 
     /// The table that the command prints.

@@ -42,10 +42,21 @@ impl Table {
         Ok(Some(Self(joined.map_err(failed)?)))
     }
 
+    /// Returns the error of a column that is not there.
+    fn missing(&self, name: &str) -> PyErr {
+        let names = self.names().join(", ");
+        PyKeyError::new_err(format!("no column {name:?}: there are {names}"))
+    }
+
+    /// Returns the number of rows.
+    pub(crate) fn rows(&self) -> usize {
+        self.0.num_rows()
+    }
+
     /// Returns a column that has this type.
     fn typed<A: 'static>(&self, name: &str) -> PyResult<&A> {
         let column = self.0.column_by_name(name);
-        let column = column.ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
+        let column = column.ok_or_else(|| self.missing(name))?;
         let column = column.as_any().downcast_ref();
         column.ok_or_else(|| failed(ArrowError::CastError(name.to_owned())))
     }
@@ -62,13 +73,13 @@ impl Table {
     }
 
     fn __len__(&self) -> usize {
-        self.0.num_rows()
+        self.rows()
     }
 
     /// Returns a column as a list.
     fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
         let Some(column) = self.0.column_by_name(name) else {
-            return Err(PyKeyError::new_err(name.to_owned()));
+            return Err(self.missing(name));
         };
         let any = column.as_any();
         if let Some(values) = any.downcast_ref::<Float64Array>() {
@@ -141,7 +152,7 @@ impl Table {
     /// Returns what a column holds: `labels` (texts that repeat), `texts`, `counts` or `numbers`.
     fn kind(&self, name: &str) -> PyResult<&'static str> {
         let column = self.0.column_by_name(name);
-        let column = column.ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
+        let column = column.ok_or_else(|| self.missing(name))?;
         Ok(match column.data_type() {
             DataType::Dictionary(..) => "labels",
             DataType::UInt64 => "counts",

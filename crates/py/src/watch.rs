@@ -62,6 +62,11 @@ impl Watch {
         };
     }
 
+    /// Returns whether everything that was planned is done.
+    pub(crate) fn is_done(&self) -> bool {
+        self.done.load(Ordering::Relaxed) >= self.planned.load(Ordering::Relaxed)
+    }
+
     /// Returns the share that is done, 0 to 1.
     pub(crate) fn share(&self) -> f64 {
         let planned = self.planned.load(Ordering::Relaxed).max(1);

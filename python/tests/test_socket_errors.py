@@ -1,0 +1,200 @@
+"""Sockets: what is refused, how connections end, and the errors that say so."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import pickle
+import socket
+
+import fairwire as fw
+import pytest
+from connections import CLIENT, ECHO, LIMIT, SERVER, pair, run, serve
+from fairwire import CLEAR_TEXT, Dtls, Identity, aio, errors, net
+
+
+def test_a_wrong_fingerprint_is_refused() -> None:
+    """The error names both fingerprints, and nothing was sent in clear text."""
+
+    async def main() -> None:
+        listener = aio.listen("127.0.0.1:0", ECHO, security=Dtls.server(SERVER))
+        serving = asyncio.create_task(serve(listener))
+        with pytest.raises(errors.DtlsError) as refused:
+            await aio.connect(str(listener.address), ECHO, security=Dtls.pinned(CLIENT.fingerprint))
+        text = str(refused.value)
+        assert text.startswith("no encrypted connection with 127.0.0.1")
+        assert SERVER.fingerprint in text and f"expected {CLIENT.fingerprint}" in text
+        assert refused.value.fingerprint == SERVER.fingerprint
+        assert isinstance(refused.value, ConnectionError) and isinstance(refused.value, fw.FairwireError)
+
+        # A client without DTLS is told what the server expects.
+        clear = await aio.connect(str(listener.address), ECHO, security=CLEAR_TEXT)
+        await clear.send(b"clear text")
+        with pytest.raises(errors.ConnectionClosed) as closed:
+            await clear.recv()
+        assert closed.value.refusal == "not-dtls" and "connect with DTLS 1.3" in str(closed.value)
+        listener.close()
+        await serving
+
+    run(main())
+
+
+def test_bad_credentials_are_named() -> None:
+    with pytest.raises(errors.CredentialError, match="64 hexadecimal digits"):
+        Dtls.pinned("12:34")
+    with pytest.raises(TypeError, match="keygen"):
+        Dtls.pinned()
+    with pytest.raises(errors.CredentialError, match="BEGIN CERTIFICATE"):
+        Identity("nothing", SERVER.key())
+    with pytest.raises(errors.CredentialError, match="does not belong"):
+        Identity(SERVER.certificate(), CLIENT.key())
+    with pytest.raises(errors.CredentialError):
+        Dtls.verified("nothing", "localhost")
+    again = Identity(SERVER.certificate(), SERVER.key())
+    assert again.fingerprint == SERVER.fingerprint and SERVER.fingerprint in repr(again)
+
+
+def test_clear_text_is_written_out() -> None:
+    with pytest.raises(TypeError, match="security"):
+        net.listen("127.0.0.1:0", ECHO)  # type: ignore[call-arg]
+    for security in (None, "none", Dtls.pinned(SERVER.fingerprint)):
+        with pytest.raises(TypeError, match="CLEAR_TEXT"):
+            net.listen("127.0.0.1:0", ECHO, security=security)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="CLEAR_TEXT"):
+        net.connect("127.0.0.1:1", ECHO, security=Dtls.server(SERVER))  # type: ignore[arg-type]
+
+
+def test_an_orderly_end_ends_the_loop() -> None:
+    async def main() -> None:
+        for encrypted in (False, True):
+            server_security: fw.ServerSecurity = Dtls.server(SERVER) if encrypted else CLEAR_TEXT
+            client_security: fw.ClientSecurity = Dtls.pinned(SERVER.fingerprint) if encrypted else CLEAR_TEXT
+            async with pair(server_security, client_security) as (client, server):
+                await client.send(b"last")
+                await client.close()
+                assert [datagram.data async for datagram in server] == [b"last"]
+                with pytest.raises(errors.ConnectionClosed) as closed:
+                    await server.recv()
+                assert closed.value.orderly and closed.value.reason == "closed"
+                assert closed.value.authenticated == encrypted
+                assert await server.wait_closed() == "closed"
+                with pytest.raises(errors.ConnectionClosed):
+                    await server.send(b"to nobody")
+
+    run(main())
+
+
+def test_other_ends_raise() -> None:
+    """A reset has the reason. A connection that was dropped is reset, and so is one whose block an exception ended."""
+
+    async def main() -> None:
+        async with pair() as (client, server):
+            client.abort("enough of this")
+            with pytest.raises(errors.ConnectionClosed, match="enough of this") as closed:
+                async for _ in server:
+                    pass
+            assert not closed.value.orderly and closed.value.reason == "reset"
+            assert closed.value.peer_text == "enough of this"
+        async with aio.listen("127.0.0.1:0", ECHO, security=CLEAR_TEXT) as listener:
+            dropped = await aio.connect(str(listener.address), ECHO, security=CLEAR_TEXT)
+            server = await listener.accept()
+            del dropped
+            gc.collect()
+            with pytest.raises(errors.ConnectionClosed) as closed:
+                await server.recv()
+            assert closed.value.reason == "reset"
+        async with pair() as (client, server):
+            with pytest.raises(ZeroDivisionError):
+                async with client:
+                    raise ZeroDivisionError
+            assert await server.wait_closed() == "reset"
+
+    run(main())
+
+
+def test_errors_of_connecting() -> None:
+    """Each has its class, and Python's; the messages say what to do."""
+
+    async def main() -> None:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
+            silent.bind(("127.0.0.1", 0))
+            port = silent.getsockname()[1]
+            config: fw.Config = {"connect_timeout": 0.3}
+            with pytest.raises(errors.ConnectTimeout, match="did not answer") as timeout:
+                await aio.connect(f"127.0.0.1:{port}", ECHO, security=CLEAR_TEXT, config=config)
+            assert isinstance(timeout.value, TimeoutError)
+        with pytest.raises(errors.ConnectRefused, match="is the server running") as refused:
+            await aio.connect(f"127.0.0.1:{port}", ECHO, security=CLEAR_TEXT)
+        assert isinstance(refused.value, ConnectionRefusedError)
+        with aio_listener() as listener, pytest.raises(errors.ConnectRefused, match="another service"):
+            await aio.connect(str(listener.address), "SC:cam", security=CLEAR_TEXT)
+        with pytest.raises(errors.ConnectError, match="localhost:7001"):
+            await aio.connect("localhost", ECHO, security=CLEAR_TEXT)
+        with aio_listener() as listener, pytest.raises(errors.BindError, match="in use") as bound:
+            aio.listen(str(listener.address), ECHO, security=CLEAR_TEXT)
+        assert isinstance(bound.value, OSError)
+        with pytest.raises(errors.BindError, match="not an IP address"):
+            aio.listen("localhost:1", ECHO, security=CLEAR_TEXT)
+        with pytest.raises(ValueError, match="SC:name"):
+            await aio.connect("127.0.0.1:1", "echo", security=CLEAR_TEXT)
+
+    def aio_listener() -> net.Listener:
+        return net.listen("127.0.0.1:0", ECHO, security=CLEAR_TEXT)
+
+    run(main())
+
+
+def test_settings_are_checked() -> None:
+    def refused(config: dict[str, object]) -> str:
+        with pytest.raises(errors.ConfigError) as error:
+            net.listen("127.0.0.1:0", ECHO, security=CLEAR_TEXT, config=config)  # type: ignore[arg-type]
+        return str(error.value)
+
+    assert refused({"keepalive": 1}).startswith("no setting is called 'keepalive': there are send_ccids, ")
+    assert refused({"idle_timeout": -1}) == "idle_timeout: it is a number of seconds from 0, and not -1"
+    assert refused({"idle_timeout": 0}).startswith("idle_timeout: must be more than zero")
+    assert refused({"queue_policy": "newest"}).endswith("'newest' is none of 'back-pressure', 'drop-oldest'")
+    assert "send_ccids" in refused({"send_ccids": [7]})
+    assert "cubic" in refused({"law": "cubik"})
+    assert "report_fates" in refused({"report_fates": "yes"})
+    assert "queue_packets" in refused({"queue_packets": -1})
+    with pytest.raises(TypeError, match="dict"):
+        net.listen("127.0.0.1:0", ECHO, security=CLEAR_TEXT, config=3)  # type: ignore[arg-type]
+
+
+def test_each_setting_is_described() -> None:
+    """The settings of the native module and those that Python describes are the same."""
+    with pytest.raises(errors.ConfigError) as error:
+        net.listen("127.0.0.1:0", ECHO, security=CLEAR_TEXT, config={"": 0})  # type: ignore[arg-type]
+    assert str(error.value).partition("there are ")[2].split(", ") == list(fw.Config.__annotations__)
+
+
+def test_bad_arguments_do_not_panic() -> None:
+    listener = net.listen("127.0.0.1:0", ECHO, security=CLEAR_TEXT)
+    with net.connect(str(listener.address), ECHO, security=CLEAR_TEXT, timeout=LIMIT) as connection:
+        for arguments in ({"deadline": -1.0}, {"deadline": float("nan")}, {"resend": float("inf")}):
+            with pytest.raises(ValueError, match="number of seconds"):
+                connection.send(b"", **arguments)  # type: ignore[arg-type]
+        with pytest.raises(OverflowError):
+            connection.send(b"", priority=1_000)
+        with pytest.raises(OverflowError):
+            connection.send(b"", group=-1)
+        with pytest.raises(TypeError, match="not of type str"):
+            connection.send("text")  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="not of type int"):
+            connection.send(5)  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match="timeout"):
+            connection.recv(timeout=-1)
+
+
+def test_errors_survive_pickling() -> None:
+    """As multiprocessing and concurrent.futures do it."""
+    for error in (
+        errors.ConnectionClosed("over", True, "closed", None, None, True),
+        errors.DatagramTooLarge("too large", 10, 5),
+        errors.DtlsError("refused", "12:34"),
+        errors.SendError("late", "deadline-passed"),
+        errors.ConnectRefused("nobody there"),
+    ):
+        copy = pickle.loads(pickle.dumps(error))
+        assert type(copy) is type(error) and str(copy) == str(error) and vars(copy) == vars(error)
