@@ -20,7 +20,7 @@ help: ## List the targets
 build: ## Build target/release/fairwire
 	$(CARGO) build --release --locked
 
-py: setup ## Build the wheel of the Python package into target/wheels (four minutes)
+py: setup ## Build the wheel of the Python package into target/wheels (four to nine minutes)
 	target/python/bin/maturin build --release --locked --out target/wheels
 
 setup: ## Install what the tests need (tshark, Chromium, target/python), where we may
