@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
 
 _MOST_SEEDS = 10_000
 _MOST_SEED = 2**64 - 1
@@ -20,6 +19,8 @@ def number(name: str, value: object, least: int, most: int | None = None) -> int
         found = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         raise TypeError(f"{wanted}, and not {value!r}") from None
+    if isinstance(value, bool):
+        raise TypeError(f"{wanted}, and not {value!r}")
     if found < least or (most is not None and found > most):
         raise ValueError(f"{wanted}, and not {found}")
     return found
@@ -48,6 +49,42 @@ def many_seeds(seeds: Iterable[object]) -> list[int]:
     return found
 
 
+def text(name: str, value: object, what: str) -> str:
+    """Returns an argument as a str. Raises TypeError, with its name and what it is."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} is {what}, and not {value!r}")
+    return value
+
+
+def maybe_text(name: str, value: object, what: str) -> str | None:
+    """Returns an argument that is a str or None."""
+    return None if value is None else text(name, value, what)
+
+
+def folder(name: str, value: object) -> Path:
+    """Returns an argument that is the path of a folder."""
+    if not isinstance(value, (str, os.PathLike)):
+        raise TypeError(f"{name} is the path of a folder, and not {value!r}")
+    if os.fspath(value) == "":
+        raise ValueError(f'{name} is the path of a folder, and not "": "." is the present one')
+    return Path(value)
+
+
+def names(argument: str, wanted: object, what: str) -> list[str]:
+    """Returns an argument that is a name or several. Raises TypeError or ValueError, with what they name."""
+    if isinstance(wanted, str):
+        return [wanted]
+    if not isinstance(wanted, Iterable):
+        raise TypeError(f"{argument} has the names of {what}, and not {wanted!r}")
+    found = list(wanted)
+    if not found:
+        raise ValueError(f"{argument} is empty: give a name or a pattern of {what}, or None")
+    for name in found:
+        if not isinstance(name, str):
+            raise TypeError(f"{argument} has the names of {what}, and not {name!r}")
+    return found
+
+
 def is_number(value: object) -> bool:
     """Returns whether a value is a whole number of any type, numpy's included."""
     try:
@@ -71,7 +108,7 @@ def changes(
     return {
         "set": None if set is None else _keys("set", set),
         "axes": None if axes is None else {name: _values(name, values) for name, values in _keys("axes", axes).items()},
-        "only": None if only is None else _names(only),
+        "only": None if only is None else names("only", only, "cells"),
         "duration": duration,
         "seeds": seeds,
         "seed": seed,
@@ -99,13 +136,3 @@ def _values(name: str, values: Iterable[Any]) -> list[Any]:
     if not found:
         raise ValueError(f"{place} has no value")
     return found
-
-
-def _names(only: str | Iterable[str]) -> list[str]:
-    names = [only] if isinstance(only, str) else list(only)
-    if not names:
-        raise ValueError("only is empty: give the name of a cell, a group or a pattern, or None for all")
-    for name in names:
-        if not isinstance(name, str):
-            raise TypeError(f"only has the names of cells, and not {name!r}")
-    return names

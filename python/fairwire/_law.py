@@ -67,7 +67,12 @@ def law(name: str, *, version: str | None = None) -> Callable[[Law], Law]:
         class that uses other things (an array, an open file) needs a version.
     """
 
+    if not isinstance(name, str):
+        raise TypeError(f'a law needs a name, as in @fairwire.law("mine"), and not {name!r}')
+
     def register(class_: Law) -> Law:
+        if not isinstance(class_, type):
+            raise TypeError(f"the law '{name}' is a class, and not {class_!r}")
         _check_names(name, class_)
         meaning = (inspect.getdoc(class_) or f"A window law in Python, {class_.__name__}.").splitlines()[0]
         _fairwire.register_window_law(name, class_, meaning)

@@ -18,7 +18,7 @@ def plot(
     results: Results,
     metric: str,
     x: str | None,
-    of: str | Sequence[str] | None,
+    of: Sequence[str] | None,
     window: str | None,
     ax: matplotlib.axes.Axes | None,
 ) -> matplotlib.axes.Axes:
@@ -34,7 +34,7 @@ def plot(
     if not rows:
         raise ValueError(f"no values of {metric!r}: there are {', '.join(metrics)}")
     window = window or rows[0].window
-    subjects = _subjects(rows, metric, [of] if isinstance(of, str) else of)
+    subjects = _subjects(rows, metric, of)
     drawn = [row for row in rows if row.subject in subjects and row.window == window]
     if not drawn:
         windows = dict.fromkeys(row.window for row in rows)
@@ -158,9 +158,9 @@ def _scale(unit: str, most: float) -> tuple[float, str]:
 
 # What units are in the first one of their quantity.
 _UNITS = [
-    {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0},
+    {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0},
     {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9},
-    {"B": 1.0, "kB": 1e3, "MB": 1e6, "KiB": 2.0**10},
+    {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30},
     {"": 1.0, "%": 0.01},
 ]
 

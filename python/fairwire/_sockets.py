@@ -54,12 +54,13 @@ class Identity:
         return cls(Path(certificate).read_text("utf-8"), Path(key).read_text("utf-8"))
 
     @classmethod
-    def generate(cls, names: Iterable[str] = (), *, days: int = 365) -> Identity:
-        """Makes a key and a certificate for these host names and IP addresses, valid from six hours before now.
+    def generate(cls, names: str | Iterable[str] = (), *, days: int = 365) -> Identity:
+        """Makes a key and a certificate for these host names and IP addresses, or for one, valid from six hours before now.
 
         Peers accept it by its fingerprint. Raises CredentialError for a name that is none.
         """
-        made = _fairwire.Identity.generate(list(names), int(time.time()) - 6 * 3_600, days)
+        names = [names] if isinstance(names, str) else list(names)
+        made = _fairwire.Identity.generate(names, int(time.time()) - 6 * 3_600, days)
         return cls(made.certificate(), made.key())
 
     @property

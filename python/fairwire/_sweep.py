@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairwire import _fairwire
-from fairwire._arguments import changes, count_of_jobs, count_of_seeds, many_seeds
+from fairwire._arguments import changes, count_of_jobs, count_of_seeds, folder, many_seeds, maybe_text, number, text
 from fairwire._executors import adapt
 from fairwire._fairwire import FairwireError, StoreError, WorkerError
 from fairwire._law import Laws, adopt, classes, versions
@@ -50,11 +50,17 @@ class Until:
     most: int = 1000
 
     def __post_init__(self) -> None:
+        text("metric", self.metric, "the name of a metric")
+        maybe_text("of", self.of, "the name of a flow or a link")
+        maybe_text("window", self.window, "the name of a window of time")
+        least = number("least", self.least, 2)
+        object.__setattr__(self, "least", least)
+        object.__setattr__(self, "most", number("most", self.most, least, 10_000))
         share = self.within
         if isinstance(share, str):
-            number = share.strip().removesuffix("%")
+            digits = share.strip().removesuffix("%")
             try:
-                share = float(number) / 100 if number != share.strip() else float(number)
+                share = float(digits) / 100 if digits != share.strip() else float(digits)
             except ValueError:
                 share = -1.0
         if not isinstance(share, (int, float)) or not 0 < share < 1:
@@ -112,7 +118,7 @@ class Store:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
+        self.path = folder("path", path)
         self._native = _fairwire.Store(self.path, _origin())
 
     def __len__(self) -> int:
@@ -146,7 +152,7 @@ class Store:
 
     def merge(self, other: str | os.PathLike[str] | Store) -> int:
         """Adds the runs and sweeps of another store, and returns how many runs were new."""
-        return self._native.merge(other.path if isinstance(other, Store) else other)
+        return self._native.merge(other.path if isinstance(other, Store) else folder("other", other))
 
     def files(self, table: str) -> list[str]:
         """Returns the Parquet files of a table, for any reader.
@@ -160,11 +166,17 @@ class Store:
     def sql(self, query: str) -> Any:
         """Returns the answer of DuckDB (extra `sql`), which sees the tables that `files` names.
 
-        Runs of processes that have ended are compacted first, unless another process does that.
+        Runs of processes that have ended are compacted first, unless another process does that. If the store cannot be
+        written, that is a warning: the answer is of what was compacted before.
         """
         import duckdb
 
-        self._native.compact_unless_busy()
+        try:
+            self._native.compact_unless_busy()
+        except StoreError as error:
+            warnings.warn(
+                f"the answer has no runs of segments, which could not be compacted: {error}", RuntimeWarning, stacklevel=2
+            )
         connection = duckdb.connect()
         for table in ("runs", "values", "series", "scenarios", "settings"):
             if files := self.files(table):
@@ -172,7 +184,10 @@ class Store:
                 # Each part has the scenarios of its runs.
                 once = {"scenarios": "distinct on (scenario) *", "settings": "distinct on (scenario, path) *"}
                 columns = once.get(table, "*")
-                connection.execute(f'create view "{table}" as select {columns} from read_parquet([{names}])')
+                try:
+                    connection.execute(f'create view "{table}" as select {columns} from read_parquet([{names}])')
+                except duckdb.Error as error:
+                    raise StoreError(f"the table {table} of {self.path} cannot be read: {error}") from error
         return connection.sql(query)  # A relation, which has df(), pl() and arrow().
 
     def __repr__(self) -> str:
@@ -208,8 +223,7 @@ def sweep(
     The attribute `results` of each exception that comes while runs are done has those that the store has.
     """
     built = scenario if isinstance(scenario, Scenario) else Scenario(scenario)
-    if os.fspath(store) == "":
-        raise ValueError('store is the path of a folder, and not "": "." is the present one')
+    place = folder("store", store)
     jobs = count_of_jobs(jobs)
     count: int | None = None
     these: list[int] | None = None
@@ -221,9 +235,9 @@ def sweep(
     elif seeds is not None:
         count = count_of_seeds(seeds)
     native = _fairwire.Sweep(
-        built._native, changes(set, axes, only, duration, count, None), store, _origin(), versions, these, until
+        built._native, changes(set, axes, only, duration, count, None), place, _origin(), versions, these, until
     )
-    done = Sweep(native, Path(store))
+    done = Sweep(native, place)
     show = shown(progress)
     interrupted: BaseException | None = None
     try:

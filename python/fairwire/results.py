@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from fairwire import _fairwire
-from fairwire._arguments import first_seed
+from fairwire._arguments import first_seed, maybe_text, names, text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +37,7 @@ class Table:
 
     def column(self, name: str) -> list[Any]:
         """Returns a column as a list; a missing value is None."""
-        return self._native.column(name)
+        return self._native.column(text("name", name, "that of a column"))
 
     @property
     def df(self) -> pandas.DataFrame:
@@ -157,6 +157,9 @@ class Results:
 
         `of` is a flow or a link; all if it is None. Times are in seconds since the run began.
         """
+        text("metric", metric, "the name of a series")
+        maybe_text("of", of, "the name of a flow or a link")
+        maybe_text("cell", cell, "the name of a cell")
         return Table(self._native.series(metric, of, cell))
 
     def mean(
@@ -184,12 +187,12 @@ class Results:
         """
         return Table(
             self._native.mean(
-                metric,
-                [] if of is None else _names("of", of),
-                None if minus is None else _names("minus", minus),
-                against,
-                window,
-                total,
+                text("metric", metric, "the name of a metric"),
+                [] if of is None else names("of", of, "flows or links"),
+                None if minus is None else names("minus", minus, "flows or links"),
+                maybe_text("against", against, "the name of a cell"),
+                maybe_text("window", window, "the name of a window of time"),
+                bool(total),
             )
         )
 
@@ -213,7 +216,10 @@ class Results:
         """
         from fairwire._plot import plot
 
-        return plot(self, metric, x, of, window, ax)
+        text("metric", metric, "the name of a metric")
+        maybe_text("x", x, "the name of an axis")
+        maybe_text("window", window, "the name of a window of time")
+        return plot(self, metric, x, None if of is None else names("of", of, "flows or links"), window, ax)
 
     def pcap(
         self,
@@ -230,7 +236,8 @@ class Results:
         links: the links where packets are written; all if it is None.
         """
         seed = first_seed(seed)
-        return self._native.pcap(path, cell, None if links is None else _names("links", links), seed)
+        maybe_text("cell", cell, "the name of a cell")
+        return self._native.pcap(path, cell, None if links is None else names("links", links, "links"), seed)
 
     def to_json(self) -> str:
         """Returns the results as JSON, as `fairwire run --json` prints them."""
@@ -246,10 +253,3 @@ class Results:
     def _repr_html_(self) -> str:
         head = html.escape(repr(self)[1:-1])
         return f"<p>{head}</p><pre>{html.escape(str(self))}</pre>"
-
-
-def _names(argument: str, names: str | Sequence[str]) -> list[str]:
-    found = [names] if isinstance(names, str) else list(names)
-    if not found:
-        raise ValueError(f"{argument} is empty: give a name or a pattern, or None")
-    return found

@@ -273,6 +273,10 @@ def test_wrong_laws_are_refused() -> None:
         fw.law("half")(type("Half", (), {"increase": lambda self, window, acked: 1.0}))
     with pytest.raises(TypeError, match="a method treshold, which is never called: if threshold is meant"):
         fw.law("almost")(type("Almost", (Reno,), {"treshold": lambda self, left: left}))
+    with pytest.raises(TypeError, match='a law needs a name, as in @fairwire.law\\("mine"\\), and not <class'):
+        fw.law(Reno)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="the law 'three' is a class, and not 3"):
+        fw.law("three")(3)  # type: ignore[type-var]
     with pytest.raises(ValueError, match="no name of a law"):
         fw.law("My Law")(Reno)
     with pytest.raises(ValueError, match="newreno"):

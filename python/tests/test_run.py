@@ -168,7 +168,7 @@ def test_nothing_is_not_everything(results: fw.Results) -> None:
     """A filter that finds nothing is a mistake."""
     with pytest.raises(ValueError, match="only is empty"):
         fw.run(DUMBBELL, only=[])
-    with pytest.raises(ValueError, match="of is empty: give a name"):
+    with pytest.raises(ValueError, match="of is empty: give a name or a pattern of flows"):
         results.mean("goodput", [])
     with pytest.raises(ValueError, match="minus is empty: give a name"):
         results.mean("goodput", "tcp", minus=[])

@@ -358,7 +358,7 @@ def test_wrong_arguments_are_named(tmp_path: Path) -> None:
         ([1.5], TypeError, r"^seeds\[0\] is a number from 0 .*, and not 1.5$"),
         ("12", TypeError, "^seeds is a number from 1 to 10000, and not '12'$"),
         (fw.Until("nonsense"), ValueError, 'no metric "nonsense": there are throughput'),
-        (fw.Until(least=1), ValueError, "least is a number of seeds"),
+        (True, TypeError, "^seeds is a number from 1 to 10000, and not True$"),
         (0, ValueError, "^seeds is a number from 1 to 10000, and not 0$"),
     ]
     for seeds, kind, text in cases:
@@ -370,8 +370,15 @@ def test_wrong_arguments_are_named(tmp_path: Path) -> None:
                 sweep(tmp_path / "store", jobs=jobs, executor=executor)
     with pytest.raises(fw.ScenarioError):
         sweep(tmp_path / "store", set={"nonsense": 1})
-    with pytest.raises(ValueError, match="store is the path of a folder"):
-        fw.sweep(DUMBBELL, store="")
+    for store, kind in (("", ValueError), (3, TypeError), (None, TypeError), (b"x", TypeError)):
+        with pytest.raises(kind, match=f"^store is the path of a folder, and not .?{str(store)[:1]}"):
+            fw.sweep(DUMBBELL, store=store)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="^path is the path of a folder"):
+        fw.Store("")
+    untils: list[dict[str, Any]] = [{"metric": 3}, {"of": ["dccp"]}, {"window": 1}, {"least": 1}, {"least": "5"}, {"most": 2.5}]
+    for wrong in untils:
+        with pytest.raises((TypeError, ValueError), match=f"^{next(iter(wrong))} is "):
+            fw.Until(**wrong)
     assert not (tmp_path / "store").exists(), "nothing was run"
 
 
