@@ -156,7 +156,7 @@ def _scale(unit: str, most: float) -> tuple[float, str]:
     return 1.0, unit
 
 
-# What units are in the first one of their quantity.
+# How much each unit is, in the first unit of its quantity.
 _UNITS = [
     {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0},
     {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9},

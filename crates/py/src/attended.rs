@@ -18,8 +18,8 @@ use crate::watch::Watch;
 const TURN: Duration = Duration::from_millis(50);
 
 /// Calls `compute` on a thread of its own, without the interpreter. Meanwhile handles signals and calls `progress` with
-/// the share that is done, in the end with 1. After an exception in either of them, or in one of these window laws, the computation is told
-/// to stop; its result and the exception are returned.
+/// the share that is done; the last share is 1 if everything is done. After an exception in either of them, or in one of
+/// these window laws, the computation is told to stop; its result and the exception are returned.
 ///
 /// # Errors
 /// [`InternalError`] if `compute` panics.
@@ -73,7 +73,7 @@ pub(crate) fn attended<T: Send + 'static>(
     let _ = computing.join();
     drop(watched);
     let mut interrupted = watch.failure().or(interrupted);
-    // What is done quickly is seen here alone.
+    // A short computation ends before its progress was told once.
     if interrupted.is_none()
         && watch.is_done()
         && let Some(progress) = progress
