@@ -26,7 +26,9 @@ py: setup ## Build the wheel of the Python package into target/wheels (four to n
 setup: ## Install what the tests need (tshark, Chromium, target/python), where we may
 	@scripts/setup
 
-test: setup lint ## All checks and tests
+test: ## All checks and tests
+	@# What the tests need is installed while the code is checked.
+	@scripts/setup & setup=$$!; $(MAKE) --no-print-directory lint; lint=$$?; wait $$setup && exit $$lint
 	$(CARGO) test --workspace $(FEATURES) --locked
 	scripts/check-release target/debug/fairwire
 
