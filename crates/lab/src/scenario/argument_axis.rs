@@ -1,5 +1,6 @@
 //! Axes of the command line: `--axes NAME=VALUE,VALUE`.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use toml::de::DeValue;
@@ -112,6 +113,16 @@ impl ArgumentAxis {
                 overlay: Overlay::Merge,
             },
         }
+    }
+
+    /// Returns the dotted paths of the keys that any of its values gives a value to, if its name is such a path.
+    pub(super) fn keys(&self) -> BTreeSet<String> {
+        let mut keys = BTreeSet::new();
+        for value in &self.values {
+            let mut add = |path: &str, _: &_| keys.extend([path.to_owned()]);
+            value.node.leaves(&self.name, &mut add);
+        }
+        keys
     }
 
     /// Returns the last part of its path.

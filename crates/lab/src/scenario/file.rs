@@ -236,6 +236,19 @@ impl ScenarioFile {
             let message = format!("these axes make more than {MOST_CELLS} cells");
             return Err(ScenarioError::new(message));
         }
+        for setting in &settings {
+            if let Some(axis) = paths.iter().find(|axis| setting.is_of(axis)) {
+                let message = "this key has a value for all cells and is an axis too: give it once";
+                return Err(ScenarioError::at(message, &axis.place));
+            }
+        }
+        for (place, axis) in paths.iter().enumerate() {
+            let (keys, mut others) = (axis.keys(), paths[..place].iter());
+            if let Some(other) = others.find(|it| !keys.is_disjoint(&it.keys())) {
+                let message = format!("the axis '{}' gives the same key a value", other.name);
+                return Err(ScenarioError::at(message, &axis.place));
+            }
+        }
         let points: Vec<Vec<usize>> = choices(counts).collect();
         // A key that is removed must be in at least one cell, not in all.
         let mut applied = vec![false; settings.len()];
@@ -279,8 +292,31 @@ impl ScenarioFile {
             }
             Ok(cell)
         });
-        cells.collect()
+        let cells: Vec<Cell> = cells.collect::<Result<_, _>>()?;
+        unique(&cells)?;
+        Ok(cells)
     }
+}
+
+/// Returns an error if two cells have the same name, because results are told apart by it.
+fn unique(cells: &[Cell]) -> Result<(), ScenarioError> {
+    let mut known: BTreeMap<&str, &Cell> = BTreeMap::new();
+    for cell in cells {
+        if let Some(other) = known.insert(&cell.name, cell) {
+            let values = other.axes.iter().zip(&cell.axes);
+            let values = values.filter(|(one, other)| one != other);
+            let differ =
+                values.map(|((name, one), (_, other))| format!("{name} = {one} and {other}"));
+            let differ: Vec<String> = differ.collect();
+            return Err(ScenarioError::new(format!(
+                "two cells have the name '{}', with {}: a name leaves out some signs, so give values that differ in \
+                 letters or digits",
+                cell.name,
+                differ.join(", ")
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Parses the axes of the command line, each of which may be given once.

@@ -4,11 +4,15 @@ use super::place::{COMMAND_LINE, Place, ScenarioError};
 use super::tree::{Node, Value};
 
 impl ScenarioError {
-    /// Returns the dotted path of the key, such as `flows.video.dccp.ccid`, if the error has a place in a table.
+    /// Returns the dotted path of the key, such as `flows.video.dccp.ccid`, if the error has a place in a table. An error
+    /// about the file as a whole, which lacks a table, has none.
     pub fn key(&self) -> Option<String> {
         let place = self.place()?;
         if place.source.name == COMMAND_LINE {
             return place.path_set().map(str::to_owned);
+        }
+        if place.span.is_empty() {
+            return None;
         }
         let tree = Node::parse_plain(&place.source).ok()?;
         let mut found = None;

@@ -1,5 +1,7 @@
 //! Changes of the command line to a scenario: `--set path.to.key=value`, and options with a name.
 
+use std::collections::BTreeSet;
+
 use fairwire_units::Duration;
 
 use super::argument::{command_line, parse_word, plain_path};
@@ -75,6 +77,16 @@ impl Setting {
             };
         }
         Self::Value(node)
+    }
+
+    /// Returns whether it gives a value to a key that `axis`, a dotted path, gives values to.
+    pub(super) fn is_of(&self, axis: &ArgumentAxis) -> bool {
+        let mut own = BTreeSet::new();
+        match self {
+            Self::Nothing(path, _) => own.extend([path.clone()]),
+            Self::Value(node) => node.leaves("", &mut |path, _| own.extend([path.to_owned()])),
+        }
+        !own.is_disjoint(&axis.keys())
     }
 
     /// Changes `tree`, with the value filled in by `filling`. Returns false if a key to remove does not exist.

@@ -28,11 +28,14 @@ pub(crate) fn find_cell<'a>(
     })
 }
 
-/// Returns the name of a cell with these values of axes. A value that begins with a digit has its axis before it.
+/// Returns the name of a cell with these values of axes. A value that begins with a digit has its axis before it. There
+/// are no hyphens side by side or at an end of a value, which may be a whole table.
 pub(in crate::scenario) fn joined<'a>(values: impl Iterator<Item = (&'a str, String)>) -> String {
     let mut name = String::new();
     for (axis, value) in values {
         let value = plain(&value);
+        let parts = value.split('-').filter(|part| !part.is_empty());
+        let value = parts.collect::<Vec<_>>().join("-");
         if !name.is_empty() {
             name.push('-');
         }

@@ -52,3 +52,53 @@ fn options_are_at_fault_themselves() {
         assert!(error.contains("command line"), "{set}: {error}");
     }
 }
+
+/// Two axes that give a key a value are refused, because one of them would have no effect.
+#[test]
+fn axes_share_no_key() {
+    let adjust = Adjust {
+        axes: [
+            "topology.bottleneck={ queue = '10 packets' },{ queue = '20 packets' }",
+            "topology.bottleneck.queue=5 packets,6 packets",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
+        ..Adjust::default()
+    };
+    let file = ScenarioFile::parse("good.toml", GOOD);
+    let error = file.and_then(|file| file.cells(&adjust));
+    let error = error.expect_err("one key").to_string();
+    let says = "the axis 'topology.bottleneck' gives the same key a value";
+    assert!(error.contains(says), "{error}");
+}
+
+/// A key that is changed for all cells is no axis as well, and no two cells have the same name: either is an error.
+#[test]
+fn nothing_is_given_twice() {
+    let queue = "topology.bottleneck.queue";
+    for (set, axis, says) in [
+        ("=20 packets", "=10 packets,20 packets", "give it once"),
+        ("=", "=10 packets,20 packets", "give it once"),
+        (
+            "={ kind = 'codel', limit = '50 packets' }",
+            ".limit=10 packets,20 packets",
+            "give it once",
+        ),
+        (
+            "",
+            "=20 packets,20packets",
+            "two cells have the name 'plain-queue20packets', with topology.bottleneck.queue = 20 packets and 20packets",
+        ),
+    ] {
+        let set = (!set.is_empty()).then(|| format!("{queue}{set}"));
+        let adjust = Adjust {
+            set: set.into_iter().collect(),
+            axes: vec![format!("{queue}{axis}")],
+            ..Adjust::default()
+        };
+        let file = ScenarioFile::parse("good.toml", GOOD);
+        let error = file.and_then(|file| file.cells(&adjust));
+        let error = error.expect_err(says).to_string();
+        assert!(error.contains(says), "{error}");
+    }
+}

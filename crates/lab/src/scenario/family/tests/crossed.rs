@@ -105,7 +105,7 @@ fn a_dumbbell_needs_no_file() {
             ["rate=1 Mbit/s,2 Mbit/s", "delay=1 ms"],
             "rate2Mbit-delay1ms",
         ),
-        (["loss=0 %,1 %", "queue=codel,fq-codel"], "fq-codel-loss1-"),
+        (["loss=0 %,1 %", "queue=codel,fq-codel"], "fq-codel-loss1"),
     ] {
         let cells = dumbbell(&axes).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(
