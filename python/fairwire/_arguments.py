@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ def number(name: str, value: object, least: int, most: int | None = None) -> int
 
 def count_of_jobs(jobs: object) -> int | None:
     """Returns the argument `jobs`."""
-    return None if jobs is None else number("jobs", jobs, 1)
+    return None if jobs is None else number("jobs", jobs, 1, 1_024)
 
 
 def count_of_seeds(seeds: object) -> int:
@@ -67,7 +67,8 @@ def folder(name: str, value: object) -> Path:
         raise TypeError(f"{name} is the path of a folder, and not {value!r}")
     if os.fspath(value) == "":
         raise ValueError(f'{name} is the path of a folder, and not "": "." is the present one')
-    return Path(value)
+    # Absolute: the working directory may change while a store is open.
+    return Path(value).absolute()
 
 
 def names(argument: str, wanted: object, what: str) -> list[str]:
@@ -101,18 +102,46 @@ def changes(
     duration: str | None,
     seeds: int | None,
     seed: int | None,
+    given_seeds: object = None,
 ) -> dict[str, Any]:
-    """Returns the changes to a scenario as the native module takes them."""
+    """Returns the changes to a scenario as the native module takes them.
+
+    given_seeds: the argument `seeds`, if it is `fw.Until` or a list.
+    """
     if duration is not None and not isinstance(duration, str):
         raise TypeError(f"duration is a time with its unit, such as '20s', and not {duration!r}")
+    settings = {} if set is None else _keys("set", set)
+    varied = {} if axes is None else _keys("axes", axes)
+    once: dict[str, tuple[str, object]] = {"run.duration": ("duration", duration), "run.seed": ("seed", seed)}
+    once |= dict.fromkeys(("run.seeds", "run.max_seeds"), ("seeds", seeds if given_seeds is None else given_seeds))
+    if isinstance(given_seeds, list):
+        once["run.seed"] = ("seeds", given_seeds)
+    varied = {name: _values(name, values) for name, values in varied.items()}
+    places = [("set", path) for path in _paths(settings)]
+    for key, values in varied.items():
+        places += [("axes", path) for value in values for path in _paths({key: value})]
+    for argument, path in places:
+        name, value = once.get(path, ("", None))
+        if value is not None:
+            raise ValueError(f"{argument}[{path!r}] and {name} set the same: give one of them")
     return {
-        "set": None if set is None else _keys("set", set),
-        "axes": None if axes is None else {name: _values(name, values) for name, values in _keys("axes", axes).items()},
+        "set": settings,
+        "axes": varied,
         "only": None if only is None else names("only", only, "cells"),
         "duration": duration,
         "seeds": seeds,
         "seed": seed,
     }
+
+
+def _paths(values: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+    """Returns the dotted paths of keys, those of dicts in dicts included."""
+    for key, value in values.items():
+        path = f"{prefix}{key}"
+        yield path
+        # No scenario is as deep.
+        if isinstance(value, Mapping) and path.count(".") < 64:
+            yield from _paths(value, f"{path}.")
 
 
 def _keys(name: str, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import platform
 import time
 import warnings
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import KW_ONLY, asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +43,7 @@ class Until:
     """
 
     metric: str = "throughput"
+    _: KW_ONLY
     within: float | str = 0.05
     of: str | None = None
     window: str | None = None
@@ -115,11 +116,14 @@ class Store:
     """A folder of finished runs. `docs/sweeps.md` describes its files.
 
     `len(store)` is the number of runs that the installed version of Fairwire can use.
+
+    repair: sets damaged files aside first, as `*.damaged`, and keeps what can be read. The runs that are lost are done
+        again by the next sweep that wants them.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, repair: bool = False) -> None:
         self.path = folder("path", path)
-        self._native = _fairwire.Store(self.path, _origin())
+        self._native = _fairwire.Store(self.path, _origin(), repair)
 
     def __len__(self) -> int:
         return len(self._native)
@@ -131,7 +135,7 @@ class Store:
 
     @property
     def damaged(self) -> int:
-        """How many pieces cannot be read. Their runs are done again."""
+        """How many records of segments cannot be read, and how many files were set aside as `*.damaged`."""
         return self._native.damaged
 
     @property
@@ -167,15 +171,20 @@ class Store:
         """Returns the answer of DuckDB (extra `sql`), which sees the tables that `files` names.
 
         Runs of processes that have ended are compacted first, unless another process does that. If the store cannot be
-        written, that is a warning: the answer is of what was compacted before.
+        written, that is a warning: the answer is of what was compacted before. The files are compared with their
+        checksums first, once for each `Store`.
         """
         import duckdb
 
         try:
             self._native.compact_unless_busy()
         except StoreError as error:
-            warnings.warn(
-                f"the answer has no runs of segments, which could not be compacted: {error}", RuntimeWarning, stacklevel=2
+            text = f"the answer has no runs of segments, which could not be compacted: {error}"
+            warnings.warn(text, RuntimeWarning, stacklevel=2)
+        self._native.verify()
+        if not self.files("runs"):
+            raise StoreError(
+                f"{self.path} has nothing to query yet: its runs are in segments, and are compacted when their sweep ends"
             )
         connection = duckdb.connect()
         for table in ("runs", "values", "series", "scenarios", "settings"):
@@ -210,7 +219,8 @@ def sweep(
     """Runs what the store does not have yet, and returns the results of all.
 
     store: a folder, which is made if there is none. Several sweeps may use it at the same time.
-    seeds: their number, or the seeds themselves, as `range(30)`, or `fw.Until`; those of the scenario if None.
+    seeds: their number, or the seeds themselves, as `range(30)`, or `fw.Until`; those of the scenario if None. Their
+        number counts from `run.seed` on, which is 1 unless the scenario says otherwise.
     executor: what does the runs: any executor of `concurrent.futures`, a `dask.distributed.Client`, or "ray". If None,
         the processors of this machine do, `jobs` at a time. `docs/cluster.md` is about several machines.
     The other arguments are those of `fw.run`.
@@ -235,7 +245,7 @@ def sweep(
     elif seeds is not None:
         count = count_of_seeds(seeds)
     native = _fairwire.Sweep(
-        built._native, changes(set, axes, only, duration, count, None), place, _origin(), versions, these, until
+        built._native, changes(set, axes, only, duration, count, None, these or until), place, _origin(), versions, these, until
     )
     done = Sweep(native, place)
     show = shown(progress)
@@ -374,7 +384,10 @@ def _execute(
                 show(min(done / max(all_work, 1), 1.0))
     finally:
         for future, (number, _) in under_way.items():
-            future.cancel()
+            if not future.cancel() and future.done() and not future.cancelled() and future.exception() is None:
+                # What ended the sweep is told; this one is finished all the same.
+                with contextlib.suppress(FairwireError):
+                    native.keep(number, future.result())
             native.give_back(number)
 
 

@@ -223,13 +223,99 @@ def test_bad_stores_are_refused(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     with pytest.raises(fw.StoreError, match="has files, but is not a store"):
         sweep(tmp_path)
-    with pytest.raises(fw.StoreError, match="cannot read"):
+    with pytest.raises(fw.StoreError, match="there is no store in .*nowhere: a sweep makes one"):
         fw.Store(tmp_path / "nowhere")
     swept = sweep(tmp_path / "store")
     (tmp_path / "store" / "store.json").write_text('{"format": 99}')
     with pytest.raises(fw.StoreError, match="format 99.*use a newer version"):
         sweep(tmp_path / "store")
     assert len(swept) == 12, "what was opened before is still there"
+
+
+class Partly(concurrent.futures.Executor):
+    """Does every task at once, and says of the fourth that it failed."""
+
+    tasks = 0
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> concurrent.futures.Future[Any]:
+        future: concurrent.futures.Future[Any] = concurrent.futures.Future()
+        self.tasks += 1
+        if self.tasks == 4:
+            future.set_exception(fw.RunError("not this one"))
+        else:
+            future.set_result(fn(*args, **kwargs))
+        return future
+
+
+def test_what_is_finished_is_kept_after_a_failure(tmp_path: Path) -> None:
+    """A task that fails does not take along those that were finished beside it."""
+    executor = Partly()
+    with pytest.raises(fw.RunError, match="not this one") as failed:
+        sweep(tmp_path, seeds=300, executor=executor, jobs=4)
+    kept = len(fw.Store(tmp_path))
+    assert executor.tasks > 4 and kept == len(failed.value.results)  # type: ignore[attr-defined]
+    assert kept % (executor.tasks - 1) == 0, "all tasks have as many runs"
+    assert sweep(tmp_path, seeds=300).found == kept
+
+
+def test_runs_that_leave_the_store_are_missed(tmp_path: Path) -> None:
+    """Results are never those of fewer runs than the sweep had."""
+    swept = sweep(tmp_path)
+    assert len(swept.values) > 0
+    for file in (tmp_path / "sweeps").iterdir():
+        file.unlink()
+    assert fw.Store(tmp_path).prune(unlisted=True) == 12
+    with pytest.raises(fw.StoreError, match="has lost 4 runs of .*, because it was pruned"):
+        swept.summary  # noqa: B018
+    assert sweep(tmp_path).done == 12
+
+
+def test_a_forked_process_keeps_no_lock(tmp_path: Path) -> None:
+    """A process that is forked during a sweep has its open files, and the sweep's runs are compacted all the same."""
+    children: list[int] = []
+
+    def fork(share: float) -> None:
+        if share > 0 and not children:
+            children.append(os.fork())
+            if not children[0]:
+                time.sleep(60)
+                os._exit(0)
+
+    try:
+        sweep(tmp_path, seeds=100, progress=fork)
+        assert children and not list((tmp_path / "segments").iterdir())
+        assert fw.Store(tmp_path).prune(unlisted=True) == 0
+    finally:
+        for child in children:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+
+
+def test_a_store_is_where_it_was_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A relative path counts from the working directory of that time."""
+    monkeypatch.chdir(tmp_path)
+    swept = sweep(Path("store"))
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert len(swept.store) == 12 and len(swept.runs) >= 12
+
+
+def test_a_damaged_store_is_repaired(tmp_path: Path) -> None:
+    """Damage is an error, also where results are read later, and what it hits is done again after a repair."""
+    swept = sweep(tmp_path)
+    path = tmp_path / "parts" / "000001" / "series.parquet"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:100] + bytes([whole[100] ^ 1]) + whole[101:])
+    with pytest.raises(fw.StoreError, match=r"series.parquet is damaged: .*repair=True"):
+        sweep(tmp_path).df  # noqa: B018
+    with pytest.raises(fw.StoreError, match=r"series.parquet is damaged"):
+        fw.Store(tmp_path).sql("select 1")
+    store = fw.Store(tmp_path, repair=True)
+    assert (len(store), store.damaged) == (0, 1)
+    again = sweep(tmp_path)
+    assert (again.found, again.done) == (0, 12)
+    assert (tmp_path / "parts" / "000001.damaged" / "series.parquet").exists()
+    assert fw.Store(tmp_path).damaged == 1 and swept.cells == again.cells
 
 
 def test_a_file_that_cannot_grow_is_an_error_and_loses_nothing(tmp_path: Path) -> None:
@@ -365,11 +451,16 @@ def test_wrong_arguments_are_named(tmp_path: Path) -> None:
         with pytest.raises(kind, match=text):
             sweep(tmp_path / "store", seeds=seeds)
     for executor in (None, concurrent.futures.ThreadPoolExecutor(1)):
-        for jobs in (0, -1):
-            with pytest.raises(ValueError, match=f"^jobs is a number from 1, and not {jobs}$"):
+        for jobs in (0, -1, 1_025):
+            with pytest.raises(ValueError, match=f"^jobs is a number from 1 to 1024, and not {jobs}$"):
                 sweep(tmp_path / "store", jobs=jobs, executor=executor)
     with pytest.raises(fw.ScenarioError):
         sweep(tmp_path / "store", set={"nonsense": 1})
+    for key in ("run.seeds", "run.seed"):
+        with pytest.raises(ValueError, match=rf"^set\['{key}'\] and seeds set the same"):
+            sweep(tmp_path / "store", seeds=range(4), set={key: 4})
+    with pytest.raises(TypeError):
+        fw.Until("goodput", "dccp")  # type: ignore[call-arg]
     for store, kind in (("", ValueError), (3, TypeError), (None, TypeError), (b"x", TypeError)):
         with pytest.raises(kind, match=f"^store is the path of a folder, and not .?{str(store)[:1]}"):
             fw.sweep(DUMBBELL, store=store)  # type: ignore[arg-type]

@@ -11,14 +11,21 @@ use fairwire_sweep::{Prune, SOURCES, Store, StoreError};
 use crate::origin::origin;
 use crate::print::{self, FAILED};
 
-/// Show what a store of sweeps has, compact it, remove runs from it, or add those of another store.
+/// Show what a store of sweeps has, repair or compact it, remove runs from it, or add those of another store.
 ///
 /// Runs of processes that are still at work stay as they are.
 #[derive(Debug, Parser)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an option of its own"
+)]
 pub(crate) struct Args {
     /// The folder of the store.
     #[arg(value_name = "DIR")]
     store: PathBuf,
+    /// Set damaged files aside, as `*.damaged`, and keep what can be read. Lost runs are done again by the next sweep.
+    #[arg(long)]
+    repair: bool,
     /// Write the runs of interrupted sweeps as Parquet; a sweep that ends by itself does this.
     #[arg(long)]
     compact: bool,
@@ -43,8 +50,19 @@ impl Args {
     }
 
     fn all(&self) -> Result<String, StoreError> {
-        let mut store = Store::open_existing(&self.store, origin())?;
         let mut text = String::new();
+        let mut store = if self.repair {
+            let (store, aside) = Store::repair(&self.store, origin())?;
+            for path in &aside {
+                let _ = writeln!(text, "set aside {}", path.display());
+            }
+            if aside.is_empty() {
+                text.push_str("nothing is damaged\n");
+            }
+            store
+        } else {
+            Store::open_existing(&self.store, origin())?
+        };
         for other in &self.merge {
             let mut from = Store::open_existing(other, origin())?;
             let new = counted(store.merge(&mut from)?, "new run");
@@ -72,10 +90,11 @@ impl Args {
             store.stale()
         );
         if store.damaged() > 0 {
-            let damaged = counted(store.damaged(), "piece");
+            let damaged = counted(store.damaged(), "damaged piece");
             let _ = writeln!(
                 text,
-                "  {damaged} of segments cannot be read: their runs will be done again"
+                "  {damaged} (records of segments, and files that were set aside as *.damaged): the runs that were in \
+                 them are done again when a sweep wants them"
             );
         }
         for sweep in store.sweeps()? {

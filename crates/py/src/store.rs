@@ -35,11 +35,22 @@ impl Store {
 
 #[pymethods]
 impl Store {
-    /// Opens a store that exists.
+    /// Opens a store that exists, and with `repair` sets aside what is damaged.
     #[new]
-    fn new(py: Python<'_>, path: PathBuf, origin: (String, String)) -> PyResult<Self> {
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        origin: (String, String),
+        repair: bool,
+    ) -> PyResult<Self> {
         let origin = Origin::here(&origin.0, &origin.1);
-        let store = py.detach(|| LabStore::open_existing(&path, origin));
+        let store = py.detach(|| {
+            if repair {
+                LabStore::repair(&path, origin).map(|(store, _)| store)
+            } else {
+                LabStore::open_existing(&path, origin)
+            }
+        });
         Ok(Self(Mutex::new(store.map_err(stored)?)))
     }
 
@@ -55,10 +66,15 @@ impl Store {
         self.with(py, |store| Ok(store.stale()))
     }
 
-    /// How many pieces of segments cannot be read.
+    /// How many pieces are damaged.
     #[getter]
     fn damaged(&self, py: Python<'_>) -> PyResult<u64> {
         self.with(py, |store| Ok(store.damaged()))
+    }
+
+    /// Compares all Parquet files with their checksums.
+    fn verify(&self, py: Python<'_>) -> PyResult<()> {
+        self.with(py, LabStore::verify)
     }
 
     /// The Parquet files of a table.

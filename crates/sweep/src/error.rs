@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use arrow_schema::ArrowError;
+use fairwire_lab::counted;
 use parquet::errors::ParquetError;
 
 /// Why a store cannot be read or written. What was written before stays whole.
@@ -27,9 +28,11 @@ pub enum StoreError {
         /// The number of its format.
         format: u32,
     },
-    /// The folder has other files, and no store.
+    /// The folder has other files, and no store can be made in it.
     NotAStore(PathBuf),
-    /// Another process compacts, prunes or merges.
+    /// There is no store in the folder, or no folder.
+    NoStore(PathBuf),
+    /// Another process compacts, prunes, merges or repairs.
     Busy(PathBuf),
     /// A file is not what it should be.
     Damaged {
@@ -46,6 +49,16 @@ pub enum StoreError {
         wanted: String,
         /// What has the metric.
         there: String,
+    },
+    /// A list of a sweep was damaged and set aside, so it is not known which runs are in no sweep.
+    ListAside(PathBuf),
+    /// Runs of an open sweep have left the store meanwhile: another process has pruned or repaired it, or a file was
+    /// damaged.
+    Gone {
+        /// The cell that they belong to.
+        cell: String,
+        /// How many there are.
+        runs: u64,
     },
     /// Runs cannot be made tables of.
     Table(ArrowError),
@@ -79,6 +92,12 @@ impl StoreError {
         }
     }
 
+    /// Returns a function that makes an error of why Parquet cannot be read from `path`, whose checksums are right.
+    pub(crate) fn unread<E: fmt::Display>(path: &Path) -> impl FnOnce(E) -> Self + use<E> {
+        let read = Self::read(path);
+        move |error| read(io::Error::other(error.to_string()))
+    }
+
     /// Returns a function that makes an error of why Parquet cannot be written to `path`.
     pub(crate) fn parquet(path: &Path) -> impl FnOnce(ParquetError) -> Self + use<> {
         let write = Self::write(path);
@@ -109,15 +128,21 @@ impl fmt::Display for StoreError {
                 "{} has files, but is not a store: give a new or empty folder",
                 path.display()
             ),
+            Self::NoStore(path) => write!(
+                f,
+                "there is no store in {}: a sweep makes one",
+                path.display()
+            ),
             Self::Busy(path) => write!(
                 f,
-                "another process compacts, prunes or merges {}: wait until it has ended",
+                "another process compacts, prunes, merges or repairs {}: wait until it has ended",
                 path.display()
             ),
             Self::Damaged { path, reason } => {
                 write!(
                     f,
-                    "{} is damaged: {reason}. If it is removed (of a part: its folder), its runs are done again",
+                    "{} is damaged: {reason}. Repair the store (`fairwire store DIR --repair`, in Python `Store(DIR, \
+                     repair=True)`): what can be read stays, and lost runs are done again",
                     path.display()
                 )
             }
@@ -128,6 +153,18 @@ impl fmt::Display for StoreError {
             } => write!(
                 f,
                 "the interval cannot be judged: {cell} has no value for {wanted}; the metric is there for {there}"
+            ),
+            Self::ListAside(path) => write!(
+                f,
+                "{} was the damaged list of a sweep, whose runs would be removed: start that sweep again, and remove the \
+                 file before this",
+                path.display()
+            ),
+            Self::Gone { cell, runs } => write!(
+                f,
+                "the store has lost {} of {cell}, because it was pruned, repaired or damaged meanwhile: start the sweep \
+                 again",
+                counted(*runs, "run")
             ),
             Self::Table(error) => write!(f, "runs do not fit into tables: {error}"),
         }

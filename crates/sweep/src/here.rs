@@ -64,8 +64,6 @@ impl Plan {
         let (give, tasks) = channel::<Task>();
         let tasks = Mutex::new(tasks);
         let outcome = thread::scope(|scope| {
-            // Both are dropped at the end of this block, which ends the threads.
-            let give = give;
             let (done, finished) = channel::<Done>();
             for _ in 0..threads.max(1) {
                 let (done, tasks, origin) = (done.clone(), &tasks, &origin);
@@ -79,7 +77,19 @@ impl Plan {
                 });
             }
             drop(done);
-            self.direct(store, (&give, &finished), threads, stop, progress)
+            let outcome = self.direct(store, (&give, &finished), threads, stop, progress);
+            if outcome.is_err() {
+                stop.store(true, Ordering::Relaxed);
+            }
+            // The threads end. After an error, what they finished until now is kept if it can be.
+            drop(give);
+            for (task, _, runs) in finished {
+                if let Ok(Ok(runs)) = runs {
+                    let _ = self.keep(task, &runs, store);
+                }
+                self.give_back(task);
+            }
+            outcome
         });
         store.close()?;
         outcome
@@ -121,7 +131,6 @@ impl Plan {
                 Err(TaskError::Run(RunError::Interrupted)) => self.give_back(task),
                 Err(error) => {
                     self.give_back(task);
-                    stop.store(true, Ordering::Relaxed);
                     return Err(SweepError::Task(error));
                 }
             }

@@ -11,15 +11,18 @@
 //! A crash loses at most the runs that were under way. `docs/sweeps.md` describes the files of a store.
 
 mod bytes;
+mod checks;
 pub mod columns;
 mod error;
 mod frame;
 mod here;
 mod key;
 mod list;
+mod lock;
 mod part;
 mod plan;
 mod record;
+mod repair;
 mod seeds;
 mod segment;
 mod settings;

@@ -1,6 +1,7 @@
 //! The sweeps that a store lists: what was asked for, when and where.
 
 use std::fs;
+use std::path::Path;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -9,8 +10,7 @@ use sha2::{Digest, Sha256};
 use crate::error::StoreError;
 use crate::key::ScenarioKey;
 use crate::record::Origin;
-use crate::seeds::Seeds;
-use crate::store::{Store, names};
+use crate::store::{Store, has_end, paths};
 use crate::whole::write_whole;
 
 /// A sweep, as the store lists it.
@@ -47,23 +47,15 @@ impl Listed {
     /// Describes a sweep.
     pub(crate) fn new(
         (name, title): (&str, &str),
-        seeds: &Seeds,
+        seeds: String,
         cells: Vec<ListedCell>,
         origin: &Origin,
     ) -> Self {
-        let mut hash = Sha256::new();
-        hash.update(name);
-        for cell in &cells {
-            hash.update(&cell.cell);
-            hash.update(&cell.scenario);
-        }
-        let mut id = [0; 8];
-        id.copy_from_slice(&hash.finalize()[..8]);
         Self {
-            id: format!("{:016x}", u64::from_be_bytes(id)),
+            id: id(name, &cells),
             name: name.to_owned(),
             title: title.to_owned(),
-            seeds: seeds.to_string(),
+            seeds,
             origin: origin.clone(),
             cells,
         }
@@ -76,21 +68,39 @@ impl Listed {
     }
 }
 
+/// Reads the file of a sweep.
+pub(crate) fn read_listed(path: &Path) -> Result<Listed, StoreError> {
+    let json = fs::read(path).map_err(StoreError::read(path))?;
+    let listed: Listed = serde_json::from_slice(&json).map_err(StoreError::damaged(path))?;
+    // A pruning removes what no list has.
+    if listed.id != id(&listed.name, &listed.cells) {
+        return Err(StoreError::damaged(path)("its cells have changed"));
+    }
+    Ok(listed)
+}
+
+/// Returns the hash of the cells of a sweep, by which equal sweeps are equal.
+fn id(name: &str, cells: &[ListedCell]) -> String {
+    let mut hash = Sha256::new();
+    hash.update(name);
+    for cell in cells {
+        hash.update(&cell.cell);
+        hash.update(&cell.scenario);
+    }
+    let mut id = [0; 8];
+    id.copy_from_slice(&hash.finalize()[..8]);
+    format!("{:016x}", u64::from_be_bytes(id))
+}
+
 impl Store {
     /// Returns the sweeps that were done with this store.
     ///
     /// # Errors
     /// See [`StoreError`].
     pub fn sweeps(&self) -> Result<Vec<Listed>, StoreError> {
-        let folder = self.folder().join("sweeps");
-        let names = names(&folder)?.into_iter();
-        let files = names.filter(|name| !name.starts_with('.'));
-        let sweeps = files.map(|name| {
-            let path = folder.join(name);
-            let json = fs::read(&path).map_err(StoreError::read(&path))?;
-            serde_json::from_slice(&json).map_err(StoreError::damaged(&path))
-        });
-        sweeps.collect()
+        let mut files = paths(&self.folder().join("sweeps"))?;
+        files.retain(|path| has_end(path, "json"));
+        files.iter().map(|path| read_listed(path)).collect()
     }
 
     /// Lists a sweep.

@@ -1,7 +1,7 @@
 //! Parts: finished runs compacted to Parquet, sorted by scenario.
 //!
 //! A part is a folder that is complete as soon as it has its name. `replaces.json` in it lists the parts and segments
-//! whose runs it has: until they are removed, they count as not there.
+//! whose runs it has: until they are removed, they count as not there. `checks.json` has checksums of the others.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -11,8 +11,10 @@ use std::path::{Path, PathBuf};
 use arrow_array::RecordBatch;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
+use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::properties::WriterProperties;
 
+use crate::checks::Checks;
 use crate::columns::{labels, table, texts};
 use crate::error::StoreError;
 use crate::key::{RunKey, ScenarioKey};
@@ -50,6 +52,8 @@ pub(crate) struct Part {
     pub(crate) keys: Vec<(RunKey, bool)>,
     /// What it replaces, by the names of files and folders.
     pub(crate) replaces: Vec<String>,
+    /// Whether all of it has been compared with its checksums.
+    is_verified: bool,
 }
 
 impl Part {
@@ -66,23 +70,84 @@ impl Part {
     }
 
     fn open_existing(path: &Path) -> Result<Self, StoreError> {
-        let runs = Sorted::open(&path.join(RUNS))?;
-        let mut all = Vec::new();
-        for rows in runs.all()? {
-            let current = origins(&rows)?;
-            let current = current.iter().map(|origin| origin.is_current());
-            all.extend(keys(&rows)?.into_iter().zip(current));
+        let mut part = Self::without_runs(path)?;
+        let rows = part.runs.all()?;
+        part.note(&rows, &[])?;
+        Ok(part)
+    }
+
+    /// Opens a part that may be damaged, without the scenarios that the damage touches. Returns with it whether there
+    /// is any damage.
+    pub(crate) fn salvage(path: &Path) -> Result<(Self, bool), StoreError> {
+        let mut part = Self::without_runs(path)?;
+        let rows = part.runs.readable()?;
+        let tables = [&part.runs, &part.values, &part.series, &part.texts];
+        let mut lost = Vec::new();
+        for table in tables {
+            lost.extend(table.damaged()?);
         }
+        // They are made anew of the texts.
+        let settings = match part.verify_settings() {
+            Err(StoreError::Damaged { .. }) => false,
+            verified => verified.map(|()| true)?,
+        };
+        let is_damaged = !lost.is_empty() || !settings;
+        part.note(&rows, &lost)?;
+        Ok((part, is_damaged))
+    }
+
+    fn verify_settings(&self) -> Result<(), StoreError> {
+        let checks = Checks::read(&self.path)?;
+        Sorted::open(checks.open(&self.path.join(SETTINGS))?)?.verify()
+    }
+
+    /// Fails if anything in it is damaged.
+    pub(crate) fn verify(&mut self) -> Result<(), StoreError> {
+        if !self.is_verified {
+            let tables = [&self.runs, &self.values, &self.series, &self.texts];
+            tables.into_iter().try_for_each(Sorted::verify)?;
+            self.verify_settings()?;
+            self.is_verified = true;
+        }
+        Ok(())
+    }
+
+    fn without_runs(path: &Path) -> Result<Self, StoreError> {
+        let checks = Checks::read(path)?;
+        let open = |name| Sorted::open(checks.open(&path.join(name))?);
+        checks.open(&path.join(REPLACES))?;
         Ok(Self {
             path: path.to_owned(),
-            runs,
-            values: Sorted::open(&path.join(VALUES))?,
-            series: Sorted::open(&path.join(SERIES))?,
-            texts: Sorted::open(&path.join(SCENARIOS))?,
-            scenarios: all.iter().map(|(key, _)| key.scenario).collect(),
-            keys: all,
+            runs: open(RUNS)?,
+            values: open(VALUES)?,
+            series: open(SERIES)?,
+            texts: open(SCENARIOS)?,
+            scenarios: BTreeSet::new(),
+            keys: Vec::new(),
             replaces: replaces(path)?,
+            is_verified: false,
         })
+    }
+
+    /// Takes note of its runs, without those of these ranges of scenarios.
+    fn note(
+        &mut self,
+        runs: &[RecordBatch],
+        lost: &[(ScenarioKey, ScenarioKey)],
+    ) -> Result<(), StoreError> {
+        let is_lost = |it: &ScenarioKey| {
+            lost.iter()
+                .any(|(first, last)| (first..=last).contains(&it))
+        };
+        for rows in runs {
+            let current = origins(rows)?;
+            let current = current.iter().map(|origin| origin.is_current());
+            let all = keys(rows)?.into_iter().zip(current);
+            self.keys
+                .extend(all.filter(|(key, _)| !is_lost(&key.scenario)));
+        }
+        self.scenarios = self.keys.iter().map(|(key, _)| key.scenario).collect();
+        Ok(())
     }
 
     /// Returns the file of a table.
@@ -123,7 +188,7 @@ impl Part {
 }
 
 /// Returns what a part replaces, by the names of files and folders.
-pub(crate) fn replaces(part: &Path) -> Result<Vec<String>, StoreError> {
+fn replaces(part: &Path) -> Result<Vec<String>, StoreError> {
     let file = part.join(REPLACES);
     let json = fs::read(&file).map_err(StoreError::read(&file))?;
     serde_json::from_slice(&json).map_err(StoreError::damaged(&file))
@@ -229,6 +294,7 @@ impl PartWriter {
 
     /// Completes the part under a name of its own.
     pub(crate) fn finish(self, replaces: &[String]) -> Result<PathBuf, StoreError> {
+        let mut checks = Checks::default();
         for output in [
             self.runs,
             self.values,
@@ -236,15 +302,20 @@ impl PartWriter {
             self.texts,
             self.settings,
         ] {
-            output.finish()?;
+            output.finish(&mut checks)?;
         }
         let json = serde_json::to_vec(replaces).expect("texts are JSON");
         write_whole(&self.folder.join(REPLACES), &json)?;
+        checks.add(&self.folder.join(REPLACES), &[])?;
+        checks.write(&self.folder)?;
         let store = self.folder.parent().unwrap_or(Path::new(""));
         let parts = &store.join("parts");
         let names = fs::read_dir(parts).map_err(StoreError::read(parts))?;
-        let numbers =
-            names.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u64>().ok());
+        // Those that were set aside count: no name is used again.
+        let numbers = names.filter_map(|entry| {
+            let path = entry.ok()?.path();
+            path.file_stem()?.to_str()?.parse::<u64>().ok()
+        });
         let path = parts.join(format!("{:06}", numbers.max().map_or(1, |it| it + 1)));
         fs::rename(&self.folder, &path).map_err(StoreError::write(&path))?;
         sync_folder(parts);
@@ -278,12 +349,22 @@ impl Output {
         written.map_err(StoreError::parquet(&self.path))
     }
 
-    fn finish(self) -> Result<(), StoreError> {
-        let file = self
-            .writer
-            .into_inner()
-            .map_err(StoreError::parquet(&self.path))?;
-        file.sync_all().map_err(StoreError::write(&self.path))
+    fn finish(mut self, checks: &mut Checks) -> Result<(), StoreError> {
+        let path = &self.path;
+        self.writer.flush().map_err(StoreError::parquet(path))?;
+        let groups = self.writer.flushed_row_groups().iter();
+        let ends = groups.map(|group| {
+            let columns = group.columns().iter().map(ColumnChunkMetaData::byte_range);
+            columns
+                .map(|(from, length)| from + length)
+                .max()
+                .unwrap_or(0)
+        });
+        let ends: Vec<u64> = ends.collect();
+        let file = self.writer.into_inner();
+        let file = file.map_err(StoreError::parquet(path))?;
+        file.sync_all().map_err(StoreError::write(path))?;
+        checks.add(path, &ends)
     }
 }
 

@@ -119,7 +119,6 @@ impl Plan {
                 title: cell.scenario.title.clone(),
                 resolved,
             });
-            let jobs = plan.seeds.first(cell);
             plan.entries.push(Entry {
                 scenario: Arc::new(cell.scenario.clone()),
                 work: cell.scenario.work(),
@@ -127,17 +126,21 @@ impl Plan {
                 wanted: BTreeSet::new(),
                 missing: 0,
             });
+        }
+        plan.cells = cells;
+        // First, so that no pruning removes what is found.
+        store.list(&plan.listed(store))?;
+        for number in 0..plan.entries.len() {
+            let jobs = plan.seeds.first(&plan.cells[number]);
             let new = plan.want(number, jobs, store);
             plan.waiting.extend(new);
         }
-        plan.cells = cells;
         for number in 0..plan.entries.len() {
             plan.extend(number, store)?;
         }
         if store.has_others() {
             plan.reverse();
         }
-        store.list(&plan.listed(store))?;
         Ok(plan)
     }
 
@@ -402,7 +405,8 @@ impl Plan {
             });
         let title = self.cells.first().map_or("", |cell| &cell.scenario.title);
         let names = (self.name.as_str(), title);
-        Listed::new(names, &self.seeds, cells.collect(), store.origin())
+        let seeds = self.seeds.of(&self.cells);
+        Listed::new(names, seeds, cells.collect(), store.origin())
     }
 }
 
@@ -414,6 +418,13 @@ impl Entry {
         let (runs, mut others): (Vec<RunResult>, Vec<RunResult>) =
             wanted.partition(|run| run.perturbed);
         let there = runs.len() + others.len();
+        let known = self.wanted.len() - self.missing;
+        if there < known {
+            return Err(StoreError::Gone {
+                cell: cell.name.clone(),
+                runs: (known - there) as u64,
+            });
+        }
         Ok(CellResult {
             name: cell.name.clone(),
             axes: cell.axes.clone(),

@@ -53,10 +53,31 @@ impl Default for Precision {
     }
 }
 
+impl Seeds {
+    /// Returns which seeds run in these cells, in words.
+    pub(crate) fn of(&self, cells: &[Cell]) -> String {
+        let runs = cells.iter().map(|cell| &cell.scenario.run);
+        let mut stated = runs.map(|run| (run.seed, run.seeds, run.max_seeds));
+        let first = stated.next();
+        match first {
+            Some((seed, least, most))
+                if *self == Self::AsStated && stated.all(|it| Some(it) == first) =>
+            {
+                if least == most {
+                    let seeds = (0..u64::from(least)).map(|it| seed.saturating_add(it));
+                    return Self::These(seeds.collect()).to_string();
+                }
+                format!("{least} to {most} from {seed} on, depending on the spread")
+            }
+            _ => self.to_string(),
+        }
+    }
+}
+
 impl fmt::Display for Seeds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::AsStated => f.write_str("those of the scenario"),
+            Self::AsStated => f.write_str("those of each cell's scenario"),
             Self::These(seeds) => {
                 let follow = |pair: &[u64]| pair[0].checked_add(1) == Some(pair[1]);
                 match seeds.as_slice() {

@@ -1,7 +1,7 @@
 //! Segments: files to which one process appends finished runs.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions};
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
@@ -10,6 +10,7 @@ use crate::bytes::decode;
 use crate::error::{FORMAT, StoreError};
 use crate::frame::{self, HEADER, Kind, MAGIC, Read};
 use crate::key::{RunKey, ScenarioKey};
+use crate::lock::Lock;
 use crate::tables::{Rows, keys, origins};
 use crate::text::ScenarioText;
 
@@ -19,12 +20,17 @@ pub(crate) const ENDING: &str = "runs";
 /// The end of the names of segments with damaged frames, after a compaction.
 pub(crate) const ASIDE: &str = "damaged";
 
+/// The length at which a segment is ended, and a new one begun: a reader has one segment in memory at a time.
+const LONGEST: u64 = 256 << 20;
+
 /// The segment of this process. It is locked as long as it is open, so that no other process compacts it.
 #[derive(Debug)]
 pub(crate) struct Writer {
     file: File,
     pub(crate) path: PathBuf,
     length: u64,
+    /// None where files cannot be locked: a compaction takes no segment at all there.
+    _lock: Option<Lock>,
 }
 
 impl Writer {
@@ -37,18 +43,21 @@ impl Writer {
         let path = folder.join(name);
         let file = OpenOptions::new().append(true).create_new(true).open(&path);
         let file = file.map_err(StoreError::write(&path))?;
+        // Before the header, without which a compaction does not look at it.
+        let lock = file.try_clone().ok().and_then(|file| Lock::on(file).ok());
         let mut writer = Self {
             file,
             path,
             length: 0,
+            _lock: lock,
         };
-        // Before the header, without which a compaction does not look at it. Where files cannot be locked, a compaction
-        // takes no segment at all.
-        let _ = writer.file.try_lock();
-        let mut header = MAGIC.to_vec();
-        header.extend_from_slice(&FORMAT.to_le_bytes());
-        writer.write(&header)?;
+        writer.write(&header())?;
         Ok(writer)
+    }
+
+    /// Returns whether the next frames belong into a new segment.
+    pub(crate) fn is_full(&self) -> bool {
+        self.length >= LONGEST
     }
 
     /// Appends a frame. If that fails, what was there before stays whole.
@@ -111,17 +120,9 @@ impl Segment {
         if file.read_exact(&mut header).is_err() {
             return Ok(None);
         }
-        let (magic, format) = header.split_at(MAGIC.len());
-        if magic != MAGIC {
-            // A power failure may leave zeros. What cannot be read is done again.
-            return Ok(Some(Self::new(path, file, 1)));
-        }
-        let format = format.try_into().map_or(0, u32::from_le_bytes);
-        if format > FORMAT {
-            let path = path.to_owned();
-            return Err(StoreError::Newer { path, format });
-        }
-        Ok(Some(Self::new(path, file, 0)))
+        // A power failure may leave zeros. A newer version would have said so in `store.json`, which was read before.
+        let is_damaged = header != self::header();
+        Ok(Some(Self::new(path, file, is_damaged.into())))
     }
 
     fn new(path: &Path, file: File, damaged: u64) -> Self {
@@ -237,13 +238,19 @@ impl Segment {
         Ok(content)
     }
 
-    /// Takes the segment from a writer that has ended; false while one is at work. The segment is taken as long as the
-    /// returned file is open.
-    pub(crate) fn take(&self) -> Option<File> {
+    /// Takes the segment from a writer that has ended; `None` while one is at work. The segment is taken as long as the
+    /// returned lock lives.
+    pub(crate) fn take(&self) -> Option<Lock> {
         let file = OpenOptions::new().append(true).open(&self.path).ok()?;
-        match file.try_lock() {
-            Ok(()) => Some(file),
-            Err(TryLockError::WouldBlock | TryLockError::Error(_)) => None,
-        }
+        Lock::on(file).ok()
     }
+}
+
+/// Returns the beginning of each segment.
+fn header() -> [u8; HEADER] {
+    let mut header = [0; HEADER];
+    let (magic, format) = header.split_at_mut(MAGIC.len());
+    magic.copy_from_slice(MAGIC);
+    format.copy_from_slice(&FORMAT.to_le_bytes());
+    header
 }

@@ -1,7 +1,5 @@
 //! A table of Parquet that is sorted by scenario.
 
-use std::fs::File;
-use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use arrow_array::RecordBatch;
@@ -9,6 +7,7 @@ use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
 };
 
+use crate::checks::Checked;
 use crate::columns::Columns;
 use crate::error::StoreError;
 use crate::key::ScenarioKey;
@@ -16,8 +15,7 @@ use crate::key::ScenarioKey;
 /// A table to read, with the row group that was read last.
 #[derive(Debug)]
 pub(crate) struct Sorted {
-    path: PathBuf,
-    file: File,
+    checked: Checked,
     metadata: ArrowReaderMetadata,
     /// The first and the last scenario of each row group.
     ranges: Vec<(ScenarioKey, ScenarioKey)>,
@@ -32,10 +30,10 @@ struct Stretch {
 }
 
 impl Sorted {
-    pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
-        let file = File::open(path).map_err(StoreError::read(path))?;
-        let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())
-            .map_err(StoreError::damaged(path))?;
+    pub(crate) fn open(checked: Checked) -> Result<Self, StoreError> {
+        let path = &checked.path;
+        let metadata = ArrowReaderMetadata::load(&checked.file, ArrowReaderOptions::new())
+            .map_err(StoreError::unread(path))?;
         let groups = metadata.metadata().row_groups().iter();
         let ranges = groups.map(|group| {
             let statistics = group.column(0).statistics();
@@ -49,8 +47,7 @@ impl Sorted {
         });
         Ok(Self {
             ranges: ranges.collect::<Result<_, StoreError>>()?,
-            path: path.to_owned(),
-            file,
+            checked,
             metadata,
             last: None,
         })
@@ -59,6 +56,36 @@ impl Sorted {
     /// Returns all rows.
     pub(crate) fn all(&self) -> Result<Vec<RecordBatch>, StoreError> {
         self.read((0..self.ranges.len()).collect())
+    }
+
+    /// Returns the rows of the row groups that are not damaged.
+    pub(crate) fn readable(&self) -> Result<Vec<RecordBatch>, StoreError> {
+        let damaged = self.damaged_groups()?;
+        let groups = 0..self.ranges.len();
+        self.read(groups.filter(|it| !damaged.contains(it)).collect())
+    }
+
+    /// Returns the first and the last scenario of each damaged row group.
+    pub(crate) fn damaged(&self) -> Result<Vec<(ScenarioKey, ScenarioKey)>, StoreError> {
+        let groups = self.damaged_groups()?.into_iter();
+        Ok(groups.map(|group| self.ranges[group]).collect())
+    }
+
+    fn damaged_groups(&self) -> Result<Vec<usize>, StoreError> {
+        let mut damaged = Vec::new();
+        for group in 0..self.ranges.len() {
+            match self.checked.check(group) {
+                Ok(()) => {}
+                Err(StoreError::Damaged { .. }) => damaged.push(group),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(damaged)
+    }
+
+    /// Fails if a row group is damaged.
+    pub(crate) fn verify(&self) -> Result<(), StoreError> {
+        (0..self.ranges.len()).try_for_each(|group| self.checked.check(group))
     }
 
     /// Returns the rows of a scenario.
@@ -81,7 +108,7 @@ impl Sorted {
         if self.last.as_ref().is_none_or(|(last, _)| *last != group) {
             let mut stretches = Vec::new();
             for rows in self.read(vec![group])? {
-                split(&rows, &mut stretches).map_err(StoreError::damaged(&self.path))?;
+                split(&rows, &mut stretches).map_err(StoreError::damaged(&self.checked.path))?;
             }
             self.last = Some((group, stretches));
         }
@@ -89,17 +116,16 @@ impl Sorted {
     }
 
     fn read(&self, groups: Vec<usize>) -> Result<Vec<RecordBatch>, StoreError> {
-        let file = self
-            .file
-            .try_clone()
-            .map_err(StoreError::read(&self.path))?;
+        groups.iter().try_for_each(|it| self.checked.check(*it))?;
+        let Checked { path, file, .. } = &self.checked;
+        let file = file.try_clone().map_err(StoreError::read(path))?;
         let rows = ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone())
             .with_row_groups(groups)
             .with_batch_size(1 << 16)
             .build()
-            .map_err(StoreError::damaged(&self.path))?;
+            .map_err(StoreError::unread(path))?;
         rows.collect::<Result<_, _>>()
-            .map_err(StoreError::damaged(&self.path))
+            .map_err(StoreError::unread(path))
     }
 }
 

@@ -6,11 +6,13 @@
 //! | `segments/` | runs of sweeps at work or interrupted; each process appends to one of its own |
 //! | `parts/` | runs compacted to Parquet |
 //! | `sweeps/` | a file for each sweep: when, where, by which version, and its cells |
+//! | `*/*.damaged` | what a compaction or a repair found damaged: nothing reads it |
 //!
 //! Several processes may use a store. A run is known by its key, so one that is there twice counts once.
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -57,7 +59,7 @@ pub struct Store {
     known: BTreeSet<RunKey>,
     /// The runs that other sources computed.
     stale: BTreeSet<RunKey>,
-    /// How many damaged segments were set aside.
+    /// How many damaged files were set aside.
     aside: u64,
     /// The scenarios whose texts are in the writer's segment.
     defined: BTreeSet<ScenarioKey>,
@@ -76,8 +78,7 @@ impl Store {
         if !manifest.exists() {
             let entries = fs::read_dir(folder).map_err(StoreError::read(folder))?;
             let mut names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-            let is_store = FOLDERS.iter().all(|name| folder.join(name).is_dir());
-            let is_other = names.any(|name| !name.starts_with('.')) && !is_store;
+            let is_other = names.any(|name| !name.starts_with('.')) && !is_store(folder);
             if is_other && !manifest.exists() {
                 return Err(StoreError::NotAStore(folder.to_owned()));
             }
@@ -92,19 +93,7 @@ impl Store {
     /// # Errors
     /// See [`StoreError`].
     pub fn open_existing(folder: &Path, origin: Origin) -> Result<Self, StoreError> {
-        let path = folder.join(MANIFEST);
-        let json = match fs::read(&path) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound && folder.is_dir() => {
-                return Err(StoreError::NotAStore(folder.to_owned()));
-            }
-            read => read.map_err(StoreError::read(&path))?,
-        };
-        let Manifest { format } =
-            serde_json::from_slice(&json).map_err(StoreError::damaged(&path))?;
-        if format > FORMAT {
-            let path = folder.to_owned();
-            return Err(StoreError::Newer { path, format });
-        }
+        check_format(folder)?;
         let mut store = Self {
             folder: folder.to_owned(),
             origin: Arc::new(origin),
@@ -155,8 +144,8 @@ impl Store {
         self.stale.len() as u64
     }
 
-    /// Returns how many frames of segments cannot be read, and how many segments with such frames a compaction has set
-    /// aside, as `segments/*.damaged`.
+    /// Returns how many frames of segments cannot be read, and how many files and folders with damage a compaction or a
+    /// [`repair`](Self::repair) has set aside, as `*.damaged`.
     pub fn damaged(&self) -> u64 {
         let frames: u64 = self.segments.iter().map(|it| it.damaged).sum();
         frames + self.aside
@@ -165,6 +154,14 @@ impl Store {
     /// Returns the Parquet files of a table. Runs in segments are not among them ([`compact`](Self::compact)).
     pub fn files(&self, table: Table) -> Vec<PathBuf> {
         self.parts.iter().map(|part| part.table(table)).collect()
+    }
+
+    /// Compares the files of [`files`](Self::files) with their checksums, each once, for readers that do not.
+    ///
+    /// # Errors
+    /// If one is damaged or cannot be read.
+    pub fn verify(&mut self) -> Result<(), StoreError> {
+        self.parts.iter_mut().try_for_each(Part::verify)
     }
 
     /// Takes note of what other processes have added.
@@ -228,8 +225,11 @@ impl Store {
     fn look_once(&mut self, is_own_wanted: bool) -> Result<bool, StoreError> {
         // Segments first: a compaction makes the part before it removes the segments.
         let segments: Vec<PathBuf> = paths(&self.folder.join("segments"))?;
-        self.aside = segments.iter().filter(|it| has_end(it, ASIDE)).count() as u64;
-        let parts = paths(&self.folder.join("parts"))?;
+        let mut parts = paths(&self.folder.join("parts"))?;
+        let lists = paths(&self.folder.join("sweeps"))?;
+        let all = segments.iter().chain(&parts).chain(&lists);
+        self.aside = all.filter(|it| has_end(it, ASIDE)).count() as u64;
+        parts.retain(|it| is_part(it));
         let (replaced, parts_are_still) = self.look_for_parts(parts)?;
         let mut is_still = parts_are_still.is_still;
         let count = self.segments.len();
@@ -335,6 +335,9 @@ impl Store {
         keys: &[(RunKey, bool)],
         text: &dyn Fn(ScenarioKey) -> Option<ScenarioText>,
     ) -> Result<(), StoreError> {
+        if self.writer.as_ref().is_some_and(Writer::is_full) {
+            self.close()?;
+        }
         let mut writer = if let Some(writer) = self.writer.take() {
             writer
         } else {
@@ -441,8 +444,35 @@ fn note(known: &mut BTreeSet<RunKey>, stale: &mut BTreeSet<RunKey>, keys: &[(Run
     }
 }
 
+/// Returns whether a path in `parts` has the name of a part.
+pub(crate) fn is_part(path: &Path) -> bool {
+    name(path).parse::<u64>().is_ok()
+}
+
+/// Returns whether a folder has the folders of a store.
+pub(crate) fn is_store(folder: &Path) -> bool {
+    FOLDERS.iter().all(|name| folder.join(name).is_dir())
+}
+
+/// Returns an error if the store in a folder has a format that is not known.
+pub(crate) fn check_format(folder: &Path) -> Result<(), StoreError> {
+    let path = folder.join(MANIFEST);
+    let json = fs::read(&path).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => StoreError::NoStore(folder.to_owned()),
+        _ => StoreError::read(&path)(error),
+    })?;
+    let manifest: Manifest = serde_json::from_slice(&json).map_err(StoreError::damaged(&path))?;
+    if manifest.format > FORMAT {
+        return Err(StoreError::Newer {
+            path: folder.to_owned(),
+            format: manifest.format,
+        });
+    }
+    Ok(())
+}
+
 /// Returns the files or folders in a folder, in order, without hidden ones.
-fn paths(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
+pub(crate) fn paths(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
     let names = names(folder)?.into_iter();
     let names = names.filter(|name| !name.starts_with('.'));
     Ok(names.map(|name| folder.join(name)).collect())
@@ -462,7 +492,7 @@ fn now() -> Instant {
     Instant::now()
 }
 
-fn has_end(path: &Path, end: &str) -> bool {
+pub(crate) fn has_end(path: &Path, end: &str) -> bool {
     path.extension().is_some_and(|it| it == end)
 }
 

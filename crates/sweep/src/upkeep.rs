@@ -2,16 +2,18 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::bytes::encode_tables;
 use crate::error::StoreError;
 use crate::key::{RunKey, ScenarioKey};
 use crate::list::Listed;
+use crate::lock::Lock;
 use crate::part::{Part, PartWriter};
 use crate::record::Origin;
 use crate::segment::ASIDE;
-use crate::store::{Store, name, names};
+use crate::store::{Store, has_end, name, names, paths};
 use crate::tables::{AnyRun, Rows};
 
 /// The number of parts from which a compaction makes one of them all.
@@ -47,7 +49,7 @@ impl Store {
     /// # Errors
     /// See [`StoreError`]. The store stays whole.
     pub fn compact(&mut self) -> Result<Upkeep, StoreError> {
-        let _alone = self.alone()?;
+        let _alone = alone(self.folder())?;
         let many = self.parts.len() + 1 > MANY_PARTS;
         self.rewrite(many, &|_, _| true)
     }
@@ -57,10 +59,14 @@ impl Store {
     /// # Errors
     /// See [`StoreError`]. The store stays whole.
     pub fn prune(&mut self, what: &Prune) -> Result<Upkeep, StoreError> {
-        let _alone = self.alone()?;
+        let _alone = alone(self.folder())?;
         let listed: BTreeSet<ScenarioKey> = match what {
             Prune::Stale => BTreeSet::new(),
             Prune::Unlisted => {
+                let lists = paths(&self.folder().join("sweeps"))?;
+                if let Some(aside) = lists.into_iter().find(|it| has_end(it, ASIDE)) {
+                    return Err(StoreError::ListAside(aside));
+                }
                 let sweeps = self.sweeps()?;
                 sweeps.iter().flat_map(Listed::scenarios).collect()
             }
@@ -71,7 +77,8 @@ impl Store {
         })
     }
 
-    /// Adds the runs and the sweeps of another store. Returns how many runs were new.
+    /// Adds the runs and the sweeps of another store, and compacts this one unless another process does. Returns how many
+    /// runs were new.
     ///
     /// # Errors
     /// See [`StoreError`].
@@ -106,19 +113,10 @@ impl Store {
         for sweep in other.sweeps()? {
             self.list(&sweep)?;
         }
-        self.compact()?;
-        Ok(new)
-    }
-
-    /// Keeps other processes from an upkeep as long as the returned file is open.
-    fn alone(&self) -> Result<File, StoreError> {
-        let path = self.folder().join(".upkeep.lock");
-        let file = File::options().create(true).append(true).open(&path);
-        let file = file.map_err(StoreError::write(&path))?;
-        match file.try_lock() {
-            Ok(()) => Ok(file),
-            Err(TryLockError::WouldBlock) => Err(StoreError::Busy(self.folder().to_owned())),
-            Err(TryLockError::Error(error)) => Err(StoreError::write(&path)(error)),
+        self.close()?;
+        match self.compact() {
+            Ok(_) | Err(StoreError::Busy(_)) => Ok(new),
+            Err(error) => Err(error),
         }
     }
 
@@ -258,6 +256,17 @@ impl Store {
         }
         Ok(())
     }
+}
+
+/// Keeps other processes from an upkeep of the store in `folder` as long as the returned lock lives.
+pub(crate) fn alone(folder: &Path) -> Result<Lock, StoreError> {
+    let path = folder.join(".upkeep.lock");
+    let file = File::options().create(true).append(true).open(&path);
+    let file = file.map_err(StoreError::write(&path))?;
+    Lock::on(file).map_err(|error| match error {
+        TryLockError::WouldBlock => StoreError::Busy(folder.to_owned()),
+        TryLockError::Error(error) => StoreError::write(&path)(error),
+    })
 }
 
 /// What a new part is made of.

@@ -67,6 +67,7 @@ fn a_second_sweep_does_what_is_missing() {
     assert!(text.contains("3 new runs\nremoved 0 runs\n"), "{text}");
     assert!(text.contains(": 21 runs of these sources ("), "{text}");
     assert_eq!(text.matches("\n  sweep ").count(), 3, "{text}");
+    assert_eq!(text.matches("seeds: 1 to 3)").count(), 3, "{text}");
 }
 
 /// `--within` runs as many seeds as the intervals need; JSON says how many.
@@ -104,5 +105,32 @@ fn wrong_use_is_told() {
     }
     let refused = fairwire(&["store", &format!("{folder}/nowhere")]);
     assert_eq!(refused.status.code(), Some(1));
-    assert!(err(&refused).contains("cannot read"), "{}", err(&refused));
+    let text = "there is no store in ";
+    assert!(err(&refused).contains(text), "{}", err(&refused));
+}
+
+/// A damaged store names the file and the way out, and the repaired one does the lost runs again.
+#[test]
+fn a_damaged_store_is_repaired() {
+    let store = scratch("damaged");
+    let folder = store.display().to_string();
+    let done = sweep(&folder, "50 packets", &[]);
+    assert!(done.status.success(), "{}", err(&done));
+    let path = store.join("parts/000001/values.parquet");
+    let mut bytes = std::fs::read(&path).expect("a part");
+    bytes[100] ^= 1;
+    std::fs::write(&path, bytes).expect("it is written");
+    let refused = sweep(&folder, "50 packets", &[]);
+    assert_eq!(refused.status.code(), Some(1));
+    for text in ["values.parquet is damaged: bytes 0 to ", "--repair"] {
+        assert!(err(&refused).contains(text), "{}", err(&refused));
+    }
+    let repaired = fairwire(&["store", &folder, "--repair"]);
+    assert!(repaired.status.success(), "{}", err(&repaired));
+    for text in ["set aside ", "000001.damaged\n", "1 damaged piece ("] {
+        assert!(out(&repaired).contains(text), "{}", out(&repaired));
+    }
+    let again = sweep(&folder, "50 packets", &[]);
+    assert!(again.status.success(), "{}", err(&again));
+    assert_eq!(out(&again), out(&done));
 }

@@ -1,12 +1,13 @@
 //! What a store survives: processes that are killed, other processes at work, damage, and other versions.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use fairwire_sweep::{Prune, Store};
+use fairwire_sweep::{Origin, Plan, Prune, Seeds, Store, StoreError, Table};
 
-use crate::{old_store, open, runs, segments, sweep, sweep_all};
+use crate::{cells, old_store, open, runs, segments, sweep, sweep_all};
 
 /// Returns the folders of the parts, in order.
 fn parts(folder: &Path) -> Vec<PathBuf> {
@@ -123,6 +124,12 @@ fn damage_costs_one_frame() {
             assert!(all - store.len() <= 4, "{at}: {} of {all}", store.len());
         }
     }
+    // The number of the format.
+    let mut flipped = whole.clone();
+    flipped[9] ^= 1;
+    fs::write(&path, &flipped).expect("it is written");
+    let store = open(folder.path());
+    assert_eq!((store.len(), store.damaged()), (all, 1));
     let mut flipped = whole.clone();
     flipped[marks[1] + 6] ^= 1;
     fs::write(&path, &flipped).expect("it is written");
@@ -142,23 +149,172 @@ fn damage_costs_one_frame() {
     assert_eq!(open(folder.path()).damaged(), 2);
 }
 
-/// A store whose first file is lost is the same store, and a part that lacks a file says what to do about it.
+/// A store whose first file is lost is the same store. One that lacks a file of a part says so, and can be repaired.
 #[test]
 fn what_is_lost_is_said_or_made_again() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut store = open(folder.path());
     sweep("5 packets", &mut store);
     store.compact().expect("it is compacted");
-    fs::remove_file(folder.path().join("store.json")).expect("it is removed");
+    let origin = || store.origin().as_ref().clone();
+    let manifest = folder.path().join("store.json");
+    fs::remove_file(&manifest).expect("it is removed");
     assert_eq!(open(folder.path()).len(), 4);
+    fs::write(&manifest, "{").expect("it is written");
+    let error = Store::open(folder.path(), origin()).expect_err("its format is not known");
+    assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
+    let (repaired, aside) = Store::repair(folder.path(), origin()).expect("it is repaired");
+    assert_eq!(aside, [folder.path().join("store.json.damaged")]);
+    assert_eq!(repaired.len(), 4);
+
     let part = parts(folder.path()).remove(0);
     fs::remove_file(part.join("values.parquet")).expect("it is removed");
+    let error = Store::open(folder.path(), origin()).expect_err("a part lacks a file");
+    let text = "is damaged: a file of it is missing. Repair the store";
+    assert!(error.to_string().contains(text), "{error}");
+    let (mut repaired, aside) = Store::repair(folder.path(), origin()).expect("it is repaired");
+    assert_eq!(aside, [part.with_extension("damaged")]);
+    assert_eq!((repaired.len(), repaired.damaged()), (0, 1));
+    assert_eq!(sweep("5 packets", &mut repaired), (0, 4));
+}
+
+/// A part of which any byte has changed gives no wrong results: it is an error, and a repair keeps the scenarios that
+/// the damage does not touch.
+#[test]
+fn damage_of_a_part_is_an_error_until_it_is_repaired() {
+    let queues = "5 packets,6 packets";
+    for file in ["runs", "values", "series", "scenarios", "settings"] {
+        for place in [1, 2, 3] {
+            let folder = tempfile::tempdir().expect("a folder");
+            let mut store = open(folder.path());
+            sweep("5 packets", &mut store);
+            store.compact().expect("it is compacted");
+            sweep(queues, &mut store);
+            store.compact().expect("it is compacted");
+            let origin = || Origin::here("here", "2026-01-01");
+            let expected = runs(queues, &mut store).concat();
+            let (_, aside) = Store::repair(folder.path(), origin()).expect("it is whole");
+            assert!(aside.is_empty(), "{aside:?}");
+
+            let part = parts(folder.path()).remove(0);
+            let path = part.join(format!("{file}.parquet"));
+            let mut bytes = fs::read(&path).expect("its bytes");
+            let at = bytes.len() * place / 4;
+            bytes[at] ^= 4;
+            fs::write(&path, bytes).expect("it is written");
+            let read = Store::open(folder.path(), origin()).and_then(|mut store| {
+                let all = Plan::new(
+                    "test",
+                    cells(queues),
+                    Seeds::AsStated,
+                    &BTreeMap::new(),
+                    &mut store,
+                )?;
+                all.map_cells(&mut store, |cell| cell.runs.len())
+            });
+            // What only queries read is not read here.
+            let is_read = !["scenarios", "settings"].contains(&file);
+            let is_error = matches!(&read, Err(StoreError::Damaged { .. }));
+            assert!(is_error || !is_read, "{file}, byte {at}: {read:?}");
+
+            let (mut store, aside) =
+                Store::repair(folder.path(), origin()).expect("it is repaired");
+            assert_eq!(aside, [part.with_extension("damaged")], "{file}, byte {at}");
+            let (found, done) = sweep(queues, &mut store);
+            assert_eq!(found + done, 8);
+            assert!(found >= 4, "the other part stays: {file}, byte {at}");
+            let found = runs(queues, &mut store).concat();
+            for (found, expected) in found.iter().zip(&expected) {
+                assert_eq!(
+                    (&found.digest, &found.values),
+                    (&expected.digest, &expected.values)
+                );
+            }
+            store.compact().expect("it is compacted");
+            assert_eq!(open(folder.path()).len(), 8);
+        }
+    }
+}
+
+/// A store that a newer version wrote stays as it is: this version cannot tell what is damaged in it.
+#[test]
+fn a_newer_store_is_not_repaired() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut store = open(folder.path());
+    sweep("5 packets", &mut store);
+    store.compact().expect("it is compacted");
     let origin = store.origin().as_ref().clone();
-    let error = Store::open(folder.path(), origin).expect_err("a part lacks a file");
-    let text = "is damaged: a file of it is missing. If it is removed (of a part: its folder), its runs are done again";
-    assert!(error.to_string().ends_with(text), "{error}");
-    fs::remove_dir_all(part).expect("it is removed");
-    assert_eq!(sweep("5 packets", &mut open(folder.path())), (0, 4));
+    drop(store);
+    let part = parts(folder.path()).remove(0);
+    fs::remove_file(part.join("checks.json")).expect("it is removed");
+    fs::write(folder.path().join("store.json"), r#"{"format": 7}"#).expect("it is written");
+    let error = Store::repair(folder.path(), origin).expect_err("a newer store");
+    assert!(matches!(error, StoreError::Newer { .. }), "{error}");
+    assert!(part.is_dir());
+}
+
+/// A repair brings nothing back that was pruned: what the damaged part replaces stays replaced.
+#[test]
+fn a_repair_knows_what_is_replaced() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut store = open(folder.path());
+    sweep("5 packets,6 packets", &mut store);
+    store.compact().expect("it is compacted");
+    let old = parts(folder.path()).remove(0);
+    let keep = tempfile::tempdir().expect("a folder");
+    for file in fs::read_dir(&old).expect("files") {
+        let file = file.expect("an entry");
+        fs::copy(file.path(), keep.path().join(file.file_name())).expect("a copy");
+    }
+    for list in fs::read_dir(folder.path().join("sweeps")).expect("lists") {
+        fs::remove_file(list.expect("an entry").path()).expect("it is removed");
+    }
+    assert_eq!(sweep("6 packets", &mut store), (4, 0));
+    store.prune(&Prune::Unlisted).expect("it is pruned");
+    // As if the pruning had ended before it removed the old part; then the new one is damaged where only queries look.
+    fs::create_dir(&old).expect("a folder");
+    for file in fs::read_dir(keep.path()).expect("files") {
+        let file = file.expect("an entry");
+        fs::copy(file.path(), old.join(file.file_name())).expect("a copy");
+    }
+    let damaged = parts(folder.path()).pop().expect("a part");
+    let path = damaged.join("settings.parquet");
+    let mut bytes = fs::read(&path).expect("its bytes");
+    bytes[50] ^= 1;
+    fs::write(&path, bytes).expect("it is written");
+    let origin = store.origin().as_ref().clone();
+    let (mut store, aside) = Store::repair(folder.path(), origin).expect("it is repaired");
+    assert_eq!(aside, [damaged.with_extension("damaged")]);
+    assert_eq!((store.len(), store.files(Table::Runs).len()), (4, 1));
+    assert_eq!(sweep("6 packets", &mut store), (4, 0));
+}
+
+/// The list of a sweep that cannot be read keeps nobody from the runs, and a repair sets it aside.
+#[test]
+fn a_damaged_list_is_set_aside() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut store = open(folder.path());
+    sweep("5 packets", &mut store);
+    let listed = fs::read_dir(folder.path().join("sweeps")).expect("lists");
+    let listed = listed.map(|it| it.expect("an entry").path()).next();
+    let listed = fs::read_to_string(listed.expect("a list")).expect("its text");
+    // A digit of a scenario's key: a pruning would remove that scenario.
+    let at = listed.find("scenario\":\"").expect("a key") + 11;
+    let other = if &listed[at..=at] == "0" { "1" } else { "0" };
+    let changed = format!("{}{other}{}", &listed[..at], &listed[at + 1..]);
+    for broken in ["{", changed.as_str()] {
+        let list = folder.path().join("sweeps/broken.json");
+        fs::write(&list, broken).expect("it is written");
+        let error = store.sweeps().expect_err("one cannot be read");
+        assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
+        store
+            .prune(&Prune::Unlisted)
+            .expect_err("it is not known what is listed");
+        let origin = store.origin().as_ref().clone();
+        let (repaired, aside) = Store::repair(folder.path(), origin).expect("it is repaired");
+        assert_eq!(aside, [list.with_extension("json.damaged")]);
+        assert_eq!(repaired.sweeps().expect("sweeps").len(), 1);
+    }
 }
 
 /// Runs of other sources may have metrics that this version does not know. They can be kept, merged and pruned.
