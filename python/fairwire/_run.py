@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Union
 
 from fairwire import _fairwire
 from fairwire._arguments import changes, count_of_jobs, count_of_seeds, first_seed, is_number
+from fairwire._fairwire import FairwireError
 from fairwire.results import Results, Table
 
 if TYPE_CHECKING:
@@ -113,8 +114,8 @@ def run(
     seeds, seed: how many seeds, and the first of them; `seeds=range(30)` is both.
     jobs: runs at the same time; one for each processor if None. Results do not depend on it.
     progress: True shows a line on standard error, and so does None on a terminal. A function gets the share that is
-        done, 0 to 1, and in the end 1. If it raises an exception, the runs end and the exception comes out. Its attribute `results` has
-        the finished runs.
+        done, 0 to 1, and in the end 1. If it raises an exception, the runs end and the exception comes out. Its
+        attribute `results` has the finished runs.
 
     Raises ScenarioError if the scenario cannot be built, RunError if a run fails, LawError if a window law in
     Python fails, and Interrupted on Ctrl-C, whose `results` has the finished runs.
@@ -186,6 +187,15 @@ def attach(error: BaseException, results: Results) -> None:
     """Gives an exception the finished runs, if its class lets it have attributes."""
     with contextlib.suppress(AttributeError, TypeError):
         error.results = results  # type: ignore[attr-defined]
+
+
+def _reduce(error: FairwireError) -> tuple[object, ...]:
+    """Pickles an exception without the results that `attach` gave it, which stay in the process that has them."""
+    rest = {name: value for name, value in vars(error).items() if name != "results"}
+    return (type(error), error.args, rest)
+
+
+FairwireError.__reduce__ = _reduce  # type: ignore[method-assign, assignment]
 
 
 class _Line:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict, Union
 
 from fairwire import _fairwire
+from fairwire._arguments import number
 from fairwire._fairwire import ClientDtls, ServerDtls
 
 if TYPE_CHECKING:
@@ -55,9 +56,9 @@ class Identity:
 
     @classmethod
     def generate(cls, names: str | Iterable[str] = (), *, days: int = 365) -> Identity:
-        """Makes a key and a certificate for these host names and IP addresses, or for one, valid from six hours before now.
+        """Makes a key and a certificate for these host names and IP addresses, or for one.
 
-        Peers accept it by its fingerprint. Raises CredentialError for a name that is none.
+        It is valid from six hours before now. Peers accept it by its fingerprint. Raises CredentialError for a name that is none.
         """
         names = [names] if isinstance(names, str) else list(names)
         made = _fairwire.Identity.generate(names, int(time.time()) - 6 * 3_600, days)
@@ -467,5 +468,7 @@ def begin_listen(
     backlog: int | None,
 ) -> _fairwire.Listener:
     """Listens."""
+    if backlog is not None:
+        backlog = number("backlog", backlog, 1)
     return _fairwire.listen(address, services(of), server_security(security), settings(config), backlog)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from fairwire import _fairwire
 from fairwire._arguments import first_seed, maybe_text, names, text
@@ -245,6 +245,9 @@ class Results:
 
     def __str__(self) -> str:
         return self._native.text()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("results cannot be pickled: pickle a table of them, such as results.df, or use a store (fw.sweep)")
 
     def __repr__(self) -> str:
         partial = ", partial" if self.partial else ""

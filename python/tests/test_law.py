@@ -87,7 +87,8 @@ def test_a_law_that_fails_ends_the_run() -> None:
         (lambda window: 1 / 0, "failed in increase: ZeroDivisionError: division by zero"),
         (lambda window: float("nan"), "failed in increase: it returned NaN, and a size in packets is a number from 0"),
         (lambda window: -1, "failed in increase: it returned -1, and a size"),
-        (lambda window: "wide", "failed in increase: "),
+        (lambda window: "wide", "failed in increase: it returned 'wide', and a size"),
+        (lambda window: None, "failed in increase: it returned None, and a size"),
     ]
     for number, (value, text) in enumerate(cases):
 
@@ -212,9 +213,60 @@ def test_what_a_law_uses_of_a_module_counts(tmp_path: Path, monkeypatch: pytest.
     with pytest.raises(Unknown, match="eval"):
         fingerprint(Anything)
 
+    for wrong, text in LAWS_OF_ANYTHING.items():
+        space: dict[str, Any] = {"Reno": Reno, "numbers": numbers, "helper": helper, "__name__": "__main__"}
+        exec(f"import importlib\nclass Law(Reno):\n    {wrong}", space)
+        with pytest.raises(Unknown, match=text):
+            fingerprint(space["Law"])
+
+    class Late(Reno):
+        def cut(self, window: fw.LawWindow, signal: str) -> float:
+            import math as of_python
+
+            from law_numbers import GAIN  # type: ignore[import-not-found]
+
+            return float(of_python.sqrt(GAIN)) * window.cwnd
+
+    with pytest.raises(Unknown, match=r"import law_numbers within cut\(\)"):
+        fingerprint(Late)
+
 
 def helper(acked: float) -> float:
     return acked
+
+
+# What cannot be compared, and what the error says.
+LAWS_OF_ANYTHING = {
+    "def cut(self, window, signal): return importlib.import_module('law_numbers').GAIN": "import_module",
+    "def cut(self, window, signal): return helper(numbers)": "numbers, a module as a value",
+    "def cut(self, window, signal, m=numbers): return m.GAIN": "cut, a module as a value",
+    "def cut(self, window, signal): return getattr(numbers, 'GAIN')": "getattr",
+    "def cut(self, window, signal): return numbers.__dict__['GAIN']": "__dict__",
+    "numbers = numbers": "numbers, a module as a value",
+    "table = __import__('collections').defaultdict(lambda: 2)": "defaultdict",
+}
+
+
+def factorial(n: int) -> int:
+    return 1 if n < 2 else n * factorial(n - 1)
+
+
+def test_what_a_law_hides_counts() -> None:
+    """A function that calls itself, the table of a bound method, and a value with the name of a special one."""
+    table = {"gain": 2.0}
+
+    class Hidden(Reno):
+        __gain__ = 0.5
+        get = table.get
+
+        def cut(self, window: fw.LawWindow, signal: str) -> float:
+            return factorial(3) * self.__gain__ * (self.get("gain") or 0.0)
+
+    first = fingerprint(Hidden)
+    table["gain"] = 3.0
+    second = fingerprint(Hidden)
+    Hidden.__gain__ = 0.25
+    assert len({first, second, fingerprint(Hidden)}) == 3
 
 
 @pytest.mark.parametrize("engine", [concurrent.futures.ThreadPoolExecutor, concurrent.futures.ProcessPoolExecutor])

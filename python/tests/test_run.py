@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import signal
 import statistics
 import subprocess
@@ -179,6 +180,8 @@ def test_nothing_is_not_everything(results: fw.Results) -> None:
 def test_endless_values_are_refused() -> None:
     endless: list[Any] = []
     endless.append(endless)
+    with pytest.raises(ValueError, match="more than 64 deep"):
+        fw.Scenario({"a" + "é" * 40: endless})
     deep: dict[str, Any] = {}
     for _ in range(100_000):
         deep = {"a": deep}
@@ -279,6 +282,16 @@ def test_a_capture_is_of_a_seed_of_the_results(tmp_path: Path) -> None:
         swept.pcap(tmp_path / "run.pcapng", seed=4)
 
 
+def test_results_are_not_pickled(results: fw.Results) -> None:
+    """Exceptions that have results leave them where they are."""
+    error = fw.StoreError("no room")
+    error.results = results  # type: ignore[attr-defined]
+    copy = pickle.loads(pickle.dumps(error))
+    assert type(copy) is fw.StoreError and copy.args == ("no room",) and not hasattr(copy, "results")
+    with pytest.raises(TypeError, match=r"results cannot be pickled: pickle a table of them"):
+        pickle.dumps(results)
+
+
 def test_a_notebook_shows_the_table(results: fw.Results) -> None:
     assert "<pre>" in results._repr_html_() and "dccp" in results._repr_html_()
     assert repr(results).startswith("<fairwire.Results of ")
@@ -306,6 +319,10 @@ def test_a_scenario_is_built_from_values() -> None:
         fw.run(built(ccid=7))
     with pytest.raises(fw.ScenarioError, match="^flows.one: 'wire', 'payload' or 'codec' is missing"):
         fw.run({**built(), "flows": {"one": {"traffic": "greedy", "dccp": {"ccid": 2}}}})
+    with pytest.raises(fw.ScenarioError, match="^the scenario: .*topology"):
+        fw.run({name: table for name, table in built().items() if name != "topology"})
+    with pytest.raises(ValueError, match="^run.duration: nan is no value of a scenario"):
+        fw.run({**built(), "run": {"duration": float("nan")}})
     with pytest.raises(TypeError, match="flows.one: a value of type object"):
         fw.Scenario({"flows": {"one": object()}})
     with pytest.raises(fw.ScenarioError, match="cannot read nowhere.toml"):
@@ -324,8 +341,8 @@ def test_wrong_arguments_are_named() -> None:
         ({"seed": 1.5}, TypeError, "^seed is a number from 0 .*, and not 1.5$"),
         ({"duration": 1}, TypeError, "^duration is a time with its unit, such as '20s', and not 1$"),
         ({"duration": "soon"}, ValueError, "^duration: "),
-        ({"jobs": 0}, ValueError, "^jobs is a number from 1, and not 0$"),
-        ({"jobs": -1}, ValueError, "^jobs is a number from 1, and not -1$"),
+        ({"jobs": 0}, ValueError, "^jobs is a number from 1 to 1024, and not 0$"),
+        ({"jobs": -1}, ValueError, "^jobs is a number from 1 to 1024, and not -1$"),
         ({"axes": {"queue": "5 packets"}}, TypeError, r"^axes\['queue'\] is a list of values, .* write \['5 packets'\]$"),
         ({"axes": {"queue": []}}, ValueError, r"^axes\['queue'\] has no value$"),
         ({"axes": {"queue": [None]}}, ValueError, r'^axes\["queue"\]: None is no value of an axis$'),
@@ -333,6 +350,9 @@ def test_wrong_arguments_are_named() -> None:
         ({"set": ["x=1"]}, TypeError, "^set is a dict, and not "),
         ({"set": {"title": object()}}, TypeError, r'^set\["title"\]: a value of type object cannot be'),
         ({"only": [1]}, TypeError, "^only has the names of cells, and not 1$"),
+        ({"seeds": 3, "set": {"run.seeds": 4}}, ValueError, r"^set\['run.seeds'\] and seeds set the same: give one"),
+        ({"seeds": 3, "set": {"run": {"max_seeds": 4}}}, ValueError, r"^set\['run.max_seeds'\] and seeds set the same"),
+        ({"duration": "1s", "axes": {"run.duration": ["2s"]}}, ValueError, r"^axes\['run.duration'\] and duration set"),
     ]
     for arguments, kind, text in cases:
         with pytest.raises(kind, match=text):
@@ -349,6 +369,14 @@ def test_errors_of_changes_speak_of_python() -> None:
         ({"axes": {"flows.dccp.dccp.ccid": [2, 2]}}, r"^axes.*this axis has '2' twice"),
         ({"set": {"flows.dccp.dccp": {"ccid": 9}}}, r'^set\["flows.dccp.dccp"\]: the CCID is 2'),
         ({"axes": {"measure.metrics": [["goodput"], ["nonsense"]]}}, r'^axes\["measure.metrics"\]: .*nonsense'),
+        (
+            {"set": {"flows.dccp.dccp.ccid": 2}, "axes": {"flows.dccp.dccp.ccid": [2, 3]}},
+            r'^axes\["flows.dccp.dccp.ccid"\]: this key has a value for all cells and is an axis too',
+        ),
+        (
+            {"axes": {"topology.bottleneck.delay": ["20 ms", "20ms"]}},
+            "two cells have the name 'delay20ms', with topology.bottleneck.delay = 20 ms and 20ms: ",
+        ),
         ({"axes": {"typo": [2]}}, r'^axes\["typo"\]: no axis is called .typo.'),
         ({"duration": "0s"}, "^duration: "),
     ]
@@ -361,7 +389,7 @@ def test_errors_of_changes_speak_of_python() -> None:
 def test_values_may_be_those_of_numpy_and_have_commas() -> None:
     numpy = pytest.importorskip("numpy")
     scenario = fw.Scenario(DUMBBELL)
-    changes = {"flows.tcp.enabled": numpy.bool_(False), "run.seeds": numpy.int64(2), "flows.dccp.jitter": None}
+    changes = {"flows.tcp.enabled": numpy.bool_(False), "run.seed": numpy.int64(2), "flows.dccp.jitter": None}
     results = fw.run(scenario, set=changes, duration="1s", seeds=numpy.int64(1), jobs=numpy.int8(1))
     assert not any("tcp" in name for name in results.values.column("of")) and len(results) >= 1
     ccids = scenario.cells(axes={"flows.dccp.dccp.ccid": numpy.array([2, 3])})
@@ -370,6 +398,7 @@ def test_values_may_be_those_of_numpy_and_have_commas() -> None:
     cells = scenario.cells(axes={"topology.bottleneck.queue": ["5 packets", codel]})
     assert len(cells) == 2 and "codel" in cells[1]
     assert len(scenario.cells(axes={"measure.metrics": [["goodput"], ["goodput", "loss"]]})) == 2
+    assert scenario.cells(axes={"flows.dccp.dccp": [{"ccid": 2}, {"ccid": 3}]}) == ["ccid-2", "ccid-3"]
 
 
 def test_other_threads_run_meanwhile() -> None:

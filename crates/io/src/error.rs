@@ -314,7 +314,8 @@ impl fmt::Display for HandshakeError {
                 is_silent: true,
             } => write!(
                 f,
-                "the peer sent no DTLS message in {after:?}: it probably does not use DTLS"
+                "the peer sent no DTLS message in {after:?}: it probably does not use DTLS, or accepts no \
+                 connections"
             ),
             Self::Timeout { after, .. } => write!(
                 f,

@@ -175,8 +175,8 @@ impl fmt::Display for SendError {
                 )
             }
             Self::ResendNotAgreed => f.write_str(
-                "the peer does not take datagrams that are sent again: set Config::resend at both ends, wait until the \
-                 connection is open, or send without it",
+                "the peer does not take datagrams that are sent again: set `resend` in the configuration of both ends, \
+                 wait until the connection is open, or send without it",
             ),
             Self::ResendWithoutLosses { ccid } => {
                 write!(

@@ -45,10 +45,8 @@ fn place(path: &str) -> &str {
 fn value(value: &Bound<'_, PyAny>, path: &str) -> PyResult<Value> {
     // No scenario is as deep, and a list may have itself in it.
     if path.matches(['.', '[']).count() > DEEPEST {
-        let text = format!(
-            "{}...: lists and dicts in each other, more than {DEEPEST} deep",
-            &path[..40]
-        );
+        let begin: String = path.chars().take(40).collect();
+        let text = format!("{begin}...: lists and dicts in each other, more than {DEEPEST} deep");
         return Err(PyValueError::new_err(text));
     }
     let items = |items: Vec<Bound<'_, PyAny>>| {
@@ -79,7 +77,12 @@ fn value(value: &Bound<'_, PyAny>, path: &str) -> PyResult<Value> {
         })?;
         Ok(Value::Integer(number))
     } else if value.is_instance_of::<PyFloat>() || value.hasattr("__float__")? {
-        Ok(Value::Float(value.extract()?))
+        let number: f64 = value.extract()?;
+        if !number.is_finite() {
+            let text = format!("{path}: {value} is no value of a scenario");
+            return Err(PyValueError::new_err(text));
+        }
+        Ok(Value::Float(number))
     } else {
         let kind = value.get_type().name()?;
         let text = format!(

@@ -292,13 +292,17 @@ impl PyWindowLaw {
 
 /// Returns a size that a law computed, unless it is none.
 fn size(value: &Bound<'_, PyAny>) -> PyResult<f64> {
-    let number: f64 = value.extract()?;
-    if number.is_finite() && number >= 0.0 {
-        return Ok(number);
+    match value.extract::<f64>() {
+        Ok(number) if number.is_finite() && number >= 0.0 => Ok(number),
+        Ok(number) => Err(no_size(&number)),
+        Err(_) => Err(no_size(&value.repr()?)),
     }
-    Err(LawError::new_err(format!(
-        "it returned {number}, and a size in packets is a number from 0"
-    )))
+}
+
+fn no_size(value: &dyn fmt::Display) -> PyErr {
+    LawError::new_err(format!(
+        "it returned {value}, and a size in packets is a number from 0"
+    ))
 }
 
 fn word(signal: Signal) -> &'static str {

@@ -73,10 +73,12 @@ impl Scenario {
 }
 
 fn refused(error: &LabError, is_built: bool) -> PyErr {
-    ScenarioError::new_err(match error.key() {
-        Some(key) if is_built => format!("{key}: {}", error.message()),
-        _ => error.to_string(),
-    })
+    if !is_built {
+        return ScenarioError::new_err(error.to_string());
+    }
+    let key = error.key();
+    let place = key.as_deref().unwrap_or(BUILT);
+    ScenarioError::new_err(format!("{place}: {}", error.message()))
 }
 
 /// Returns the message of an error that is in an argument, in words of Python; none if it is in the scenario.

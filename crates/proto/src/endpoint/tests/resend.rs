@@ -257,7 +257,7 @@ fn without_agreement_it_is_refused() {
         }
         let text = SendError::ResendNotAgreed.to_string();
         assert!(
-            text.contains("Config::resend") && text.contains("both ends"),
+            text.contains("`resend`") && text.contains("both ends"),
             "{text}"
         );
         pair.saturate(0, id, 500, ms(300));
