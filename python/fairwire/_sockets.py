@@ -58,7 +58,8 @@ class Identity:
     def generate(cls, names: str | Iterable[str] = (), *, days: int = 365) -> Identity:
         """Makes a key and a certificate for these host names and IP addresses, or for one.
 
-        It is valid from six hours before now. Peers accept it by its fingerprint. Raises CredentialError for a name that is none.
+        It is valid from six hours before now. Peers accept it by its fingerprint.
+        Raises CredentialError for a name that is none.
         """
         names = [names] if isinstance(names, str) else list(names)
         made = _fairwire.Identity.generate(names, int(time.time()) - 6 * 3_600, days)

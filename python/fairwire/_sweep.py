@@ -244,9 +244,8 @@ def sweep(
         these = many_seeds(seeds)
     elif seeds is not None:
         count = count_of_seeds(seeds)
-    native = _fairwire.Sweep(
-        built._native, changes(set, axes, only, duration, count, None, these or until), place, _origin(), versions, these, until
-    )
+    adjust = changes(set, axes, only, duration, count, None, these or until)
+    native = _fairwire.Sweep(built._native, adjust, place, _origin(), versions, these, until)
     done = Sweep(native, place)
     show = shown(progress)
     interrupted: BaseException | None = None

@@ -156,8 +156,8 @@ impl fmt::Display for StoreError {
             ),
             Self::ListAside(path) => write!(
                 f,
-                "{} was the damaged list of a sweep, whose runs would be removed: start that sweep again, and remove the \
-                 file before this",
+                "{} is the damaged list of a sweep, whose runs would be removed too: start that sweep again and remove \
+                 this file first",
                 path.display()
             ),
             Self::Gone { cell, runs } => write!(

@@ -19,6 +19,14 @@ fn parts(folder: &Path) -> Vec<PathBuf> {
     parts
 }
 
+/// Copies the files of a folder into another one, at most so many.
+fn copy_files(from: &Path, to: &Path, most: usize) {
+    for file in fs::read_dir(from).expect("files").take(most) {
+        let file = file.expect("an entry");
+        fs::copy(file.path(), to.join(file.file_name())).expect("a copy");
+    }
+}
+
 /// A process that was killed while it removed what a new part replaces leaves parts without files, or under another
 /// name. They count as not there, and the next upkeep removes them.
 #[test]
@@ -33,12 +41,9 @@ fn a_removal_that_was_cut_short_does_no_harm() {
     assert_eq!(old.len(), 2);
     let keep = tempfile::tempdir().expect("a folder");
     for (place, part) in old.iter().enumerate() {
-        fs::create_dir(keep.path().join(place.to_string())).expect("a folder");
-        for file in fs::read_dir(part).expect("files") {
-            let file = file.expect("an entry");
-            let copy = keep.path().join(place.to_string()).join(file.file_name());
-            fs::copy(file.path(), copy).expect("a copy");
-        }
+        let copy = keep.path().join(place.to_string());
+        fs::create_dir(&copy).expect("a folder");
+        copy_files(part, &copy, usize::MAX);
     }
     // A sweep is removed from the list, so that its runs are pruned.
     let lists = folder.path().join("sweeps");
@@ -52,11 +57,7 @@ fn a_removal_that_was_cut_short_does_no_harm() {
         // As if the process had ended before: some files of the old parts are still there.
         for (place, part) in old.iter().enumerate() {
             fs::create_dir(part).expect("a folder");
-            let copies = fs::read_dir(keep.path().join(place.to_string())).expect("copies");
-            for copy in copies.take(files) {
-                let copy = copy.expect("an entry");
-                fs::copy(copy.path(), part.join(copy.file_name())).expect("a copy");
-            }
+            copy_files(&keep.path().join(place.to_string()), part, files);
         }
         let gone = folder.path().join(".removed-000001");
         fs::create_dir(&gone).expect("a folder");
@@ -262,10 +263,7 @@ fn a_repair_knows_what_is_replaced() {
     store.compact().expect("it is compacted");
     let old = parts(folder.path()).remove(0);
     let keep = tempfile::tempdir().expect("a folder");
-    for file in fs::read_dir(&old).expect("files") {
-        let file = file.expect("an entry");
-        fs::copy(file.path(), keep.path().join(file.file_name())).expect("a copy");
-    }
+    copy_files(&old, keep.path(), usize::MAX);
     for list in fs::read_dir(folder.path().join("sweeps")).expect("lists") {
         fs::remove_file(list.expect("an entry").path()).expect("it is removed");
     }
@@ -273,10 +271,7 @@ fn a_repair_knows_what_is_replaced() {
     store.prune(&Prune::Unlisted).expect("it is pruned");
     // As if the pruning had ended before it removed the old part; then the new one is damaged where only queries look.
     fs::create_dir(&old).expect("a folder");
-    for file in fs::read_dir(keep.path()).expect("files") {
-        let file = file.expect("an entry");
-        fs::copy(file.path(), old.join(file.file_name())).expect("a copy");
-    }
+    copy_files(keep.path(), &old, usize::MAX);
     let damaged = parts(folder.path()).pop().expect("a part");
     let path = damaged.join("settings.parquet");
     let mut bytes = fs::read(&path).expect("its bytes");
