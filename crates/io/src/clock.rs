@@ -41,13 +41,14 @@ impl Clock {
     }
 
     /// Returns a moment of tokio's clock as the time since the start; zero if it was before.
+    ///
+    /// A paused clock of tokio shows another time than the system's, so what counts is how far away the moment is.
     pub(crate) fn at(&self, moment: tokio::time::Instant) -> Instant {
-        let since = match self.start {
-            Start::System(start) => moment.into_std().saturating_duration_since(start),
-            #[cfg(feature = "emulated")]
-            Start::Tokio(start) => moment.saturating_duration_since(start),
-        };
-        since_start(since)
+        let (now, by_tokio) = (self.now(), tokio::time::Instant::now());
+        match moment.checked_duration_since(by_tokio) {
+            Some(ahead) => now + ahead.into(),
+            None => now.saturating_before(by_tokio.saturating_duration_since(moment).into()),
+        }
     }
 
     /// Returns the time since the start.

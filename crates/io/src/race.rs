@@ -41,7 +41,7 @@ where
         } else if running.is_empty() {
             return Err(failure(tried));
         }
-        let mut timer = Timer::new(clock);
+        let mut timer = Timer::coarse();
         if waiting.len() > 0 {
             let now = clock.now();
             timer.set(now, Some(now + HEAD_START));

@@ -20,18 +20,17 @@ use std::sync::{Arc, PoisonError};
 
 use bytes::Bytes;
 use fairwire_proto::resend::Missing;
-use fairwire_proto::{ConnectionId, Deferred, MakePayload};
+use fairwire_proto::{ConnectionId, Deferred, MakePayload, SendOptions};
 use fairwire_tls::{Fingerprint, Output, Session, SessionError};
 use fairwire_units::{Duration, Instant};
 
-use crate::options::SendOptions;
 use crate::received::Received;
 use crate::state::{Control, Farewell, Handle};
 use crate::sync::{Mutex, MutexGuard, Notify};
-use resends::{Frame, Opened, Resends, Taken, is_announcement};
+use resends::{Frame, Opened, Resends, Taken, is_announcement, unescaped};
 use sealed::Sealed;
 
-pub(crate) use resends::{FRAME, TAG};
+pub(crate) use resends::{FRAME, TAG, unmistakable};
 
 /// The bytes that DTLS adds to each datagram.
 pub(crate) const OVERHEAD: usize = fairwire_tls::OVERHEAD;
@@ -41,6 +40,9 @@ const END: usize = 2 + OVERHEAD;
 
 /// How long the session's timer waits while datagrams are still in the send queue.
 pub(crate) const STILL_QUEUED: Duration = Duration::from_millis(50);
+
+/// The datagrams that are decrypted for an application that does not read. The others stay in DCCP's receive queue.
+pub(crate) const KEPT: usize = 64;
 
 /// The session of one connection, after the handshake.
 pub(crate) struct Secure {
@@ -54,8 +56,8 @@ pub(crate) struct Secure {
     seals_late: AtomicBool,
     /// Wakes the task that serves the session's timer.
     pub changed: Notify,
-    /// Wakes the task that waits until datagrams can be sent again.
-    pub announced: Notify,
+    /// Wakes the task that sets up the session, when it is confirmed or it is known whether datagrams can be sent again.
+    pub learnt: Notify,
     peer: Option<Fingerprint>,
 }
 
@@ -78,6 +80,8 @@ struct Inside {
     is_end_announced: bool,
     /// Whether this side announced its end.
     is_closing: bool,
+    /// Whether the peer is known to have all keys: it has said so, or has sent data.
+    is_confirmed: bool,
     /// What the session wanted when a datagram was encrypted on leaving.
     unsaid: Wishes,
     /// What lets datagrams be sent again, if both ends are willing.
@@ -173,6 +177,7 @@ impl Secure {
             failure: None,
             is_end_announced: false,
             is_closing: false,
+            is_confirmed: false,
             unsaid: Wishes::default(),
             resends: resends.map(|(now, tag)| Box::new(Resends::new(now, tag))),
         };
@@ -183,7 +188,7 @@ impl Secure {
             is_over: AtomicBool::new(false),
             seals_late: AtomicBool::new(false),
             changed: Notify::new(),
-            announced: Notify::new(),
+            learnt: Notify::new(),
             peer,
         }
     }
@@ -214,6 +219,11 @@ impl Secure {
             self.seals_late.store(true, Ordering::Relaxed);
         }
         self.seals_late.load(Ordering::Relaxed)
+    }
+
+    /// Returns whether the peer is known to have all keys.
+    pub(crate) fn is_confirmed(&self) -> bool {
+        self.lock().is_confirmed
     }
 
     /// Returns whether datagrams may be sent again.
@@ -342,12 +352,14 @@ impl Secure {
 
     /// Decrypts what a connection that is over has left unread, and keeps its data. The announcement of the end may be
     /// among it.
+    ///
+    /// It stops once [`KEPT`] datagrams are kept: a peer may make each of many records, which take more memory decrypted.
     pub(crate) fn keep_rest(&self, handle: &Handle, id: ConnectionId) {
         let push_next = || {
             let mut state = handle.lock();
             state.proto.recv(id).map(|raw| self.push(raw)).is_some()
         };
-        while push_next() {
+        while self.kept() < KEPT && push_next() {
             self.keep(handle, id);
         }
     }
@@ -362,7 +374,7 @@ impl Secure {
         if inside.failure.is_some() {
             return Wishes::default();
         }
-        let (before, knew) = (inside.next_timeout(), inside.knows_about_resends());
+        let (before, knew) = (inside.next_timeout(), inside.knows());
         let (opened, bad) = (inside.opened.len(), unreadable(&inside.session));
         let now = handle.clock.now();
         let taken = inside.session.handle_datagram(now, &raw.data);
@@ -375,8 +387,8 @@ impl Secure {
         if inside.next_timeout() != before {
             self.changed.notify_one();
         }
-        if inside.knows_about_resends() != knew {
-            self.announced.notify_one();
+        if inside.knows() != knew {
+            self.learnt.notify_one();
         }
         wishes
     }
@@ -461,6 +473,11 @@ impl Inside {
         self.failure.is_some() || !self.resends.as_deref().is_some_and(waits)
     }
 
+    /// Returns what the task that sets up the session waits for.
+    fn knows(&self) -> (bool, bool) {
+        (self.is_confirmed, self.knows_about_resends())
+    }
+
     fn next_timeout(&self) -> Option<Instant> {
         let announces = self.resends.as_ref().and_then(|of| of.next_timeout());
         let times = [self.session.next_timeout(), announces];
@@ -499,7 +516,7 @@ impl Inside {
             // Somebody on the path may have spoilt the negotiation of one side only.
             None if is_announcement(&data) => None,
             None => Some(Opened {
-                data,
+                data: unescaped(data),
                 resent: false,
             }),
         }
@@ -536,6 +553,7 @@ impl Inside {
             match self.session.poll() {
                 Output::Send(datagram) => wishes.send.push(datagram),
                 Output::Data(data) => {
+                    self.is_confirmed = true;
                     let Some(raw) = raw else { continue };
                     let Some(opened) = self.taken(data) else {
                         continue;
@@ -550,9 +568,11 @@ impl Inside {
                 }
                 Output::Connected { .. } => {}
                 Output::Closed => self.is_end_announced = true,
-                Output::Idle => return wishes,
+                Output::Idle => break,
             }
         }
+        self.is_confirmed |= self.session.is_confirmed();
+        wishes
     }
 
     /// Like [`poll`](Self::poll), after a call of the session, which may have failed. A failure ends the connection.

@@ -13,6 +13,7 @@ use tokio::time::Sleep;
 use fairwire_units::{Duration, Instant};
 
 use crate::clock::Clock;
+use crate::error::BindError;
 
 /// The shortest wait. Timers closer together than this fire together. At high rates a paced sender then wakes at most
 /// 10,000 times a second, and a burst stays below the millisecond that RFC 5348, 4.6 expects of a scheduler.
@@ -36,9 +37,16 @@ impl Timer {
     /// Makes a timer for times of `clock`, which is not set. Needs a tokio runtime.
     pub(crate) fn new(clock: Clock) -> Self {
         let fine = if clock.is_tokio() { None } else { fine() };
-        let coarse = || Kind::Sleep(Box::pin(tokio::time::sleep(time::Duration::ZERO)));
         Self {
-            kind: fine.unwrap_or_else(coarse),
+            kind: fine.unwrap_or_else(sleep),
+            fires: None,
+        }
+    }
+
+    /// Makes a timer that takes no file descriptor, for what there may be many of. It may fire a millisecond late.
+    pub(crate) fn coarse() -> Self {
+        Self {
+            kind: sleep(),
             fires: None,
         }
     }
@@ -74,6 +82,22 @@ impl Timer {
         }
         self.fires = None;
     }
+}
+
+/// Returns an error outside a tokio runtime that has timers.
+pub(crate) fn check() -> Result<(), BindError> {
+    // Tokio tells this only by a panic.
+    let timer = || drop(tokio::time::sleep(time::Duration::ZERO));
+    let is_any = tokio::runtime::Handle::try_current().is_ok();
+    if is_any && std::panic::catch_unwind(timer).is_ok() {
+        Ok(())
+    } else {
+        Err(BindError::NoRuntime)
+    }
+}
+
+fn sleep() -> Kind {
+    Kind::Sleep(Box::pin(tokio::time::sleep(time::Duration::ZERO)))
 }
 
 /// Returns a timer that is finer than tokio's, if the system has one.

@@ -7,6 +7,7 @@ use std::task::{Poll, Waker};
 use fairwire_units::Instant;
 
 use crate::clock;
+use crate::error::BindError;
 
 thread_local! {
     /// The waiting tasks, each with its time. All tasks of a model run on one system thread.
@@ -32,6 +33,12 @@ pub(crate) fn fire_next() -> bool {
     true
 }
 
+/// The replacement for the check of the runtime: a model has its own timers.
+#[expect(clippy::unnecessary_wraps, reason = "the shape of what it stands for")]
+pub(crate) fn check() -> Result<(), BindError> {
+    Ok(())
+}
+
 /// The replacement for the timer of `crates/io`.
 #[derive(Debug)]
 pub(crate) struct Timer {
@@ -40,6 +47,10 @@ pub(crate) struct Timer {
 
 impl Timer {
     pub(crate) fn new(_clock: clock::Clock) -> Self {
+        Self { fires: None }
+    }
+
+    pub(crate) fn coarse() -> Self {
         Self { fires: None }
     }
 

@@ -328,6 +328,16 @@ impl Session {
         matches!(self.state, State::Open { .. })
     }
 
+    /// Returns whether the peer is known to have all keys, so that it can read what this end seals.
+    ///
+    /// A server knows it once the session is connected. A client sends the last message of the handshake, and knows it
+    /// once the server has acknowledged that message (RFC 9147, section 7).
+    pub fn is_confirmed(&self) -> bool {
+        let repeats = |timer| self.clock.expiry(timer).is_some();
+        self.is_connected()
+            && (matches!(self.role, Role::Server) || !self.timer.is_some_and(repeats))
+    }
+
     /// Returns what the session has counted.
     pub fn stats(&self) -> Stats {
         self.stats

@@ -12,14 +12,10 @@ use super::{Connection, Inner};
 use crate::clock::date;
 use crate::error::{ConnectionClosed, DtlsRefusal, HandshakeError};
 use crate::received::Received;
-use crate::secure::{FRAME, OVERHEAD, STILL_QUEUED, Secure, TAG};
+use crate::secure::{FRAME, KEPT, OVERHEAD, STILL_QUEUED, Secure, TAG};
 use crate::security::Role;
 use crate::state::{Control, Farewell, Handle, State};
 use crate::waiting::Place;
-
-/// The datagrams decrypted for an application that does not read, until the session has nothing to repeat. The others
-/// stay in DCCP's receive queue.
-const KEPT: usize = 64;
 
 /// How long the peer has to say that it takes datagrams that are sent again, after the DTLS handshake.
 const ANNOUNCEMENT_TIME: time::Duration = time::Duration::from_secs(2);
@@ -74,36 +70,26 @@ impl Connection {
                 Role::Server(_) => Some(self.hear(is_silent).await?),
             };
             // A session is large, and every future that connects would be as large.
-            Box::pin(self.shake_hands(&role, first, is_silent)).await
+            let shaken = Box::pin(self.shake_hands(&role, first, is_silent)).await?;
+            let secure = self.begin_session(shaken);
+            self.confirmed(&secure).await?;
+            Ok(secure)
         };
-        let shaken = tokio::time::timeout(limit, shaking).await;
-        let shaken = shaken.unwrap_or_else(|_| {
+        let secured = tokio::time::timeout(limit, shaking).await;
+        let secured = secured.unwrap_or_else(|_| {
             let is_silent = is_silent.load(Ordering::Relaxed);
             Err(HandshakeError::Timeout {
                 after: limit,
                 is_silent,
             })
         });
-        let (session, peer, last) = shaken.inspect_err(|error| {
+        let secure = secured.inspect_err(|error| {
             let Inner { handle, id, .. } = &*self.inner;
             handle.abort_with(*id, &for_peer(error));
         })?;
-        let secure = Arc::new(Secure::new(session, peer, self.tag()));
-        secure.begin(&self.inner.handle, self.inner.id, last.as_ref());
-        let serving = serve(
-            self.inner.handle.clone(),
-            self.inner.id,
-            Arc::clone(&secure),
-        );
-        self.inner
-            .handle
-            .set_farewell(self.inner.id, Arc::clone(&secure) as _);
-        if self.inner.secure.set(Arc::clone(&secure)).is_ok() {
-            tokio::spawn(serving);
-        }
         let announced = async {
             while !secure.knows_about_resends() {
-                secure.announced.notified().await;
+                secure.learnt.notified().await;
             }
         };
         let known = async {
@@ -116,6 +102,47 @@ impl Connection {
         // Without an answer nothing is sent again.
         let _ = tokio::time::timeout(ANNOUNCEMENT_TIME, Box::pin(known)).await;
         Ok(())
+    }
+
+    /// Begins to use a session whose handshake is complete at this end.
+    fn begin_session(
+        &self,
+        (session, peer, last): (Session, Option<Fingerprint>, Option<Received>),
+    ) -> Arc<Secure> {
+        let Inner { handle, id, secure } = &*self.inner;
+        let own = Arc::new(Secure::new(session, peer, self.tag()));
+        own.begin(handle, *id, last.as_ref());
+        handle.set_farewell(*id, Arc::clone(&own) as _);
+        if secure.set(Arc::clone(&own)).is_ok() {
+            tokio::spawn(serve(handle.clone(), *id, Arc::clone(&own)));
+        }
+        own
+    }
+
+    /// Waits until the peer is known to have all keys.
+    ///
+    /// A client that sends earlier may lose data that DCCP has acknowledged: while the end of the handshake is missing,
+    /// the server cannot read it, and keeps little of it (RFC 9147, section 4.2.1, lets it keep nothing).
+    async fn confirmed(&self, secure: &Secure) -> Result<(), HandshakeError> {
+        let confirmed = async {
+            while !secure.is_confirmed() {
+                secure.learnt.notified().await;
+            }
+        };
+        let reason = tokio::select! {
+            biased; // A random order would make equal runs differ.
+            () = confirmed => return Ok(()),
+            reason = self.closed() => reason,
+        };
+        let closed = self.closed_for(reason);
+        // The data of a peer that has said all it had to say is for the application.
+        if secure.is_confirmed() {
+            return Ok(());
+        }
+        Err(match closed.dtls {
+            Some(error) => HandshakeError::Dtls(error),
+            None => HandshakeError::Closed(closed),
+        })
     }
 
     /// Draws the tag for the peer's datagrams that are sent again, if both directions have agreed on that.

@@ -6,12 +6,12 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
-use fairwire_proto::{DatagramId, Deferred, Payload, Waiting};
+use fairwire_proto::{self as proto, DatagramId, Deferred, Payload, Resend, Waiting};
 
 use super::{Connection, Inner};
-use crate::error::{SendError, TrySendError};
+use crate::error::{ConnectionClosed, SendError, TrySendError};
 use crate::options::SendOptions;
-use crate::secure::{FRAME, Later, OVERHEAD, SealError};
+use crate::secure::{FRAME, Later, OVERHEAD, SealError, unmistakable};
 use crate::state::{ConnectionState, State};
 use crate::timer::Timer;
 use crate::waiting::Place;
@@ -62,16 +62,17 @@ impl Connection {
         data: impl Into<Bytes>,
         options: SendOptions,
     ) -> Result<DatagramId, SendError> {
-        let handle = &self.inner.handle;
+        let clock = self.inner.handle.clock;
+        let options = self.converted(options);
         let queued = self.send_when_there_is_room(data.into(), options);
         let Some(deadline) = options.deadline else {
             return queued.await;
         };
-        let deadline = handle.clock.at(deadline);
         let late = async {
-            while handle.clock.now() <= deadline {
-                let mut timer = Timer::new(handle.clock);
-                timer.set(handle.clock.now(), Some(deadline));
+            // A descriptor for each call that waits could use up those of the process.
+            let mut timer = Timer::coarse();
+            while clock.now() <= deadline {
+                timer.set(clock.now(), Some(deadline));
                 timer.fired().await;
             }
         };
@@ -87,7 +88,7 @@ impl Connection {
     async fn send_when_there_is_room(
         &self,
         data: Bytes,
-        options: SendOptions,
+        options: proto::SendOptions,
     ) -> Result<DatagramId, SendError> {
         if !self.is_encrypted() {
             let Inner { handle, id, .. } = &*self.inner;
@@ -96,7 +97,7 @@ impl Connection {
             return handle.wait(Place::Writable(*id), queue).await;
         }
         loop {
-            match self.try_send_with(data.clone(), options) {
+            match self.try_queue(data.clone(), options) {
                 Ok(id) => return Ok(id),
                 Err(TrySendError::Full) => self.room(data.len(), options).await,
                 Err(TrySendError::Send(error)) => return Err(error),
@@ -126,7 +127,7 @@ impl Connection {
             let mut taken = Vec::new();
             while let Some(data) = datagrams.front() {
                 let data = Outgoing::Ready(data.clone());
-                match self.queue(state, &data, SendOptions::default()) {
+                match self.queue(state, &data, proto::SendOptions::default()) {
                     Ok(id) => taken.push(id),
                     Err(_) if !taken.is_empty() => break,
                     Err(TrySendError::Full) => return None,
@@ -149,7 +150,9 @@ impl Connection {
             match self.try_send(data.clone()) {
                 Ok(id) => taken.push(id),
                 Err(_) if !taken.is_empty() => break,
-                Err(TrySendError::Full) => self.room(data.len(), SendOptions::default()).await,
+                Err(TrySendError::Full) => {
+                    self.room(data.len(), proto::SendOptions::default()).await;
+                }
                 Err(TrySendError::Send(error)) => return Err(error),
             }
             if !taken.is_empty() {
@@ -176,12 +179,17 @@ impl Connection {
         data: impl Into<Bytes>,
         options: SendOptions,
     ) -> Result<DatagramId, TrySendError> {
-        let data = self.outgoing(data.into(), options)?;
+        self.try_queue(data.into(), self.converted(options))
+    }
+
+    fn try_queue(
+        &self,
+        data: Bytes,
+        options: proto::SendOptions,
+    ) -> Result<DatagramId, TrySendError> {
+        let data = self.outgoing(data, options)?;
         let queued = self.queue(&mut self.inner.handle.lock(), &data, options);
-        queued.map_err(|error| match error {
-            TrySendError::Full => TrySendError::Full,
-            TrySendError::Send(error) => self.completed(error).into(),
-        })
+        queued.map_err(|error| self.completed(error))
     }
 
     /// Queues a datagram, or registers the task of `context` to be woken when there is room.
@@ -199,12 +207,12 @@ impl Connection {
         let place = Place::Writable(*id);
         if !self.is_encrypted() {
             let data = Outgoing::Ready(data.clone());
-            let queue =
-                |state: &mut State| self.queue_or_wait(state, &data, SendOptions::default());
+            let options = proto::SendOptions::default();
+            let queue = |state: &mut State| self.queue_or_wait(state, &data, options);
             return handle.poll(place, context, queue);
         }
         loop {
-            let options = SendOptions::default();
+            let options = proto::SendOptions::default();
             let room = |state: &mut State| self.room_or_end(state, data.len(), options);
             ready!(handle.poll(place, context, room));
             match self.try_send(data.clone()) {
@@ -216,52 +224,64 @@ impl Connection {
     }
 
     /// Waits until the send queue has room for `size` bytes of the application, or the connection is over.
-    async fn room(&self, size: usize, options: SendOptions) {
+    async fn room(&self, size: usize, options: proto::SendOptions) {
         let Inner { handle, id, .. } = &*self.inner;
         let room = |state: &mut State| self.room_or_end(state, size, options);
         handle.wait(Place::Writable(*id), room).await;
     }
 
-    /// Returns a value if the send queue has room for `size` bytes of the application, or if waiting will not help.
-    fn room_or_end(&self, state: &mut State, size: usize, options: SendOptions) -> Option<()> {
-        let id = self.inner.id;
-        let size = size.saturating_add(self.overhead());
-        let fits = |max| size <= max;
-        let is_over = state.driver_ended
-            || !state.proto.takes_datagrams(id)
-            || !state.proto.max_datagram_size(id).is_some_and(fits);
-        let options = options.for_proto(|moment| self.inner.handle.clock.at(moment));
-        if is_over || state.proto.can_send_with(id, size, options) {
-            return Some(());
+    /// Returns a value if the send queue takes `size` bytes of the application, or if waiting will not help.
+    fn room_or_end(
+        &self,
+        state: &mut State,
+        size: usize,
+        options: proto::SendOptions,
+    ) -> Option<()> {
+        let checked = self.check(state, size, options);
+        (checked != Err(TrySendError::Full)).then_some(())
+    }
+
+    /// Returns the error with which the send queue would refuse `size` bytes of the application now. What is expired
+    /// there makes room.
+    fn check(
+        &self,
+        state: &mut State,
+        size: usize,
+        options: proto::SendOptions,
+    ) -> Result<(), TrySendError> {
+        let Inner { handle, id, .. } = &*self.inner;
+        if state.driver_ended {
+            return Err(self.end_of(state).into());
         }
-        // Only a datagram that was refused, or this, makes the queue tell when it has room.
-        state.proto.ask_for_room(id);
-        None
+        let size = size.saturating_add(self.overhead());
+        let checked = state
+            .proto
+            .check_send(handle.clock.now(), *id, size, options);
+        checked.map_err(|error| self.refusal(state, &error))
     }
 
     /// Prepares the data for the send queue: encrypts it, or has it encrypted when it leaves, if the connection has
     /// DTLS, and room for it. RFC 5238, 3.4: nothing leaves in clear text then.
-    fn outgoing(&self, data: Bytes, options: SendOptions) -> Result<Outgoing, TrySendError> {
+    fn outgoing(&self, data: Bytes, options: proto::SendOptions) -> Result<Outgoing, TrySendError> {
         let Inner { handle, id, secure } = &*self.inner;
         let Some(secure) = secure.get() else {
             return Ok(Outgoing::Ready(data));
         };
+        let data = match options.resend {
+            Resend::Never => unmistakable(data),
+            _ => data, // It gets a frame.
+        };
         let mut state = handle.lock();
-        let end = state.connections.get(id).and_then(ConnectionState::end);
         let max = state.proto.max_datagram_size(*id).unwrap_or(0);
-        let is_full = self.room_or_end(&mut state, data.len(), options).is_none();
+        // Nothing is encrypted in vain.
+        let checked = self.check(&mut state, data.len(), options);
+        handle.wake_driver(&mut state);
         drop(state);
-        if let Some(closed) = end {
-            return Err(self.completed(SendError::Closed(closed)).into());
-        }
-        if is_full {
-            // Nothing is encrypted in vain.
-            return Err(TrySendError::Full);
-        }
+        checked.map_err(|error| self.completed(error))?;
         let len = data.len();
         let frame = match options.resend {
-            None => None,
-            Some(_) => Some(secure.frame().ok_or(SendError::ResendNotAgreed)?),
+            Resend::Never => None,
+            _ => Some(secure.frame().ok_or(SendError::ResendNotAgreed)?),
         };
         let outgoing = if secure.is_overtaken(options) {
             let added = OVERHEAD + frame.as_ref().map_or(0, |_| FRAME);
@@ -280,18 +300,27 @@ impl Connection {
     }
 
     /// Completes an error by what DTLS knows about the end. Call it without the endpoint's lock.
-    fn completed(&self, error: SendError) -> SendError {
+    fn completed(&self, error: TrySendError) -> TrySendError {
         match error {
-            SendError::Closed(closed) => SendError::Closed(self.closed_for(closed.reason)),
+            TrySendError::Send(SendError::Closed(closed)) => {
+                SendError::Closed(self.closed_for(closed.reason)).into()
+            }
             error => error,
         }
+    }
+
+    /// Returns the options of the protocol.
+    ///
+    /// A call converts them once: tokio's clock may be paused while the protocol's is not.
+    fn converted(&self, options: SendOptions) -> proto::SendOptions {
+        options.for_proto(|moment| self.inner.handle.clock.at(moment))
     }
 
     fn queue_or_wait(
         &self,
         state: &mut State,
         data: &Outgoing,
-        options: SendOptions,
+        options: proto::SendOptions,
     ) -> Option<Result<DatagramId, SendError>> {
         match self.queue(state, data, options) {
             Ok(id) => Some(Ok(id)),
@@ -304,17 +333,14 @@ impl Connection {
         &self,
         state: &mut State,
         data: &Outgoing,
-        options: SendOptions,
+        options: proto::SendOptions,
     ) -> Result<DatagramId, TrySendError> {
         let Inner { handle, id, .. } = &*self.inner;
-        let end = |state: &State| state.connections.get(id).and_then(ConnectionState::end);
-        let closed = |state: &State| end(state).map_or(SendError::Closing, SendError::Closed);
         if state.driver_ended {
             // The driver, which would send it, has ended.
-            return Err(closed(state).into());
+            return Err(self.end_of(state).into());
         }
         let now = handle.clock.now();
-        let options = options.for_proto(|moment| handle.clock.at(moment));
         let queued = match data {
             Outgoing::Ready(data) => {
                 let payload = Payload::Bytes(data.clone());
@@ -327,26 +353,40 @@ impl Connection {
                 handle.wake_driver(state);
                 Ok(datagram)
             }
-            Err(fairwire_proto::SendError::Full) if end(state).is_none() => Err(TrySendError::Full),
-            Err(fairwire_proto::SendError::TooLarge { size, max }) => {
-                // DTLS has checked the size before, and the path MTU has fallen since.
+            Err(error) => Err(self.refusal(state, &error)),
+        }
+    }
+
+    /// Returns the error for the application of a datagram that the protocol refuses.
+    fn refusal(&self, state: &State, error: &proto::SendError) -> TrySendError {
+        let refused = match *error {
+            proto::SendError::Full if self.end(state).is_none() => return TrySendError::Full,
+            proto::SendError::TooLarge { size, max } => {
                 let overhead = self.overhead();
                 let (size, max) = (size.saturating_sub(overhead), max.saturating_sub(overhead));
-                Err(SendError::TooLarge { size, max }.into())
+                SendError::TooLarge { size, max }
             }
-            Err(fairwire_proto::SendError::NotListening) => Err(SendError::NotListening.into()),
-            Err(fairwire_proto::SendError::DeadlinePassed) => Err(SendError::DeadlinePassed.into()),
-            Err(fairwire_proto::SendError::GroupBroken { group }) => {
-                Err(SendError::GroupBroken { group }.into())
+            proto::SendError::NotListening => SendError::NotListening,
+            proto::SendError::DeadlinePassed => SendError::DeadlinePassed,
+            proto::SendError::GroupBroken { group } => SendError::GroupBroken { group },
+            proto::SendError::ResendNotAgreed => SendError::ResendNotAgreed,
+            proto::SendError::ResendWithoutLosses { ccid } => {
+                SendError::ResendWithoutLosses { ccid }
             }
-            Err(fairwire_proto::SendError::ResendNotAgreed) => {
-                Err(SendError::ResendNotAgreed.into())
-            }
-            Err(fairwire_proto::SendError::ResendWithoutLosses { ccid }) => {
-                Err(SendError::ResendWithoutLosses { ccid }.into())
-            }
-            Err(_) => Err(closed(state).into()),
-        }
+            _ => self.end_of(state),
+        };
+        refused.into()
+    }
+
+    fn end(&self, state: &State) -> Option<ConnectionClosed> {
+        let connection = state.connections.get(&self.inner.id);
+        connection.and_then(ConnectionState::end)
+    }
+
+    /// Returns the error of a connection that takes no datagrams any more.
+    fn end_of(&self, state: &State) -> SendError {
+        self.end(state)
+            .map_or(SendError::Closing, SendError::Closed)
     }
 }
 

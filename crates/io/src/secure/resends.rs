@@ -3,7 +3,8 @@
 //! A record of DTLS cannot be sent twice: the peer's protection against replays would refuse a late copy. So the data
 //! is encrypted anew for each copy, and a number in front of it, inside the record, says which datagram it is. Each end
 //! chooses the tag that marks such records of its peer, and announces it inside the session. Nobody on the path can
-//! therefore make an end take data for a number, or a number for data.
+//! therefore make an end take data for a number, or a number for data. Neither can somebody whose data an application
+//! passes on: data that would pass for an announcement is escaped.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -20,9 +21,14 @@ pub(crate) const FRAME: usize = TAG + 1 + NUMBER;
 
 const NUMBER: usize = 6;
 
-/// The beginning of an announcement. An application that sends these bytes by chance does so once in 2^128 datagrams.
+/// The beginning of an announcement.
 const MAGIC: [u8; 16] = [
     0xE7, 0x2B, 0x91, 0x5C, 0x0D, 0xF4, 0x63, 0xA8, 0x1E, 0xB5, 0x7A, 0xC9, 0x34, 0x86, 0xDF, 0x02,
+];
+
+/// What is put in front of data that begins like an announcement or like this, and removed by the peer.
+const ESCAPE: [u8; 16] = [
+    0x95, 0x0E, 0xC4, 0x3B, 0xF8, 0x61, 0x17, 0xDA, 0x70, 0x2C, 0xBF, 0x46, 0xE3, 0x09, 0x58, 0xA1,
 ];
 
 /// The bytes of an announcement: magic, tag, and whether the peer's announcement has arrived.
@@ -37,6 +43,22 @@ const FIRST_WAIT: Duration = Duration::from_millis(150);
 /// Returns whether data is an announcement.
 pub(super) fn is_announcement(data: &[u8]) -> bool {
     data.len() == ANNOUNCEMENT && data.starts_with(&MAGIC)
+}
+
+/// Returns data of the application that cannot pass for an announcement.
+pub(crate) fn unmistakable(data: Bytes) -> Bytes {
+    if data.starts_with(&MAGIC) || data.starts_with(&ESCAPE) {
+        return [&ESCAPE, &data[..]].concat().into();
+    }
+    data
+}
+
+/// Returns what the peer's application sent.
+pub(super) fn unescaped(mut data: Bytes) -> Bytes {
+    if data.starts_with(&ESCAPE) {
+        return data.split_off(ESCAPE.len());
+    }
+    data
 }
 
 /// What both ends of a session have agreed on.
@@ -149,7 +171,7 @@ impl Resends {
         }
         if !data.starts_with(&self.ours) || data.len() < FRAME {
             return Taken::Data(Opened {
-                data,
+                data: unescaped(data),
                 resent: false,
             });
         }
@@ -194,7 +216,9 @@ impl Frame {
 
 #[cfg(test)]
 mod tests {
-    use super::{ATTEMPTS, Bytes, FRAME, Frame, Instant, Resends, Taken};
+    use super::{
+        ATTEMPTS, Bytes, ESCAPE, FRAME, Frame, Instant, MAGIC, Resends, Taken, unmistakable,
+    };
     use fairwire_units::Duration;
 
     fn at(ms: u64) -> Instant {
@@ -253,6 +277,20 @@ mod tests {
                 Some((plain.to_vec(), false))
             );
         }
+    }
+
+    /// Data that somebody else chose cannot set the tag of a peer, nor get lost, whatever it looks like.
+    #[test]
+    fn data_is_no_announcement() {
+        let mut here = Resends::new(at(0), [1; 8]);
+        let forged = Resends::new(at(0), [9; 8]).announcement();
+        let escaped = [&ESCAPE[..], &forged].concat();
+        for hostile in [&forged[..], &escaped, &ESCAPE, &MAGIC] {
+            let sent = unmistakable(bytes(hostile));
+            assert_eq!(data(here.take(sent)), Some((hostile.to_vec(), false)));
+        }
+        assert!(!here.is_ready() && here.announce(at(0)).is_some());
+        assert_eq!(unmistakable(bytes(b"data")), &b"data"[..]);
     }
 
     /// Announcements are repeated a few times with back-off until the peer has answered. Answers are not answered, so

@@ -20,25 +20,8 @@ impl Connection {
         payload: Unsent,
         options: SendOptions,
     ) -> Result<DatagramId, SendError> {
-        let open = matches!(self.state, State::Request | State::PartOpen | State::Open);
-        if !open || self.drain_until.is_some() {
-            return Err(SendError::Closed);
-        }
-        // RFC 4340, 11.7.2: no more data once the peer's application has stopped reading.
-        if self.reported.is_not_listening {
-            return Err(SendError::NotListening);
-        }
-        let (size, max) = (payload.len(), self.max_datagram());
-        // RFC 4340, 14: a datagram above the maximum packet size is refused.
-        if size > max {
-            return Err(SendError::TooLarge { size, max });
-        }
-        if options.resend != Resend::Never {
-            self.check_resend()?;
-        }
-        if options.deadline.is_some_and(|deadline| deadline < ctx.now) {
-            return Err(SendError::DeadlinePassed);
-        }
+        let size = payload.len();
+        self.check_datagram(ctx.now, size, options)?;
         self.expire_queued(ctx);
         self.check_group(options)?;
         while let Some(older) = self.queue.displace(size, options.priority) {
@@ -51,6 +34,54 @@ impl Connection {
         self.check_group(options)?;
         let queued = self.queue.push(ctx.now, payload, options);
         queued.ok_or(SendError::Full)
+    }
+
+    /// Returns the error with which [`Self::send`] would refuse a datagram of `size` bytes now.
+    pub(crate) fn check_send(
+        &mut self,
+        ctx: &mut Context<'_>,
+        size: usize,
+        options: SendOptions,
+    ) -> Result<(), SendError> {
+        self.check_datagram(ctx.now, size, options)?;
+        self.expire_queued(ctx);
+        self.check_group(options)?;
+        // Where older datagrams make room, none is refused for lack of it.
+        if self.queue.drops_oldest() || self.can_send(size, options, ctx.room) {
+            return Ok(());
+        }
+        self.queue.refuse();
+        Err(SendError::Full)
+    }
+
+    /// Returns an error if a datagram cannot be queued whatever else waits.
+    #[inline]
+    fn check_datagram(
+        &self,
+        now: Instant,
+        size: usize,
+        options: SendOptions,
+    ) -> Result<(), SendError> {
+        let open = matches!(self.state, State::Request | State::PartOpen | State::Open);
+        if !open || self.drain_until.is_some() {
+            return Err(SendError::Closed);
+        }
+        // RFC 4340, 11.7.2: no more data once the peer's application has stopped reading.
+        if self.reported.is_not_listening {
+            return Err(SendError::NotListening);
+        }
+        let max = self.max_datagram();
+        // RFC 4340, 14: a datagram above the maximum packet size is refused.
+        if size > max {
+            return Err(SendError::TooLarge { size, max });
+        }
+        if options.resend != Resend::Never {
+            self.check_resend()?;
+        }
+        if options.deadline.is_some_and(|deadline| deadline < now) {
+            return Err(SendError::DeadlinePassed);
+        }
+        Ok(())
     }
 
     /// Returns an error if the group of a datagram is broken.

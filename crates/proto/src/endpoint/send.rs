@@ -123,6 +123,29 @@ impl Endpoint {
             .is_some_and(|connection| connection.can_send(size, options, self.room_of(connection)))
     }
 
+    /// Checks whether [`send_with`](Self::send_with) would take a datagram of `size` bytes, without one: for data that
+    /// is costly to make.
+    ///
+    /// If it is refused for lack of room, [`Event::Writable`](crate::Event::Writable) tells when there is some.
+    ///
+    /// # Errors
+    /// The error of `send_with`.
+    pub fn check_send(
+        &mut self,
+        now: Instant,
+        id: ConnectionId,
+        size: usize,
+        options: SendOptions,
+    ) -> Result<(), SendError> {
+        let mut checked = Err(SendError::Closed);
+        if self.get(id).is_some() {
+            self.with_connection(now, id.slot(), |connection, ctx| {
+                checked = connection.check_send(ctx, size, options);
+            });
+        }
+        checked
+    }
+
     /// Asks for [`Event::Writable`](crate::Event::Writable) as soon as the send queue has room, as a datagram does that
     /// was refused.
     pub fn ask_for_room(&mut self, id: ConnectionId) {

@@ -1,0 +1,160 @@
+//! What DCCP acknowledges is delivered, whichever packet of a connection's beginning is lost.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use fairwire::emulated::Link;
+use fairwire::emulated::net::{LinkContext, Loss, LossModel, Verdict, nth};
+use fairwire::tls::{
+    ClientConfig, Date, Fingerprint, Identity, ServerConfig, SessionError, Trust, Validity,
+};
+use fairwire::{
+    Bytes, Config, ConnectError, ConnectOptions, Connection, Fate, HandshakeError, ListenOptions,
+    Rate, Security, ServiceCode,
+};
+
+const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"?tst");
+
+/// Datagrams of one client. They leave within 1 s, before a lost end of the handshake is repeated.
+const SENT: u32 = 300;
+
+/// Loses one packet of a direction.
+#[derive(Debug)]
+struct LoseOne(u64);
+
+impl LossModel for LoseOne {
+    fn build(&self, _: &LinkContext<'_>) -> Option<Box<dyn Loss>> {
+        Some(Box::new(nth([self.0], Verdict::Drop)))
+    }
+
+    fn is_random(&self) -> bool {
+        false
+    }
+}
+
+fn identity() -> Identity {
+    let validity = Validity::days(Date::from_unix_seconds(0), 40_000);
+    Identity::generate(&["fairwire.test"], validity).expect("an identity")
+}
+
+/// A link that loses the packet with this number in one direction; none for number 0.
+fn link(to_server: u64, to_client: u64) -> Link {
+    let one_way = || Link::new(Rate::from_bits_per_s(20_000_000), Duration::from_millis(10));
+    let back = one_way().loss_model(LoseOne(to_client));
+    one_way().loss_model(LoseOne(to_server)).back(back)
+}
+
+/// Both ends' configurations of DTLS; with `shown`, the client has to show a certificate.
+fn dtls(shown: bool) -> (Security<ClientConfig>, Security<ServerConfig>) {
+    let (ours, theirs) = (identity(), identity());
+    let mut client = ClientConfig::pinned([theirs.fingerprint()]);
+    let mut server = ServerConfig::new(theirs);
+    if shown {
+        server = server.clients(Trust::Fingerprints([ours.fingerprint()].into()));
+        client = client.identity(ours);
+    }
+    (Security::dtls(client), Security::dtls(server))
+}
+
+/// Connects over `link` and begins to serve. Returns the client's end, and the task with the server's.
+async fn connected(
+    link: &Link,
+    (client, server): (Security<ClientConfig>, Security<ServerConfig>),
+) -> (
+    Result<Connection, ConnectError>,
+    tokio::task::JoinHandle<BTreeSet<u32>>,
+) {
+    let (a, b) = link.join().expect("a link");
+    let port = b.local_addr().port();
+    let listener = b
+        .listen_with(port, &[SERVICE], server, ListenOptions::new())
+        .expect("a free port");
+    let reading = tokio::spawn(async move {
+        let mut seen = BTreeSet::new();
+        let Ok(there) = listener.accept().await else {
+            return seen;
+        };
+        while let Ok(received) = there.recv().await {
+            seen.insert(u32::from_be_bytes(
+                *received.data.first_chunk().expect("numbered"),
+            ));
+        }
+        seen
+    });
+    let mut config = Config::default();
+    config.report_fates = true;
+    config.connect_timeout = Duration::from_secs(60);
+    let options = ConnectOptions::new().config(config);
+    let here = a.connect_with(b.local_addr(), SERVICE, client, options);
+    (here.await, reading)
+}
+
+/// Sends numbered datagrams, one each millisecond, and returns those that were acknowledged.
+async fn acknowledged(here: Connection) -> BTreeSet<u32> {
+    let mut numbers = Vec::new();
+    for number in 0..SENT {
+        let sent = here.try_send(Bytes::copy_from_slice(&number.to_be_bytes()));
+        if let Ok(id) = sent {
+            numbers.push((id, number));
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let _ = here.close().await;
+    let mut all = BTreeSet::new();
+    while let Ok((id, fate)) = here.fate().await {
+        if fate == Fate::Acknowledged {
+            all.extend(
+                numbers
+                    .iter()
+                    .filter(|(own, _)| *own == id)
+                    .map(|(_, number)| *number),
+            );
+        }
+    }
+    all
+}
+
+/// Loses one packet after the other of the first 16 of each direction, with and without certificates of clients. Each
+/// datagram that was acknowledged is read.
+#[tokio::test(start_paused = true)]
+async fn no_lost_packet_of_a_handshake_loses_acknowledged_data() {
+    for shown in [false, true] {
+        let security = dtls(shown);
+        for lost in 0..=16 {
+            for (to_server, to_client) in [(lost, 0), (0, lost)] {
+                let case = format!("shown {shown}, lost {to_server} and {to_client}");
+                let (here, reading) =
+                    connected(&link(to_server, to_client), security.clone()).await;
+                let acknowledged = acknowledged(here.expect(&case)).await;
+                assert!(acknowledged.len() > 100, "{case}: {}", acknowledged.len());
+                let read = reading.await.expect("no panic");
+                let missing: Vec<_> = acknowledged.difference(&read).collect();
+                assert!(
+                    missing.is_empty(),
+                    "{case}: acknowledged, never read: {missing:?}"
+                );
+            }
+        }
+    }
+}
+
+/// A client whose certificate the server does not accept learns this from `connect`, not from a connection that ends.
+#[tokio::test(start_paused = true)]
+async fn a_refused_client_does_not_connect() {
+    let (stranger, theirs) = (identity(), identity());
+    let client = ClientConfig::pinned([theirs.fingerprint()]).identity(stranger);
+    let nobody = Fingerprint::from_bytes([7; 32]);
+    let server = ServerConfig::new(theirs).clients(Trust::Fingerprints([nobody].into()));
+    let security = (Security::dtls(client), Security::dtls(server));
+    let (here, reading) = connected(&link(0, 0), security).await;
+    let error = here.expect_err("refused");
+    let ConnectError::Handshake { error, .. } = error else {
+        panic!("{error}");
+    };
+    let is_told = matches!(
+        error,
+        HandshakeError::Dtls(SessionError::Alert(_)) | HandshakeError::Closed(_)
+    );
+    assert!(is_told, "{error:?}");
+    reading.abort();
+}

@@ -1,0 +1,180 @@
+//! What a send queue does with a datagram is the same with DTLS as without.
+
+use std::time::Duration;
+
+use fairwire::emulated::Link;
+use fairwire::tls::{ClientConfig, Date, Identity, ServerConfig, Validity};
+use fairwire::{
+    Config, ConnectOptions, Connection, Fate, QueuePolicy, Rate, Security, SendError, SendOptions,
+    ServiceCode, TrySendError,
+};
+
+const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"?tst");
+
+/// The datagrams that a send queue holds here.
+const ROOM: usize = 8;
+
+/// Connects two endpoints whose send queues are small. Nothing leaves until the test waits.
+async fn pair(encrypted: bool, policy: QueuePolicy) -> (Connection, Connection) {
+    let link = Link::new(Rate::from_bits_per_s(1_000_000), Duration::from_millis(10));
+    let (a, b) = link.join().expect("a link");
+    let (mut client, mut server) = (Security::None, Security::None);
+    if encrypted {
+        let validity = Validity::days(Date::from_unix_seconds(0), 40_000);
+        let identity = Identity::generate(&[], validity).expect("a key");
+        client = Security::dtls(ClientConfig::pinned([identity.fingerprint()]));
+        server = Security::dtls(ServerConfig::new(identity));
+    }
+    let listener = b.listen(b.local_addr().port(), &[SERVICE], server);
+    let listener = listener.expect("a free port");
+    let mut config = Config::default();
+    config.report_fates = true;
+    config.send_queue.packets = ROOM;
+    config.send_queue.policy = policy;
+    let options = ConnectOptions::new().config(config);
+    let connecting = a.connect_with(b.local_addr(), SERVICE, client, options);
+    let (here, there) = tokio::join!(connecting, listener.accept());
+    let (here, there) = (here.expect("a handshake"), there.expect("a handshake"));
+    assert_eq!(
+        (here.is_encrypted(), there.is_encrypted()),
+        (encrypted, encrypted)
+    );
+    // What the handshake still has to say leaves.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    (here, there)
+}
+
+/// Queues datagrams until there is room for no more.
+fn fill(here: &Connection) {
+    for number in 0..ROOM {
+        here.try_send(vec![7; 100])
+            .unwrap_or_else(|error| panic!("{number}: {error}"));
+    }
+}
+
+/// A queue that drops its oldest datagrams takes every new one, and the newest are those that arrive.
+#[tokio::test(start_paused = true)]
+async fn the_oldest_make_room() {
+    for encrypted in [false, true] {
+        let (here, there) = pair(encrypted, QueuePolicy::DropOldest).await;
+        for number in 0..100_u8 {
+            let sent = here.try_send(vec![number; 100]);
+            assert!(sent.is_ok(), "encrypted {encrypted}, {number}: {sent:?}");
+        }
+        let sent = here
+            .send_with(vec![100; 100], SendOptions::new().priority(1))
+            .await;
+        assert!(sent.is_ok(), "encrypted {encrypted}: {sent:?}");
+        here.close().await.expect("orderly");
+        let mut seen = Vec::new();
+        while let Ok(received) = there.recv().await {
+            seen.push(received.data[0]);
+        }
+        seen.sort_unstable();
+        let newest = 101 - u8::try_from(ROOM).expect("small")..=100;
+        assert_eq!(seen, newest.collect::<Vec<_>>(), "encrypted {encrypted}");
+    }
+}
+
+/// A full queue refuses a datagram that is late or whose group is broken for that reason, at once; any other has to
+/// wait.
+#[tokio::test(start_paused = true)]
+async fn a_full_queue_names_the_reason() {
+    for encrypted in [false, true] {
+        let (here, _there) = pair(encrypted, QueuePolicy::BackPressure).await;
+        fill(&here);
+        let data = || vec![7; 100];
+        assert_eq!(
+            here.try_send(data()),
+            Err(TrySendError::Full),
+            "{encrypted}"
+        );
+        let late =
+            SendOptions::new().deadline(tokio::time::Instant::now() - Duration::from_millis(1));
+        let refused = Err(SendError::DeadlinePassed);
+        assert_eq!(
+            here.try_send_with(data(), late),
+            refused.clone().map_err(Into::into)
+        );
+        assert_eq!(here.send_with(data(), late).await, refused, "{encrypted}");
+        // Two members of a group; the queue is emptied under them.
+        here.purge();
+        let group = SendOptions::new().group(9);
+        here.try_send_with(data(), group).expect("room");
+        here.purge();
+        fill(&here);
+        let refused = Err(SendError::GroupBroken { group: 9 });
+        assert_eq!(
+            here.try_send_with(data(), group),
+            refused.clone().map_err(Into::into)
+        );
+        assert_eq!(here.send_with(data(), group).await, refused, "{encrypted}");
+        let large = vec![7; 60_000];
+        let refused = here.try_send(large).expect_err("too large");
+        assert!(
+            matches!(refused, TrySendError::Send(SendError::TooLarge { size: 60_000, max }) if max == here.max_datagram_size()),
+            "encrypted {encrypted}: {refused}"
+        );
+    }
+}
+
+/// A datagram that waits for room in a queue of expired ones gets it, because those are dropped.
+#[tokio::test(start_paused = true)]
+async fn expired_datagrams_make_room() {
+    for encrypted in [false, true] {
+        let (here, _there) = pair(encrypted, QueuePolicy::BackPressure).await;
+        let short = SendOptions::new().within(Duration::from_micros(500));
+        for _ in 0..ROOM {
+            here.try_send_with(vec![7; 100], short).expect("room");
+        }
+        assert_eq!(
+            here.try_send(vec![8; 100]),
+            Err(TrySendError::Full),
+            "{encrypted}"
+        );
+        tokio::time::advance(Duration::from_millis(2)).await;
+        let sent = here.try_send(vec![8; 100]);
+        assert!(sent.is_ok(), "encrypted {encrypted}: {sent:?}");
+    }
+}
+
+/// Under a paused clock of tokio, a deadline on sockets of the system is as far away as it was set.
+#[tokio::test(start_paused = true)]
+async fn deadlines_survive_a_paused_clock() {
+    let bind = || fairwire::Endpoint::bind("127.0.0.1:0".parse().expect("an address"));
+    let (a, b) = (bind().expect("bound"), bind().expect("bound"));
+    let listener = b.listen(b.local_addr().port(), &[SERVICE], Security::None);
+    let listener = listener.expect("a free port");
+    let connecting = a.connect(b.local_addr(), SERVICE, Security::None);
+    let (here, there) = tokio::join!(connecting, listener.accept());
+    let (here, there) = (here.expect("connected"), there.expect("accepted"));
+    // The system's time passes, tokio's does not.
+    std::thread::sleep(Duration::from_millis(50));
+    let options = SendOptions::new().within(Duration::from_secs(30));
+    here.send_with("in time", options).await.expect("in time");
+    let short = SendOptions::new().within(Duration::from_millis(20));
+    here.try_send_with("in time", short).expect("in time");
+    let late = tokio::time::Instant::now() - Duration::from_millis(1);
+    let refused = here.try_send_with("late", SendOptions::new().deadline(late));
+    assert_eq!(refused, Err(SendError::DeadlinePassed.into()));
+    assert_eq!(there.recv().await.expect("sent").data, "in time");
+}
+
+/// The fates of datagrams that were pushed out are reported alike.
+#[tokio::test(start_paused = true)]
+async fn fates_of_what_made_room() {
+    for encrypted in [false, true] {
+        let (here, there) = pair(encrypted, QueuePolicy::DropOldest).await;
+        let reading = tokio::spawn(async move { while there.recv().await.is_ok() {} });
+        for number in 0..20_u8 {
+            here.try_send(vec![number; 100]).expect("taken");
+        }
+        here.close().await.expect("orderly");
+        let mut refused = 0;
+        while let Ok((_, fate)) = here.fate().await {
+            refused += usize::from(fate == Fate::Refused);
+        }
+        assert_eq!(refused, 20 - ROOM, "encrypted {encrypted}");
+        reading.await.expect("no panic");
+    }
+}
