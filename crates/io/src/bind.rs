@@ -1,5 +1,6 @@
 //! Making endpoints on sockets of the operating system.
 
+use std::error::Error;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
@@ -10,8 +11,9 @@ use crate::driver::Driver;
 use crate::endpoint::Endpoint;
 use crate::error::BindError;
 use crate::shards::Shards;
-use crate::socket::{OperatingSystem, Sockets};
+use crate::socket::{self, OperatingSystem, Sockets};
 use crate::state::Shared;
+use crate::timer;
 use crate::transport::{System, Transport};
 
 /// A builder that makes an [`Endpoint`] with options.
@@ -98,7 +100,11 @@ impl EndpointBuilder {
         open: impl FnOnce() -> Result<Vec<T>, BindError>,
     ) -> Result<Endpoint, BindError> {
         let runtime = tokio::runtime::Handle::try_current().map_err(|_| BindError::NoRuntime)?;
-        let transports = open()?;
+        timer::check()?;
+        let transports = open().map_err(|error| match error.source() {
+            Some(source) if socket::is_without_runtime(source) => BindError::NoRuntime,
+            _ => error,
+        })?;
         let mut shards = Vec::with_capacity(transports.len());
         let parts = Shard::all(u16::try_from(transports.len()).unwrap_or(u16::MAX));
         for (part, transport) in parts.zip(&transports) {

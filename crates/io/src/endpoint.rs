@@ -11,13 +11,14 @@ use fairwire_wire::ServiceCode;
 
 use crate::address::DccpAddr;
 use crate::connection::Connection;
-use crate::error::{AddressKind, ConnectError};
+use crate::error::{AddressKind, BindError, ConnectError, is_out_of_descriptors};
 use crate::listener::Listener;
 use crate::options::{ConnectOptions, ListenOptions};
 use crate::race::race;
 use crate::security::{Role, Security};
 use crate::shards::Shards;
 use crate::state::{Backlog, ConnectionState, Handle, State};
+use crate::timer;
 use crate::transport::{Claim, Facts, System, canonical};
 use crate::waiting::Place;
 
@@ -246,6 +247,7 @@ impl Endpoint {
         security: Security<ClientConfig>,
         options: ConnectOptions,
     ) -> Result<Connection, ConnectError> {
+        timer::check()?;
         race(self.shards.first().clock, remotes, |remote| {
             let (security, options) = (security.clone(), options.clone());
             async move { self.connect_with(remote, service, security, options).await }
@@ -287,6 +289,9 @@ impl Endpoint {
         security: Option<Role>,
         options: ConnectOptions,
     ) -> Result<Connection, ConnectError> {
+        if security.is_some() {
+            timer::check()?;
+        }
         let to = self.reach(remote)?;
         let after = options.config.connect_timeout;
         let malformed = self.stats().malformed;
@@ -414,6 +419,10 @@ impl Endpoint {
     }
 
     fn no_route(&self, to: DccpAddr, source: io::Error) -> ConnectError {
+        if is_out_of_descriptors(&source) {
+            let addr = self.facts().local;
+            return BindError::Socket { addr, source }.into();
+        }
         ConnectError::NoRoute {
             local: self.facts().local.ip(),
             remote: to.user_addr(),

@@ -58,7 +58,7 @@ pub enum BindError {
         /// The system's error.
         source: io::Error,
     },
-    /// There is no tokio runtime to run the endpoint's driver.
+    /// There is no tokio runtime to run the endpoint's driver, or it has no I/O or no timers.
     NoRuntime,
     /// The system gives no random numbers; without them sequence numbers could be guessed.
     NoRandomness,
@@ -82,6 +82,11 @@ impl fmt::Display for BindError {
                     addr.port()
                 )
             }
+            Self::Socket { source, .. } if is_out_of_descriptors(source) => write!(
+                f,
+                "cannot open a UDP socket ({source}): use one endpoint for many connections, or allow more open files \
+                 with 'ulimit -n'"
+            ),
             Self::Socket { addr, source } => {
                 write!(f, "cannot open a UDP socket on {addr}: {source}")
             }
@@ -101,10 +106,20 @@ impl fmt::Display for BindError {
             Self::NoThread { source } => {
                 write!(f, "cannot start the thread that runs the sockets: {source}")
             }
-            Self::NoRuntime => f.write_str("an endpoint must be made inside a tokio runtime"),
+            Self::NoRuntime => f.write_str(
+                "an endpoint needs a tokio runtime with I/O and timers: call this inside one that was built with \
+                 `enable_all`",
+            ),
             Self::NoRandomness => f.write_str("the system gives no random numbers"),
         }
     }
+}
+
+/// Returns whether the system has no more descriptors for this program, or for all of them.
+pub(crate) fn is_out_of_descriptors(error: &io::Error) -> bool {
+    const ENFILE: i32 = 23;
+    const EMFILE: i32 = 24;
+    cfg!(unix) && matches!(error.raw_os_error(), Some(ENFILE | EMFILE))
 }
 
 impl Error for BindError {
@@ -252,7 +267,8 @@ pub struct ConnectionClosed {
     /// Whether the peer announced the end inside its DTLS session (`close_notify`).
     ///
     /// Without it nobody can tell an end by the peer from one that somebody on the path has forged, or the announcement
-    /// was lost, as any datagram may be. Always false without DTLS.
+    /// was lost, as any datagram may be. Always false without DTLS. The error of a send may have it false while many
+    /// received datagrams are unread, because the announcement is behind them.
     pub is_authenticated: bool,
 }
 

@@ -203,6 +203,7 @@ pub async fn connect_with(
     security: Security<ClientConfig>,
     options: ConnectOptions,
 ) -> Result<Connection, ConnectError> {
+    timer::check()?;
     let addrs = resolve(host).await?;
     let connected = connect_any(&addrs, service, security, options).await;
     connected.map_err(|error| of_host(host, error))
@@ -221,6 +222,7 @@ pub async fn connect_native(
     security: Security<ClientConfig>,
     options: ConnectOptions,
 ) -> Result<Connection, ConnectError> {
+    timer::check()?;
     let addrs = resolve(host).await?;
     let remotes: Vec<_> = addrs.into_iter().map(DccpAddr::native).collect();
     let connected = race::race(clock::Clock::start(), &remotes, |remote| {
@@ -255,6 +257,7 @@ pub async fn connect_any(
     security: Security<ClientConfig>,
     options: ConnectOptions,
 ) -> Result<Connection, ConnectError> {
+    timer::check()?;
     let remotes: Vec<_> = addrs.iter().copied().map(DccpAddr::same_ports).collect();
     race::race(clock::Clock::start(), &remotes, |remote| {
         let (security, options) = (security.clone(), options.clone());

@@ -34,6 +34,7 @@ pub(crate) use route::wildcard_for;
 pub(crate) use set::Sockets;
 pub(crate) use system::OperatingSystem;
 use watched::Watched;
+pub(crate) use watched::is_without_runtime;
 
 /// The size of the receive buffer of one message, bytes: the largest UDP datagram, and with GRO the largest buffer of
 /// several.

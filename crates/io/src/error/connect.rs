@@ -9,7 +9,7 @@ use std::time::Duration;
 use fairwire_proto::{CloseReason, ErrorText, StartError, Unreachable};
 use fairwire_wire::ResetCode;
 
-use super::{BindError, HandshakeError, Reason};
+use super::{BindError, HandshakeError, Reason, is_out_of_descriptors};
 
 /// Why a connection could not be made.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub enum ConnectError {
         /// The system's error.
         source: io::Error,
     },
-    /// No endpoint could be bound for the connection.
+    /// No endpoint could be bound for the connection, or no socket opened.
     Bind(BindError),
     /// The endpoint could not start a connection.
     Start(StartError),
@@ -158,6 +158,7 @@ impl ConnectError {
     /// Returns whether the cause is on this side, so that every other address would fail in the same way.
     pub(crate) fn is_local(&self) -> bool {
         match self {
+            Self::Bind(BindError::Socket { source, .. }) => is_out_of_descriptors(source),
             Self::Bind(error) => matches!(
                 error,
                 BindError::NotPrivileged { .. }

@@ -4,10 +4,39 @@
 //! host, so a paced sender would be woken twice for each datagram. When there is no room here, the driver tries again a
 //! little later.
 
+use std::error::Error;
+use std::fmt;
 use std::io;
 use std::net::UdpSocket;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tokio::io::{Interest, Ready};
+
+/// The current runtime has no I/O.
+#[derive(Debug)]
+struct WithoutRuntime;
+
+impl fmt::Display for WithoutRuntime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the tokio runtime has no I/O")
+    }
+}
+
+impl Error for WithoutRuntime {}
+
+/// Registers a socket. Tokio tells only by a panic that the runtime has no I/O.
+fn inside_runtime<T>(register: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    catch_unwind(AssertUnwindSafe(register))
+        .unwrap_or_else(|_| Err(io::Error::other(WithoutRuntime)))
+}
+
+/// Returns whether an error says that the runtime has no I/O.
+pub(crate) fn is_without_runtime(error: &(dyn Error + 'static)) -> bool {
+    let inner = error
+        .downcast_ref::<io::Error>()
+        .and_then(io::Error::get_ref);
+    inner.is_some_and(|inner| inner.is::<WithoutRuntime>())
+}
 
 /// The socket, registered with the current runtime.
 #[derive(Debug)]
@@ -23,8 +52,9 @@ impl Watched {
         #[expect(unsafe_code, reason = "tokio asks for a promise about the descriptor")]
         // SAFETY: until it is dropped, a `UdpSocket` is one valid, open descriptor, which does not change. The
         // `AsyncFd` owns the socket and nobody takes it out.
-        let registered = unsafe { AsyncFd::register_with_interest(socket, interest) };
-        Ok(Self(registered?))
+        let register = || unsafe { AsyncFd::register_with_interest(socket, interest) };
+        let registered = inside_runtime(|| Ok(register()?))?;
+        Ok(Self(registered))
     }
 
     /// Waits until a datagram has arrived or an error is queued.
@@ -57,7 +87,7 @@ pub(super) struct Watched(tokio::net::UdpSocket);
 impl Watched {
     /// Registers `socket`, which must be non-blocking.
     pub(super) fn new(socket: UdpSocket) -> io::Result<Self> {
-        tokio::net::UdpSocket::from_std(socket).map(Self)
+        inside_runtime(|| tokio::net::UdpSocket::from_std(socket)).map(Self)
     }
 
     /// Waits until a datagram has arrived or an error is queued.
