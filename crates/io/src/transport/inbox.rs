@@ -3,9 +3,11 @@
 //! The system may deliver several datagrams in one buffer (GRO); they are split here. Nothing is copied: the protocol
 //! sees slices of these buffers, and copies what it keeps.
 //!
-//! The memory is bounded: `BATCH_SIZE` buffers of the transport's largest message, for each endpoint and for its life.
-//! For sockets on Linux that is 2 MiB. The system commits a page of them when a message first reaches it.
+//! The memory is bounded: `BATCH_SIZE` buffers of the transport's largest message, which is 2 MiB for sockets on Linux.
+//! An endpoint has them only while it has messages to pass on. Each thread keeps one set for the endpoint that receives
+//! next, so many endpoints take no more memory than one.
 
+use std::cell::Cell;
 use std::io::{self, IoSliceMut};
 use std::net::SocketAddr;
 
@@ -15,9 +17,15 @@ use fairwire_units::Ecn;
 
 use super::address::{arrived_at, canonical};
 
-/// The receive buffers and their contents. Memory that no message has reached is never touched.
+thread_local! {
+    /// Buffers that no endpoint uses now.
+    static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+/// The receive buffers and their contents.
 #[derive(Debug)]
 pub(crate) struct Inbox {
+    /// Empty while there is nothing to pass on.
     buffers: Vec<u8>,
     /// The size of each buffer, bytes.
     size: usize,
@@ -41,12 +49,11 @@ pub(crate) struct Arrived<'a> {
 }
 
 impl Inbox {
-    /// Makes empty buffers of `size` bytes each.
+    /// Makes an inbox whose buffers have `size` bytes each.
     pub(crate) fn new(size: usize) -> Self {
-        let size = size.max(1);
         Self {
-            buffers: vec![0; size * BATCH_SIZE],
-            size,
+            buffers: Vec::new(),
+            size: size.max(1),
             meta: [RecvMeta::default(); BATCH_SIZE],
             filled: 0,
             next: (0, 0),
@@ -65,11 +72,32 @@ impl Inbox {
     ) -> io::Result<()> {
         self.filled = 0;
         self.next = (0, 0);
+        self.borrow();
         let mut buffers = self.buffers.chunks_exact_mut(self.size);
         let mut slices: [IoSliceMut<'_>; BATCH_SIZE] =
             std::array::from_fn(|_| IoSliceMut::new(buffers.next().unwrap_or_default()));
-        self.filled = receive(&mut slices, &mut self.meta)?.min(BATCH_SIZE);
-        Ok(())
+        let received = receive(&mut slices, &mut self.meta);
+        self.filled = received
+            .as_ref()
+            .map_or(0, |&filled| filled.min(BATCH_SIZE));
+        if self.is_empty() {
+            self.give_back();
+        }
+        received.map(|_| ())
+    }
+
+    fn borrow(&mut self) {
+        let needed = self.size * BATCH_SIZE;
+        if self.buffers.len() != needed {
+            self.buffers = SPARE.take();
+        }
+        if self.buffers.len() != needed {
+            self.buffers = vec![0; needed];
+        }
+    }
+
+    fn give_back(&mut self) {
+        SPARE.set(std::mem::take(&mut self.buffers));
     }
 
     /// Passes the next datagrams to `each`, in order and at most `most`. Returns how many there were.
@@ -104,6 +132,9 @@ impl Inbox {
             } else {
                 (at + 1, 0)
             };
+        }
+        if self.is_empty() && !self.buffers.is_empty() {
+            self.give_back();
         }
         datagrams
     }
