@@ -54,9 +54,11 @@ impl Listener {
     /// Waits for the next connection. Cancelling loses no connection.
     ///
     /// If the listener uses DTLS, this returns connections whose DTLS handshake is complete. It serves up to 1,024
-    /// handshakes at one time, so no client delays another. When one more client arrives, a handshake of the source
-    /// network that has most of them ends: the oldest one whose client has said nothing, or else the oldest one.
-    /// Clients whose handshake fails are reset and counted ([`failed_handshakes`](Self::failed_handshakes)); to learn
+    /// handshakes at one time. When one more client arrives, and another network has more of them, one of that network
+    /// ends: the oldest one whose client has said nothing, or else the oldest one. Otherwise the client waits, with up
+    /// to 3,072 others, until a handshake is over. Meanwhile a handshake ends whose client has said nothing for 2 s, or
+    /// which lasts 10 s. A network is an IPv4 address, or an IPv6 /64, /56 or /48; a /56 may have twice as many
+    /// handshakes as a /64, and a /48 three times. Clients whose handshake fails are reset and counted ([`failed_handshakes`](Self::failed_handshakes)); to learn
     /// why, use [`incoming`](Self::incoming).
     ///
     /// # Errors

@@ -287,7 +287,7 @@ async fn silent_clients_keep_nobody_out() {
         while all.len() < 2 {
             all.push(listener.accept().await.expect("open"));
         }
-        listener.failed_handshakes()
+        (listener.failed_handshakes(), all)
     });
     let mut silent = Vec::new();
     for _ in 0..1_100 {
@@ -299,9 +299,45 @@ async fn silent_clients_keep_nobody_out() {
         let here = connect(local, remote, Security::dtls(config)).await;
         here.expect("served").close().await.expect("orderly");
     }
-    let failed = soon(accepting).await.expect("no panic");
+    let (failed, _open) = soon(accepting).await.expect("no panic");
     assert!(failed >= 1_100 + 2 - 1_024 - 2, "{failed}");
     assert!(failed <= 1_100 + 2 - 1_024, "{failed}");
+}
+
+/// Clients that connect at one moment are all served, although they are more than there are handshakes at one time.
+#[tokio::test]
+async fn a_crowd_of_honest_clients_is_served() {
+    const CROWD: usize = 1_100;
+    let mut patient = Config::default();
+    patient.connect_timeout = Duration::from_secs(600);
+    let Server {
+        listener,
+        remote,
+        pin,
+    } = listen(patient.clone());
+    let accepting = tokio::spawn(async move {
+        let mut all = Vec::new();
+        while all.len() < CROWD {
+            all.push(listener.accept().await.expect("open"));
+        }
+        listener.failed_handshakes()
+    });
+    let crowd = Endpoint::bind((Ipv4Addr::LOCALHOST, 0).into()).expect("bound");
+    let security = Security::dtls(ClientConfig::pinned([pin]));
+    let mut all = tokio::task::JoinSet::new();
+    for _ in 0..CROWD {
+        let options = ConnectOptions::new().config(patient.clone());
+        let (crowd, security) = (crowd.clone(), security.clone());
+        all.spawn(async move { crowd.connect_with(remote, SERVICE, security, options).await });
+    }
+    let open = timeout(Duration::from_secs(300), all.join_all()).await;
+    let failed: Vec<_> = open
+        .expect("in time")
+        .into_iter()
+        .filter_map(Result::err)
+        .collect();
+    assert!(failed.is_empty(), "{} failed: {}", failed.len(), failed[0]);
+    assert_eq!(accepting.await.expect("no panic"), 0);
 }
 
 /// A handshake that is cut short anywhere ends at both ends.
@@ -329,7 +365,7 @@ async fn a_handshake_cut_short_ends_at_both_ends() {
     outcomes.sort_unstable();
     assert!(!outcomes[0].1 && !outcomes[0].2, "nothing passed");
     for (cut, here, there) in outcomes {
-        assert!(here || !there, "{cut}: the client has the last word");
+        assert!(there || !here, "{cut}: the server has the last word");
     }
 }
 

@@ -1,21 +1,37 @@
 //! The DTLS handshakes that a listener has begun.
 //!
-//! Clients that stall must keep nobody out. So every client gets a handshake at once, and when there are too many, one
-//! ends: of the source network that has most of them, because whoever has many places is no single client.
+//! Clients that stall must keep nobody out, and many that connect at one moment must all be served. So when there are
+//! too many handshakes, a client gets a place at once if others of another network have more; one of those ends. A
+//! client of the network that has most of them waits until a handshake is over, or has stalled.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::Instant;
 
 use super::incoming::Incoming;
 use crate::connection::Connection;
 
-/// The largest number of DTLS handshakes at one time. A flood of 1,000 clients a second leaves each a second.
+/// The largest number of DTLS handshakes at one time.
 const MAX_HANDSHAKES: usize = 1_024;
+
+/// The largest number of clients that wait for a place.
+const MAX_WAITING: usize = 3_072;
+
+/// How long a client that says nothing keeps its place while others wait. Its first message follows DCCP's handshake at
+/// once, and again after 1 s.
+const SILENCE: Duration = Duration::from_secs(2);
+
+/// How long any handshake keeps its place while others wait.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How often stalled handshakes are looked for while clients wait.
+const TURN: Duration = Duration::from_millis(100);
 
 /// Handshakes under way, and connections whose handshake is complete.
 #[derive(Debug, Default)]
@@ -33,12 +49,15 @@ struct Running {
     /// By their order.
     places: BTreeMap<u64, Place>,
     next: u64,
+    /// Clients without a place.
+    waiting: VecDeque<Incoming>,
 }
 
 /// A handshake under way.
 #[derive(Debug)]
 struct Place {
-    source: Source,
+    networks: Networks,
+    began: Instant,
     seen: Arc<Seen>,
     task: AbortHandle,
 }
@@ -52,27 +71,84 @@ struct Seen {
     is_over: AtomicBool,
 }
 
-/// The network that a client is in: an IPv4 address, or an IPv6 /64.
-type Source = Option<IpAddr>;
+/// A network: how many times as many places it may have as the smallest, and the first bits of its addresses.
+type Network = (usize, u128);
 
-fn source(incoming: &Incoming) -> Source {
-    let ip = incoming.remote()?.user_addr().ip().to_canonical();
-    Some(match ip {
-        IpAddr::V4(_) => ip,
-        IpAddr::V6(v6) => Ipv6Addr::from_bits(v6.to_bits() >> 64 << 64).into(),
-    })
+/// The networks that a client is in: an IPv4 address, or the /64, /56 and /48 of an IPv6 address. A site has more than
+/// one of the smaller ones, and can use all of them.
+type Networks = Vec<Network>;
+
+fn networks(incoming: &Incoming) -> Networks {
+    let remote = incoming.remote();
+    remote.map_or_else(Vec::new, |remote| networks_of(remote.user_addr().ip()))
+}
+
+fn networks_of(ip: IpAddr) -> Networks {
+    match ip.to_canonical() {
+        IpAddr::V6(v6) => [(1, 64), (2, 56), (3, 48)]
+            .map(|(times, bits)| (times, v6.to_bits() >> (128 - bits)))
+            .into(),
+        IpAddr::V4(v4) => vec![(1, v4.to_bits().into())],
+    }
+}
+
+/// Whether there is a place for a client.
+enum Room {
+    Free,
+    /// The place of this handshake, which ends.
+    Of(Place),
+    None,
 }
 
 impl Handshakes {
-    /// Begins the handshake of a client in a task of its own.
+    /// Begins the handshake of a client in a task of its own, or lets the client wait.
     pub(super) fn begin(self: &Arc<Self>, incoming: Incoming) {
-        let source = source(&incoming);
+        let mut running = self.running();
+        match running.make_room(&networks(&incoming)) {
+            Room::None => {
+                running.waiting.push_back(incoming);
+                let overdue = (running.waiting.len() > MAX_WAITING).then(|| running.evict());
+                let first =
+                    overdue.and_then(|evicted| Some((running.waiting.pop_front()?, evicted)));
+                drop(running);
+                if let Some((first, evicted)) = first {
+                    self.start(first, evicted);
+                }
+            }
+            room => {
+                drop(running);
+                self.start(incoming, room.evicted());
+            }
+        }
+    }
+
+    /// Begins the handshakes of clients that wait and for which there is a place now.
+    pub(super) fn begin_waiting(self: &Arc<Self>) {
+        loop {
+            let mut running = self.running();
+            let Some(first) = running.waiting.front().map(networks) else {
+                return;
+            };
+            let room = running.make_room(&first);
+            if matches!(room, Room::None) {
+                return;
+            }
+            let first = running.waiting.pop_front();
+            drop(running);
+            if let Some(first) = first {
+                self.start(first, room.evicted());
+            }
+        }
+    }
+
+    /// Begins a handshake, and ends the one whose place it gets.
+    fn start(self: &Arc<Self>, incoming: Incoming, evicted: Option<Place>) {
+        let networks = networks(&incoming);
         let seen = Arc::new(Seen {
             is_silent: AtomicBool::new(true),
             is_over: AtomicBool::new(false),
         });
         let mut running = self.running();
-        let evicted = running.make_room(source);
         let number = running.next;
         running.next += 1;
         drop(running);
@@ -83,14 +159,24 @@ impl Handshakes {
         };
         let task = self.spawn(async move {
             let accepted = incoming.accept_noting(&leaves.seen.is_silent).await;
+            let handshakes = Arc::clone(&leaves.handshakes);
             match accepted {
-                Ok(connection) => leaves.handshakes.done().push_back(connection),
-                Err(_) => leaves.handshakes.count_failure(),
+                Ok(connection) => handshakes.done().push_back(connection),
+                Err(_) => handshakes.count_failure(),
             }
+            drop(leaves);
+            handshakes.begin_waiting();
         });
         let mut running = self.running();
         if !seen.is_over.load(Ordering::Relaxed) {
-            running.places.insert(number, Place { source, seen, task });
+            let began = Instant::now();
+            let place = Place {
+                networks,
+                began,
+                seen,
+                task,
+            };
+            running.places.insert(number, place);
         }
         drop(running);
         if let Some(evicted) = evicted {
@@ -115,9 +201,16 @@ impl Handshakes {
         taken
     }
 
-    /// Waits until a handshake is over.
-    pub(super) async fn changed(&self) {
-        self.changed.notified().await;
+    /// Waits until a handshake is over. Meanwhile, clients that wait get the places of those that have stalled.
+    pub(super) async fn changed(self: &Arc<Self>) {
+        loop {
+            let has_waiting = !self.running().waiting.is_empty();
+            tokio::select! {
+                biased; // A random order would make equal runs differ.
+                () = self.changed.notified() => return,
+                () = tokio::time::sleep(TURN), if has_waiting => self.begin_waiting(),
+            }
+        }
     }
 
     /// Returns how many handshakes failed.
@@ -125,8 +218,10 @@ impl Handshakes {
         self.failed.load(Ordering::Relaxed)
     }
 
-    /// Ends all handshakes, and drops the connections that nobody has taken.
+    /// Ends all handshakes, and drops the connections that nobody has taken and the clients that wait.
     pub(super) fn end(&self) {
+        let waiting = std::mem::take(&mut self.running().waiting);
+        drop(waiting);
         self.tasks().abort_all();
         let done = std::mem::take(&mut *self.done());
         drop(done);
@@ -149,23 +244,86 @@ impl Handshakes {
     }
 }
 
+impl Room {
+    fn evicted(self) -> Option<Place> {
+        match self {
+            Self::Of(place) => Some(place),
+            Self::Free | Self::None => None,
+        }
+    }
+}
+
+impl Place {
+    fn is_silent(&self) -> bool {
+        self.seen.is_silent.load(Ordering::Relaxed)
+    }
+
+    /// Returns whether the handshake takes so long that another client may have the place.
+    fn has_stalled(&self, now: Instant) -> bool {
+        let lasts = now.saturating_duration_since(self.began);
+        lasts >= PATIENCE || (self.is_silent() && lasts >= SILENCE)
+    }
+}
+
 impl Running {
-    /// Takes a place away if none is left for a client of `source`.
-    fn make_room(&mut self, source: Source) -> Option<Place> {
+    /// Returns whether there is a place for a client of these networks; takes one away if others have more.
+    fn make_room(&mut self, networks: &Networks) -> Room {
         if self.places.len() < MAX_HANDSHAKES {
-            return None;
+            return Room::Free;
         }
-        let mut shares = BTreeMap::from([(source, 1_usize)]);
-        for place in self.places.values() {
-            *shares.entry(place.source).or_default() += 1;
+        let shares = self.shares(networks);
+        let (own, most) = (share(&shares, networks), self.largest(&shares));
+        let now = Instant::now();
+        let may_go = |place: &Place| own < most || place.has_stalled(now);
+        self.take_from_largest(&shares, may_go)
+            .map_or(Room::None, Room::Of)
+    }
+
+    /// Takes a place away, whatever its handshake does.
+    fn evict(&mut self) -> Option<Place> {
+        let shares = self.shares(&Vec::new());
+        self.take_from_largest(&shares, |_| true)
+    }
+
+    /// Returns how many places each network has, with one more for `networks`.
+    fn shares(&self, networks: &Networks) -> BTreeMap<Network, usize> {
+        let mut shares = BTreeMap::new();
+        let all = self.places.values().map(|place| &place.networks);
+        for network in all.chain([networks]).flatten() {
+            *shares.entry(*network).or_default() += 1;
         }
-        let most = shares.values().copied().max()?;
-        let of_most = |place: &Place| shares.get(&place.source) == Some(&most);
-        let victims = self.places.iter().filter(|(_, place)| of_most(place));
-        let speaks = |place: &Place| !place.seen.is_silent.load(Ordering::Relaxed);
-        let (&victim, _) = victims.min_by_key(|(number, place)| (speaks(place), **number))?;
+        shares
+    }
+
+    /// Returns the largest share of a place's networks.
+    fn largest(&self, shares: &BTreeMap<Network, usize>) -> usize {
+        let places = self.places.values();
+        let most = places.map(|place| share(shares, &place.networks)).max();
+        most.unwrap_or(0)
+    }
+
+    /// Takes the place of a client that is silent, or else of any, the oldest one: of those that may go and whose
+    /// networks have the largest share.
+    fn take_from_largest(
+        &mut self,
+        shares: &BTreeMap<Network, usize>,
+        may_go: impl Fn(&Place) -> bool,
+    ) -> Option<Place> {
+        let most = self.largest(shares);
+        let is_victim = |place: &Place| share(shares, &place.networks) == most && may_go(place);
+        let victims = self.places.iter().filter(|(_, place)| is_victim(place));
+        let (&victim, _) = victims.min_by_key(|(number, place)| (!place.is_silent(), **number))?;
         self.places.remove(&victim)
     }
+}
+
+/// Returns the places of the networks of a client, each measured by what such a network may have; the largest counts.
+fn share(shares: &BTreeMap<Network, usize>, networks: &Networks) -> usize {
+    let share = |network: &Network| {
+        let places = shares.get(network).copied().unwrap_or(0);
+        places.div_ceil(network.0)
+    };
+    networks.iter().map(share).max().unwrap_or(0)
 }
 
 /// Gives the place of a handshake back when its task ends, in whatever way.
@@ -183,5 +341,76 @@ impl Drop for Leaves {
         drop(running);
         drop(place);
         self.handshakes.changed.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        Arc, AtomicBool, Duration, Instant, MAX_HANDSHAKES, Networks, PATIENCE, Place, Room,
+        Running, SILENCE, Seen, networks_of,
+    };
+
+    fn networks(ip: &str) -> Networks {
+        networks_of(ip.parse().expect("an address"))
+    }
+
+    /// A handshake that began some time ago.
+    fn place(ip: &str, ago: Duration, is_silent: bool) -> Place {
+        let seen = Seen {
+            is_silent: AtomicBool::new(is_silent),
+            is_over: AtomicBool::new(false),
+        };
+        Place {
+            networks: networks(ip),
+            began: Instant::now() - ago,
+            seen: Arc::new(seen),
+            task: tokio::spawn(async {}).abort_handle(),
+        }
+    }
+
+    /// Fills all places with handshakes of `ago`, each from the address that `ip` returns for its number.
+    fn full(ago: Duration, is_silent: bool, ip: impl Fn(usize) -> String) -> Running {
+        let mut running = Running::default();
+        for number in 0..MAX_HANDSHAKES {
+            let place = place(&ip(number), ago, is_silent);
+            running.places.insert(number as u64, place);
+        }
+        running
+    }
+
+    /// A site that uses a /64 for each client has no more places than its share: another client gets one at once.
+    #[tokio::test]
+    async fn a_site_cannot_take_all_places() {
+        for site in ["2001:db8:0:{}::1", "2001:db8:0:1{}::1", "192.0.2.1"] {
+            let of_site = |number: usize| site.replace("{}", &format!("{:02x}", number % 200));
+            let mut running = full(Duration::ZERO, false, of_site);
+            for newcomer in ["2001:db8:1::1", "192.0.2.2"] {
+                let room = running.make_room(&networks(newcomer));
+                let Room::Of(place) = room else {
+                    panic!("{newcomer} waits for {site}");
+                };
+                running.places.insert(u64::MAX, place);
+            }
+        }
+    }
+
+    /// A client of the network with the most handshakes waits until one of them has stalled: it is silent for 2 s, or
+    /// takes 10 s.
+    #[tokio::test]
+    async fn only_stalled_handshakes_make_room() {
+        for (ago, is_silent, stalled) in [
+            (Duration::ZERO, true, false),
+            (SILENCE, false, false),
+            (SILENCE, true, true),
+            (PATIENCE, false, true),
+        ] {
+            let mut running = full(ago, is_silent, |_| "192.0.2.1".to_owned());
+            let room = running.make_room(&networks("192.0.2.1"));
+            assert_eq!(matches!(room, Room::Of(_)), stalled, "{ago:?} {is_silent}");
+            assert_eq!(running.places.len(), MAX_HANDSHAKES - usize::from(stalled));
+        }
+        let mut running = full(Duration::ZERO, false, |_| "192.0.2.1".to_owned());
+        assert!(running.evict().is_some(), "too many wait");
     }
 }
