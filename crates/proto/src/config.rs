@@ -33,13 +33,14 @@ pub struct EndpointConfig {
     /// packets cannot be refused and may exceed the limit: up to about 200 kB for a connection that sends little.
     pub max_memory: usize,
     /// Maximum number of incoming connections from one IPv4 address or one IPv6 /64 network, half-open ones not
-    /// counted. Further Requests from there get Reset 9, Too Busy.
+    /// counted. Further Requests from there get Reset 9, Too Busy. An IPv6 /56 may have twice as many, a /48 three times.
     pub max_connections_per_source: usize,
     /// Maximum number of half-open incoming connections. Beyond it a new one replaces one drawn at random. Those whose
     /// clients hold an Init Cookie are replaced first, which harms only clients that do not echo it.
     pub max_half_open: usize,
     /// Maximum number of half-open incoming connections from one IPv4 address or one IPv6 /64 network. Further Requests
-    /// from there get an Init Cookie, or Reset 9, Too Busy, if cookies are off.
+    /// from there get an Init Cookie, or Reset 9, Too Busy, if cookies are off. An IPv6 /56 may have twice as many, a
+    /// /48 three times.
     pub max_half_open_per_source: usize,
     /// When listeners keep no state until the handshake is complete.
     pub init_cookies: InitCookies,

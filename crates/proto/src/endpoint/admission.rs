@@ -191,13 +191,10 @@ impl Endpoint {
 
     /// Returns whether the source of `flow` has as many connections as one source may have.
     fn is_share_taken(&self, flow: &Flow) -> bool {
-        let ip = flow.path.remote.ip();
-        let half_open = self.backlog.count_from_source(ip) + self.spare.count_from_source(ip);
+        let source = Source::of(flow.path.remote.ip());
         // Half-open connections have their own limit, because anybody can begin them.
-        let connections = self
-            .incoming
-            .count(Source::of(ip))
-            .saturating_sub(half_open);
+        let half_open = [self.backlog.by_source(), self.spare.by_source()];
+        let connections = self.incoming.count_without(source, &half_open);
         connections >= self.config.max_connections_per_source
     }
 

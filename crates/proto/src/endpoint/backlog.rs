@@ -35,6 +35,11 @@ impl Backlog {
         self.by_source.count(Source::of(ip))
     }
 
+    /// Returns the number of entries of each source.
+    pub(super) fn by_source(&self) -> &SourceCounts {
+        &self.by_source
+    }
+
     pub(super) fn insert(&mut self, now: Instant, slot: usize, ip: IpAddr) {
         if slot >= self.place.len() {
             self.place.resize(slot + 1, NOWHERE);

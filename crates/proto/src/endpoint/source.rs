@@ -1,4 +1,6 @@
 //! Sources of packets, the unit that per-source limits apply to: the addresses that one host can have to itself.
+//!
+//! IPv6 gives a site many such networks, so counts have limits for sites as well.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -18,29 +20,120 @@ impl Source {
     }
 }
 
-/// A count for each source. A source with a count of zero takes no memory.
+/// IPv6 networks that hold several sources: how many of the last bits of a /64 differ within them, and how many times
+/// as much as one source they may have. A site gets a /56 or a /48 and can use all of it.
+const SITES: [(u32, usize); 2] = [(8, 2), (16, 3)];
+
+impl Source {
+    /// Returns the larger networks that the source is in, each with its number in [`SITES`].
+    fn sites(self) -> impl Iterator<Item = (usize, Self)> {
+        let is_ipv6 = self.0 & u128::from(u64::MAX) == 0;
+        let within = move |(bits, _)| Self(self.0 >> (64 + bits) << (64 + bits));
+        let sites = SITES.into_iter().map(within).enumerate();
+        sites.filter(move |_| is_ipv6)
+    }
+}
+
+/// A count for each source and each site. One with a count of zero takes no memory.
 #[derive(Debug, Default)]
-pub(super) struct SourceCounts(BTreeMap<Source, usize>);
+pub(super) struct SourceCounts {
+    sources: BTreeMap<Source, usize>,
+    sites: [BTreeMap<Source, usize>; SITES.len()],
+}
 
 impl SourceCounts {
+    /// Returns the count of `source`, or that of a site of it, divided by what a site may have, if that is more.
     pub(super) fn count(&self, source: Source) -> usize {
-        self.0.get(&source).copied().unwrap_or(0)
+        self.count_without(source, &[])
+    }
+
+    /// Returns the count of those that `others` do not have.
+    pub(super) fn count_without(&self, source: Source, others: &[&Self]) -> usize {
+        let left = |of: &dyn Fn(&Self) -> usize| {
+            let others: usize = others.iter().map(|other| of(other)).sum();
+            of(self).saturating_sub(others)
+        };
+        let own = left(&|counts| at(&counts.sources, source));
+        let sites = source.sites().map(|(number, site)| {
+            let count = left(&|counts| at(&counts.sites[number], site));
+            count.div_ceil(SITES[number].1)
+        });
+        sites.fold(own, usize::max)
     }
 
     /// Adds one to the count of `source`.
     pub(super) fn add(&mut self, source: Source) {
-        *self.0.entry(source).or_default() += 1;
+        *self.sources.entry(source).or_default() += 1;
+        for (number, site) in source.sites() {
+            *self.sites[number].entry(site).or_default() += 1;
+        }
     }
 
     /// Subtracts one from the count of `source`.
     pub(super) fn remove(&mut self, source: Source) {
-        let count = self.0.get_mut(&source);
-        debug_assert!(count.is_some(), "a removed source was added before");
-        if let Some(count) = count {
-            *count -= 1;
-            if *count == 0 {
-                self.0.remove(&source);
-            }
+        subtract(&mut self.sources, source);
+        for (number, site) in source.sites() {
+            subtract(&mut self.sites[number], site);
         }
+    }
+}
+
+fn at(counts: &BTreeMap<Source, usize>, source: Source) -> usize {
+    counts.get(&source).copied().unwrap_or(0)
+}
+
+fn subtract(counts: &mut BTreeMap<Source, usize>, source: Source) {
+    let count = counts.get_mut(&source);
+    debug_assert!(count.is_some(), "a removed source was added before");
+    if let Some(count) = count {
+        *count -= 1;
+        if *count == 0 {
+            counts.remove(&source);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Source, SourceCounts};
+
+    fn source(text: &str) -> Source {
+        Source::of(text.parse().unwrap())
+    }
+
+    /// A site that uses many of its /64 networks counts as one: a /56 may have twice what a /64 has, a /48 three times.
+    /// Its neighbours, and addresses of IPv4, do not count.
+    #[test]
+    fn a_site_is_a_source() {
+        let mut counts = SourceCounts::default();
+        let mut all = Vec::new();
+        for low in 0..8_u8 {
+            all.push(source(&format!("2001:db8:0:{low:x}::1")));
+            all.push(source(&format!("2001:db8:0:1{low:02x}::1")));
+            all.push(source(&format!("192.0.2.{low}")));
+        }
+        for &source in &all {
+            counts.add(source);
+        }
+        for (who, count) in [
+            ("2001:db8:0:1::2", 6),   // 16 of its /48, by three
+            ("2001:db8:0:1ff::2", 6), // none of its /64
+            ("2001:db8:1:0::2", 0),   // another /48
+            ("192.0.2.1", 1),
+            ("192.0.2.200", 0),
+        ] {
+            assert_eq!(counts.count(source(who)), count, "{who}");
+        }
+        let mut half_open = SourceCounts::default();
+        for &source in all.iter().skip(3) {
+            half_open.add(source);
+        }
+        let left = counts.count_without(source("2001:db8:0:1::2"), &[&half_open]);
+        assert_eq!(left, 1);
+        for source in all {
+            counts.remove(source);
+        }
+        assert_eq!(counts.count(source("2001:db8:0:1::2")), 0);
+        assert!(counts.sources.is_empty() && counts.sites.iter().all(|of| of.is_empty()));
     }
 }
