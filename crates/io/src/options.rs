@@ -14,6 +14,7 @@ use tokio::time::Instant;
 /// [`connect_native`](crate::connect_native) binds a native one.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
+#[must_use = "options have no effect until they are passed on"]
 pub struct ConnectOptions {
     /// The parameters of the connection.
     pub config: Config,
@@ -43,6 +44,7 @@ impl ConnectOptions {
 /// Options for listening.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
+#[must_use = "options have no effect until they are passed on"]
 pub struct ListenOptions {
     /// The parameters of each accepted connection.
     pub config: Config,
@@ -125,8 +127,17 @@ impl ListenOptions {
 /// let audio = SendOptions::new().within(Duration::from_millis(40)).priority(1);
 /// # let _ = (video, audio);
 /// ```
+///
+/// Methods return the changed options, and the compiler warns if they are dropped:
+///
+/// ```compile_fail
+/// #![deny(unused_must_use)]
+/// let options = fairwire::SendOptions::new();
+/// options.priority(1);
+/// ```
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
+#[must_use = "options have no effect until they are passed on"]
 pub struct SendOptions {
     /// The last moment at which the datagram may leave; `None` if it may leave at any time. See
     /// [`deadline`](Self::deadline).

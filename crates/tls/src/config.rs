@@ -31,6 +31,7 @@ const QUEUED_DATAGRAMS: usize = 64;
 
 /// The configuration of clients.
 #[derive(Clone, Debug)]
+#[must_use = "a configuration has no effect until it is passed on"]
 pub struct ClientConfig {
     pub(crate) common: Common,
     pub(crate) name: Option<PeerName>,
@@ -81,6 +82,7 @@ impl ClientConfig {
 
 /// The configuration of servers.
 #[derive(Clone, Debug)]
+#[must_use = "a configuration has no effect until it is passed on"]
 pub struct ServerConfig {
     pub(crate) common: Common,
 }
