@@ -8,6 +8,7 @@
 //! is a common mistake in experiments. With the feature `settings`, serde reads and writes the same form, and a JSON
 //! Schema describes it.
 
+mod decimal;
 mod ecn;
 mod packets;
 mod parse;
@@ -22,6 +23,7 @@ mod time;
 #[cfg_attr(not(feature = "plant"), doc(hidden))]
 pub mod plant;
 
+pub use decimal::Decimal;
 pub use ecn::Ecn;
 pub use packets::Packets;
 pub use parse::ParseUnitError;

@@ -2,7 +2,8 @@
 
 use std::error::Error;
 use std::fmt;
-use std::str::FromStr;
+
+use crate::decimal::Decimal;
 
 /// The error for a text that is not a quantity.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -36,7 +37,7 @@ pub enum ParseUnitError {
         /// The text as given.
         text: String,
     },
-    /// The value is too large for the type, or finer than its resolution (a nanosecond, a bit per second, a byte).
+    /// The value is too large for the type, or finer than its resolution (a nanosecond, a bit per second, a byte, a packet).
     OutOfRange {
         /// The text as given.
         text: String,
@@ -91,19 +92,12 @@ pub(crate) fn quantity(
     units: &[Unit],
     expected: &'static str,
 ) -> Result<u64, ParseUnitError> {
-    let trimmed = text.trim();
-    let end = trimmed
-        .find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_'))
-        .unwrap_or(trimmed.len());
-    let (number, unit) = trimmed.split_at(end);
-    let unit = unit.trim();
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    let digits: String = whole.chars().filter(|c| *c != '_').collect();
-    if digits.is_empty() || !fraction.bytes().all(|b| b.is_ascii_digit()) {
+    let Some((number, unit)) = Decimal::split(text.trim()) else {
         return Err(ParseUnitError::NotANumber {
             text: text.to_owned(),
         });
-    }
+    };
+    let unit = unit.trim();
     if unit.is_empty() {
         return Err(ParseUnitError::MissingUnit {
             text: text.to_owned(),
@@ -116,30 +110,11 @@ pub(crate) fn quantity(
             expected,
         });
     };
-    exact(&digits, fraction, grains).ok_or_else(|| ParseUnitError::OutOfRange {
-        text: text.to_owned(),
-    })
-}
-
-/// Parses the number before one of `units` in `text`, with or without a space between them.
-pub(crate) fn before_unit<T: FromStr>(text: &str, units: &[&str]) -> Option<T> {
-    let trimmed = text.trim();
-    units
-        .iter()
-        .find_map(|unit| trimmed.strip_suffix(unit))
-        .and_then(|number| number.trim().replace('_', "").parse().ok())
-}
-
-/// Returns `digits.fraction * grains` if it is a whole number that fits.
-fn exact(digits: &str, fraction: &str, grains: u64) -> Option<u64> {
-    let fraction = fraction.trim_end_matches('0');
-    let scale = 10u128.checked_pow(u32::try_from(fraction.len()).ok()?)?;
-    let mantissa: u128 = format!("{digits}{fraction}").parse().ok()?;
-    let product = mantissa.checked_mul(u128::from(grains))?;
-    if product % scale != 0 {
-        return None;
-    }
-    u64::try_from(product / scale).ok()
+    number
+        .times(grains)
+        .ok_or_else(|| ParseUnitError::OutOfRange {
+            text: text.to_owned(),
+        })
 }
 
 /// Prints `grains` base units exactly, without trailing zeros, in the largest unit that is not larger than the value.

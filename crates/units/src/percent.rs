@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::parse::{self, ParseUnitError};
+use crate::parse::ParseUnitError;
 
 /// A fraction from 0.0 to 1.0, written as a percentage: `"1 %"`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
@@ -35,7 +35,9 @@ impl Percent {
 impl FromStr for Percent {
     type Err = ParseUnitError;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match parse::before_unit::<f64>(text, &["%"]) {
+        let number = text.trim().strip_suffix('%');
+        let number = number.and_then(|number| number.trim().replace('_', "").parse::<f64>().ok());
+        match number {
             Some(percent) if (0.0..=100.0).contains(&percent) => Ok(Self(percent / 100.0)),
             _ => Err(ParseUnitError::NotAPercentage {
                 text: text.to_owned(),
@@ -46,6 +48,14 @@ impl FromStr for Percent {
 
 impl fmt::Display for Percent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let percent = self.0 * 100.0;
+        if percent > 0.0 && percent < 1e-3 {
+            // 15 digits: all that survive the division by 100. None of them may be cut off, or it would become zero.
+            let digits = format!("{percent:.14e}");
+            let (number, exponent) = digits.split_once('e').unwrap_or((&digits, "0"));
+            let number = number.trim_end_matches('0').trim_end_matches('.');
+            return f.pad(&format!("{number}e{exponent} %"));
+        }
         // Rounded to 1e-10 so that 7 % does not print as 7.000000000000001 %.
         let percent = (self.0 * 1e12 + 0.5).floor() / 1e10;
         f.pad(&format!("{percent} %"))
@@ -59,7 +69,9 @@ mod tests {
     /// A printed percentage is read back to the same value.
     #[test]
     fn printed_percentages_are_read_back() {
-        for text in ["0 %", "0.5 %", "1 %", "5 %", "7 %", "33.3 %", "100 %"] {
+        for text in [
+            "0 %", "1e-13 %", "2.5e-5 %", "0.5 %", "1 %", "5 %", "7 %", "33.3 %", "100 %",
+        ] {
             let percent: Percent = text.parse().expect(text);
             assert_eq!(percent.to_string(), text);
             assert_eq!(percent.to_string().parse(), Ok(percent));

@@ -104,36 +104,43 @@ macro_rules! text_setting {
     };
 }
 
+/// The pattern of a [`Decimal`](crate::Decimal).
+macro_rules! number {
+    () => {
+        r"([0-9][0-9_]*(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
+    };
+}
+
 // JSON Schema already defines the formats `duration` and `time` with other meanings.
 text_setting!(
     Duration,
     "timespan",
     "300 ms",
-    r"^\s*[0-9][0-9_]*(\.[0-9]*)?\s*(h|min|s|ms|us|µs|ns)\s*$"
+    concat!(r"^\s*", number!(), r"\s*(h|min|s|ms|us|µs|ns)\s*$")
 );
 text_setting!(
     Rate,
     "rate",
     "2 Mbit/s",
-    r"^\s*[0-9][0-9_]*(\.[0-9]*)?\s*[kMG]?bit/s\s*$"
+    concat!(r"^\s*", number!(), r"\s*[kMG]?bit/s\s*$")
 );
 text_setting!(
     Size,
     "size",
     "500 B",
-    r"^\s*[0-9][0-9_]*(\.[0-9]*)?\s*([kMG]|[KMG]i)?B\s*$"
+    concat!(r"^\s*", number!(), r"\s*([kMG]|[KMG]i)?B\s*$")
 );
 text_setting!(
     Packets,
     "packets",
     "20 packets",
-    r"^\s*[0-9][0-9_]*\s*packets?\s*$"
+    concat!(r"^\s*", number!(), r"\s*packets?\s*$")
 );
 text_setting!(
     Percent,
     "percent",
     "1 %",
-    r"^\s*[0-9][0-9_]*(\.[0-9_]*)?(e-?[0-9]+)?\s*%\s*$"
+    concat!(r"^\s*", number!(), r"\s*%\s*$")
 );
 
 /// `#[serde(with = "...")]` for a fraction from 0.0 to 1.0 that files state as a percentage.

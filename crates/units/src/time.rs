@@ -280,6 +280,11 @@ mod tests {
     fn fractions_are_exact_or_refused() {
         assert_eq!("0.1 ms".parse(), Ok(Duration::from_micros(100)));
         assert_eq!("2min".parse(), Ok(Duration::from_secs(120)));
+        assert_eq!("5e-05 s".parse(), Ok(Duration::from_micros(50)));
+        assert_eq!(
+            "0.30000000000000004s".parse(),
+            Ok(Duration::from_millis(300))
+        );
         assert!(matches!(
             "0.5ns".parse::<Duration>(),
             Err(ParseUnitError::OutOfRange { .. })
@@ -294,6 +299,7 @@ mod tests {
         let error = "3 kg".parse::<Duration>().expect_err("wrong unit");
         assert!(error.to_string().contains("'kg'"), "{error}");
         assert!("ms".parse::<Duration>().is_err());
+        assert!("3e s".parse::<Duration>().is_err());
         assert!("1.2.3 s".parse::<Duration>().is_err());
     }
 
