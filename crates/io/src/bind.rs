@@ -11,7 +11,7 @@ use crate::driver::Driver;
 use crate::endpoint::Endpoint;
 use crate::error::BindError;
 use crate::shards::Shards;
-use crate::socket::{self, OperatingSystem, Sockets};
+use crate::socket::{self, OperatingSystem, SocketOptions, Sockets};
 use crate::state::Shared;
 use crate::timer;
 use crate::transport::{System, Transport};
@@ -21,7 +21,7 @@ use crate::transport::{System, Transport};
 #[must_use = "call `bind`"]
 pub struct EndpointBuilder {
     config: EndpointConfig,
-    socket_buffer: usize,
+    socket: SocketOptions,
     exclusive: bool,
     shards: u16,
 }
@@ -35,7 +35,13 @@ impl EndpointBuilder {
 
     /// Sets the size of the kernel's send and receive buffers, bytes each; the system may give less. Default: 4 MiB.
     pub fn socket_buffer(mut self, bytes: usize) -> Self {
-        self.socket_buffer = bytes;
+        self.socket.buffer = bytes;
+        self
+    }
+
+    /// Uses only this interface of the host, such as `eth0`, whatever the routes say. Linux only.
+    pub fn interface(mut self, name: impl Into<String>) -> Self {
+        self.socket.interface = Some(name.into());
         self
     }
 
@@ -69,9 +75,9 @@ impl EndpointBuilder {
     /// # Errors
     /// See [`BindError`].
     pub fn bind(self, udp: SocketAddr) -> Result<Endpoint, BindError> {
-        let (buffer, shards) = (self.socket_buffer, self.shards);
-        let system: Arc<dyn System> = Arc::new(OperatingSystem);
-        self.start(&system, || Sockets::udp_shards(udp, buffer, shards))
+        let (socket, shards) = (self.socket.clone(), self.shards);
+        let system = self.system();
+        self.start(&system, || Sockets::udp_shards(udp, &socket, shards))
     }
 
     /// Binds to IP protocol 33 at an address of this host and starts the endpoint's driver on the current tokio
@@ -83,13 +89,19 @@ impl EndpointBuilder {
     /// # Errors
     /// See [`BindError`].
     pub fn bind_native(mut self, ip: IpAddr) -> Result<Endpoint, BindError> {
-        let buffer = self.socket_buffer;
+        let socket = self.socket.clone();
         // RFC 4340, 8.3.1, wants a Reset for a packet without a connection. But a packet that is not ours may belong
         // to another program.
         self.config.answer_unbound_ports = self.exclusive;
-        let system: Arc<dyn System> = Arc::new(OperatingSystem);
+        let system = self.system();
         self.start(&system, || {
-            Ok(vec![Sockets::native(ip.to_canonical(), buffer)?])
+            Ok(vec![Sockets::native(ip.to_canonical(), &socket)?])
+        })
+    }
+
+    fn system(&self) -> Arc<dyn System> {
+        Arc::new(OperatingSystem {
+            interface: self.socket.interface.clone(),
         })
     }
 
@@ -143,7 +155,10 @@ impl Endpoint {
     pub fn builder() -> EndpointBuilder {
         EndpointBuilder {
             config: EndpointConfig::default(),
-            socket_buffer: 4 << 20,
+            socket: SocketOptions {
+                buffer: 4 << 20,
+                interface: None,
+            },
             exclusive: false,
             shards: 1,
         }

@@ -30,6 +30,11 @@ pub enum BindError {
         /// The requested address.
         addr: SocketAddr,
     },
+    /// The address is an IPv6 link-local address without an interface.
+    NoInterface {
+        /// The requested address.
+        addr: SocketAddr,
+    },
     /// The system refused the socket.
     Socket {
         /// The requested address.
@@ -75,6 +80,12 @@ impl fmt::Display for BindError {
             Self::NoSuchAddress { addr } => {
                 write!(f, "{} is not an address of this host", addr.ip())
             }
+            Self::NoInterface { addr } => write!(
+                f,
+                "{} is a link-local address, which every interface has: add the interface, as in {}%eth0",
+                addr.ip(),
+                addr.ip()
+            ),
             Self::Socket { addr, source } if source.kind() == io::ErrorKind::PermissionDenied => {
                 write!(
                     f,

@@ -130,6 +130,7 @@ mod listener;
 mod options;
 mod race;
 mod received;
+mod resolve;
 mod secure;
 mod security;
 mod shards;
@@ -142,9 +143,6 @@ mod waiting;
 mod wakers;
 
 use std::net::SocketAddr;
-
-use fairwire_tls::{ClientConfig, ServerConfig};
-use tokio::net::lookup_host;
 
 pub use address::DccpAddr;
 pub use bind::EndpointBuilder;
@@ -165,12 +163,14 @@ pub use fairwire_proto::{
     ReceiveQueuePolicy, ReceiveRateOver, Reports, Segment, SlowStart, StartError, Stats,
     TargetBitrate, Unreachable, Waiting, laws,
 };
+use fairwire_tls::{ClientConfig, ServerConfig};
 pub use fairwire_units::{Ecn, Percent, Rate};
 pub use fairwire_wire::udp::PORT as DCCP_UDP_PORT;
 pub use fairwire_wire::{Ccid, DropCode, ResetCode, ServiceCode};
 pub use listener::{Incoming, Listener};
 pub use options::{ConnectOptions, ListenOptions, SendOptions};
 pub use received::{Received, ReceivedId, ReceivedInto};
+pub use resolve::{interface, parse_address, resolve};
 pub use security::Security;
 
 /// What [`Security::dtls`](crate::Security::dtls) needs: identities, fingerprints, and whom to trust.
@@ -180,8 +180,9 @@ pub mod tls {
 
 /// Connects to a service at `host:port`, from a new UDP port (RFC 6773, section 3.8).
 ///
-/// The port number is both the UDP port and the DCCP port. If the name has several addresses, the first one that
-/// answers is used; see [`connect_any`]. Cancelling the future ends the attempt.
+/// The port number is both the UDP port and the DCCP port. An IPv6 address may have a zone: `[fe80::1%eth0]:7001`. If
+/// the name has several addresses, the first one that answers is used; see [`connect_any`]. Cancelling the future ends
+/// the attempt.
 ///
 /// # Errors
 /// See [`ConnectError`]; [`ConnectError::All`] lists the error of each address.
@@ -204,7 +205,7 @@ pub async fn connect_with(
     options: ConnectOptions,
 ) -> Result<Connection, ConnectError> {
     timer::check()?;
-    let addrs = resolve(host).await?;
+    let addrs = addresses(host).await?;
     let connected = connect_any(&addrs, service, security, options).await;
     connected.map_err(|error| of_host(host, error))
 }
@@ -223,7 +224,7 @@ pub async fn connect_native(
     options: ConnectOptions,
 ) -> Result<Connection, ConnectError> {
     timer::check()?;
-    let addrs = resolve(host).await?;
+    let addrs = addresses(host).await?;
     let remotes: Vec<_> = addrs.into_iter().map(DccpAddr::native).collect();
     let connected = race::race(clock::Clock::start(), &remotes, |remote| {
         let (security, options) = (security.clone(), options.clone());
@@ -290,16 +291,11 @@ pub fn listen(
         .map_err(BindError::Listen)
 }
 
-async fn resolve(host: &str) -> Result<Vec<SocketAddr>, ConnectError> {
-    let unknown = |source| ConnectError::Resolve {
+async fn addresses(host: &str) -> Result<Vec<SocketAddr>, ConnectError> {
+    resolve(host).await.map_err(|source| ConnectError::Resolve {
         host: host.to_owned(),
         source,
-    };
-    let addrs: Vec<_> = lookup_host(host).await.map_err(unknown)?.collect();
-    if addrs.is_empty() {
-        return Err(unknown(std::io::ErrorKind::NotFound.into()));
-    }
-    Ok(addrs)
+    })
 }
 
 /// Adds the host name to an error about several addresses.

@@ -45,6 +45,15 @@ const MESSAGE: usize = 65_536;
 #[cfg(target_os = "linux")]
 const MAX_ERRORS: usize = 64;
 
+/// What a socket is opened with, beside its address.
+#[derive(Clone, Debug)]
+pub(crate) struct SocketOptions {
+    /// The size of the kernel's send and receive buffers, bytes each; the system may give less.
+    pub(crate) buffer: usize,
+    /// The only interface that it uses.
+    pub(crate) interface: Option<String>,
+}
+
 /// A bound socket that never blocks. A raw socket is held in the standard library's UDP type too: only calls that work
 /// on raw sockets are made.
 #[derive(Debug)]
@@ -56,9 +65,15 @@ pub(crate) struct Socket {
 }
 
 impl Socket {
-    /// Binds to `addr`, with kernel buffers of `buffer` bytes each, if the system allows it.
-    pub(crate) fn bind(addr: SocketAddr, buffer: usize) -> Result<Self, BindError> {
-        let opened = udp(addr).and_then(|socket| Self::open(socket, addr, buffer));
+    /// Binds to `addr`.
+    pub(crate) fn bind(addr: SocketAddr, options: &SocketOptions) -> Result<Self, BindError> {
+        if let SocketAddr::V6(v6) = addr
+            && v6.ip().is_unicast_link_local()
+            && v6.scope_id() == 0
+        {
+            return Err(BindError::NoInterface { addr });
+        }
+        let opened = udp(addr).and_then(|socket| Self::open(socket, addr, options));
         opened.map_err(|source| match source.kind() {
             io::ErrorKind::AddrInUse => BindError::PortInUse { addr },
             io::ErrorKind::AddrNotAvailable => BindError::NoSuchAddress { addr },
@@ -67,13 +82,13 @@ impl Socket {
     }
 
     /// Binds more sockets to the same UDP port, so that there are `count`, and spreads datagrams over them.
-    pub(crate) fn share(&self, count: u16, buffer: usize) -> io::Result<Vec<Self>> {
+    pub(crate) fn share(&self, count: u16, options: &SocketOptions) -> io::Result<Vec<Self>> {
         let own = SockRef::from(self.udp.get());
         steer::share(&own)?;
         let others = (1..count).map(|_| {
             let socket = udp(self.local)?;
             steer::share(&SockRef::from(&socket))?;
-            Self::open(socket, self.local, buffer)
+            Self::open(socket, self.local, options)
         });
         let others = others.collect::<io::Result<_>>()?;
         // Best effort: packets that the system delivers by another rule are handed over.
@@ -82,8 +97,8 @@ impl Socket {
     }
 
     /// Opens a raw socket for DCCP at `ip`.
-    pub(crate) fn native(ip: IpAddr, buffer: usize) -> io::Result<Self> {
-        let opened = Self::open(native::socket(ip)?, SocketAddr::new(ip, 0), buffer)?;
+    pub(crate) fn native(ip: IpAddr, options: &SocketOptions) -> io::Result<Self> {
+        let opened = Self::open(native::socket(ip)?, SocketAddr::new(ip, 0), options)?;
         Ok(Self {
             local: SocketAddr::new(opened.local.ip(), 0), // Linux returns 33 in place of the port.
             max_segments: 1,
@@ -91,10 +106,17 @@ impl Socket {
         })
     }
 
-    fn open(socket: socket2::Socket, addr: SocketAddr, buffer: usize) -> io::Result<Self> {
+    fn open(
+        socket: socket2::Socket,
+        addr: SocketAddr,
+        options: &SocketOptions,
+    ) -> io::Result<Self> {
+        if let Some(interface) = &options.interface {
+            use_only(&socket, interface)?;
+        }
         // Best effort: the system clamps these to its own limits.
-        let _ = socket.set_recv_buffer_size(buffer);
-        let _ = socket.set_send_buffer_size(buffer);
+        let _ = socket.set_recv_buffer_size(options.buffer);
+        let _ = socket.set_send_buffer_size(options.buffer);
         socket.set_nonblocking(true)?;
         socket.bind(&addr.into())?;
         let udp = Watched::new(socket.into())?;
@@ -216,6 +238,17 @@ fn udp(addr: SocketAddr) -> io::Result<socket2::Socket> {
     Ok(socket)
 }
 
+/// Binds the socket to an interface.
+fn use_only(socket: &socket2::Socket, interface: &str) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    return socket.bind_device(Some(interface.as_bytes()));
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (socket, interface);
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
 /// Returns whether a queue of this host dropped the datagram.
 ///
 /// Such a datagram is lost as on any other hop, and the peer will report the loss. Sending it again at once would only
@@ -232,7 +265,7 @@ fn is_local_drop(error: &io::Error) -> bool {
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
-    use super::{MAX_ERRORS, Socket};
+    use super::{MAX_ERRORS, Socket, SocketOptions};
     use fairwire_proto::{IcmpError, Unreachable};
     use std::net::{IpAddr, Ipv4Addr, UdpSocket};
     use std::time::Duration;
@@ -244,7 +277,11 @@ mod tests {
         let dead = UdpSocket::bind("127.0.0.2:0").expect("a free port");
         let there = dead.local_addr().expect("bound");
         drop(dead);
-        let socket = Socket::bind(([0, 0, 0, 0], 0).into(), 1 << 20).expect("a free port");
+        let options = SocketOptions {
+            buffer: 1 << 20,
+            interface: None,
+        };
+        let socket = Socket::bind(([0, 0, 0, 0], 0).into(), &options).expect("a free port");
         let all = MAX_ERRORS + 10;
         let mut sent = 0;
         while sent < all {

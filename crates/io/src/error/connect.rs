@@ -242,8 +242,8 @@ impl fmt::Display for ConnectError {
             Self::NotOneHost { remote, kind } => write!(f, "{} is {}", remote.ip(), kind.advice()),
             Self::NoInterface { remote } => write!(
                 f,
-                "{} is a link-local address, which every interface has: add the interface's number, \
-                 as in {}%2",
+                "{} is a link-local address, which every interface has: add the interface, \
+                 as in {}%eth0",
                 remote.ip(),
                 remote.ip()
             ),

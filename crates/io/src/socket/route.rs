@@ -7,19 +7,31 @@
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
+use socket2::SockRef;
+
+use super::use_only;
 use crate::transport::{Route, canonical};
 
-/// Finds the route from a socket bound to `bound` to `remote`.
+/// Finds the route from a socket bound to `bound` to `remote`, over this `interface` if there is one.
 ///
 /// # Errors
 /// The system's error for a remote without a route.
-pub(super) fn find(bound: SocketAddr, remote: SocketAddr) -> io::Result<Route> {
+pub(super) fn find(
+    bound: SocketAddr,
+    remote: SocketAddr,
+    interface: Option<&str>,
+) -> io::Result<Route> {
     let from = if bound.ip().is_unspecified() {
         wildcard_for(remote)
     } else {
-        SocketAddr::new(bound.ip(), 0)
+        let mut from = bound; // With its zone, if it has one.
+        from.set_port(0);
+        from
     };
     let probe = UdpSocket::bind(from)?;
+    if let Some(interface) = interface {
+        use_only(&SockRef::from(&probe), interface)?;
+    }
     probe.connect(remote)?;
     let ip = canonical(probe.local_addr()?).ip();
     Ok(Route {
@@ -59,8 +71,12 @@ mod tests {
     /// A wildcard socket's local address for a loopback peer is loopback, with the socket's own port.
     #[test]
     fn loopback_is_reached_from_loopback() {
-        let route =
-            find(([0, 0, 0, 0], 4_000).into(), ([127, 0, 0, 1], 9).into()).expect("loopback");
+        let route = find(
+            ([0, 0, 0, 0], 4_000).into(),
+            ([127, 0, 0, 1], 9).into(),
+            None,
+        )
+        .expect("loopback");
         assert_eq!(route.local, ([127, 0, 0, 1], 4_000).into());
         assert!(route.mtu.is_none_or(|mtu| mtu >= 1_280), "{route:?}");
     }

@@ -7,7 +7,7 @@ use tokio::io::Ready;
 
 use fairwire_proto::Encapsulation;
 
-use super::{MESSAGE, Socket, native};
+use super::{MESSAGE, Socket, SocketOptions, native};
 use crate::error::BindError;
 use crate::transport::{Arrived, Batch, Facts, Inbox, NetworkError, Transport};
 
@@ -23,11 +23,11 @@ pub(crate) struct Sockets {
 }
 
 impl Sockets {
-    /// Opens a UDP socket with kernel buffers of `buffer` bytes each, if the system allows it.
-    pub(crate) fn udp(addr: SocketAddr, buffer: usize) -> Result<Self, BindError> {
+    /// Opens a UDP socket.
+    pub(crate) fn udp(addr: SocketAddr, options: &SocketOptions) -> Result<Self, BindError> {
         Ok(Self {
             encapsulation: Encapsulation::Udp,
-            first: Socket::bind(addr, buffer)?,
+            first: Socket::bind(addr, options)?,
             second: None,
             second_first: false,
         })
@@ -36,15 +36,15 @@ impl Sockets {
     /// Opens `count` UDP sockets on one port, one for each shard of an endpoint.
     pub(crate) fn udp_shards(
         addr: SocketAddr,
-        buffer: usize,
+        options: &SocketOptions,
         count: u16,
     ) -> Result<Vec<Self>, BindError> {
-        let first = Self::udp(addr, buffer)?;
+        let first = Self::udp(addr, options)?;
         if count <= 1 {
             return Ok(vec![first]);
         }
         let addr = first.first.local();
-        let shared = first.first.share(count, buffer);
+        let shared = first.first.share(count, options);
         let shared = shared.map_err(|source| BindError::Socket { addr, source })?;
         let of = |socket| Self {
             encapsulation: Encapsulation::Udp,
@@ -57,9 +57,9 @@ impl Sockets {
     }
 
     /// Opens raw sockets: `::` means every address of both families, if the host has both.
-    pub(crate) fn native(ip: IpAddr, buffer: usize) -> Result<Self, BindError> {
+    pub(crate) fn native(ip: IpAddr, options: &SocketOptions) -> Result<Self, BindError> {
         let refusal = |source| native::refusal(ip, source);
-        let open = |ip| Socket::native(ip, buffer);
+        let open = |ip| Socket::native(ip, options);
         let any4 = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
         let (first, second) = if ip == Ipv6Addr::UNSPECIFIED {
             match (open(ip), open(any4)) {

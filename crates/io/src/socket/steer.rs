@@ -75,7 +75,7 @@ pub(super) fn steer(_socket: &socket2::SockRef<'_>, _count: u16) -> io::Result<(
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
-    use crate::socket::Socket;
+    use crate::socket::{Socket, SocketOptions};
     use fairwire_proto::Shard;
     use std::net::UdpSocket;
 
@@ -83,8 +83,12 @@ mod tests {
     #[tokio::test]
     async fn datagrams_arrive_at_their_shard() {
         const COUNT: u16 = 3;
-        let first = Socket::bind(([127, 0, 0, 1], 0).into(), 1 << 16).expect("a free port");
-        let others = first.share(COUNT, 1 << 16).expect("a shared port");
+        let options = SocketOptions {
+            buffer: 1 << 16,
+            interface: None,
+        };
+        let first = Socket::bind(([127, 0, 0, 1], 0).into(), &options).expect("a free port");
+        let others = first.share(COUNT, &options).expect("a shared port");
         let sockets: Vec<_> = std::iter::once(first).chain(others).collect();
         let client = UdpSocket::bind("127.0.0.1:0").expect("a free port");
         for source in 1_000..1_020_u16 {

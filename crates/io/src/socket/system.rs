@@ -8,8 +8,11 @@ use crate::clock::Clock;
 use crate::transport::{Claim, Route, System};
 
 /// The operating system of this host.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct OperatingSystem;
+#[derive(Clone, Debug)]
+pub(crate) struct OperatingSystem {
+    /// The only interface that the endpoint uses.
+    pub(crate) interface: Option<String>,
+}
 
 impl System for OperatingSystem {
     fn clock(&self) -> Clock {
@@ -17,7 +20,7 @@ impl System for OperatingSystem {
     }
 
     fn route(&self, bound: SocketAddr, remote: SocketAddr) -> io::Result<Route> {
-        route::find(bound, remote)
+        route::find(bound, remote, self.interface.as_deref())
     }
 
     fn claim(&self, ip: IpAddr, port: u16) -> io::Result<Claim> {

@@ -1,10 +1,11 @@
 //! Listeners.
 
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use fairwire::{Endpoint, ListenOptions, ServiceCode};
+use fairwire::{Endpoint, ListenOptions, ServiceCode, parse_address};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tokio::sync::watch;
@@ -50,10 +51,13 @@ pub(crate) fn listen(
     settings: Option<&Bound<'_, PyDict>>,
     backlog: Option<usize>,
 ) -> PyResult<Listener> {
-    let udp: SocketAddr = address.parse().map_err(|_| {
-        BindError::new_err(format!(
-            "'{address}' is not an IP address of this host with a port: write 0.0.0.0:7001, or [::]:7001 for IPv6 too"
-        ))
+    let udp = parse_address(address).map_err(|error| {
+        BindError::new_err(match error.kind() {
+            ErrorKind::InvalidInput => format!(
+                "'{address}' is not an IP address of this host with a port: write 0.0.0.0:7001, or [::]:7001 for IPv6 too"
+            ),
+            _ => error.to_string(),
+        })
     })?;
     let services: Vec<ServiceCode> = services
         .into_iter()
