@@ -1,24 +1,24 @@
 //! `fairwire perf`: the options of iperf3, where they have the same meaning.
 
-use std::net::IpAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{ArgGroup, Parser, ValueEnum};
 use fairwire_tools::perf::{
-    self, Chosen, ClientOptions, Console, DEFAULT_PORT, Dtls, Fingerprint, Law, Limit, PathMtu,
-    PathMtuDiscovery, PerfError, Protocol, ServerOptions, ServiceCode, parse_bit_rate,
-    parse_byte_count, parse_law,
+    self, Chosen, ClientOptions, Console, DEFAULT_PORT, Dtls, Fingerprint, Law, Limit, Local,
+    PathMtu, PathMtuDiscovery, Protocol, ServerOptions, ServiceCode, parse_bit_rate,
+    parse_byte_count, parse_law, parse_seconds,
 };
 
 /// Measure a path, or send a file over it, like iperf3 but over DCCP.
 ///
 /// Start `fairwire perf -s` on one host and `fairwire perf -c HOST` on another. Rates are in bits per second (200M,
 /// powers of ten), sizes in bytes (128K, powers of 1,024). A sender's lines count data that has left its queue. Over
-/// DCCP it ends when this queue, of up to 256 datagrams, is empty. In the summary, both sides count the datagrams that
-/// left the sender's queue, and the time from their agreement on the flows to the end of sending. Results go to standard
-/// output, progress to the terminal. Exit status: 0 done, 1 failed, 2 wrong usage.
+/// DCCP it ends when this queue, of up to 256 datagrams, is empty; with -t at most half a second after that time, and
+/// the rest is not sent. In the summary, both sides count the datagrams that left the sender's queue, and the time from
+/// their agreement on the flows to the end of sending. Results go to standard output, progress to the terminal. Exit
+/// status: 0 done, 1 failed, 2 wrong usage.
 #[derive(Debug, Parser)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -32,6 +32,10 @@ pub(crate) struct Args {
     /// Run as a client and measure the path to the server HOST.
     #[arg(short, long, value_name = "HOST")]
     client: Option<String>,
+    /// Use only this address of this host, this interface (%eth0, Linux only), or both (192.0.2.1%eth0): a server
+    /// listens there, a client sends from there. An IPv6 link-local address needs its interface: fe80::1%eth0.
+    #[arg(short = 'B', long, value_name = "ADDRESS")]
+    bind: Option<Local>,
     /// Port of the server: the UDP port and the DCCP port; with --native the DCCP port.
     #[arg(short, long, default_value_t = DEFAULT_PORT)]
     port: u16,
@@ -69,7 +73,7 @@ pub(crate) struct Args {
     #[arg(long, value_parser = parse_law, value_name = "NAME", help = law_help())]
     cc: Option<Chosen<dyn Law>>,
     /// Seconds between two lines, at least 0.1; 0 prints only the summary.
-    #[arg(short, long, default_value = "1", value_parser = seconds, value_name = "SECONDS")]
+    #[arg(short, long, default_value = "1", value_parser = parse_seconds, value_name = "SECONDS")]
     #[arg(allow_negative_numbers = true)]
     // As below: accepted here, to be refused with a message.
     interval: Duration,
@@ -78,7 +82,7 @@ pub(crate) struct Args {
     json: bool,
 
     /// Stop after this time; 0 only connects and reports [default: 10 s, or the end of the file].
-    #[arg(short, long, value_parser = seconds, value_name = "SECONDS", help_heading = CLIENT)]
+    #[arg(short, long, value_parser = parse_seconds, value_name = "SECONDS", help_heading = CLIENT)]
     #[arg(conflicts_with = "server", allow_negative_numbers = true)]
     time: Option<Duration>,
     /// Stop after this many bytes, for example 10M.
@@ -113,10 +117,6 @@ pub(crate) struct Args {
     /// Serve one client, then exit. Clients that are refused do not count.
     #[arg(short = '1', long, conflicts_with = "client", help_heading = SERVER)]
     one_off: bool,
-    /// Listen only on this address.
-    #[arg(short = 'B', long, value_name = "ADDRESS", help_heading = SERVER)]
-    #[arg(conflicts_with = "client")]
-    bind: Option<IpAddr>,
     /// Write the file that a client sends to this path, each part at its offset.
     #[arg(long, value_name = "PATH", conflicts_with = "client", help_heading = SERVER)]
     save: Option<PathBuf>,
@@ -188,6 +188,7 @@ impl Args {
 
     fn client_options(self, host: String) -> ClientOptions {
         let mut options = ClientOptions::new(host, self.port);
+        options.bind.clone_from(&self.bind);
         options.path_mtu = self.path_mtu();
         options.dtls = self.dtls();
         options.protocol = self.proto.into();
@@ -233,16 +234,4 @@ fn law_help() -> String {
         perf::law_names().join(", "),
         perf::default_law_name()
     )
-}
-
-fn seconds(text: &str) -> Result<Duration, PerfError> {
-    text.parse()
-        .ok()
-        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
-        .filter(|time| time.as_secs() <= 10_000_000)
-        .ok_or_else(|| {
-            PerfError::Usage(format!(
-                "'{text}' is not a time: write seconds, as 10 or 0.5"
-            ))
-        })
 }

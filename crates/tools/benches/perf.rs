@@ -52,7 +52,7 @@ fn serve(protocol: Protocol) {
         .expect("a runtime");
     runtime.block_on(async {
         let mut options = ServerOptions::new(0);
-        options.bind = Some([127, 0, 0, 1].into());
+        options.bind = Some(std::net::IpAddr::from([127, 0, 0, 1]).into());
         options.protocol = protocol;
         options.one_off = true;
         let server = Server::bind(options).expect("a free port");

@@ -20,8 +20,10 @@ mod flow;
 #[doc(hidden)]
 pub mod fuzz;
 mod link;
+mod local;
 mod message;
 mod meter;
+mod number;
 mod options;
 mod pace;
 mod ranges;
@@ -35,15 +37,18 @@ mod ticker;
 
 use std::fmt;
 
+use crate::signals::Signals;
+
 pub use client::client;
 pub use console::Console;
 pub use dtls::Dtls;
 pub use fairwire::laws::{Chosen, Law};
 pub use fairwire::tls::Fingerprint;
 pub use fairwire::{PathMtuDiscovery, ServiceCode};
+pub use local::Local;
+pub use number::{parse_bit_rate, parse_byte_count, parse_seconds};
 pub use options::{
-    ClientOptions, Limit, PathMtu, Protocol, ServerOptions, default_law_name, law_names,
-    parse_bit_rate, parse_byte_count, parse_law,
+    ClientOptions, Limit, PathMtu, Protocol, ServerOptions, default_law_name, law_names, parse_law,
 };
 pub use ranges::Missing;
 pub use report::{
@@ -64,7 +69,7 @@ pub enum PerfError {
     Local(String),
     /// An error of the other side: it is missing, not of our kind, busy, or gone.
     Peer(String),
-    /// The user pressed Ctrl-C.
+    /// The user pressed Ctrl-C, or a signal asked to stop.
     Interrupted,
 }
 
@@ -105,4 +110,9 @@ fn runtime() -> Result<tokio::runtime::Runtime, PerfError> {
         .enable_all()
         .build()
         .map_err(|error| PerfError::Local(format!("no runtime: {error}")))
+}
+
+/// Installs the handlers of the signals that end a measurement.
+fn signals() -> Result<Signals, PerfError> {
+    Signals::new().map_err(|error| PerfError::Local(format!("no handlers of signals: {error}")))
 }

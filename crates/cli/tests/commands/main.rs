@@ -3,6 +3,8 @@
 mod out_directory;
 mod own_paper;
 mod paper;
+#[cfg(target_os = "linux")]
+mod perf;
 mod run;
 mod sweep;
 

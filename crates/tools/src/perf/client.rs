@@ -1,5 +1,6 @@
 //! The client: connects, agrees with the server, runs its end of each flow, and prints.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use fairwire::Endpoint;
@@ -10,15 +11,17 @@ use super::console::Console;
 use super::file::Source;
 use super::flow::Flow;
 use super::link::{Incoming, Link, client_config, native_endpoint};
+use super::local::resolve;
 use super::meter::Meter;
 use super::options::{ClientOptions, Limit, MIN_INTERVAL, Protocol};
 use super::report::{ErrorReport, FlowReport, Interval, Outcome, Role};
 use super::session::{Params, Stop, random, send_params};
 use super::text;
 use super::ticker::Ticker;
-use super::{PerfError, runtime};
+use super::{PerfError, runtime, signals};
+use crate::signals::Signals;
 
-/// Runs a measurement and prints it to `console`; Ctrl-C ends it early.
+/// Runs a measurement and prints it to `console`; Ctrl-C, SIGTERM and SIGHUP end it early.
 pub fn client(options: &ClientOptions, console: &mut Console) -> Outcome {
     let outcome = options
         .check()
@@ -59,10 +62,11 @@ fn blank(options: &ClientOptions) -> Outcome {
 
 async fn measure(options: &ClientOptions, console: &mut Console) -> Result<Outcome, PerfError> {
     let source = options.file.as_deref().map(Source::open).transpose()?;
+    let mut signals = signals()?;
     console.progress(&format!("connecting to {} ...", options.host));
     let ready = tokio::select! {
         ready = prepare(options, source) => ready?,
-        _ = tokio::signal::ctrl_c() => return Err(PerfError::Interrupted),
+        () = signals.stop() => return Err(PerfError::Interrupted),
     };
     let mut outcome = blank(options);
     let first = ready.first().map(|flow| (&flow.params, flow.link.peer()));
@@ -74,7 +78,7 @@ async fn measure(options: &ClientOptions, console: &mut Console) -> Result<Outco
         }
     }
     console.announce(&announcement(options, &outcome));
-    run(options, ready, &mut outcome, console).await;
+    run(options, ready, &mut signals, &mut outcome, console).await;
     Ok(outcome)
 }
 
@@ -91,10 +95,18 @@ async fn prepare(options: &ClientOptions, source: Option<Source>) -> Result<Vec<
     // All flows at the same time: one after the other, many flows over a long path would take longer than the server
     // waits for data of the first.
     let mut agreeing = JoinSet::new();
-    let native = options.native.then(native_endpoint).transpose()?;
+    let addrs = resolve(&options.target(), options.bind.as_ref()).await?;
+    let native = match options.native {
+        true => Some(native_endpoint(options.bind.as_ref())?),
+        false => None,
+    };
     for flow in 1..=options.parallel {
-        let (options, params, native) = (options.clone(), params.clone(), native.clone());
-        agreeing.spawn(async move { agree(&options, Params { flow, ..params }, native).await });
+        let (options, addrs, native) = (options.clone(), addrs.clone(), native.clone());
+        let params = Params {
+            flow,
+            ..params.clone()
+        };
+        agreeing.spawn(async move { agree_with_any(&options, &addrs, params, native).await });
     }
     let mut flows = Vec::new();
     while let Some(agreed) = agreeing.join_next().await {
@@ -123,13 +135,49 @@ async fn prepare(options: &ClientOptions, source: Option<Source>) -> Result<Vec<
     Ok(flows)
 }
 
+/// A flow that the server has agreed on, and the first message of it if that has already arrived.
+type Agreed = (Link, Params, Option<Incoming>);
+
+/// How long a server at one address of several may be silent before the next one is tried, over plain UDP.
+const NEXT_ADDRESS: Duration = Duration::from_secs(1);
+
+/// Agrees on a flow with the server at the first of its addresses that answers.
+async fn agree_with_any(
+    options: &ClientOptions,
+    addrs: &[SocketAddr],
+    params: Params,
+    native: Option<Endpoint>,
+) -> Result<Agreed, PerfError> {
+    let Some((last, others)) = addrs
+        .split_last()
+        .filter(|_| options.protocol == Protocol::Udp)
+    else {
+        return agree(options, addrs, params, native).await;
+    };
+    // Over plain UDP only an answer shows that there is a server.
+    for addr in others {
+        let mut params = params.clone();
+        params.patience = params.patience.min(NEXT_ADDRESS);
+        match agree(options, &[*addr], params, None).await {
+            Ok((link, mut params, early)) => {
+                params.patience = options.patience;
+                return Ok((link, params, early));
+            }
+            Err(PerfError::Peer(_)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    agree(options, &[*last], params, None).await
+}
+
 /// Connects one flow and agrees on it with the server.
 async fn agree(
     options: &ClientOptions,
+    addrs: &[SocketAddr],
     mut params: Params,
     native: Option<Endpoint>,
-) -> Result<(Link, Params, Option<Incoming>), PerfError> {
-    let link = Link::connect(options, native).await?;
+) -> Result<Agreed, PerfError> {
+    let link = Link::connect(options, addrs, native).await?;
     params.length = length(options, link.max_message())?;
     let early = send_params(&link, &params).await?;
     Ok((link, params, early))
@@ -152,6 +200,7 @@ fn length(options: &ClientOptions, max: usize) -> Result<u32, PerfError> {
 async fn run(
     options: &ClientOptions,
     ready: Vec<Flow>,
+    signals: &mut Signals,
     outcome: &mut Outcome,
     console: &mut Console,
 ) {
@@ -189,7 +238,7 @@ async fn run(
                 show(ticker.lines(), outcome, console);
                 console.progress(&progress(outcome));
             }
-            _ = tokio::signal::ctrl_c() => {
+            () = signals.stop() => {
                 if std::mem::replace(&mut interrupted, true) {
                     break; // The second Ctrl-C: end without the other side's report.
                 }

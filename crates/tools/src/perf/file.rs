@@ -1,10 +1,11 @@
 //! Files: the sender reads and hashes them, the receiver writes each piece at its offset.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
+use tempfile::NamedTempFile;
 
 use super::PerfError;
 use super::ranges::{Missing, Ranges};
@@ -24,17 +25,23 @@ pub(crate) struct Source {
 impl Source {
     pub(crate) fn open(path: &Path) -> Result<Self, PerfError> {
         let failed = |error: io::Error| local("read", path, &error);
-        let file = File::open(path).map_err(failed)?;
-        let meta = file.metadata().map_err(failed)?;
-        if !meta.is_file() {
-            let text = format!("-F {}: it is not a regular file", path.display());
-            return Err(PerfError::Local(text));
+        // Before it is opened: opening a named pipe waits for a writer.
+        let meta = std::fs::metadata(path).map_err(failed)?;
+        if meta.is_file() {
+            let file = File::open(path).map_err(failed)?;
+            return Self::of(file, path).map_err(failed);
         }
+        let text = format!("-F {}: it is not a regular file", path.display());
+        Err(PerfError::Local(text))
+    }
+
+    fn of(file: File, path: &Path) -> io::Result<Self> {
+        let size = file.metadata()?.len();
         Ok(Self {
             path: path.to_owned(),
             reader: BufReader::with_capacity(1 << 18, file),
             sum: Sha256::new(),
-            size: meta.len(),
+            size,
             offset: 0,
         })
     }
@@ -88,12 +95,82 @@ const WRITE: usize = 1 << 17;
 /// The received parts of a file, written to disk if the user wants it.
 #[derive(Debug)]
 pub(crate) struct Sink {
-    saved: Option<(PathBuf, File)>,
+    saved: Option<Saving>,
     /// Bytes that belong at `pending_at` and are not yet written.
     pending: Vec<u8>,
     pending_at: u64,
     ranges: Ranges,
     size: u64,
+}
+
+/// A file that is being written. What stands at its path stays there until it is complete, for it may be the very file
+/// that is sent.
+#[derive(Debug)]
+struct Saving {
+    /// The path as it was given.
+    name: PathBuf,
+    /// The path behind links: the file that a link leads to is replaced, not the link.
+    path: PathBuf,
+    file: Target,
+}
+
+#[derive(Debug)]
+enum Target {
+    /// A new file in the same folder, which gets the path in the end.
+    Beside(NamedTempFile),
+    /// A device, which cannot be replaced.
+    Device(File),
+}
+
+impl Saving {
+    fn open(name: &Path) -> io::Result<Self> {
+        let path = std::fs::canonicalize(name).unwrap_or_else(|_| name.to_owned());
+        let old = std::fs::metadata(&path).ok();
+        let file = match old {
+            Some(meta) if !meta.is_file() => {
+                let device = File::options().read(true).write(true).open(&path)?;
+                Target::Device(device)
+            }
+            old => Target::Beside(beside(&path, old.as_ref())?),
+        };
+        Ok(Self {
+            name: name.to_owned(),
+            path,
+            file,
+        })
+    }
+
+    fn file(&self) -> &File {
+        match &self.file {
+            Target::Beside(file) => file.as_file(),
+            Target::Device(file) => file,
+        }
+    }
+
+    /// Gives the file its path.
+    fn keep(self) -> io::Result<File> {
+        match self.file {
+            Target::Beside(file) => Ok(file.persist(&self.path)?),
+            Target::Device(file) => Ok(file),
+        }
+    }
+}
+
+/// Makes a file in the folder of `path`, with the rights of the `old` one, or else those of any new file.
+fn beside(path: &Path, old: Option<&Metadata>) -> io::Result<NamedTempFile> {
+    let folder = path.parent().filter(|it| !it.as_os_str().is_empty());
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".fairwire-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    let file = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
+    if let Some(old) = old {
+        file.as_file().set_permissions(old.permissions())?;
+    }
+    Ok(file)
 }
 
 /// A file that was written.
@@ -124,6 +201,9 @@ impl Sink {
                 return refuse(&format!("cannot make the directory: {error}"));
             }
         }
+        if is_pipe(path) {
+            return refuse("it is a pipe, and parts of a file arrive in any order: name a file");
+        }
         let mut options = File::options();
         options.read(true).write(true);
         let opened = match options.clone().create_new(true).open(path) {
@@ -136,21 +216,13 @@ impl Sink {
         opened.or_else(|error| refuse(&error.to_string()))
     }
 
-    /// Makes the sink for a file of `size` bytes; a file at `path` is emptied first.
+    /// Makes the sink for a file of `size` bytes. A file at `path` is replaced in the end.
     pub(crate) fn new(size: u64, path: Option<&Path>) -> Result<Self, PerfError> {
-        let saved = match path {
-            Some(path) => {
-                let file = File::options()
-                    .read(true)
-                    .write(true)
-                    .create(true)
-                    .truncate(true)
-                    .open(path)
-                    .map_err(|error| local("write", path, &error))?;
-                Some((path.to_owned(), file))
-            }
-            None => None,
-        };
+        let saved = path.map(|path| {
+            let saving = Saving::open(path);
+            saving.map_err(|error| local("write", path, &error))
+        });
+        let saved = saved.transpose()?;
         Ok(Self {
             saved,
             pending: Vec::new(),
@@ -182,9 +254,9 @@ impl Sink {
     }
 
     fn flush(&mut self) -> Result<(), PerfError> {
-        if let Some((path, file)) = &self.saved {
-            let written = write_at(file, &self.pending, self.pending_at);
-            written.map_err(|error| local("write", path, &error))?;
+        if let Some(saving) = &self.saved {
+            let written = write_at(saving.file(), &self.pending, self.pending_at);
+            written.map_err(|error| local("write", &saving.name, &error))?;
         }
         self.pending.clear();
         Ok(())
@@ -194,16 +266,24 @@ impl Sink {
         self.ranges.missing(self.size, limit)
     }
 
+    /// Drops what was written; returns whether anything was to be saved. An earlier file at the path stays.
+    pub(crate) fn give_up(self) -> bool {
+        self.saved.is_some()
+    }
+
     /// Writes the rest. Returns where the file was saved, and its SHA-256, which takes as long as reading the file.
     ///
     /// The peer states the size, so the work must depend on what it sent. If more than half of the file is missing, the
     /// file is neither extended to its size nor hashed.
     pub(crate) fn finish(&mut self) -> Result<Option<Saved>, PerfError> {
         self.flush()?;
-        let Some((path, file)) = self.saved.take() else {
+        let Some(saving) = self.saved.take() else {
             return Ok(None);
         };
+        let path = saving.name.clone();
         let name = path.display().to_string();
+        let file = saving.keep();
+        let file = file.map_err(|error| local("write", &path, &error))?;
         if self.missing(0).bytes > self.size / 2 {
             return Ok(Some(Saved {
                 path: name,
@@ -225,6 +305,20 @@ impl Sink {
             path: name,
             sha256: Some(hex(&sum.finalize())),
         }))
+    }
+}
+
+/// Returns whether `path` is a named pipe, which waits for its other end.
+fn is_pipe(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_fifo())
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        false
     }
 }
 
@@ -310,6 +404,42 @@ mod tests {
         assert_eq!(saved.sha256, None);
         assert_eq!(std::fs::metadata(&to).expect("a file").len(), 1_000);
         std::fs::remove_dir_all(&dir).expect("removed");
+    }
+
+    /// A file is replaced when its transfer is over, and not before: it may be the one that is sent. A transfer that is
+    /// given up leaves it alone, and leaves nothing beside it.
+    #[test]
+    fn a_file_is_replaced_in_the_end() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("x");
+        std::fs::write(&path, "what it was").expect("written");
+        let mut source = Source::open(&path).expect("opened");
+        let given_up = Sink::new(3, Some(&path)).expect("created");
+        let mut sink = Sink::new(11, Some(&path)).expect("created");
+        let mut piece = Vec::new();
+        source.read(100, &mut piece).expect("nothing is cut off");
+        assert_eq!(piece, b"what it was");
+        sink.write(0, b"what it is.").expect("saved");
+        assert_eq!(std::fs::read(&path).expect("read"), b"what it was");
+        sink.finish().expect("written");
+        drop(given_up);
+        assert_eq!(std::fs::read(&path).expect("read"), b"what it is.");
+        let files = std::fs::read_dir(dir.path()).expect("listed").count();
+        assert_eq!(files, 1);
+    }
+
+    /// A named pipe is refused at once, at both ends; opening it would wait for ever.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_pipe_is_refused() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&path).status();
+        assert!(made.expect("mkfifo").success());
+        let error = Source::open(&path).expect_err("no file").to_string();
+        assert!(error.contains("not a regular file"), "{error}");
+        let error = Sink::check(&path).expect_err("no file").to_string();
+        assert!(error.contains("is a pipe"), "{error}");
     }
 
     /// A path where nothing can be saved is found at once; the check neither creates nor empties a file.

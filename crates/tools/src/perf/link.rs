@@ -7,23 +7,24 @@ mod error;
 mod tcp;
 mod udp;
 
+use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use bytes::Bytes;
 use fairwire::laws::{Chosen, Law};
-use fairwire::{Ccid, Config, Connection, Ecn, Endpoint, SendError, Stats};
+use fairwire::{Ccid, Config, ConnectOptions, Connection, Ecn, Endpoint, SendError, Stats};
 
 use super::PerfError;
 use super::defaults::PATIENCE;
 use super::options::{ClientOptions, PathMtu, Protocol};
 
-pub(crate) use dccp::native_endpoint;
+pub(crate) use dccp::{builder, native_endpoint};
 pub(crate) use error::LinkError;
 pub(crate) use tcp::Tcp;
 #[cfg(feature = "fuzz")]
 pub(super) use tcp::next_frame;
-pub(crate) use udp::Udp;
+pub(crate) use udp::{Udp, UdpListener};
 
 /// The connection of one flow to the peer.
 #[derive(Debug)]
@@ -42,22 +43,34 @@ pub(crate) struct Incoming {
 }
 
 impl Link {
-    /// Connects to the server; natively through `native`, which all flows share.
+    /// Connects to the first of the server's addresses that answers; natively through `native`, which all flows share.
+    /// Over plain UDP nothing is sent yet, so the first address is taken.
     pub(crate) async fn connect(
         client: &ClientOptions,
+        addrs: &[SocketAddr],
         native: Option<Endpoint>,
     ) -> Result<Self, PerfError> {
-        let target = target(&client.host, client.port);
+        let target = client.target();
+        let local = client.bind.as_ref();
         match client.protocol {
             Protocol::Dccp => {
-                let (service, config) = (client.service, client_config(client));
+                let options = ConnectOptions::new().config(client_config(client));
                 let security = client.dtls.client(&client.host)?;
-                let connecting = dccp::connect(&target, service, security, config, native);
-                let connection = connecting.await?;
-                Ok(Self::Dccp(connection))
+                let (to, through) = ((target.as_str(), addrs), (native, local));
+                let connecting = dccp::connect(to, client.service, security, options, through);
+                Ok(Self::Dccp(connecting.await?))
             }
-            Protocol::Udp => Ok(Self::Udp(Udp::connect(&target).await?)),
-            Protocol::Tcp => Ok(Self::Tcp(Tcp::connect(&target).await?)),
+            Protocol::Udp => {
+                let none = || io::ErrorKind::NotFound.into();
+                let addr = addrs.first().copied().ok_or_else(none);
+                let connected = match addr {
+                    Ok(addr) => Udp::connect(addr, local).await,
+                    Err(error) => Err(error),
+                };
+                let connected = connected.map_err(|error| error::failed(&target, &error));
+                Ok(Self::Udp(connected?))
+            }
+            Protocol::Tcp => Ok(Self::Tcp(Tcp::connect(&target, addrs, local).await?)),
         }
     }
 
@@ -160,11 +173,6 @@ impl Link {
     }
 }
 
-/// Binds the server's UDP socket; the sockets of its clients share its port.
-pub(crate) fn bind_udp(addr: SocketAddr) -> std::io::Result<tokio::net::UdpSocket> {
-    udp::bind(addr, false)
-}
-
 /// Returns the DCCP parameters of a measurement.
 pub(crate) fn config(ccid: Option<u8>, path_mtu: PathMtu, patience: Duration) -> Config {
     let mut config = Config::default();
@@ -207,26 +215,4 @@ pub(crate) fn server_config(path_mtu: PathMtu, law: Option<&Chosen<dyn Law>>) ->
         config.ccid2.law = law.clone();
     }
     config
-}
-
-/// Returns `host:port`, with brackets around an IPv6 address.
-fn target(host: &str, port: u16) -> String {
-    if host.contains(':') && !host.starts_with('[') {
-        format!("[{host}]:{port}")
-    } else {
-        format!("{host}:{port}")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::target;
-
-    /// IPv6 addresses get brackets; names do not.
-    #[test]
-    fn targets_are_written_right() {
-        assert_eq!(target("example.org", 7), "example.org:7");
-        assert_eq!(target("::1", 7), "[::1]:7");
-        assert_eq!(target("[::1]", 7), "[::1]:7");
-    }
 }

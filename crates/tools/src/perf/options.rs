@@ -1,6 +1,5 @@
 //! The options of client and server.
 
-use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -10,6 +9,7 @@ use fairwire::{PathMtuDiscovery, ServiceCode};
 use super::PerfError;
 use super::defaults::{PATIENCE, SERVICE};
 use super::dtls::Dtls;
+use super::local::Local;
 use super::message;
 
 /// The shortest time between two lines: more lines could not be read.
@@ -99,6 +99,8 @@ pub struct ClientOptions {
     pub host: String,
     /// The server's port: of UDP and DCCP, of UDP, or of TCP.
     pub port: u16,
+    /// The address, or the interface, to send from; the system chooses if `None`.
+    pub bind: Option<Local>,
     /// The protocol that carries the data.
     pub protocol: Protocol,
     /// Whether DCCP is carried directly in IP, not in UDP.
@@ -138,6 +140,7 @@ impl ClientOptions {
         Self {
             host: host.into(),
             port,
+            bind: None,
             protocol: Protocol::Dccp,
             native: false,
             service: SERVICE,
@@ -247,6 +250,16 @@ impl ClientOptions {
         self.rate.unwrap_or_else(|| self.protocol.default_rate())
     }
 
+    /// Returns `host:port`, with brackets around an IPv6 address.
+    pub(crate) fn target(&self) -> String {
+        let (host, port) = (&self.host, self.port);
+        if host.contains(':') && !host.starts_with('[') {
+            format!("[{host}]:{port}")
+        } else {
+            format!("{host}:{port}")
+        }
+    }
+
     /// Returns the limit that applies.
     pub fn effective_limit(&self) -> Limit {
         self.limit.unwrap_or(if self.file.is_some() {
@@ -269,8 +282,8 @@ fn split_port(text: &str) -> Option<(&str, &str)> {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ServerOptions {
-    /// The address to listen on; all addresses if `None`.
-    pub bind: Option<IpAddr>,
+    /// The address, or the interface, to listen on; all addresses if `None`.
+    pub bind: Option<Local>,
     /// The port: of UDP and DCCP, of UDP, or of TCP; zero takes a free one.
     pub port: u16,
     /// The protocol that carries the data.
@@ -387,98 +400,11 @@ pub fn law_names() -> Vec<&'static str> {
     names.filter(|name| law(name).is_ok()).collect()
 }
 
-/// Parses bits per second in iperf3's form: `200M`, `1.5G`, `64k`; powers of ten, zero is unlimited.
-///
-/// # Errors
-/// [`PerfError::Usage`] with the forms that are possible.
-pub fn parse_bit_rate(text: &str) -> Result<u64, PerfError> {
-    let forms = "bits per second without a sign, as 200M, 1.5G, 64k, or 0 for unlimited";
-    scaled(text, 1_000).ok_or_else(|| not_scaled(text, "rate", forms))
-}
-
-/// Parses bytes in iperf3's form: `1200`, `128K`, `10M`; powers of 1,024.
-///
-/// # Errors
-/// [`PerfError::Usage`] with the forms that are possible.
-pub fn parse_byte_count(text: &str) -> Result<u64, PerfError> {
-    let forms = "bytes without a sign, as 1200, 128K, 10M (powers of 1,024)";
-    scaled(text, 1_024).ok_or_else(|| not_scaled(text, "size", forms))
-}
-
-/// Returns the error that `text` is not a `what`. Another option in its place means that it was left out.
-fn not_scaled(text: &str, what: &str, forms: &str) -> PerfError {
-    let is_option =
-        |rest: &str| rest.starts_with(|first: char| first == '-' || first.is_ascii_alphabetic());
-    PerfError::Usage(if text.strip_prefix('-').is_some_and(is_option) {
-        format!("the {what} is missing before '{text}': write {forms}")
-    } else {
-        format!("'{text}' is not a {what}: write {forms}")
-    })
-}
-
-fn scaled(text: &str, step: u64) -> Option<u64> {
-    let (digits, power) = match text.char_indices().last()? {
-        (at, 'k' | 'K') => (&text[..at], 1),
-        (at, 'm' | 'M') => (&text[..at], 2),
-        (at, 'g' | 'G') => (&text[..at], 3),
-        (at, 't' | 'T') => (&text[..at], 4),
-        _ => (text, 0),
-    };
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-    let is_number = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
-    if whole.is_empty() || fraction.len() > 9 || !is_number(whole) || !is_number(fraction) {
-        return None;
-    }
-    let unit = u128::from(step.pow(power));
-    let tenths = 10_u128.pow(u32::try_from(fraction.len()).ok()?);
-    let mantissa: u128 = format!("{whole}{fraction}").parse().ok()?;
-    u64::try_from(mantissa.checked_mul(unit)? / tenths).ok()
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
-    use super::{
-        ClientOptions, Protocol, ServerOptions, law_names, parse_bit_rate, parse_byte_count,
-        parse_law,
-    };
-
-    /// Suffixes of rates are powers of 1,000, those of sizes powers of 1,024, as in iperf3.
-    #[test]
-    fn suffixes_scale() {
-        for (text, bits) in [
-            ("0", 0),
-            ("200M", 200_000_000),
-            ("1.5g", 1_500_000_000),
-            ("64k", 64_000),
-        ] {
-            assert_eq!(parse_bit_rate(text), Ok(bits), "{text}");
-        }
-        assert_eq!(parse_byte_count("128K"), Ok(131_072));
-        assert_eq!(parse_byte_count("1200"), Ok(1_200));
-        assert_eq!(parse_byte_count("0.5M"), Ok(524_288));
-    }
-
-    /// Text that is not a number is refused with an example, and a number that is too large does not wrap.
-    #[test]
-    fn nonsense_is_refused() {
-        for text in [
-            "",
-            "M",
-            "-1",
-            "1.2.3",
-            "12x",
-            "1e6",
-            ".5",
-            "99999999999T",
-            "µ",
-        ] {
-            let error = parse_bit_rate(text).expect_err(text);
-            assert!(error.to_string().contains("200M"), "{error}");
-            assert!(parse_byte_count(text).is_err(), "{text}");
-        }
-    }
+    use super::{ClientOptions, Protocol, ServerOptions, law_names, parse_law};
 
     /// A window law is selected by name, at the sending side, under CCID 2. Any other use is refused with advice.
     #[test]
@@ -512,6 +438,16 @@ mod tests {
         options.reverse = false;
         (options.protocol, server.protocol) = (Protocol::Tcp, Protocol::Udp);
         assert!(options.check().is_err() && server.check().is_err());
+    }
+
+    /// IPv6 addresses get brackets; names do not.
+    #[test]
+    fn targets_are_written_right() {
+        let target = |host| ClientOptions::new(host, 7).target();
+        assert_eq!(target("example.org"), "example.org:7");
+        for host in ["fe80::1%eth0", "[fe80::1%eth0]"] {
+            assert_eq!(target(host), "[fe80::1%eth0]:7");
+        }
     }
 
     /// Options that contradict each other are found before a socket is opened.

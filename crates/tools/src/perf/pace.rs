@@ -2,7 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-/// The time at which the next message may be sent at a rate. After a sleep that was too long, the sender catches up.
+/// How much time a sender that was held up catches up with. After an outage it must not send all that it missed, at any
+/// rate: the rate is a limit.
+const CATCH_UP: Duration = Duration::from_millis(500);
+
+/// The time at which the next message may be sent at a rate. After a sleep that was too long, the sender catches up, by
+/// [`CATCH_UP`] at most.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
     start: Instant,
@@ -21,13 +26,15 @@ impl Pace {
     }
 
     /// Returns the time until which the next message must wait, if it must wait.
-    pub(crate) fn wait_until(&self, now: Instant) -> Option<Instant> {
+    pub(crate) fn wait_until(&mut self, now: Instant) -> Option<Instant> {
         if self.rate == 0 {
             return None;
         }
         let ns = self.sent_bits.saturating_mul(1_000_000_000) / u128::from(self.rate);
         let due = Duration::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX));
         let due = self.start.checked_add(due)?;
+        let behind = now.saturating_duration_since(due);
+        self.start += behind.saturating_sub(CATCH_UP);
         (due > now).then_some(due)
     }
 
@@ -42,6 +49,24 @@ mod tests {
     use super::Pace;
     use crate::perf::cpu::now;
     use std::time::Duration;
+
+    /// A sender that was held up for an hour sends what it missed in half a second, and then keeps its rate again.
+    #[test]
+    fn catching_up_has_a_limit() {
+        let start = now();
+        let mut pace = Pace::new(start, 80_000);
+        pace.sent(1_000);
+        let later = start + Duration::from_secs(3_600);
+        let mut sent = 0;
+        while pace.wait_until(later).is_none() {
+            pace.sent(1_000);
+            sent += 1;
+        }
+        // One message every 0.1 s: those of 0.5 s and the one that is due now.
+        assert_eq!(sent, 6);
+        let tenth = Duration::from_millis(100);
+        assert_eq!(pace.wait_until(later), Some(later + tenth));
+    }
 
     /// At 8,000 bit/s a message of 1,000 bytes takes a second; at an unlimited rate nothing waits.
     #[test]

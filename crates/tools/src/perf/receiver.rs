@@ -71,6 +71,9 @@ impl<'a> Receiver<'a> {
             self.meter.lock().lasted(sender.seconds, now);
         }
         let mut report = ReceiverReport::of(&self.meter.read(), sent, cpu);
+        if outcome.is_err() {
+            self.give_up(&mut report, &outcome);
+        }
         if let Err(error) = self.sum(&mut report).await {
             // The disk does not hold what arrived, so nothing is said about missing parts.
             report.missing = None;
@@ -157,6 +160,23 @@ impl<'a> Receiver<'a> {
             _ => {}
         }
         Ok(Next::More)
+    }
+
+    /// Drops the file of a transfer that did not end; one that stood in its place stays.
+    fn give_up(&mut self, report: &mut ReceiverReport, outcome: &Result<(), PerfError>) {
+        let Some(sink) = self.sink.take() else {
+            return;
+        };
+        report.missing = Some(sink.missing(LISTED));
+        if !sink.give_up() {
+            return;
+        }
+        report.not_saved = Some("the transfer did not end".to_owned());
+        if let Err(PerfError::Local(why)) = outcome {
+            // The disk does not hold what arrived, so nothing is said about missing parts.
+            report.missing = None;
+            report.not_saved = Some(why.clone());
+        }
     }
 
     /// Finishes and hashes the file. Meanwhile it answers a sender that asks with "wait".

@@ -21,6 +21,10 @@ const CHUNK: usize = 1 << 16;
 /// How often a sender checks whether its queue is empty.
 const LOOK: Duration = Duration::from_millis(5);
 
+/// How long a sender whose time is up lets its queue empty itself. What then still waits is not sent: a slow path would
+/// need minutes for a full queue.
+const DRAIN: Duration = Duration::from_millis(500);
+
 /// The sending end of one flow.
 pub(crate) struct Sender<'a> {
     link: &'a Link,
@@ -105,8 +109,8 @@ impl<'a> Sender<'a> {
         }
     }
 
-    /// Sends until the limit, and until everything that was queued by then has left. Ends earlier on Ctrl-C, on a
-    /// message from the receiver, or if nothing moves for too long.
+    /// Sends until the limit, and until everything that was queued by then has left; after a limit of time, for at most
+    /// [`DRAIN`]. Ends earlier when the user stops it, on a message from the receiver, or if nothing moves for too long.
     async fn send_for_a_time(&mut self, source: &mut Option<Source>) -> Result<(), PerfError> {
         if self.params.seconds == Some(0.0) {
             return Ok(()); // Even the shortest sleep would let hundreds of datagrams through.
@@ -133,8 +137,10 @@ impl<'a> Sender<'a> {
                 sent = send_all(link, params, meter, source) => sent.map(|()| false)?,
                 () = time_is_up => true,
             };
-            all_left(link, meter).await;
+            let limit = if is_time_up { DRAIN } else { Duration::MAX };
+            all_left(link, meter, limit).await;
             if is_time_up {
+                link.discard_queue();
                 // At a low rate the last message may have left long before.
                 let now = meter.now();
                 meter.lock().moved(now);
@@ -303,14 +309,18 @@ async fn listen(link: &Link, meter: &Meter, patience: Duration) -> PerfError {
     }
 }
 
-/// Waits until the send queue is empty: only then has the last message left.
-async fn all_left(link: &Link, meter: &Meter) {
-    let mut waited = false;
-    while link.queued() > 0 {
-        waited = true;
-        tokio::time::sleep(LOOK).await;
-    }
-    if waited {
+/// Waits until the send queue is empty, because only then has the last message left; for at most `limit`.
+async fn all_left(link: &Link, meter: &Meter, limit: Duration) {
+    let emptied = async {
+        let mut waited = false;
+        while link.queued() > 0 {
+            waited = true;
+            tokio::time::sleep(LOOK).await;
+        }
+        waited
+    };
+    // A timeout has waited, too.
+    if timeout(limit, emptied).await.unwrap_or(true) {
         let now = meter.now();
         meter.lock().moved(now);
     }

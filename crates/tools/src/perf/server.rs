@@ -11,26 +11,29 @@ use fairwire::{
     Listener, Security, ServiceCode,
 };
 use fairwire_measure::counted;
-use tokio::net::{TcpListener, UdpSocket};
+use socket2::Type;
+use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 
 use super::client::show;
 use super::console::Console;
-use super::defaults::{PATIENCE, SOCKET_BUFFER};
+use super::defaults::PATIENCE;
 use super::file::Sink;
 use super::flow::Flow;
-use super::link::{self, Link, Tcp, Udp};
+use super::link::{self, Link, Tcp, Udp, UdpListener};
+use super::local;
 use super::message::{DATA_HEADER, Message};
 use super::meter::Meter;
 use super::options::{MIN_INTERVAL, Protocol, ServerOptions};
 use super::report::{ErrorReport, FlowReport, Outcome, Role};
 use super::session::{Params, Stop, recv_params, refuse};
 use super::ticker::Ticker;
-use super::{PerfError, runtime};
+use super::{PerfError, runtime, signals};
+use crate::signals::Signals;
 
-/// Serves measurements and prints them to `console`, until Ctrl-C, or after one client if the options say so. Returns
-/// the exit status.
+/// Serves measurements and prints them to `console`, until Ctrl-C, SIGTERM or SIGHUP, or after one client if the options
+/// say so. Returns the exit status.
 pub fn server(options: &ServerOptions, console: &mut Console) -> u8 {
     let served = runtime().and_then(|runtime| {
         runtime.block_on(async {
@@ -60,7 +63,7 @@ pub struct Server {
 #[derive(Debug)]
 enum Socket {
     Dccp(Listener),
-    Udp(UdpSocket, VecDeque<(SocketAddr, Instant)>),
+    Udp(UdpListener, VecDeque<(SocketAddr, Instant)>),
     Tcp(TcpListener),
 }
 
@@ -87,12 +90,19 @@ impl Server {
         // Before the port is bound, so that an error in these files is not taken for one of the port.
         let (security, fingerprint) = options.dtls.server()?;
         let any6 = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
-        let ip = options.bind.unwrap_or(any6);
-        let bind = |ip| Socket::bind(&options, &security, SocketAddr::new(ip, options.port));
-        let bound = bind(ip);
+        let bind = |any| {
+            let addr = options
+                .bind
+                .as_ref()
+                .map(|bind| bind.addr(any, options.port));
+            let addr = addr.unwrap_or(Ok(SocketAddr::new(any, options.port)))?;
+            Socket::bind(&options, &security, addr)
+        };
+        let has_address = options.bind.as_ref().is_some_and(|bind| bind.ip.is_some());
+        let bound = bind(any6);
         let socket = match bound {
             // The host has no IPv6.
-            Err(Unbound::Other(_)) if options.bind.is_none() => {
+            Err(Unbound::Other(_)) if !has_address => {
                 let any4 = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
                 bind(any4)
             }
@@ -121,12 +131,12 @@ impl Server {
     pub fn port(&self) -> io::Result<u16> {
         Ok(match &self.socket {
             Socket::Dccp(listener) => listener.dccp_port(),
-            Socket::Udp(socket, _) => socket.local_addr()?.port(),
+            Socket::Udp(socket, _) => socket.port()?,
             Socket::Tcp(socket) => socket.local_addr()?.port(),
         })
     }
 
-    /// Serves until Ctrl-C, or one client. Returns the exit status.
+    /// Serves until Ctrl-C, SIGTERM or SIGHUP, or one client. Returns the exit status.
     pub async fn run(mut self, console: &mut Console) -> u8 {
         let port = self.port().unwrap_or(self.options.port);
         console.announce(&format!(
@@ -147,6 +157,13 @@ impl Server {
                 );
             }
         }
+        let mut signals = match signals() {
+            Ok(signals) => signals,
+            Err(error) => {
+                console.failure(&ErrorReport::from(&error));
+                return error.exit_code();
+            }
+        };
         let mut greeting = JoinSet::new();
         loop {
             let arrival = tokio::select! {
@@ -155,7 +172,7 @@ impl Server {
                     continue;
                 }
                 Some(Ok(arrival)) = greeting.join_next() => arrival,
-                _ = tokio::signal::ctrl_c() => return 0,
+                () = signals.stop() => return 0,
             };
             let (link, params) = match arrival {
                 Arrival::Accepted(client) => *client,
@@ -165,7 +182,8 @@ impl Server {
                 }
                 Arrival::Silent => continue,
             };
-            let outcome = self.serve(link, params, &mut greeting, console).await;
+            let serving = self.serve((link, params), &mut greeting, &mut signals, console);
+            let outcome = serving.await;
             if let Some(note) = self.without_window(&outcome) {
                 console.note(&note);
             }
@@ -183,9 +201,9 @@ impl Server {
     /// Serves one measurement with all its flows.
     async fn serve(
         &mut self,
-        link: Link,
-        params: Params,
+        (link, params): (Link, Params),
         greeting: &mut JoinSet<Arrival>,
+        signals: &mut Signals,
         console: &mut Console,
     ) -> Outcome {
         let mut outcome = self.begin(&link, &params);
@@ -234,7 +252,7 @@ impl Server {
                     outcome.error = Some((&PerfError::Peer(text)).into());
                     test.missing = 0;
                 }
-                _ = tokio::signal::ctrl_c() => {
+                () = signals.stop() => {
                     test.missing = 0;
                     if std::mem::replace(&mut interrupted, true) {
                         break; // The second Ctrl-C: end without the other side's report.
@@ -372,11 +390,14 @@ enum Client {
     Linked(Link),
     /// Its DCCP connection is not accepted yet; DTLS is set up then.
     Dccp(Incoming),
+    /// This host could not take it; why.
+    Lost(String),
 }
 
 async fn receive_params(client: Client) -> Arrival {
     let link = match client {
         Client::Linked(link) => link,
+        Client::Lost(why) => return Arrival::Refused(why),
         Client::Dccp(incoming) => {
             let peer = incoming.remote().map(|remote| remote.user_addr());
             match incoming.accept().await {
@@ -449,7 +470,7 @@ impl Socket {
     ) -> Result<Self, Unbound> {
         Ok(match server.protocol {
             Protocol::Dccp => {
-                let endpoint = Endpoint::builder().socket_buffer(SOCKET_BUFFER);
+                let endpoint = link::builder(server.bind.as_ref());
                 let bound = if server.native {
                     endpoint.bind_native(addr.ip())
                 } else {
@@ -468,11 +489,17 @@ impl Socket {
                     &config,
                 )?)
             }
-            Protocol::Udp => Self::Udp(link::bind_udp(addr)?, VecDeque::new()),
+            Protocol::Udp => Self::Udp(
+                UdpListener::bind(addr, server.bind.as_ref())?,
+                VecDeque::new(),
+            ),
             Protocol::Tcp => {
-                let socket = std::net::TcpListener::bind(addr)?;
-                socket.set_nonblocking(true)?;
-                Self::Tcp(TcpListener::from_std(socket)?)
+                let socket = local::socket(addr, Type::STREAM, server.bind.as_ref())?;
+                // As the standard library does: a port whose last connections are being forgotten is free.
+                socket.set_reuse_address(cfg!(unix))?;
+                socket.bind(&addr.into())?;
+                socket.listen(1_024)?;
+                Self::Tcp(TcpListener::from_std(socket.into())?)
             }
         })
     }
@@ -490,8 +517,8 @@ impl Socket {
                     Err(_) => sleep(Duration::from_millis(50)).await,
                 },
                 Self::Udp(socket, recent) => {
-                    if let Some(link) = accept_udp(socket, recent).await {
-                        return Client::Linked(link);
+                    if let Some(client) = accept_udp(socket, recent).await {
+                        return client;
                     }
                 }
             }
@@ -524,12 +551,10 @@ fn listen(
 
 /// Accepts a client over UDP, which has no connections: its first parameters make one.
 async fn accept_udp(
-    socket: &UdpSocket,
+    socket: &UdpListener,
     recent: &mut VecDeque<(SocketAddr, Instant)>,
-) -> Option<Link> {
-    let mut buffer = [0; 2_048];
-    let (len, peer) = socket.recv_from(&mut buffer).await.ok()?;
-    let first = bytes::Bytes::copy_from_slice(&buffer[..len]);
+) -> Option<Client> {
+    let (first, peer, local) = socket.recv().await.ok()?;
     let now = Instant::now();
     while recent
         .front()
@@ -544,7 +569,8 @@ async fn accept_udp(
         return None;
     }
     recent.push_back((peer, now));
-    let local = socket.local_addr().ok()?;
-    let udp = Udp::accept(local, peer, first).await.ok()?;
-    Some(Link::Udp(udp))
+    Some(match Udp::accept(local, peer, first).await {
+        Ok(udp) => Client::Linked(Link::Udp(udp)),
+        Err(error) => Client::Lost(format!("lost {peer}: cannot open a socket for it: {error}")),
+    })
 }

@@ -1,44 +1,73 @@
 //! DCCP: in UDP one socket per flow, natively one endpoint for all flows.
 
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use fairwire::tls::ClientConfig;
 use fairwire::{
-    CloseReason, Config, ConnectError, ConnectOptions, Connection, DccpAddr, Endpoint,
+    CloseReason, ConnectError, ConnectOptions, Connection, DccpAddr, Endpoint, EndpointBuilder,
     HandshakeError, Security, ServiceCode,
 };
-use tokio::net::lookup_host;
 
 use crate::perf::PerfError;
 use crate::perf::defaults::{NOT_ENCRYPTED, SOCKET_BUFFER};
+use crate::perf::local::Local;
 
 /// Binds the endpoint of a native client. All flows share it, because each further raw socket would get a copy of every
 /// packet.
-pub(crate) fn native_endpoint() -> Result<Endpoint, PerfError> {
-    let builder = Endpoint::builder().socket_buffer(SOCKET_BUFFER);
-    builder
-        .bind_native(IpAddr::V6(Ipv6Addr::UNSPECIFIED))
-        .map_err(|error| PerfError::Local(error.to_string()))
+pub(crate) fn native_endpoint(local: Option<&Local>) -> Result<Endpoint, PerfError> {
+    let any = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
+    let ip = local.and_then(|local| local.ip).unwrap_or(any);
+    let bound = builder(local).bind_native(ip);
+    bound.map_err(|error| PerfError::Local(error.to_string()))
 }
 
-/// Connects to a server at `target`, through `native` if there is one.
+/// Returns a builder of endpoints on the interface of `local`.
+pub(crate) fn builder(local: Option<&Local>) -> EndpointBuilder {
+    let builder = Endpoint::builder().socket_buffer(SOCKET_BUFFER);
+    match local.and_then(Local::device) {
+        Some(device) => builder.interface(device),
+        None => builder,
+    }
+}
+
+/// Connects to the first of the server's addresses that answers, through `native` if there is one.
 pub(super) async fn connect(
-    target: &str,
+    (target, addrs): (&str, &[SocketAddr]),
     service: ServiceCode,
     security: Security<ClientConfig>,
-    config: Config,
-    native: Option<Endpoint>,
+    options: ConnectOptions,
+    (native, local): (Option<Endpoint>, Option<&Local>),
 ) -> Result<Connection, PerfError> {
-    let options = ConnectOptions::new().config(config);
-    let connected = match native {
-        None => fairwire::connect_with(target, service, security, options).await,
-        Some(endpoint) => connect_natively(&endpoint, target, service, security, options).await?,
+    let connected = match (native, local) {
+        (Some(endpoint), _) => {
+            let remotes: Vec<_> = addrs.iter().copied().map(DccpAddr::native).collect();
+            let connecting = endpoint.connect_any(&remotes, service, security, options);
+            connecting.await
+        }
+        (None, None) => fairwire::connect_any(addrs, service, security, options).await,
+        (None, Some(local)) => {
+            let from = local.addr(IpAddr::V6(Ipv6Addr::UNSPECIFIED), 0);
+            let from = from.map_err(|error| PerfError::Local(format!("-B {local}: {error}")))?;
+            let endpoint = builder(Some(local)).bind(from);
+            let endpoint = endpoint.map_err(|error| PerfError::Local(error.to_string()))?;
+            let remotes: Vec<_> = addrs.iter().copied().map(DccpAddr::same_ports).collect();
+            let connecting = endpoint.connect_any(&remotes, service, security, options);
+            connecting.await
+        }
     };
     connected.map_err(|error| {
+        let error = match error {
+            ConnectError::All { tried, .. } => ConnectError::All {
+                host: Some(target.to_owned()),
+                tried,
+            },
+            error => error,
+        };
         let advice = match &error {
             // A plain UDP server does not answer other packets, so the protocol may differ.
             error if is_silent_udp(error) => " (Was it started with the same --proto?)",
             error if is_clear_text(error) => ": start the server with --dtls ID",
+            ConnectError::Bind(_) => return PerfError::Local(error.to_string()),
             _ => "",
         };
         PerfError::Peer(format!("{error}{advice}"))
@@ -69,27 +98,4 @@ fn is_silent_udp(error: &ConnectError) -> bool {
         ConnectError::All { tried, .. } => tried.iter().any(|(_, error)| is_silent_udp(error)),
         _ => false,
     }
-}
-
-/// Connects to the first address of the name that answers; natively the port is the DCCP port.
-async fn connect_natively(
-    endpoint: &Endpoint,
-    target: &str,
-    service: ServiceCode,
-    security: Security<ClientConfig>,
-    options: ConnectOptions,
-) -> Result<Result<Connection, ConnectError>, PerfError> {
-    let unknown = |error: std::io::Error| PerfError::Peer(format!("{target}: {error}"));
-    let addrs = lookup_host(target).await.map_err(unknown)?;
-    let remotes: Vec<_> = addrs.map(DccpAddr::native).collect();
-    let connected = endpoint
-        .connect_any(&remotes, service, security, options)
-        .await;
-    Ok(connected.map_err(|error| match error {
-        ConnectError::All { tried, .. } => ConnectError::All {
-            host: Some(target.to_owned()),
-            tried,
-        },
-        error => error,
-    }))
 }

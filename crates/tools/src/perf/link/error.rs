@@ -1,5 +1,7 @@
 //! The error of a link.
 
+use std::io;
+
 use fairwire::{Connection, ConnectionClosed, DtlsRefusal};
 
 use crate::perf::PerfError;
@@ -31,8 +33,57 @@ impl LinkError {
     }
 }
 
+/// Returns the error for a server that could not be reached. What this host lacks is not the server's fault.
+pub(crate) fn failed(target: &str, error: &io::Error) -> PerfError {
+    match error.kind() {
+        io::ErrorKind::AddrNotAvailable
+        | io::ErrorKind::AddrInUse
+        | io::ErrorKind::PermissionDenied
+        | io::ErrorKind::OutOfMemory => PerfError::Local(format!("cannot open a socket: {error}")),
+        _ if is_ours(error) => PerfError::Local(format!("cannot open a socket: {error}")),
+        _ => PerfError::Peer(format!("{target}: {error}")),
+    }
+}
+
+/// Returns whether this process or this host has no descriptor left, no memory, or no such interface.
+fn is_ours(error: &io::Error) -> bool {
+    #[cfg(unix)]
+    return matches!(
+        error.raw_os_error(),
+        Some(libc::EMFILE | libc::ENFILE | libc::ENOBUFS | libc::ENODEV)
+    );
+    #[cfg(not(unix))]
+    {
+        let _ = error;
+        false
+    }
+}
+
 impl From<LinkError> for PerfError {
     fn from(broken: LinkError) -> Self {
         Self::Peer(broken.0)
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::io;
+
+    use super::failed;
+
+    /// What this host lacks is an error of this side; what the server or the path says is one of the other side.
+    #[test]
+    fn errors_are_of_the_side_that_has_them() {
+        for (number, kind) in [
+            (libc::EMFILE, "local"),
+            (libc::ENFILE, "local"),
+            (libc::ENODEV, "local"),
+            (libc::EADDRNOTAVAIL, "local"),
+            (libc::ECONNREFUSED, "peer"),
+            (libc::EHOSTUNREACH, "peer"),
+        ] {
+            let error = failed("host:1", &io::Error::from_raw_os_error(number));
+            assert_eq!(error.kind(), kind, "{error}");
+        }
     }
 }

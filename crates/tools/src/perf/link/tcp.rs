@@ -4,13 +4,15 @@ use std::io;
 use std::net::SocketAddr;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
+use socket2::Type;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::sync::Mutex;
 
-use super::error::LinkError;
+use super::error::{LinkError, failed};
 use crate::perf::PerfError;
+use crate::perf::local::{self, Local};
 use crate::perf::message::MAX_FRAME;
 
 /// A TCP connection.
@@ -34,17 +36,26 @@ impl Tcp {
         }
     }
 
-    pub(super) async fn connect(target: &str) -> Result<Self, PerfError> {
-        let connecting = TcpStream::connect(target);
+    /// Connects to the first of the server's addresses that answers.
+    pub(crate) async fn connect(
+        target: &str,
+        addrs: &[SocketAddr],
+        local: Option<&Local>,
+    ) -> Result<Self, PerfError> {
         let limit = std::time::Duration::from_secs(10);
+        let mut last = None;
+        let connecting = async {
+            for addr in addrs {
+                match open(*addr, local).await {
+                    Ok(stream) => return Some(stream),
+                    Err(error) => last = Some(error),
+                }
+            }
+            None
+        };
         match tokio::time::timeout(limit, connecting).await {
-            Ok(Ok(stream)) => Ok(Self::new(stream)),
-            Ok(Err(error)) => Err(PerfError::Peer(match error.kind() {
-                io::ErrorKind::ConnectionRefused => format!(
-                    "{target} refused: is the server running with --proto tcp, and is the port right?"
-                ),
-                _ => format!("{target}: {error}"),
-            })),
+            Ok(Some(stream)) => Ok(Self::new(stream)),
+            Ok(None) => Err(not_connected(target, last)),
             Err(_) => Err(PerfError::Peer(format!(
                 "{target} did not answer within 10s"
             ))),
@@ -96,6 +107,26 @@ impl Tcp {
         if flush(stream, pending).await.is_ok() {
             let _ = stream.shutdown().await;
         }
+    }
+}
+
+async fn open(addr: SocketAddr, local: Option<&Local>) -> io::Result<TcpStream> {
+    let socket = local::socket(addr, Type::STREAM, local)?;
+    if local.is_some() {
+        socket.bind(&local::source(addr, local)?.into())?;
+    }
+    TcpSocket::from_std_stream(socket.into())
+        .connect(addr)
+        .await
+}
+
+fn not_connected(target: &str, error: Option<io::Error>) -> PerfError {
+    let error = error.unwrap_or_else(|| io::ErrorKind::NotFound.into());
+    match error.kind() {
+        io::ErrorKind::ConnectionRefused => PerfError::Peer(format!(
+            "{target} refused: is the server running with --proto tcp, and is the port right?"
+        )),
+        _ => failed(target, &error),
     }
 }
 

@@ -1,17 +1,18 @@
 //! Plain UDP: one system call per datagram, as in iperf3.
 
-use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::io::{self, IoSliceMut};
+use std::net::{IpAddr, SocketAddr, SocketAddrV6};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::{Bytes, BytesMut};
-use socket2::{Domain, Protocol, Socket, Type};
+use quinn_udp::{RecvMeta, UdpSockRef, UdpSocketState};
+use socket2::Type;
 use tokio::io::Interest;
-use tokio::net::{UdpSocket, lookup_host};
+use tokio::net::UdpSocket;
 
 use super::error::LinkError;
-use crate::perf::PerfError;
 use crate::perf::defaults::SOCKET_BUFFER;
+use crate::perf::local::{self, Local};
 
 /// The bytes that datagrams share in one allocation.
 const CHUNK: usize = 1 << 18;
@@ -45,35 +46,21 @@ impl Udp {
         }
     }
 
-    pub(super) async fn connect(target: &str) -> Result<Self, PerfError> {
-        let failed = |error: io::Error| PerfError::Peer(format!("{target}: {error}"));
-        let mut last = io::ErrorKind::NotFound.into();
-        for addr in lookup_host(target).await.map_err(failed)? {
-            let any = match addr {
-                SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-                SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
-            };
-            let opened = async {
-                let socket = bind(SocketAddr::new(any, 0), false)?;
-                socket.connect(addr).await?;
-                Ok(socket)
-            };
-            match opened.await {
-                Ok(socket) => return Ok(Self::new(socket, false)),
-                Err(error) => last = error,
-            }
-        }
-        Err(failed(last))
+    /// Makes a socket for the server at `addr`.
+    pub(crate) async fn connect(addr: SocketAddr, local: Option<&Local>) -> io::Result<Self> {
+        let socket = bind(local::source(addr, local)?, false, local)?;
+        socket.connect(addr).await?;
+        Ok(Self::new(socket, false))
     }
 
-    /// Makes a socket for one client of the server that listens on `local`: the system prefers a connected socket to
-    /// the listening one. `first` is the datagram that the client sent to the listening socket.
+    /// Makes a socket for one client, which sent `first` to the address `local` of the server: the system prefers a
+    /// connected socket to the listening one.
     pub(crate) async fn accept(
         local: SocketAddr,
         peer: SocketAddr,
         first: Bytes,
     ) -> io::Result<Self> {
-        let socket = bind(local, true)?;
+        let socket = bind(local, true, None)?;
         socket.connect(peer).await?;
         let udp = Self::new(socket, true);
         udp.lock().first = Some(first);
@@ -146,17 +133,77 @@ impl Udp {
     }
 }
 
-/// Binds a UDP socket; `shared` allows a port that another of our sockets uses.
-pub(super) fn bind(addr: SocketAddr, shared: bool) -> io::Result<UdpSocket> {
-    let socket = Socket::new(Domain::for_address(addr), Type::DGRAM, Some(Protocol::UDP))?;
-    if addr.is_ipv6() && addr.ip().is_unspecified() {
-        let _ = socket.set_only_v6(false);
+/// The longest first message of a client.
+const HELLO: usize = 2_048;
+
+/// The socket at which a server waits for clients.
+#[derive(Debug)]
+pub(crate) struct UdpListener {
+    socket: UdpSocket,
+    state: UdpSocketState,
+}
+
+impl UdpListener {
+    /// Binds to `addr`; the sockets of its clients share its port.
+    pub(crate) fn bind(addr: SocketAddr, local: Option<&Local>) -> io::Result<Self> {
+        let socket = bind(addr, false, local)?;
+        let state = UdpSocketState::new(UdpSockRef::from(&socket))?;
+        Ok(Self { socket, state })
     }
+
+    /// Returns its port.
+    pub(crate) fn port(&self) -> io::Result<u16> {
+        Ok(self.socket.local_addr()?.port())
+    }
+
+    /// Receives a datagram. Returns it, its source, and the address of this host to which it was sent: a client that
+    /// gets its answer from another address does not recognise it.
+    pub(crate) async fn recv(&self) -> io::Result<(Bytes, SocketAddr, SocketAddr)> {
+        let mut buffer = [0; HELLO];
+        let mut meta = [RecvMeta::default()];
+        let received = self.socket.async_io(Interest::READABLE, || {
+            let buffers = &mut [IoSliceMut::new(&mut buffer)];
+            self.state
+                .recv(UdpSockRef::from(&self.socket), buffers, &mut meta)
+        });
+        received.await?;
+        let [meta] = meta;
+        let bound = self.socket.local_addr()?;
+        let local = arrived_at(bound, meta.dst_ip, meta.interface_index);
+        Ok((
+            Bytes::copy_from_slice(&buffer[..meta.len.min(meta.stride)]),
+            meta.addr,
+            local,
+        ))
+    }
+}
+
+/// Returns the address at which a datagram for `ip` arrived, over the interface with this index: that of a socket which
+/// is `bound` to all addresses, or the one that it is bound to.
+fn arrived_at(bound: SocketAddr, ip: Option<IpAddr>, interface: Option<u32>) -> SocketAddr {
+    match (bound, ip) {
+        (SocketAddr::V6(_), Some(ip)) if bound.ip().is_unspecified() => {
+            let ip = match ip {
+                IpAddr::V4(ip) => ip.to_ipv6_mapped(),
+                IpAddr::V6(ip) => ip,
+            };
+            let zone = interface.filter(|_| ip.is_unicast_link_local());
+            SocketAddrV6::new(ip, bound.port(), 0, zone.unwrap_or(0)).into()
+        }
+        (SocketAddr::V4(_), Some(ip)) if bound.ip().is_unspecified() => {
+            SocketAddr::new(ip, bound.port())
+        }
+        _ => bound,
+    }
+}
+
+/// Binds a UDP socket; `shared` allows a port that another of our sockets uses.
+fn bind(addr: SocketAddr, shared: bool, local: Option<&Local>) -> io::Result<UdpSocket> {
+    let socket = local::socket(addr, Type::DGRAM, local)?;
     socket.set_reuse_address(shared)?;
     // Best effort: the system limits these sizes.
     let _ = socket.set_recv_buffer_size(SOCKET_BUFFER);
     let _ = socket.set_send_buffer_size(SOCKET_BUFFER);
-    socket.set_nonblocking(true)?;
     socket.bind(&addr.into())?;
     // Only now, so that a second server on the port gets an error. Our own flows' sockets may share it.
     socket.set_reuse_address(true)?;

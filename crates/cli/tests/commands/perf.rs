@@ -1,0 +1,80 @@
+//! `fairwire perf` as a process.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Stdio};
+
+use super::command;
+
+fn start(arguments: &[&str]) -> Child {
+    let mut command = command(&[&["perf"], arguments].concat());
+    command.stdout(Stdio::piped()).stderr(Stdio::null());
+    command.spawn().expect("the command starts")
+}
+
+/// Waits until `child` prints a line with `text`, and returns the line.
+fn wait_for(text: &str, lines: &mut impl Iterator<Item = std::io::Result<String>>) -> String {
+    let mut lines = lines.map(|line| line.expect("text"));
+    let found = lines.find(|line| line.contains(text));
+    found.unwrap_or_else(|| panic!("no line with '{text}'"))
+}
+
+/// Ctrl-C, SIGTERM and SIGHUP end a client, and then a server, with the results so far: one JSON object at each end.
+#[test]
+fn a_signal_ends_with_the_results() {
+    for signal in ["INT", "TERM", "HUP"] {
+        for at_server in [false, true] {
+            let json: &[&str] = if at_server { &["--json"] } else { &[] };
+            // The side that is not asked for JSON prints lines, which show that the test runs.
+            let bind = ["-s", "-1", "-B", "127.0.0.1", "-i", "0.1", "-p"];
+            let port = free_port();
+            let mut server = start(&[&bind[..], &[&port], json].concat());
+            let json: &[&str] = if at_server { &[] } else { &["--json"] };
+            let client = ["-c", "127.0.0.1", "-t", "60", "-b", "5M", "-i", "0.1", "-p"];
+            let client = [&client[..], &[&port], json].concat();
+            if at_server {
+                wait_for_port(&port);
+            } else {
+                let out = server.stdout.as_mut().expect("piped");
+                wait_for("listening", &mut BufReader::new(out).lines());
+            }
+            let mut client = start(&client);
+            let (asked, other) = if at_server {
+                (&mut server, &mut client)
+            } else {
+                (&mut client, &mut server)
+            };
+            let lines = other.stdout.take().expect("piped");
+            let mut lines = BufReader::new(lines).lines();
+            wait_for(" sec ", &mut lines);
+            let pid = asked.id().to_string();
+            let kill = Command::new("kill").args(["-s", signal, &pid]).status();
+            assert!(kill.expect("kill").success());
+            let out = std::io::read_to_string(asked.stdout.take().expect("piped")).expect("text");
+            let what = format!("{signal}, server {at_server}: {out}");
+            let json: serde_json::Value = serde_json::from_str(&out).expect(&what);
+            assert_eq!(json["error"]["kind"], "interrupted", "{what}");
+            assert!(!json["flows"].as_array().expect(&what).is_empty(), "{what}");
+            assert!(!asked.wait().expect("ended").success(), "{what}");
+            drop(lines);
+            other.wait().expect("ended");
+        }
+    }
+}
+
+/// Returns a UDP port that was free just now.
+fn free_port() -> String {
+    let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("a free port");
+    socket.local_addr().expect("bound").port().to_string()
+}
+
+/// Waits until a process has bound the UDP port.
+fn wait_for_port(port: &str) {
+    let port: u16 = port.parse().expect("a port");
+    let bound = format!(":{port:04X} ");
+    while !std::fs::read_to_string("/proc/net/udp")
+        .expect("Linux")
+        .contains(&bound)
+    {
+        std::thread::yield_now();
+    }
+}
