@@ -17,6 +17,7 @@ mod frames;
 pub(crate) mod header;
 pub(crate) mod model;
 pub(crate) mod peer;
+pub(crate) mod pending;
 pub(crate) mod store;
 pub(crate) mod tcp;
 mod ticks;

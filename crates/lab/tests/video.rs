@@ -183,6 +183,25 @@ fn tcp_delays_frames_and_loses_none() {
     assert!(timely <= 97.0, "{timely}");
 }
 
+/// A frame that is on its way when the run ends is neither broken nor late. One that lacks a dropped packet is broken.
+#[test]
+fn frames_on_their_way_at_the_end_are_not_judged() {
+    let wire = "topology.links.wire.delay=150 ms";
+    let common = [wire, "flows.video.stop=10 s", "measure.playout=170 ms"];
+    let run = result(&common);
+    for metric in [Metric::FramesWhole, Metric::FramesTimely, Metric::Timely] {
+        assert_eq!(value(&run, metric), Some(100.0), "{metric}");
+    }
+    // DCCP is slow at first, so that frames wait for it, and some are late.
+    let run = result(&[&common[..], &["flows.video.dccp={ ccid = 2 }"]].concat());
+    assert_eq!(value(&run, Metric::FramesWhole), Some(100.0));
+    let all = "topology.links.wire.loss=100 %";
+    let run = result(&[&common[..], &[all]].concat());
+    for metric in [Metric::FramesWhole, Metric::FramesTimely, Metric::Timely] {
+        assert_eq!(value(&run, metric), Some(0.0), "{metric}");
+    }
+}
+
 /// The results are as the text of scenarios/video.toml says, over its three seeds, in per cent.
 ///
 /// The margins allow for other seeds.

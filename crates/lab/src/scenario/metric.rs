@@ -58,12 +58,12 @@ metrics! {
     Refused "refused" "packets" "Packets that the application offered in the window and the send queue did not take.";
     Offered "offered" "packets" "Packets that the application offered in the window, refused ones included (DCCP and UDP).";
     Overdue "overdue" "packets" "Packets offered in the window that arrived later than the playout limit (`measure.playout`) after the offer.";
-    LossOffered "loss_offered" "%" "Packets offered in the window that the receiving application never got, out of all offered: refused, dropped, or still under way at the end.";
-    LossPlayout "loss_playout" "%" "The share of packets offered in the window that the receiving application never got, or got after the playout limit (`measure.playout`).";
-    Timely "timely" "%" "Data packets sent in the window that arrived within the playout limit (`measure.playout`) after they left, out of all sent: time in the sender's own queue does not count.";
+    LossOffered "loss_offered" "%" "Packets offered in the window that were lost on the way to the receiving application (refused, or dropped anywhere), out of those offered that were not still under way at the end of the run.";
+    LossPlayout "loss_playout" "%" "The share of packets offered in the window that were lost, or did not arrive within the playout limit (`measure.playout`). Those that could still arrive in time when the run ended do not count.";
+    Timely "timely" "%" "Data packets sent in the window that arrived within the playout limit (`measure.playout`) after they left, out of those sent that could not still be in time when the run ended: time in the sender's own queue does not count.";
     Frames "frames" "frames" "Frames that the application offered in the window (video).";
-    FramesWhole "frames_whole" "%" "Frames offered in the window of which the receiving application got every packet, out of all offered; over TCP every byte.";
-    FramesTimely "frames_timely" "%" "Frames offered in the window of which the receiving application got every packet within the playout limit (`measure.playout`) after the offer, out of all offered.";
+    FramesWhole "frames_whole" "%" "Frames offered in the window of which the receiving application got every packet (over TCP every byte), out of those offered that were not still under way at the end of the run.";
+    FramesTimely "frames_timely" "%" "Frames offered in the window of which the receiving application got every packet within the playout limit (`measure.playout`) after the offer, out of those offered that could not still be in time when the run ended.";
     ThroughputRatio "throughput_ratio" "%" "Throughput in the window out of that in the window of comparison (`measure.baseline`).";
     RFactor "r_factor" "" "Rating of the E-model (ITU-T G.107) for a flow with a codec, from the mean delay of packets in time plus one frame, and `loss_playout`. It is below zero for a call that cannot be understood; `mos` is then 1.";
     Mos "mos" "" "Mean opinion score, 1 to 4.5, of the E-model's rating (`r_factor`).";

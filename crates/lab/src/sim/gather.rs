@@ -87,11 +87,14 @@ pub(crate) fn gather(
         windows,
     } = built;
     let packet_hops = network.packet_hops();
-    let (_, store, watch): (_, Store, Watch) = network.into_parts();
+    let (_, mut store, watch): (_, Store, Watch) = network.into_parts();
     let (digest, (mut links, capture)) = watch;
     let end = windows.spans[0].to;
     for link in links.links.iter_mut().flatten() {
         link.finish(&windows, end);
+    }
+    for (meter, drops) in store.meters.iter_mut().zip(&links.drops) {
+        meter.end(end, &drops.newest);
     }
     let mut notes = store.notes;
     let mut collector = Collector {
@@ -191,8 +194,9 @@ fn flow_values(out: &mut Collector<'_>, flow: &Direction<'_>) {
         add(Metric::Dropped, Some(dropped as f64));
         let loss = (counts.sent > 0).then(|| 100.0 * dropped as f64 / counts.sent as f64);
         add(Metric::Loss, loss);
-        let timed = flow.meter.playout.is_some() && counts.sent > 0;
-        let timely = timed.then(|| 100.0 * counts.timely as f64 / counts.sent as f64);
+        let judged = counts.sent.saturating_sub(counts.open_in_time.sent);
+        let timed = flow.meter.playout.is_some() && judged > 0;
+        let timely = timed.then(|| 100.0 * counts.timely as f64 / judged as f64);
         add(Metric::Timely, timely);
         add(Metric::Refused, Some(counts.refused as f64));
         add(Metric::GoodputSpread, goodputs.deviation());
@@ -330,15 +334,16 @@ fn sampled(add: &mut impl FnMut(Metric, Option<f64>), flow: &Direction<'_>, span
     add(Metric::AckVectorState, state.map(|bytes| bytes as f64));
 }
 
-/// Returns the greatest throughput of a period, and when a period within 1 % of it first ended, s.
+/// Returns the greatest throughput of a period, and when a period within 1 % of it first ended, s. A last period that
+/// the end of the run cuts short does not count, because one packet is a high rate in it.
 fn peak(meter: &FlowMeter, windows: &Windows) -> (Option<f64>, Option<f64>) {
-    let rates: Vec<f64> = throughputs(meter, windows);
-    let Some(peak) = rates
-        .iter()
-        .copied()
-        .max_by(f64::total_cmp)
-        .filter(|peak| *peak > 0.0)
-    else {
+    let rates = throughputs(meter, windows).into_iter().enumerate();
+    let rates: Vec<f64> = rates
+        .filter(|(number, _)| *number == 0 || windows.is_whole(*number))
+        .map(|(_, rate)| rate)
+        .collect();
+    let greatest = rates.iter().copied().max_by(f64::total_cmp);
+    let Some(peak) = greatest.filter(|peak| *peak > 0.0) else {
         return (None, None);
     };
     let first = rates.iter().position(|rate| *rate >= peak * 0.99);
@@ -346,12 +351,13 @@ fn peak(meter: &FlowMeter, windows: &Windows) -> (Option<f64>, Option<f64>) {
     (Some(peak), at)
 }
 
-/// Returns the goodputs of the periods that lie within `span`.
+/// Returns the goodputs of the whole periods that lie within `span`.
 fn goodputs(meter: &FlowMeter, windows: &Windows, span: Span) -> Moments {
     let mut goodputs = Moments::new();
     for (number, period) in meter.periods.iter().enumerate() {
         let period_span = windows.period_span(number);
-        if span.from <= period_span.from && period_span.to <= span.to {
+        let is_within = span.from <= period_span.from && period_span.to <= span.to;
+        if is_within && windows.is_whole(number) {
             goodputs.push(rate(period.payload_bytes, period_span));
         }
     }

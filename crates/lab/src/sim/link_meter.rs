@@ -7,6 +7,7 @@ use fairwire_net::{DropReason, LinkId, Observation, Observer, Place, Trace};
 use fairwire_units::{Ecn, Instant};
 
 use crate::scenario::{Link, TraceFile};
+use crate::transport::flow_meter::Dropped;
 use crate::transport::store::Store;
 use crate::transport::windows::{Span, Windows};
 
@@ -47,6 +48,8 @@ pub(crate) struct FlowDrops {
     pub(crate) periods: Vec<u32>,
     /// The time of the first drop.
     pub(crate) first: Option<Instant>,
+    /// The newest packets that were dropped.
+    pub(crate) newest: Dropped,
 }
 
 /// The observer of a run.
@@ -65,6 +68,7 @@ impl LinkMeters {
             counts: vec![0; windows.spans.len()],
             periods: vec![0; windows.periods],
             first: None,
+            newest: Dropped::default(),
         };
         Self {
             windows: windows.clone(),
@@ -113,6 +117,10 @@ impl LinkMeters {
             *count = count.saturating_add(1);
         }
         drops.first.get_or_insert(seen.at);
+        if let Some(meter) = seen.store.meters.get(place) {
+            let offered_at = slot.payload.tag().map(Instant::from_nanos);
+            meter.note_drop(&mut drops.newest, slot.sent_at, offered_at);
+        }
     }
 }
 

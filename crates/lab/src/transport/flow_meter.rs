@@ -4,6 +4,7 @@ use fairwire_measure::{DelayHistogram, Jitter, Traffic};
 use fairwire_units::{Duration, Instant};
 
 use super::frames::Frames;
+use super::pending::{Pending, Times};
 use super::windows::{Span, Windows};
 
 /// The counts of one window.
@@ -43,6 +44,27 @@ pub(crate) struct FlowWindow {
     pub(crate) all_delays: (Duration, u64),
     /// Sum and number of times from the application's offer to delivery.
     pub(crate) app_delays: (Duration, u64),
+    /// What may still arrive after the end of the run, and what may still arrive within the playout limit.
+    pub(crate) open: Open,
+    pub(crate) open_in_time: Open,
+}
+
+/// The numbers of packets and frames that may still arrive after the end of the run. Nobody can say yet whether they
+/// are lost.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Open {
+    pub(crate) offered: u64,
+    pub(crate) frames: u64,
+    pub(crate) sent: u64,
+}
+
+/// The data packets of a flow that the network dropped, if they are newer than those that had arrived by then.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Dropped {
+    /// By the time of the offer; only for datagrams.
+    offered: Times,
+    /// By the time at which they left the sender.
+    sent: Times,
 }
 
 /// The counts of one period.
@@ -66,6 +88,9 @@ pub(crate) struct FlowMeter {
     pub(crate) playout: Option<Duration>,
     /// The frames with missing packets, if the application offers frames.
     frames: Option<Frames>,
+    /// The packets that may be on their way, by the time of the offer and by that of leaving.
+    offers: Pending,
+    departures: Pending,
     /// The payload that the flow sends in total, bytes, if there is an end.
     pub(crate) total: Option<u64>,
     payload_bytes: u64,
@@ -82,6 +107,8 @@ impl FlowMeter {
             has_data: false,
             playout,
             frames: None,
+            offers: Pending::default(),
+            departures: Pending::default(),
             total: None,
             payload_bytes: 0,
             completed: None,
@@ -111,11 +138,13 @@ impl FlowMeter {
     /// Counts a data packet that left.
     pub(crate) fn sent(&mut self, now: Instant) {
         self.has_data = true;
+        self.departures.add(now);
         self.at(now).for_each(|counts| counts.sent += 1);
     }
 
     /// Counts a packet that the application offered.
     pub(crate) fn offered(&mut self, now: Instant) {
+        self.offers.add(now);
         self.at(now).for_each(|counts| counts.offered += 1);
         if self
             .frames
@@ -134,8 +163,9 @@ impl FlowMeter {
         }
     }
 
-    /// Counts a packet that the send queue refused.
+    /// Counts the packet that was offered last as refused by the send queue.
     pub(crate) fn refused(&mut self, now: Instant) {
+        self.offers.refuse();
         self.at(now).for_each(|counts| counts.refused += 1);
     }
 
@@ -151,6 +181,9 @@ impl FlowMeter {
                 counts.delays.record(delay);
                 counts.jitter.packet(sent_at, now);
             }
+        }
+        if is_data {
+            self.departures.arrive(sent_at);
         }
         if is_data && self.playout.is_some_and(|limit| delay <= limit) {
             self.at(sent_at).for_each(|counts| counts.timely += 1);
@@ -176,6 +209,7 @@ impl FlowMeter {
             }
         }
         if let Some(offered_at) = offered_at {
+            self.offers.arrive(offered_at);
             self.played(offered_at, now.saturating_since(offered_at));
         }
         if self.frames.is_some() {
@@ -216,6 +250,48 @@ impl FlowMeter {
         for counts in self.at(offered_at) {
             counts.frames_whole += 1;
             counts.frames_timely += u64::from(timely);
+        }
+    }
+
+    /// Adds a data packet to those that were `dropped`, which left at `sent_at`, and was offered at `offered_at` if that
+    /// is known.
+    pub(crate) fn note_drop(
+        &self,
+        dropped: &mut Dropped,
+        sent_at: Instant,
+        offered_at: Option<Instant>,
+    ) {
+        self.departures.note_drop(&mut dropped.sent, sent_at);
+        if let Some(offered_at) = offered_at {
+            self.offers.note_drop(&mut dropped.offered, offered_at);
+        }
+    }
+
+    /// Counts what may still arrive after `end`, the end of the run.
+    pub(crate) fn end(&mut self, end: Instant, dropped: &Dropped) {
+        for is_limited in [false, true] {
+            let limit = self.playout.filter(|_| is_limited);
+            let offers: Times = self.offers.open(end, limit, &dropped.offered).collect();
+            let departures: Times = self.departures.open(end, limit, &dropped.sent).collect();
+            let frames = self.frames.as_ref();
+            let frames = frames.map_or_else(Vec::new, |it| it.open(end, limit, &offers));
+            for (counts, span) in self.counts.iter_mut().zip(&self.windows.spans) {
+                let within = |times: &Times| {
+                    let within = times.range(span.from..span.to);
+                    within.map(|(_, count)| u64::from(*count)).sum()
+                };
+                let frames = frames.iter().filter(|at| span.holds(**at));
+                let open = Open {
+                    offered: within(&offers),
+                    frames: frames.count() as u64,
+                    sent: within(&departures),
+                };
+                if is_limited {
+                    counts.open_in_time = open;
+                } else {
+                    counts.open = open;
+                }
+            }
         }
     }
 

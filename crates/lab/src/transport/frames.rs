@@ -5,7 +5,9 @@
 
 use std::collections::VecDeque;
 
-use fairwire_units::Instant;
+use fairwire_units::{Duration, Instant};
+
+use super::pending::{Times, is_open};
 
 /// A frame of which something is missing.
 #[derive(Clone, Copy, Debug)]
@@ -83,6 +85,18 @@ impl Frames {
         let offered_at = frame.offered_at;
         self.open.pop_front();
         Some(offered_at)
+    }
+
+    /// Returns the offer times of the frames that may still become whole within `limit` after `end`: frames of a
+    /// stream, and those of which all missing packets are among the `open` ones.
+    pub(crate) fn open(&self, end: Instant, limit: Option<Duration>, open: &Times) -> Vec<Instant> {
+        let may_arrive = |frame: &&Frame| {
+            let is_stream = frame.end > 0;
+            let packets = open.get(&frame.offered_at).copied().unwrap_or(0);
+            is_open(frame.offered_at, end, limit) && (is_stream || packets >= frame.packets)
+        };
+        let frames = self.open.iter().filter(may_arrive);
+        frames.map(|frame| frame.offered_at).collect()
     }
 }
 

@@ -63,6 +63,11 @@ impl Windows {
         Span { from, to }
     }
 
+    /// Returns whether period `number` has its full length.
+    pub(crate) fn is_whole(&self, number: usize) -> bool {
+        self.period_span(number).length() == self.period
+    }
+
     /// Returns every moment at which gauges and counters are read, in order.
     pub(crate) fn readings(&self) -> Vec<Instant> {
         let ends = (0..self.periods).map(|number| self.period_span(number).to);

@@ -13,12 +13,17 @@ pub(super) fn values(
     flow: Option<&Flow>,
     (counts, has_playout): (&FlowWindow, bool),
 ) {
+    let (open, open_in_time) = (counts.open, counts.open_in_time);
     if counts.frames > 0 {
-        let share = |frames: u64| 100.0 * frames as f64 / counts.frames as f64;
+        let frames = |frames, open| share(frames, counts.frames.saturating_sub(open));
+        let whole = frames(counts.frames_whole, open.frames);
+        let timely = frames(counts.frames_timely, open_in_time.frames);
         add(Metric::Frames, Some(counts.frames as f64));
-        add(Metric::FramesWhole, Some(share(counts.frames_whole)));
-        let timely = has_playout.then(|| share(counts.frames_timely));
-        add(Metric::FramesTimely, timely);
+        add(Metric::FramesWhole, whole.map(percent));
+        add(
+            Metric::FramesTimely,
+            timely.filter(|_| has_playout).map(percent),
+        );
     }
     // TCP is offered a stream of bytes, not packets.
     if counts.offered == 0 {
@@ -29,23 +34,37 @@ pub(super) fn values(
     let Some(flow) = flow.filter(|flow| flow.packets_per_second().is_some()) else {
         return;
     };
-    let share = |lost: u64| lost as f64 / counts.offered as f64;
-    let lost = counts.offered.saturating_sub(counts.got);
-    let unplayed = lost + counts.overdue;
+    let judged = counts.offered.saturating_sub(open.offered);
+    let lost = share(judged.saturating_sub(counts.got), judged);
+    let judged = counts.offered.saturating_sub(open_in_time.offered);
+    let (sum, in_time) = counts.on_time;
+    let unplayed = share(judged.saturating_sub(in_time), judged);
     add(Metric::Overdue, Some(counts.overdue as f64));
-    add(Metric::LossOffered, Some(100.0 * share(lost)));
-    add(Metric::LossPlayout, Some(100.0 * share(unplayed)));
+    add(Metric::LossOffered, lost.map(percent));
+    add(Metric::LossPlayout, unplayed.map(percent));
+    // No call has a score before anything of it can be judged.
+    let Some(unplayed) = unplayed else {
+        return;
+    };
     let Some((codec, frame)) = flow.codec.zip(flow.interval()) else {
         return;
     };
-    let (sum, count) = counts.on_time;
-    let rating = if count == 0 {
+    let rating = if in_time == 0 {
         // Nothing was heard.
         0.0
     } else {
-        let delay = sum.as_secs_f64() / count as f64 + frame.as_secs_f64();
-        Call::new(codec.quality(), 1e3 * delay, share(unplayed)).rating()
+        let delay = sum.as_secs_f64() / in_time as f64 + frame.as_secs_f64();
+        Call::new(codec.quality(), 1e3 * delay, unplayed).rating()
     };
     add(Metric::RFactor, Some(rating));
     add(Metric::Mos, Some(mos(rating)));
+}
+
+/// Returns `part` of those of `judged`; `None` if none can be judged.
+fn share(part: u64, judged: u64) -> Option<f64> {
+    (judged > 0).then(|| part as f64 / judged as f64)
+}
+
+fn percent(share: f64) -> f64 {
+    100.0 * share
 }
