@@ -357,6 +357,24 @@ fn mistakes_are_refused_where_they_stand() {
     }
 }
 
+/// A whole number may be written as a float, as arrays of numpy hold it; another float is refused.
+#[test]
+fn whole_numbers_may_be_floats() {
+    let with = |ccid: &str| GOOD.replacen("ccid = 2", &format!("ccid = {ccid}"), 1);
+    for ccid in ["3", "3.0"] {
+        let cells = cells(&with(ccid), &Adjust::default());
+        let flows = cells[0].scenario.flows.iter();
+        let ccids: Vec<_> = flows
+            .filter_map(|(_, flow)| Some(flow.dccp.as_ref()?.ccid))
+            .collect();
+        assert_eq!(format!("{ccids:?}"), "[3]", "{ccid}");
+    }
+    let message = refusal(&with("2.5"));
+    assert!(message.contains("whole number"), "{message}");
+    let message = refusal(&with("9.0"));
+    assert!(!message.contains("whole number"), "{message}");
+}
+
 /// A Service Code is written in any of its three forms, and in no other (RFC 5595).
 #[test]
 fn service_codes_have_three_forms() {

@@ -49,6 +49,18 @@ pub(crate) enum Value {
     Table(Vec<Entry>),
 }
 
+/// Returns `number` as an integer if it is a whole number, as programs may write `2.0`.
+pub(super) fn whole(number: f64) -> Option<i64> {
+    // Greater ones may be rounded.
+    const MOST: f64 = 9_007_199_254_740_992.0;
+    let is_whole = number.trunc() == number && number.abs() <= MOST;
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "whole, and within the range"
+    )]
+    is_whole.then_some(number as i64)
+}
+
 impl Value {
     /// Returns what it is, for messages.
     pub(super) fn found(&self) -> Unexpected<'_> {

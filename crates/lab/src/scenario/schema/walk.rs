@@ -5,7 +5,7 @@ use fairwire_units::registry::nearest;
 use super::super::expected;
 use super::super::place::{MISSING, ScenarioError};
 use super::super::shorten::{QUOTED, shorten};
-use super::super::tree::{Entry, Node, Value};
+use super::super::tree::{Entry, Node, Value, whole};
 use super::choice::Choice;
 use super::forms::{Form, KIND, Key, Kind, Kinds, Shape};
 use super::quantity;
@@ -19,6 +19,9 @@ pub(in super::super) fn check(node: &Node, form: &Form) -> Result<(), ScenarioEr
             limits(node, form, *number as f64)
         }
         (Shape::Number, Value::Float(number)) => limits(node, form, *number),
+        (Shape::Integer, Value::Float(number)) if whole(*number).is_some() => {
+            limits(node, form, *number)
+        }
         (Shape::Text(format), value) => text(node, form, format.as_deref(), value),
         (Shape::Words(words), Value::Text(word)) => {
             let known = words.iter().map(|(word, _)| word.as_str());
