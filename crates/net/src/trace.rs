@@ -2,7 +2,7 @@
 //!
 //! The format is that of mahimahi (Netravali and others, 2015). Each line is a time in whole milliseconds since the
 //! start of the trace, at which one packet of 1,500 bytes can leave. Times may repeat. The trace lasts until its last
-//! time, and then starts again.
+//! time, and then starts again. In a file, empty lines and lines that begin with `#` mean nothing.
 
 use std::fmt;
 use std::str::FromStr;
@@ -100,18 +100,38 @@ impl FromStr for Trace {
 
     /// Parses a trace: one whole number of milliseconds per line.
     fn from_str(text: &str) -> Result<Self, TraceError> {
-        let mut times = Vec::new();
-        for (line, word) in (1..).zip(text.trim_end().lines()) {
-            if line > Self::MAX_TIMES {
+        let mut times: Vec<u32> = Vec::new();
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        for (line, word) in (1..).zip(text.lines()) {
+            let word = word.trim();
+            if word.is_empty() || word.starts_with('#') {
+                continue;
+            }
+            if times.len() == Self::MAX_TIMES {
                 return Err(TraceError::TooLong);
             }
-            let time = word.trim().parse();
-            times.push(time.map_err(|_| TraceError::NotANumber {
-                line,
-                text: word.chars().take(QUOTED).collect(),
-            })?);
+            let time = word.parse().map_err(|_| not_a_time(line, word))?;
+            if let Some(before) = times.last().copied().filter(|before| *before > time) {
+                return Err(TraceError::Decreasing { line, before, time });
+            }
+            times.push(time);
         }
         Self::new(times)
+    }
+}
+
+/// Returns the error for a line that is not a time.
+fn not_a_time(line: usize, word: &str) -> TraceError {
+    let text = word.chars().take(QUOTED).collect();
+    let columns: Vec<&str> = word
+        .split(|c: char| c.is_whitespace() || c == ',' || c == ';')
+        .filter(|column| !column.is_empty())
+        .collect();
+    let are_numbers = columns.iter().all(|column| column.parse::<f64>().is_ok());
+    if columns.len() > 1 && are_numbers {
+        TraceError::Columns { line, text }
+    } else {
+        TraceError::NotANumber { line, text }
     }
 }
 
@@ -131,6 +151,13 @@ const QUOTED: usize = 40;
 pub enum TraceError {
     /// A line is not a whole number of milliseconds below 2^32.
     NotANumber {
+        /// The number of the line, from 1.
+        line: usize,
+        /// The beginning of the line.
+        text: String,
+    },
+    /// A line has several numbers, such as a time and a rate.
+    Columns {
         /// The number of the line, from 1.
         line: usize,
         /// The beginning of the line.
@@ -157,7 +184,9 @@ impl TraceError {
     /// Returns the number of the wrong line, from 1, if the error is about one line.
     pub fn line(&self) -> Option<usize> {
         match self {
-            Self::NotANumber { line, .. } | Self::Decreasing { line, .. } => Some(*line),
+            Self::NotANumber { line, .. }
+            | Self::Columns { line, .. }
+            | Self::Decreasing { line, .. } => Some(*line),
             Self::Empty | Self::ZeroDuration | Self::TooLong => None,
         }
     }
@@ -169,6 +198,13 @@ impl fmt::Display for TraceError {
             Self::NotANumber { text, .. } => write!(
                 f,
                 "'{}' is not a time: each line of a trace must be a whole number of milliseconds, for example 250",
+                text.escape_debug()
+            ),
+            Self::Columns { text, .. } => write!(
+                f,
+                "'{}' has several numbers: a trace has in each line one time in milliseconds, at which a packet can \
+                 leave. If these are times and rates, write them in the scenario: rate_changes = [{{ at = \"0.5 s\", \
+                 rate = \"4.15 Mbit/s\" }}]",
                 text.escape_debug()
             ),
             Self::Decreasing { before, time, .. } => write!(

@@ -36,6 +36,37 @@ fn a_packet_leaves_at_each_time() {
     assert_eq!(departures(&[0, 3], &[1_500; 5]), [0, 3, 3, 6, 6]);
 }
 
+/// A file may begin with a byte order mark, and have empty lines and comments; errors count all lines.
+#[test]
+fn comments_and_a_byte_order_mark_mean_nothing() {
+    let parsed = |text: &str| text.parse::<Trace>();
+    let plain = Ok(trace(&[1, 2, 3]));
+    for text in [
+        "\u{feff}1\n2\n3\n",
+        "# times\n1\n\n2\n  # more\n3",
+        "1\r\n2\r\n3\r\n",
+    ] {
+        assert_eq!(parsed(text), plain, "{text:?}");
+    }
+    let error = parsed("# times\n5\n\n4\n").expect_err("it goes back");
+    assert_eq!(error.line(), Some(4));
+    assert_eq!(parsed("# none\n"), Err(TraceError::Empty));
+}
+
+/// A file of times and rates is refused with the key that takes them.
+#[test]
+fn two_columns_are_named() {
+    for text in ["0.5 4.15\n1.0 3.75\n", "0.5,4.15", "# s, Mbit/s\n1;2"] {
+        let error = text.parse::<Trace>().expect_err("no times").to_string();
+        assert!(
+            error.contains("several numbers") && error.contains("rate_changes"),
+            "{error}"
+        );
+    }
+    let error = "1 x".parse::<Trace>().expect_err("no times").to_string();
+    assert!(error.contains("'1 x' is not a time"), "{error}");
+}
+
 /// Small packets share a time, a large packet takes several, and the rest of a time is used by the next packet.
 #[test]
 fn bytes_are_counted_not_packets() {
