@@ -59,7 +59,7 @@ pub use family::matches_pattern;
 pub(crate) use family::{Families, find_cell, plain, word};
 pub use file::{Adjust, Cell, DUMBBELL, ScenarioFile};
 pub use flow::{Flow, Side};
-pub use link::{Joined, Link};
+pub use link::{Joined, Link, RateChange};
 pub use measure::{Measure, WHOLE, Window};
 pub use metric::Metric;
 pub use notes::notes;

@@ -161,6 +161,58 @@ fn overdue_packets_are_lost_to_the_listener() {
     assert!((spread - 0.02).abs() < 0.0006, "{spread}");
 }
 
+/// A link changes its rate at stated times, as in RFC 8867, section 5.1, and its utilisation is the share of what it had
+/// in each window. A way back with a rate of its own has no changes unless it states them.
+#[test]
+fn a_link_changes_its_rate() {
+    let text = r#"
+title = "a varying capacity"
+run = { duration = "100 s", start_offset = "none" }
+topology.kind = "chain"
+topology.links.wire = { rate = "1 Mbit/s", delay = "50 ms", queue = "300 ms", rate_changes = [
+  { at = "40 s", rate = "2.5 Mbit/s" }, { at = "60 s", rate = "0.6 Mbit/s" }, { at = "80 s", rate = "0 bit/s" },
+] }
+flows.f = { wire = "1250 B", traffic = { kind = "cbr", rate = "10 Mbit/s" }, udp = {} }
+[measure.windows]
+one = { from = "10 s", to = "40 s" }
+two = { from = "41 s", to = "60 s" }
+three = { from = "65 s", to = "80 s" }
+both = { from = "30 s", to = "50 s" }
+four = { from = "81 s" }
+"#;
+    let run = result(text, &[]);
+    let of = |window, metric| {
+        run.value(&Subject::link("wire"), window, metric)
+            .expect("counted")
+    };
+    for (window, rate) in [
+        ("one", 1e6),
+        ("two", 2.5e6),
+        ("three", 0.6e6),
+        ("both", 1.75e6),
+    ] {
+        let measured = of(window, Metric::Throughput);
+        assert!((measured / rate - 1.0).abs() < 0.01, "{window}: {measured}");
+        let used = of(window, Metric::Utilisation);
+        assert!((used - 100.0).abs() < 0.2, "{window}: {used} %");
+    }
+    assert_eq!(of("four", Metric::Throughput), 0.0);
+    assert_eq!(of("one", Metric::QueueMax), 31.0, "30 wait and one leaves");
+    for (set, says) in [
+        (
+            "topology.links.wire.rate_changes=[{ at = \"2 s\", rate = \"1 Mbit/s\" }, { at = \"2 s\", rate = \"2 Mbit/s\" }]",
+            "order of their times",
+        ),
+        (
+            "topology.links.wire.rate_changes=[{ at = \"2 s\" }]",
+            "rate",
+        ),
+    ] {
+        let refused = refusal(text, &[set]);
+        assert!(refused.contains(says), "{refused}");
+    }
+}
+
 /// A packet has 160 bytes of speech, 12 of RTP, 16 of DCCP and 20 of IP; the link adds 3 of framing.
 ///
 /// A greedy source fills a link of 96 kbit/s with these 211 bytes at 56.872 packets a second (RFC 5762).

@@ -1,6 +1,6 @@
-//! Queue limits in bandwidth-delay products: `limit = "1 bdp"`.
+//! Queue limits in bandwidth-delay products, `limit = "1 bdp"`, and in time, `limit = "300 ms"`.
 //!
-//! The product depends on the flows and the network, so it is computed in two steps. [`take`] replaces each such limit
+//! They depend on the flows and the network, so they are computed in two steps. [`take`] replaces each such limit
 //! by a number. After the scenario is read, [`put`] writes the number of packets.
 
 use std::collections::BTreeMap;
@@ -24,8 +24,32 @@ pub(super) struct Wanted {
     link: String,
     /// Whether the limit is that of the link's way back.
     is_back: bool,
-    products: f64,
+    amount: Amount,
     place: Place,
+}
+
+/// How much a queue holds.
+#[derive(Clone, Copy, Debug)]
+enum Amount {
+    /// Products of the rate and the longest round trip.
+    Products(f64),
+    /// What the link sends in this time.
+    Time(Duration),
+}
+
+impl Amount {
+    /// Parses a limit; `None` if it is in packets or bytes.
+    fn parse(text: &str) -> Option<Result<Self, &'static str>> {
+        if let Ok(time) = text.parse::<Duration>() {
+            let message = "a queue must hold packets: write a time above zero, as in \"300 ms\"";
+            return Some((!time.is_zero()).then_some(Self::Time(time)).ok_or(message));
+        }
+        let number = text.trim().strip_suffix(UNIT)?;
+        let products = number.trim().parse().ok();
+        let products = products.filter(|number: &f64| *number > 0.0 && number.is_finite());
+        let message = "write how many products of bandwidth and delay the queue holds, as in \"1 bdp\" or \"0.5 bdp\"";
+        Some(products.map(Self::Products).ok_or(message))
+    }
 }
 
 /// How limits were computed, in words, by dotted path.
@@ -40,7 +64,8 @@ impl Wanted {
     }
 }
 
-/// Takes the limits in bandwidth-delay products out of `tree`, in which the way back of each link is complete.
+/// Takes the limits in bandwidth-delay products and in time out of `tree`, in which the way back of each link is
+/// complete.
 pub(super) fn take(tree: &mut Node) -> Result<Vec<Wanted>, ScenarioError> {
     let mut links = vec!["access".to_owned(), "bottleneck".to_owned()];
     let named = tree.below(&["topology", "links"]).map(Node::names);
@@ -55,7 +80,7 @@ pub(super) fn take(tree: &mut Node) -> Result<Vec<Wanted>, ScenarioError> {
         let mut wanted = Wanted {
             link: link.clone(),
             is_back,
-            products: 0.0,
+            amount: Amount::Products(0.0),
             place: Place::nowhere(),
         };
         let Some(node) = tree.below_mut(&wanted.path()) else {
@@ -64,16 +89,11 @@ pub(super) fn take(tree: &mut Node) -> Result<Vec<Wanted>, ScenarioError> {
         let Value::Text(text) = &node.value else {
             continue;
         };
-        let Some(number) = text.trim().strip_suffix(UNIT) else {
+        let Some(parsed) = Amount::parse(text) else {
             continue;
         };
-        let products = number.trim().parse().ok();
-        let products = products.filter(|number: &f64| *number > 0.0 && number.is_finite());
-        let Some(products) = products else {
-            let message = "write how many products of bandwidth and delay the queue holds, as in \"1 bdp\" or \"0.5 bdp\"";
-            return Err(ScenarioError::at(message, &node.place));
-        };
-        wanted.products = products;
+        let amount = parsed.map_err(|message| ScenarioError::at(message, &node.place))?;
+        wanted.amount = amount;
         wanted.place = node.place.clone();
         node.value = Value::Text("1 packet".to_owned());
         all.push(wanted);
@@ -132,19 +152,24 @@ fn packets(scenario: &Scenario, wanted: &Wanted) -> Result<(u64, String), String
     let Some(rate) = link.and_then(|link| link.rate) else {
         return Err("a link with a trace has no one rate: write the queue in packets".to_owned());
     };
-    let product = rate.bits_per_s() as f64 * rtt.as_secs_f64() / (8.0 * f64::from(bytes));
+    let (factor, time) = match wanted.amount {
+        Amount::Products(products) => (products, rtt),
+        Amount::Time(time) => (1.0, time),
+    };
+    let product = rate.bits_per_s() as f64 * time.as_secs_f64() / (8.0 * f64::from(bytes));
     // A product that is a whole number up to rounding errors is not rounded up.
-    let packets = (wanted.products * product - 1e-6).ceil().max(1.0);
+    let packets = (factor * product - 1e-6).ceil().max(1.0);
     if packets > MOST {
         return Err(format!(
             "this comes to {packets} packets, and a queue holds at most {MOST} packets"
         ));
     }
-    let words = format!(
-        "{} bdp: {rate} x {} / {bytes} B",
-        wanted.products,
-        short(rtt)
-    );
+    let words = match wanted.amount {
+        Amount::Products(products) => {
+            format!("{products} bdp: {rate} x {} / {bytes} B", short(rtt))
+        }
+        Amount::Time(time) => format!("{time}: {rate} x {time} / {bytes} B"),
+    };
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -208,6 +233,27 @@ flows.long = { traffic = "greedy", wire = "1000 B", extra_delay = "10 ms", tcp =
         assert_eq!(queue(DUMBBELL, &back, "bottleneck", true), "28 packets");
     }
 
+    /// A limit in time is what the link sends in that time, at its rate at the beginning: in 300 ms at 10 Mbit/s 250
+    /// packets of 1,500 bytes. Every kind of queue takes it.
+    #[test]
+    fn a_queue_may_be_given_as_time() {
+        let word = |set: &[&str]| queue(DUMBBELL, set, "bottleneck", false);
+        assert_eq!(word(&["topology.bottleneck.queue=300 ms"]), "250 packets");
+        assert_eq!(word(&["topology.bottleneck.queue=0.3s"]), "250 packets");
+        let codel = "topology.bottleneck.queue={ kind = \"codel\", limit = \"300 ms\" }";
+        assert_eq!(word(&[codel]), "250 packets");
+        let changes = "topology.bottleneck.rate_changes=[{ at = \"5 s\", rate = \"1 Mbit/s\" }]";
+        assert_eq!(
+            word(&["topology.bottleneck.queue=300 ms", changes]),
+            "250 packets"
+        );
+        let back = [
+            "topology.bottleneck.back.queue=300 ms",
+            "topology.bottleneck.back.rate=5 Mbit/s",
+        ];
+        assert_eq!(queue(DUMBBELL, &back, "bottleneck", true), "125 packets");
+    }
+
     /// `--explain` shows the packets and how they were computed.
     #[test]
     fn the_calculation_is_shown() {
@@ -237,6 +283,7 @@ flows.long = { traffic = "greedy", wire = "1000 B", extra_delay = "10 ms", tcp =
                 &["topology.bottleneck.queue.limit=-1 bdp"],
                 "as in \"1 bdp\"",
             ),
+            (&["topology.bottleneck.queue=0 s"], "a time above zero"),
             (
                 &["topology.bottleneck.queue=1e12 bdp"],
                 "at most 10000000 packets",

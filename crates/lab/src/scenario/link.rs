@@ -1,6 +1,6 @@
 //! A link of a scenario: its rate, its delay, its queue, and its losses.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use fairwire_net::{DropTailConfig, LossModel, QueueModel, VariationConfig};
 use fairwire_units::registry::Chosen;
@@ -31,6 +31,9 @@ pub struct Link {
         "advice" = "a link of rate zero carries nothing: write a rate as \"2 Mbit/s\""
     ))]
     pub rate: Option<Rate>,
+    /// The rates from later moments of the run on, in the order of their times.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rate_changes: Vec<RateChange>,
     /// A file of departure times in place of a rate, in the format of mahimahi: each line is a millisecond at which a
     /// packet of 1500 bytes can leave. A relative path begins in the folder of the scenario.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -71,6 +74,16 @@ pub struct Link {
     pub back: Option<Box<Link>>,
 }
 
+/// A change of a link's rate.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct RateChange {
+    /// The time of the change, from the beginning of the run.
+    pub at: Duration,
+    /// The rate from then on. At `"0 bit/s"` nothing leaves.
+    pub rate: Rate,
+}
+
 fn default_queue() -> Chosen<dyn QueueModel> {
     droptail(DropTailConfig::default())
 }
@@ -80,6 +93,7 @@ impl Link {
     pub(crate) fn plain(rate: Rate, delay: Duration, queue: Chosen<dyn QueueModel>) -> Self {
         Self {
             rate: Some(rate),
+            rate_changes: Vec::new(),
             trace: None,
             delay,
             queue,
@@ -96,22 +110,29 @@ impl Link {
         self.back.as_deref().unwrap_or(self)
     }
 
-    /// Returns its rate; with a trace, the mean rate.
+    /// Returns its rate at the beginning; with a trace, the mean rate.
     pub fn mean_rate(&self) -> Rate {
         let traced = || self.trace.as_ref().map(TraceFile::mean_rate);
         self.rate.or_else(traced).unwrap_or(Rate::ZERO)
     }
 
-    /// Returns whether both have the same rate or the same trace.
+    /// Returns whether both have the same rate at all times, or the same trace.
     pub fn is_as_fast_as(&self, other: &Self) -> bool {
-        (self.rate, &self.trace) == (other.rate, &other.trace)
+        let rates = |it: &Self| (it.rate, it.rate_changes.clone());
+        rates(self) == rates(other) && self.trace == other.trace
     }
 
-    /// Returns its rate in words; with a trace, the mean rate and the name of the trace.
+    /// Returns its rates in words; with a trace, the mean rate and the name of the trace.
     pub fn rate_words(&self) -> String {
         match &self.trace {
             Some(file) => format!("{} by {}", rounded(file.mean_rate()), file.name()),
-            None => self.mean_rate().to_string(),
+            None => {
+                let mut words = self.mean_rate().to_string();
+                for change in &self.rate_changes {
+                    let _ = write!(words, ", {} from {}", change.rate, change.at);
+                }
+                words
+            }
         }
     }
 

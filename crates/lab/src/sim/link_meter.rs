@@ -30,7 +30,8 @@ pub(crate) struct LinkWindow {
 #[derive(Clone, Debug)]
 pub(crate) struct LinkMeter {
     pub(crate) name: String,
-    rate_bits_per_s: u64,
+    /// The rate from each time on, bits per second.
+    rates: Vec<(Instant, u64)>,
     trace: Option<Arc<Trace>>,
     framing: u64,
     /// The arrival time of each packet in the queue and transmitter, and whether it was marked then.
@@ -82,7 +83,7 @@ impl LinkMeters {
         if let Some(place) = self.links.get_mut(id.0 as usize) {
             *place = Some(LinkMeter {
                 name: name.to_owned(),
-                rate_bits_per_s: link.mean_rate().bits_per_s(),
+                rates: rates(link),
                 trace: link.trace.as_ref().and_then(TraceFile::trace).cloned(),
                 framing: link.framing_bytes(),
                 inside: VecDeque::new(),
@@ -153,11 +154,30 @@ impl LinkMeter {
     pub(crate) fn utilisation(&self, index: usize, span: Span) -> Option<f64> {
         let capacity = match &self.trace {
             Some(trace) => (bytes_before(trace, span.to) - bytes_before(trace, span.from)) as f64,
-            None => self.rate_bits_per_s as f64 / 8.0 * span.length().as_secs_f64(),
+            None => bytes_within(&self.rates, span),
         };
         let departed = self.counts.get(index)?.departed_bytes as f64;
         (capacity > 0.0).then(|| departed / capacity)
     }
+}
+
+/// Returns the rate of `link` from each time on, bits per second.
+fn rates(link: &Link) -> Vec<(Instant, u64)> {
+    let first = (Instant::START, link.mean_rate().bits_per_s());
+    let later = link.rate_changes.iter();
+    let later = later.map(|it| (Instant::START + it.at, it.rate.bits_per_s()));
+    std::iter::once(first).chain(later).collect()
+}
+
+/// Returns the bytes that can leave within `span` at `rates`.
+fn bytes_within(rates: &[(Instant, u64)], span: Span) -> f64 {
+    let ends = rates.iter().skip(1).map(|(at, _)| *at);
+    let ends = ends.chain([Instant::MAX]);
+    let parts = rates.iter().zip(ends).map(|((from, rate), to)| {
+        let time = span.overlap(*from, to);
+        *rate as f64 / 8.0 * time.as_secs_f64()
+    });
+    parts.sum()
 }
 
 /// Returns the bytes that a trace lets leave before `end`. A window excludes its last moment for departures as well.

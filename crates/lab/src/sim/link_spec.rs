@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use fairwire_net::{BlackHole, LinkContext, LinkSpec, Streams};
 
+use fairwire_units::Instant;
+
 use crate::scenario::{Link, TraceFile};
 
 /// Returns the network's form of `link`. `name` is its name in results and the prefix of its random streams.
@@ -18,6 +20,9 @@ pub(crate) fn spec(link: &Link, name: &str, streams: Streams) -> LinkSpec {
     let mut spec = LinkSpec::new(link.mean_rate(), link.delay)
         .framing(framing)
         .boxed_queue(link.queue.build(&context));
+    for change in &link.rate_changes {
+        spec = spec.rate_from(Instant::START + change.at, change.rate);
+    }
     if let Some(trace) = link.trace.as_ref().and_then(TraceFile::trace) {
         spec = spec.trace(Arc::clone(trace));
     }

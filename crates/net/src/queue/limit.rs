@@ -23,7 +23,7 @@ impl fmt::Display for ParseLimitError {
         let text = &self.0;
         write!(
             f,
-            "'{text}' is not a queue size: write \"20 packets\", \"64 kB\", or for a link \"1 bdp\""
+            "'{text}' is not a queue size: write \"20 packets\", \"64 kB\", or for a link \"1 bdp\" or \"300 ms\""
         )
     }
 }
@@ -55,7 +55,7 @@ fairwire_units::text_setting!(
     QueueLimit,
     "queue-limit",
     "20 packets",
-    r"^\s*[0-9][0-9_]*(\s*packets?|(\.[0-9]*)?\s*(([kMG]|[KMG]i)?B|bdp))\s*$"
+    r"^\s*([0-9][0-9_]*(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?\s*(packets?|([kMG]|[KMG]i)?B|bdp|h|min|s|ms|us|µs|ns)\s*$"
 );
 
 #[cfg(test)]

@@ -20,12 +20,25 @@ fn one_way(checker: &Checker<'_>, path: &str, link: &Link) -> Result<(), Scenari
     if let Some((model, (key, message))) = queue.or(loss) {
         return checker.refuse(&format!("{path}.{model}.{key}"), message);
     }
+    rate_changes(checker, path, link)?;
     let message = "a Pareto delay needs a mean: the link's delay is zero";
     let pareto = link
         .delay_variation
         .is_some_and(|variation| variation.distribution == Distribution::Pareto);
     let path = format!("{path}.delay_variation");
     checker.require(!pareto || !link.delay.is_zero(), &path, message)
+}
+
+/// Checks that the rate changes of one direction are in order.
+fn rate_changes(checker: &Checker<'_>, path: &str, link: &Link) -> Result<(), ScenarioError> {
+    let path = format!("{path}.rate_changes");
+    let message = "a trace says when packets leave: write 'rate_changes' beside a 'rate'";
+    let has_rate = link.rate_changes.is_empty() || link.rate.is_some();
+    checker.require(has_rate, &path, message)?;
+    let in_order = link.rate_changes.is_sorted_by(|one, next| one.at < next.at);
+    let message =
+        "write the changes of the rate in the order of their times, each at a time of its own";
+    checker.require(in_order, &path, message)
 }
 
 /// Checks RTP in the flow at `path`.

@@ -63,6 +63,71 @@ fn what_is_inherited_goes() {
     assert!(!plain.stated.iter().any(|path| path.contains("web")));
 }
 
+/// In the way back of a link, `remove` removes what it inherits from its link, in the base, in a cell, and in a table
+/// within it. A later override may state it again. What neither the link nor its way back has is an error.
+#[test]
+fn a_way_back_removes_what_its_link_has() {
+    let link = "delay_variation = { deviation = \"5 ms\", reorders = true }\nloss = \"2 %\"\n";
+    let with = |base: &str, plain: &str| {
+        let text = GOOD.replacen("back.loss = \"1 %\"", &format!("{link}{base}"), 1);
+        text.replacen("[cells.plain]", &format!("[cells.plain]\n{plain}"), 1)
+    };
+    let back = |cell: &super::Cell| {
+        let link = cell.scenario.topology.link("bottleneck").expect("one");
+        assert!(link.loss.is_some() && link.delay_variation.is_some());
+        let back = link.reversed();
+        let reorders = back.delay_variation.is_some_and(|it| it.reorders);
+        (
+            back.loss.is_some(),
+            back.delay_variation.is_some(),
+            reorders,
+        )
+    };
+    let at = "topology.bottleneck.back";
+    for (base, over, plain, cut) in [
+        ("", String::new(), (true, true, true), (true, true, true)),
+        (
+            "back.loss.remove = true",
+            String::new(),
+            (false, true, true),
+            (false, true, true),
+        ),
+        (
+            "",
+            format!("{at}.delay_variation.remove = true"),
+            (true, false, false),
+            (true, true, true),
+        ),
+        (
+            "",
+            format!("{at}.delay_variation.reorders.remove = true"),
+            (true, true, false),
+            (true, true, true),
+        ),
+        (
+            "back.loss.remove = true",
+            format!("{at}.loss = {{ kind = \"random\", rate = \"1 %\" }}"),
+            (true, true, true),
+            (false, true, true),
+        ),
+        (
+            "back.loss.remove = true",
+            format!("{at}.loss.remove = true"),
+            (false, true, true),
+            (false, true, true),
+        ),
+    ] {
+        let cells = cells(&with(base, &over), &Adjust::default());
+        assert_eq!(
+            (back(&cells[0]), back(&cells[1])),
+            (plain, cut),
+            "{base} {over}"
+        );
+    }
+    let message = refusal(&with("back.mtu.remove = true", ""));
+    assert!(message.contains("'mtu' is not inherited"), "{message}");
+}
+
 /// Only inherited keys can be removed, and both words take only `true`. Each error points at its place.
 #[test]
 fn removing_what_is_not_there_is_refused() {

@@ -14,7 +14,7 @@ const OF_FLOW: &[&[&str]] = &[&["wire", "payload"], TRANSPORTS];
 const OF_TRAFFIC: &[&[&str]] = &[&["rate", "every"]];
 
 /// The same for a link.
-const OF_LINK: &[&[&str]] = &[&["rate", "trace"]];
+const OF_LINK: &[&[&str]] = &[&["rate", "trace"], &["rate_changes", "trace"]];
 
 /// The kind of table in a scenario, as far as overrides need to know it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -26,6 +26,9 @@ pub(in crate::scenario) enum Level {
     Topology,
     Links,
     Link,
+    /// The way back of a link, and the tables in it. It is laid over its link when all overrides are known, so what it
+    /// removes may belong to the link.
+    Back,
     Elsewhere,
 }
 
@@ -39,7 +42,8 @@ impl Level {
             Self::Topology if name == "links" => Self::Links,
             Self::Topology if ["access", "bottleneck"].contains(&name) => Self::Link,
             Self::Links => Self::Link,
-            Self::Link if name == "back" => Self::Link,
+            Self::Link if name == "back" => Self::Back,
+            Self::Back => Self::Back,
             _ => Self::Elsewhere,
         }
     }
@@ -49,7 +53,7 @@ impl Level {
         match self {
             Self::Flow => OF_FLOW,
             Self::Traffic => OF_TRAFFIC,
-            Self::Link => OF_LINK,
+            Self::Link | Self::Back => OF_LINK,
             _ => &[],
         }
     }
@@ -83,13 +87,14 @@ impl Node {
                     .kind()
                     .zip(over.kind())
                     .is_some_and(|(old, new)| old != new);
-                over.overlay == Overlay::Merge && !is_other
+                let merges = |node: &Self| node.overlay == Overlay::Merge;
+                merges(self) && merges(over) && !is_other
             }
             _ => false,
         };
         if !merges {
             *self = over.clone();
-            return self.make_plain();
+            return self.make_plain(level);
         }
         let (Value::Table(entries), Value::Table(new)) = (&mut self.value, &over.value) else {
             return Ok(());
@@ -106,8 +111,11 @@ impl Node {
             let old = entries.iter().position(|old| old.name == entry.name);
             match (old, entry.node.overlay) {
                 (Some(at), Overlay::Remove) => {
-                    entries.remove(at);
+                    if entries[at].node.overlay != Overlay::Remove {
+                        entries.remove(at);
+                    }
                 }
+                (None, Overlay::Remove) if level == Level::Back => entries.push(entry.clone()),
                 (None, Overlay::Remove) => return Err(not_inherited(entry, entries)),
                 // A short form implies a kind. If that is the kind below, the source below is kept.
                 (Some(at), _)
@@ -117,7 +125,7 @@ impl Node {
                     .lay(&entry.node, level.below(&entry.name))?,
                 (None, _) => {
                     let mut entry = entry.clone();
-                    entry.node.make_plain()?;
+                    entry.node.make_plain(level.below(&entry.name))?;
                     entries.push(entry);
                 }
             }
@@ -126,22 +134,25 @@ impl Node {
     }
 
     /// Turns an override into a plain value where nothing is inherited.
-    fn make_plain(&mut self) -> Result<(), ScenarioError> {
+    fn make_plain(&mut self, level: Level) -> Result<(), ScenarioError> {
         self.overlay = Overlay::Merge;
         match &mut self.value {
-            Value::Table(entries) => entries.iter_mut().try_for_each(|entry| {
-                if entry.node.overlay == Overlay::Remove {
-                    return Err(not_inherited(entry, &[]));
-                }
-                entry.node.make_plain()
-            }),
+            Value::Table(entries) => {
+                entries
+                    .iter_mut()
+                    .try_for_each(|entry| match entry.node.overlay {
+                        Overlay::Remove if level == Level::Back => Ok(()),
+                        Overlay::Remove => Err(not_inherited(entry, &[])),
+                        _ => entry.node.make_plain(level.below(&entry.name)),
+                    })
+            }
             Value::Array(items) => items.iter_mut().try_for_each(|item| {
                 if item.overlay == Overlay::Remove {
                     let message =
                         "an item of a list cannot be removed: write the list that is to stay";
                     return Err(ScenarioError::at(message, &item.place));
                 }
-                item.make_plain()
+                item.make_plain(Level::Elsewhere)
             }),
             _ => Ok(()),
         }
