@@ -1,5 +1,6 @@
 //! How the ends of a session are set up.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fairwire_units::Duration;
@@ -9,6 +10,10 @@ use crate::identity::Identity;
 use crate::name::PeerName;
 use crate::provider;
 use crate::trust::{Authorities, Trust};
+
+/// The largest datagrams of handshakes are multiples of this, in bytes, so that peers whose paths differ do not make the
+/// library set itself up again for each size.
+pub(crate) const DATAGRAM_STEP: usize = 32;
 
 /// How long a handshake may take, unless a configuration says otherwise.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(60);
@@ -26,8 +31,11 @@ const RETRANSMISSIONS: usize = 8;
 /// That of AES-GCM is 2^24.5 (RFC 8446, section 5.5). A key is replaced in time if the peer answers late.
 const RECORDS_PER_KEY: u64 = 1 << 23;
 
-/// Datagrams that wait inside the library, in each direction. A flight of a handshake has at most 12.
-const QUEUED_DATAGRAMS: usize = 64;
+/// Datagrams that wait inside the library to be sent. A flight of a handshake has at most 12.
+const QUEUED_TO_SEND: usize = 64;
+
+/// Records that wait inside the library, each in some 10 kB. It gets messages in order, so these are the parts of one.
+pub(crate) const QUEUED_RECEIVED: usize = 20;
 
 /// The configuration of clients.
 #[derive(Clone, Debug)]
@@ -137,11 +145,12 @@ pub(crate) struct Common {
     library: Library,
 }
 
-/// The library's configuration that was used last, and the largest datagram that it was made for.
+/// The library's configurations by the largest datagram that each was made for.
 ///
-/// The library tests all its cryptography when it makes one, which is too slow for each session.
+/// The library tests all its cryptography when it makes one, which is too slow for each session. There are at most as
+/// many as there are multiples of [`DATAGRAM_STEP`] among the sizes of a handshake's datagrams.
 #[derive(Clone, Debug, Default)]
-struct Library(Arc<Mutex<Option<(usize, Shared)>>>);
+struct Library(Arc<Mutex<BTreeMap<usize, Shared>>>);
 
 #[derive(Clone)]
 struct Shared(Arc<dimpl::Config>);
@@ -176,22 +185,20 @@ impl Common {
 
     /// Returns the library's configuration for handshakes in datagrams of at most `max_datagram` bytes.
     pub(crate) fn library(&self, max_datagram: usize) -> Arc<dimpl::Config> {
-        let mut last = self
+        let mut made = self
             .library
             .0
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        if let Some((size, config)) = &*last
-            && *size == max_datagram
-        {
+        if let Some(config) = made.get(&max_datagram) {
             return Arc::clone(&config.0);
         }
         let config = dimpl::Config::builder()
             .with_crypto_provider(provider::provider())
             .dtls12_cipher_suites(&[])
             .mtu(max_datagram)
-            .max_queue_rx(QUEUED_DATAGRAMS)
-            .max_queue_tx(QUEUED_DATAGRAMS)
+            .max_queue_rx(QUEUED_RECEIVED)
+            .max_queue_tx(QUEUED_TO_SEND)
             .require_client_certificate(self.trust.is_some())
             .use_server_cookie(self.cookies)
             .flight_start_rto(FIRST_RETRANSMISSION.into())
@@ -203,7 +210,7 @@ impl Common {
                 "the values are within the library's limits, and its cryptography passes its tests",
             );
         let config = Arc::new(config);
-        *last = Some((max_datagram, Shared(Arc::clone(&config))));
+        made.insert(max_datagram, Shared(Arc::clone(&config)));
         config
     }
 }

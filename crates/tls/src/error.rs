@@ -28,6 +28,11 @@ pub enum StartError {
         /// The largest datagram that the session may send, in bytes.
         max_datagram: usize,
     },
+    /// The library of the protocol failed by a flaw of its own.
+    Library {
+        /// What it says.
+        message: String,
+    },
 }
 
 impl fmt::Display for StartError {
@@ -49,8 +54,16 @@ impl fmt::Display for StartError {
                 "the own certificate has {length} bytes, but with datagrams of {max_datagram} bytes a handshake has \
                  room for {max}"
             ),
+            Self::Library { message } => library(f, message),
         }
     }
+}
+
+fn library(f: &mut fmt::Formatter<'_>, message: &str) -> fmt::Result {
+    write!(
+        f,
+        "the DTLS library failed ({message}); this is a flaw in Fairwire or in its library, please report it"
+    )
 }
 
 impl Error for StartError {}
@@ -93,6 +106,15 @@ pub enum SessionError {
         /// How many bytes are accepted.
         limit: usize,
     },
+    /// A message of the peer's handshake is longer than is accepted.
+    MessageTooLarge {
+        /// The length of the message in bytes.
+        length: usize,
+        /// How many bytes are accepted.
+        limit: usize,
+    },
+    /// Too many parts of the peer's handshake wait for others.
+    TooManyParts,
     /// Too many records failed authentication.
     TooManyForgeries {
         /// How many are accepted.
@@ -109,6 +131,11 @@ pub enum SessionError {
         needed: usize,
         /// The largest datagram that the session may send now, in bytes.
         max_datagram: usize,
+    },
+    /// The library of the protocol failed by a flaw of its own. Only this session ends.
+    Library {
+        /// What it says.
+        message: String,
     },
     /// The peer broke another rule of the protocol, or its messages cannot be handled.
     Protocol {
@@ -151,6 +178,13 @@ impl fmt::Display for SessionError {
             Self::HandshakeTooLarge { limit } => {
                 write!(f, "the peer's handshake has more than {limit} bytes")
             }
+            Self::MessageTooLarge { length, limit } => write!(
+                f,
+                "a message of the peer's handshake has {length} bytes, and at most {limit} are accepted"
+            ),
+            Self::TooManyParts => {
+                f.write_str("the peer cut its handshake into too many parts, or sent them in no useful order")
+            }
             Self::TooManyForgeries { limit } => write!(
                 f,
                 "more than {limit} records failed authentication (RFC 9147, section 4.5.3)"
@@ -167,6 +201,7 @@ impl fmt::Display for SessionError {
                 "the path carries datagrams of at most {max_datagram} bytes now, but a record of the handshake needs \
                  {needed}"
             ),
+            Self::Library { message } => library(f, message),
             Self::Protocol { reason } => write!(f, "the peer broke the DTLS protocol: {reason}"),
         }
     }

@@ -1,16 +1,18 @@
 //! What the first bytes of records say, before any of it is believed (RFC 9147, section 4).
 
 /// The header of a record that is not protected: type, version, epoch, sequence number, length.
-const PLAIN_HEADER: usize = 13;
-/// The header of a protected record as this crate and most others send it: flags, sequence number, length.
-const SEALED_HEADER: usize = 5;
+pub(crate) const PLAIN_HEADER: usize = 13;
 /// The shortest fragment of a protected record: its type and its tag.
 const SHORTEST_SEALED: usize = 17;
 
 /// Content types (RFC 9147, section 4.1).
-const ALERT: u8 = 21;
-const HANDSHAKE: u8 = 22;
-const ACK: u8 = 26;
+pub(crate) const ALERT: u8 = 21;
+pub(crate) const HANDSHAKE: u8 = 22;
+pub(crate) const ACK: u8 = 26;
+/// Flags of a protected record (RFC 9147, section 4).
+const HAS_LENGTH: u8 = 0b0100;
+const HAS_LONG_NUMBER: u8 = 0b1000;
+
 /// The message with which a server of DTLS 1.2 sends its cookie.
 const HELLO_VERIFY_REQUEST: u8 = 3;
 
@@ -46,11 +48,14 @@ impl Head {
                     hello_verify_request,
                 }
             }
-            &[flags @ 0b0010_0000..=0b0011_1111, _, _, high, low, ..] => {
-                let length = usize::from(u16::from_be_bytes([high, low]));
-                // Without a length, or with a short sequence number or a connection identifier, the rest is the record.
-                let usual = flags & 0b0001_1100 == 0b0000_1100;
-                if usual && (length < SHORTEST_SEALED || datagram.len() < SEALED_HEADER + length) {
+            // Flags: no connection identifier, which nobody here negotiates.
+            &[flags @ 0b0010_0000..=0b0010_1111, ..] => {
+                let header = sealed_header(flags);
+                let record = record_length(datagram).min(datagram.len());
+                let has_length = flags & HAS_LENGTH != 0;
+                if record < header + SHORTEST_SEALED
+                    || has_length && record < record_length(datagram)
+                {
                     return Self::Foreign;
                 }
                 Self::Sealed {
@@ -62,15 +67,67 @@ impl Head {
     }
 }
 
-/// Returns the number and the place of the message whose part is in the first record of a datagram, if that record is
-/// not protected (RFC 9147, section 5.2).
-pub(crate) fn message_part(datagram: &[u8]) -> Option<(u16, u32)> {
-    let &[HANDSHAKE, .., s0, s1, o0, o1, o2] = datagram.first_chunk::<{ PLAIN_HEADER + 9 }>()?
-    else {
-        return None;
-    };
-    let place = u32::from_be_bytes([0, o0, o1, o2]);
-    Some((u16::from_be_bytes([s0, s1]), place))
+/// The header of a handshake message, or of a part of it (RFC 9147, section 5.2).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Part {
+    /// The type of the message.
+    pub(crate) kind: u8,
+    /// The length of the whole message.
+    pub(crate) length: usize,
+    /// The number of the message.
+    pub(crate) number: u16,
+    /// Where in the message the part begins.
+    pub(crate) offset: usize,
+}
+
+impl Part {
+    pub(crate) const HEADER: usize = 12;
+
+    /// Reads a part: its header, its bytes, and what follows. A part that is cut off or ends beyond its message is none.
+    pub(crate) fn read(bytes: &[u8]) -> Option<(Self, &[u8], &[u8])> {
+        let (&[kind, l0, l1, l2, n0, n1, o0, o1, o2, p0, p1, p2], rest) =
+            bytes.split_first_chunk::<{ Self::HEADER }>()?;
+        let [length, offset, own] =
+            [[l0, l1, l2], [o0, o1, o2], [p0, p1, p2]].map(|[high, mid, low]| {
+                usize::from(high) << 16 | usize::from(mid) << 8 | usize::from(low)
+            });
+        let part = Self {
+            kind,
+            length,
+            number: u16::from_be_bytes([n0, n1]),
+            offset,
+        };
+        let (body, after) = rest.split_at_checked(own)?;
+        (offset + own <= length).then_some((part, body, after))
+    }
+
+    /// Returns the part with these bytes.
+    pub(crate) fn write(self, body: &[u8]) -> Vec<u8> {
+        let mut written = vec![0; Self::HEADER];
+        written.extend_from_slice(body);
+        self.write_header(&mut written);
+        written
+    }
+
+    /// Writes the header of a part over the one at the start of `written`, which has all its bytes.
+    pub(crate) fn write_header(self, written: &mut [u8]) {
+        let three = |number: usize| {
+            let [.., high, mid, low] = number.to_be_bytes();
+            [high, mid, low]
+        };
+        let own = three(written.len().saturating_sub(Self::HEADER));
+        let (length, offset) = (three(self.length), three(self.offset));
+        let parts = [
+            &[self.kind],
+            &length[..],
+            &self.number.to_be_bytes(),
+            &offset,
+            &own,
+        ];
+        for (to, from) in written.iter_mut().zip(parts.concat()) {
+            *to = from;
+        }
+    }
 }
 
 /// Returns the records of a datagram, in order. What is cut off or has no length is the last one.
@@ -89,12 +146,10 @@ pub(crate) fn records(datagram: &[u8]) -> impl Iterator<Item = &[u8]> {
 /// Returns the length of the record at the start of `bytes` with its header, or one beyond their end.
 fn record_length(bytes: &[u8]) -> usize {
     let length_field = match bytes {
-        // Flags: a connection identifier, a sequence number of two bytes, a length.
-        [flags @ 0b0010_0000..=0b0011_1111, ..] => match flags >> 2 & 0b111 {
-            0b001 => 2,
-            0b011 => 3,
-            _ => return usize::MAX,
-        },
+        [flags @ 0b0010_0000..=0b0010_1111, ..] if flags & HAS_LENGTH != 0 => {
+            sealed_header(*flags) - 2
+        }
+        [0b0010_0000..=0b0011_1111, ..] => return usize::MAX,
         _ => PLAIN_HEADER - 2,
     };
     match bytes.get(length_field..length_field + 2) {
@@ -103,9 +158,17 @@ fn record_length(bytes: &[u8]) -> usize {
     }
 }
 
+/// Returns the length of the header of a protected record without a connection identifier: flags, a sequence number of
+/// one or two bytes, perhaps a length.
+const fn sealed_header(flags: u8) -> usize {
+    let number = if flags & HAS_LONG_NUMBER == 0 { 1 } else { 2 };
+    let length = if flags & HAS_LENGTH == 0 { 0 } else { 2 };
+    1 + number + length
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Head, message_part, records};
+    use super::{Head, Part, records};
 
     /// A datagram is cut between its records; one without a length, or cut off, is the last.
     #[test]
@@ -125,15 +188,23 @@ mod tests {
         assert_eq!(records(&[0; 39]).count(), 3, "records without content");
     }
 
-    /// The number and the place of a message are those of the first record.
+    /// A part of a message is read as it was written; one that is cut off, or ends beyond its message, is none.
     #[test]
     fn parts_of_messages() {
-        let mut part = vec![22, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 12];
-        part.extend_from_slice(&[1, 0, 1, 0, 3, 4, 1, 2, 3, 0, 0, 0]);
-        assert_eq!(message_part(&part), Some((0x0304, 0x01_0203)));
-        assert_eq!(message_part(&part[..21]), None);
-        part[0] = 21;
-        assert_eq!(message_part(&part), None);
+        let part = Part {
+            kind: 11,
+            length: 0x01_0203,
+            number: 0x0405,
+            offset: 0x01_0200,
+        };
+        let mut written = part.write(b"abc");
+        assert_eq!(written[..9], [11, 1, 2, 3, 4, 5, 1, 2, 0]);
+        assert_eq!(Part::read(&written), Some((part, &b"abc"[..], &b""[..])));
+        for length in 0..written.len() {
+            assert_eq!(Part::read(&written[..length]), None);
+        }
+        written[8] = 1;
+        assert_eq!(Part::read(&written), None, "beyond its end");
     }
 
     /// Records are told from other datagrams by their first bytes.
@@ -151,6 +222,13 @@ mod tests {
         sealed.resize(22, 0);
         assert_eq!(Head::of(&sealed), Head::Sealed { epoch_bits: 3 });
         assert_eq!(Head::of(&sealed[..21]), Head::Foreign, "cut off");
+        for flags in [0x23, 0x27, 0x2b, 0x2f] {
+            let empty = Head::of(&[flags, 0, 0, 0, 0]);
+            assert_eq!(empty, Head::Foreign, "no room for a tag");
+        }
+        let short = [0x23; 19];
+        assert_eq!(Head::of(&short), Head::Sealed { epoch_bits: 3 });
+        assert_eq!(Head::of(&short[..18]), Head::Foreign);
         for foreign in [
             &b""[..],
             b"GET / HTTP/1.1\r\n",

@@ -69,11 +69,13 @@
 //! libraries; `dimpl` frees their memory without overwriting it. `Debug` shows no secrets.
 
 mod alert;
+mod clear;
 mod clock;
 mod config;
 mod date;
 mod error;
 mod fingerprint;
+mod gate;
 mod head;
 mod identity;
 mod key;

@@ -1,13 +1,14 @@
 //! The cryptography that the library `dimpl` is given.
 //!
-//! It is that of `aws-lc-rs`, with two additions. Ciphers count the records that they open and those that fail
-//! authentication, which RFC 9147, section 4.5.3, asks for and the library does not do. And the library gets no private
-//! key as bytes, of which it would keep a copy that is never overwritten: it signs with the [`Key`] that is lent to it.
+//! It is that of `aws-lc-rs`, with two additions. Ciphers show what they open to the session's [`Gate`], which decides
+//! what the library gets and counts the records that fail authentication (RFC 9147, section 4.5.3, asks for it and the
+//! library does not do it). And the library gets no private key as bytes, of which it would keep a copy that is never
+//! overwritten: it signs with the [`Key`] that is lent to it.
 //!
-//! The library takes its cryptography as references that live forever, so counts and the lent key are handed over in
-//! variables of the thread. Each is set and read within one call.
+//! The library takes its cryptography as references that live forever, so the gate and the key are lent to it in
+//! variables of the thread. Each is set and taken back within one call.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use dimpl::crypto::{
@@ -16,10 +17,11 @@ use dimpl::crypto::{
 };
 use dimpl::{CryptoError, CryptoOperation};
 
+use crate::gate::Gate;
 use crate::key::{Curve, Key};
 
 thread_local! {
-    static COUNTS: Cell<Counts> = const { Cell::new(Counts { opened: 0, forged: 0 }) };
+    static GATE: RefCell<Option<Gate>> = const { RefCell::new(None) };
     static LENT: RefCell<Option<Arc<Key>>> = const { RefCell::new(None) };
 }
 
@@ -32,25 +34,19 @@ pub(crate) fn provider() -> CryptoProvider {
     }
 }
 
-/// What happened to the protected records of a datagram.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(crate) struct Counts {
-    /// Records whose authentication succeeded.
-    pub(crate) opened: u64,
-    /// Records whose authentication failed.
-    pub(crate) forged: u64,
-}
-
-/// Runs `open`, and counts the records that it opens or fails to.
-pub(crate) fn counted<T>(open: impl FnOnce() -> T) -> (T, Counts) {
-    COUNTS.set(Counts::default());
+/// Runs `open`, and lets `gate` decide what the library gets of the records that it decrypts. `open` does not panic.
+pub(crate) fn gated<T>(gate: &mut Gate, open: impl FnOnce() -> T) -> T {
+    GATE.set(Some(*gate));
     let result = open();
-    (result, COUNTS.take())
+    if let Some(after) = GATE.take() {
+        *gate = after;
+    }
+    result
 }
 
 /// Runs `make`, which makes one of the library's objects that signs with `key`.
 ///
-/// Without a key, that object fails when it has to sign.
+/// Without a key, that object fails when it has to sign. `make` does not panic.
 pub(crate) fn with_key<T>(key: Option<Arc<Key>>, make: impl FnOnce() -> T) -> T {
     LENT.set(key);
     let made = make();
@@ -108,13 +104,20 @@ impl Cipher for CountingCipher {
 
     fn decrypt(&mut self, text: &mut TmpBuf, aad: Aad, nonce: Nonce) -> Result<(), CryptoError> {
         let result = self.0.decrypt(text, aad, nonce);
-        let mut counts = COUNTS.get();
-        match result {
-            Ok(()) => counts.opened += 1,
-            Err(_) => counts.forged += 1,
-        }
-        COUNTS.set(counts);
-        result
+        GATE.with_borrow_mut(|gate| {
+            // The library's tests of itself have no gate.
+            let Some(gate) = gate else {
+                return result;
+            };
+            match result {
+                Ok(()) if gate.admit(text.as_mut()) => Ok(()),
+                Ok(()) => Err(CryptoError::OperationFailed(CryptoOperation::Decrypt)),
+                Err(error) => {
+                    gate.forged += 1;
+                    Err(error)
+                }
+            }
+        })
     }
 }
 

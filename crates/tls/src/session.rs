@@ -1,25 +1,27 @@
 //! One end of a DTLS session.
 
+mod arrivals;
 mod library;
 mod start;
 #[cfg(test)]
 mod tests;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use dimpl::{Dtls, ProtocolVersion};
+use dimpl::Dtls;
 use fairwire_units::{Duration, Instant};
 
+use crate::clear::Clear;
 use crate::clock::Clock;
 use crate::config::{ClientConfig, ServerConfig};
 use crate::date::Date;
 use crate::error::{SealError, SessionError, StartError};
 use crate::fingerprint::Fingerprint;
+use crate::gate::Gate;
 use crate::name::PeerName;
-use crate::provider::{self, Counts};
 use crate::trust::Trust;
 
 /// The bytes that a record adds to its data: a header of 5, the content type and a tag of 16 (RFC 9147, section 4).
@@ -66,6 +68,8 @@ pub struct Session {
     date: Date,
     handshake_timeout: Duration,
     peer: Option<Fingerprint>,
+    /// Why the certificate of a client is not accepted, until the client can be told.
+    refused: Option<SessionError>,
     /// The peer has sent a record that may be DTLS.
     spoke: bool,
     /// This end has sent `close_notify`.
@@ -73,9 +77,18 @@ pub struct Session {
     /// A timer has expired or the peer has repeated itself, so datagrams may be lost because of their size.
     repeats: bool,
     /// Number and place of the last part of a message in the clear.
-    heard: Option<(u16, u32)>,
+    heard: Option<(u16, usize)>,
+    /// The peer's messages in the clear.
+    clear: Clear,
+    /// What the library gets of the peer's protected records.
+    gate: Gate,
+    /// Records with data that came before the handshake was complete.
+    early: Vec<Bytes>,
+    /// Records of the handshake that wait for others: by the number and the place of their message.
+    later: BTreeMap<(u16, usize), Bytes>,
+    /// When the library was last told the time.
+    told: Option<Instant>,
     handshake_bytes: usize,
-    early: u32,
     answers: u32,
     stats: Stats,
 }
@@ -180,27 +193,14 @@ impl Session {
             State::Handshake | State::Open { .. } => {}
         }
         self.stats.datagrams = self.stats.datagrams.saturating_add(1);
-        let open = matches!(self.state, State::Open { .. });
-        if !open && !self.admit(datagram)? {
+        let open = self.is_connected();
+        if !open && !self.is_dtls(datagram)? {
             return Ok(());
         }
-        self.handle_timeout(now)?;
-        let (result, counts) = provider::counted(|| self.open_records(datagram));
-        self.stats.opened = self.stats.opened.saturating_add(counts.opened);
-        self.stats.forged = self.stats.forged.saturating_add(counts.forged);
-        if open && counts == Counts::default() {
+        let before = (self.stats.opened, self.stats.forged);
+        self.take_records(now, datagram)?;
+        if open && before == (self.stats.opened, self.stats.forged) {
             self.stats.dropped = self.stats.dropped.saturating_add(1);
-        }
-        if self.library.protocol_version() == Some(ProtocolVersion::DTLS1_2) {
-            return self.fail_aloud(SessionError::OlderVersion);
-        }
-        result.or_else(|error| self.fail_with(&error))?;
-        let answers = self.drain(datagram.len())?;
-        if self.overdue {
-            self.handle_timeout(now)?;
-        }
-        if open {
-            self.answers = self.answers.saturating_add(answers);
         }
         if self.answers > MAX_ANSWERS {
             return self.fail(SessionError::TooManyAnswers { limit: MAX_ANSWERS });
@@ -222,8 +222,9 @@ impl Session {
             State::Handshake | State::Open { .. } => {}
         }
         let time = self.clock.advance(now);
+        self.told = Some(now);
         self.repeats |= self.next_timeout().is_some_and(|at| at <= now);
-        let result = self.library.handle_timeout(time);
+        let result = self.call(|library| library.handle_timeout(time))?;
         result.or_else(|error| self.fail_with(&error))?;
         self.drain(0).map(|_| ())
     }
@@ -261,10 +262,8 @@ impl Session {
                 max,
             });
         }
-        let result = self.library.send_application_data(data);
-        let result = result.map(|_| ()).or_else(|error| self.fail_with(&error));
-        result.map_err(SealError::Failed)?;
-        let datagram = self.take_datagram(data.len() + OVERHEAD);
+        let sealed = self.seal_in_library(data);
+        let datagram = sealed.map_err(SealError::Failed)?;
         self.stats.sealed = self.stats.sealed.saturating_add(1);
         if self.stats.sealed.is_multiple_of(SEALED_PER_LOOK) {
             // The library replaces keys only when it handles something. An end that only sends receives nothing.

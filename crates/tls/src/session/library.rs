@@ -1,26 +1,18 @@
 //! What passes between a session and the library, and what is checked on the way.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
+use dimpl::Dtls;
 
 use super::start::HANDSHAKE_DATAGRAM;
-use super::{Output, Role, Session, State};
+use super::{OVERHEAD, Output, Role, Session, State};
 use crate::alert::Alert;
 use crate::error::SessionError;
-use crate::head::{self, Head};
+use crate::provider;
 use crate::reason;
 use crate::trust::Peer;
-
-/// The most bytes of a handshake from one peer, with all that it sends again. Its longest honest part is a certificate
-/// of some thousand bytes.
-const MAX_HANDSHAKE: usize = 256 << 10;
-
-/// Datagrams with application data that a server takes before the handshake is complete, because they overtook its end.
-const MAX_EARLY: u32 = 16;
-
-/// The most records of a datagram that are looked at. Honest peers put some messages of a handshake into one.
-const MAX_RECORDS: usize = 32;
 
 /// How long the library waits for its next turn if it wants one at once, after it had one.
 ///
@@ -41,88 +33,59 @@ enum Event {
 }
 
 impl Session {
-    /// Decides whether the library gets a datagram that arrives during the handshake.
-    pub(super) fn admit(&mut self, datagram: &[u8]) -> Result<bool, SessionError> {
-        let is_server = matches!(self.role, Role::Server);
-        let head = Head::of(datagram);
-        match head {
-            Head::Plain {
-                hello_verify_request: true,
-            } if !is_server && !self.spoke => return self.fail(SessionError::OlderVersion),
-            Head::Plain { .. } => {
-                self.spoke = true;
-                // A peer that says the same again may not have received the answer.
-                let part = head::message_part(datagram);
-                self.repeats |= part.is_some() && part <= self.heard;
-                self.heard = self.heard.max(part);
-            }
-            // A server's protected messages may overtake its hello, but a client's are answers to the server.
-            Head::Sealed { .. } if self.spoke || !is_server => {}
-            Head::Foreign if self.spoke => return Ok(false),
-            Head::Foreign | Head::Sealed { .. } => {
-                return self.fail(SessionError::NotDtls {
-                    length: datagram.len(),
-                    first: datagram.first().copied(),
-                });
-            }
-        }
-        // The library keeps data that arrive too early, and fails if they are too many.
-        if head == (Head::Sealed { epoch_bits: 3 }) {
-            self.early = self.early.saturating_add(1);
-            return Ok(self.early <= MAX_EARLY);
-        }
-        self.handshake_bytes = self.handshake_bytes.saturating_add(datagram.len());
-        if self.handshake_bytes > MAX_HANDSHAKE {
-            return self.fail(SessionError::HandshakeTooLarge {
-                limit: MAX_HANDSHAKE,
-            });
-        }
-        Ok(true)
-    }
-
-    /// Gives the records of a datagram to the library, one at a time.
+    /// Calls the library. No other function does.
     ///
-    /// If it gets several at once, it keeps them together in the order of their first message. When messages that were
-    /// lost come again, in other company, one of them may then hide behind a later message forever.
-    pub(super) fn open_records(&mut self, datagram: &[u8]) -> Result<(), dimpl::Error> {
-        let mut records = head::records(datagram).take(MAX_RECORDS);
-        records.try_for_each(|record| self.library.handle_packet(record))
+    /// If it panics, this session fails and never calls it again, and nothing else ends.
+    pub(super) fn call<T>(&mut self, run: impl FnOnce(&mut Dtls) -> T) -> Result<T, SessionError> {
+        let (library, gate) = (&mut self.library, &mut self.gate);
+        let result = provider::gated(gate, || guarded(|| run(library)));
+        result.or_else(|message| self.fail(SessionError::Library { message }))
     }
 
-    /// Takes everything from the library, and returns how many datagrams it sends. `hint` is the likely length of data.
-    pub(super) fn drain(&mut self, hint: usize) -> Result<u32, SessionError> {
+    /// Seals data into a datagram.
+    pub(super) fn seal_in_library(&mut self, data: &[u8]) -> Result<Bytes, SessionError> {
+        let result = self.call(|library| library.send_application_data(data))?;
+        result.map(|_| ()).or_else(|error| self.fail_with(&error))?;
+        let mut buffer = vec![0; data.len() + OVERHEAD];
+        // Everything was taken from the library before, so the record comes first.
+        match self.library_event(&mut buffer)? {
+            Event::Datagram(length) => {
+                buffer.truncate(length);
+                Ok(buffer.into())
+            }
+            _ => self.fail(SessionError::Library {
+                message: "it sealed no record".to_owned(),
+            }),
+        }
+    }
+
+    /// Takes everything from the library, and returns how many datagrams it sends. `record` is the length of the record
+    /// that it got.
+    pub(super) fn drain(&mut self, record: usize) -> Result<u32, SessionError> {
         let mut sent = 0;
-        let mut buffer = BytesMut::new();
-        let mut room = hint;
+        let mut room = record.saturating_sub(OVERHEAD);
+        let mut buffer = Vec::new();
         loop {
             if matches!(self.state, State::Handshake) {
-                // A certificate that has no room makes the library panic. It is not longer than all that was received.
-                room = room.max(self.handshake_bytes).max(self.max_datagram);
+                // A certificate that has no room makes the library panic.
+                room = room.max(self.gate.longest());
             }
             if buffer.len() < room {
-                buffer = BytesMut::zeroed(room);
+                buffer = vec![0; room];
             }
-            match self.library_event(&mut buffer) {
+            match self.library_event(&mut buffer)? {
                 Event::Datagram(length) => {
                     sent += 1;
-                    self.send(buffer.split_to(length).freeze())?;
+                    self.send(Bytes::copy_from_slice(&buffer[..length]))?;
                 }
                 Event::Data(length) if self.is_connected() => {
-                    let data = buffer.split_to(length).freeze();
+                    buffer.truncate(length);
+                    let data = std::mem::take(&mut buffer).into();
                     self.outputs.push_back(Output::Data(data));
                 }
-                Event::Certificate(length) => {
-                    let certificate = buffer.split_to(length);
-                    self.check(&certificate)?;
-                }
+                Event::Certificate(length) => self.check(&buffer[..length])?,
                 Event::TooSmall(needed) => room = needed,
-                Event::Connected if matches!(self.state, State::Handshake) => {
-                    self.state = State::Open { sends: true };
-                    self.handshake_bytes = 0;
-                    room = hint;
-                    self.outputs
-                        .push_back(Output::Connected { peer: self.peer });
-                }
+                Event::Connected if matches!(self.state, State::Handshake) => self.connect()?,
                 Event::Closed => {
                     // Before the handshake is complete anybody can have sent it, and the peer is not accepted.
                     self.state = match self.state {
@@ -141,14 +104,31 @@ impl Session {
         }
     }
 
+    /// Completes the handshake, if the peer showed a certificate that is accepted or needs none.
+    pub(super) fn connect(&mut self) -> Result<(), SessionError> {
+        if let Some(error) = self.refused.take() {
+            return self.refuse(error);
+        }
+        if self.trust.is_some() && self.peer.is_none() {
+            return self.fail(SessionError::Unproven {
+                reason: "it showed no certificate".to_owned(),
+            });
+        }
+        self.state = State::Open { sends: true };
+        self.handshake_bytes = 0;
+        let peer = self.peer;
+        self.outputs.push_back(Output::Connected { peer });
+        Ok(())
+    }
+
     fn set_timer(&mut self, timer: Instant) {
         let now = self.clock.library_time();
         self.overdue = timer <= now;
         self.timer = Some(if self.overdue { now + PAUSE } else { timer });
     }
 
-    fn library_event(&mut self, buffer: &mut [u8]) -> Event {
-        match self.library.poll_output(buffer) {
+    fn library_event(&mut self, buffer: &mut [u8]) -> Result<Event, SessionError> {
+        self.call(|library| match library.poll_output(buffer) {
             dimpl::Output::Packet(datagram) => Event::Datagram(datagram.len()),
             dimpl::Output::ApplicationData(data) => Event::Data(data.len()),
             dimpl::Output::PeerCert(certificate) => Event::Certificate(certificate.len()),
@@ -157,16 +137,7 @@ impl Session {
             dimpl::Output::CloseNotify => Event::Closed,
             dimpl::Output::Timeout(timer) => Event::Timer(timer),
             _ => Event::Other,
-        }
-    }
-
-    /// Takes the datagram with the record that the library has just sealed. It has at most `room` bytes.
-    pub(super) fn take_datagram(&mut self, room: usize) -> Bytes {
-        let mut buffer = BytesMut::zeroed(room);
-        let Event::Datagram(length) = self.library_event(&mut buffer) else {
-            unreachable!("everything was taken from the library before, so the record comes first");
-        };
-        buffer.split_to(length).freeze()
+        })
     }
 
     /// Sends a datagram of the library. Those that leave together become one, until a timer has expired: the path may
@@ -209,34 +180,43 @@ impl Session {
                 Ok(())
             }
             Err(error) => {
-                let failed = self.fail(SessionError::Certificate(Box::new(error)));
-                if matches!(self.role, Role::Server) {
-                    // The client is connected already, and learns from this that the server does not go on. A client
-                    // sends nothing: what waits in the library shows its own certificate.
-                    self.close_library();
+                let error = SessionError::Certificate(Box::new(error));
+                if matches!(self.role, Role::Client { .. }) {
+                    // It sends nothing: what waits in the library shows its own certificate.
+                    return self.fail(error);
                 }
-                failed
+                // The library can tell the client only once it has the whole of its flight.
+                self.refused = Some(error);
+                Ok(())
             }
         }
+    }
+
+    /// Fails because of the client's certificate. The client is connected already, and learns from the end of the
+    /// session that the server does not go on.
+    pub(super) fn refuse(&mut self, error: SessionError) -> Result<(), SessionError> {
+        let failed = self.fail(error);
+        self.close_library();
+        failed
     }
 
     /// Closes the library's end, and takes what it still sends.
     pub(super) fn close_library(&mut self) {
         // It fails only if its queue is full, and then the peer learns of the end from DCCP.
-        let _ = self.library.close();
+        let _ = self.call(Dtls::close);
         self.take_last();
     }
 
     /// Takes the last datagrams of the library.
     fn take_last(&mut self) {
-        let mut buffer = BytesMut::zeroed(self.max_datagram);
-        loop {
-            match self.library_event(&mut buffer) {
+        let mut buffer = vec![0; self.max_datagram];
+        while let Ok(event) = self.library_event(&mut buffer) {
+            match event {
                 Event::Datagram(length) if length <= self.max_datagram => {
                     let datagram = Bytes::copy_from_slice(&buffer[..length]);
                     self.outputs.push_back(Output::Send(datagram));
                 }
-                Event::TooSmall(needed) => buffer = BytesMut::zeroed(needed),
+                Event::TooSmall(needed) => buffer = vec![0; needed],
                 Event::Timer(timer) => {
                     self.set_timer(timer);
                     return;
@@ -272,4 +252,16 @@ impl Session {
         self.state = State::Failed(error.clone());
         Err(error)
     }
+}
+
+/// Runs a call of the library, and returns what it says if it panics.
+///
+/// The panic hook of the process has run by then; this changes neither the hook nor what it prints. It is safe to go on
+/// after a panic, because nobody calls that object of the library again: its session has failed.
+pub(super) fn guarded<T>(run: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(run)).map_err(|panic| {
+        let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+        text.unwrap_or_else(|| "it panicked".to_owned())
+    })
 }

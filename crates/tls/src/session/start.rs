@@ -1,16 +1,19 @@
 //! How a session begins.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use dimpl::{Dtls, DtlsCertificate};
 use fairwire_units::Instant;
 
+use super::library::guarded;
 use super::{MIN_DATAGRAM, Role, Session, State, Stats};
+use crate::clear::Clear;
 use crate::clock::Clock;
-use crate::config::Common;
+use crate::config::{Common, DATAGRAM_STEP};
 use crate::date::Date;
 use crate::error::StartError;
+use crate::gate::{self, Gate};
 use crate::identity::Identity;
 use crate::provider;
 
@@ -55,19 +58,32 @@ impl Session {
             .as_ref()
             .map_or(0, |identity| identity.certificate().len());
         let mut sizes = HANDSHAKE_RECORDS
-            .map(|size| size.min(max_datagram))
+            .map(|size| size.min(max_datagram) / DATAGRAM_STEP * DATAGRAM_STEP)
             .into_iter();
         let Some(size) = sizes.find(|size| length <= max_certificate(*size)) else {
             return Err(StartError::CertificateTooLarge {
                 length,
-                max: max_certificate(max_datagram.min(HANDSHAKE_DATAGRAM)),
+                max: max_certificate(
+                    max_datagram.min(HANDSHAKE_DATAGRAM) / DATAGRAM_STEP * DATAGRAM_STEP,
+                ),
                 max_datagram,
             });
         };
         let clock = Clock::new(now);
-        let library = library(config, &role, size, &clock);
+        let library = guarded(|| library(config, &role, size, &clock))
+            .map_err(|message| StartError::Library { message })?;
+        let (clear, allowed) = match role {
+            Role::Client { .. } => (Clear::of_server(), gate::OF_SERVER),
+            Role::Server if config.trust.is_some() => (Clear::of_client(), gate::OF_CLIENT),
+            Role::Server => (Clear::of_client(), gate::OF_ANONYMOUS_CLIENT),
+        };
         let mut session = Self {
             library,
+            clear,
+            gate: Gate::new(allowed),
+            early: Vec::new(),
+            later: BTreeMap::new(),
+            told: None,
             role,
             state: State::Handshake,
             clock,
@@ -79,12 +95,12 @@ impl Session {
             date,
             handshake_timeout: config.handshake_timeout,
             peer: None,
+            refused: None,
             spoke: false,
             closed: false,
             repeats: false,
             heard: None,
             handshake_bytes: 0,
-            early: 0,
             answers: 0,
             stats: Stats::default(),
         };

@@ -153,24 +153,80 @@ fn too_many_answers_end_a_session() {
     assert!((2..=4).contains(&rounds), "{rounds}");
 }
 
-/// A handshake with more bytes than any honest one has is given up.
+/// A handshake with more bytes than any honest one has is given up, and so is one of very many records.
 #[test]
 fn an_endless_handshake_is_given_up() {
+    for bytes in [1, 1_000] {
+        let config = ClientConfig::pinned([]);
+        let mut client = Session::client(&config, 1_400, Instant::START, TODAY).expect("a client");
+        // The same part of a server's hello again and again.
+        let [high, low] = u16::to_be_bytes(12 + bytes);
+        let mut record = vec![22, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 0, high, low];
+        let [part_high, part_low] = bytes.to_be_bytes();
+        record.extend_from_slice(&[2, 0, 8, 0, 0, 0, 0, 0, 0, 0, part_high, part_low]);
+        record.resize(record.len() + usize::from(bytes), 0);
+        let mut result = Ok(());
+        let mut count = 0;
+        while result.is_ok() {
+            count += 1;
+            result = client.handle_datagram(Instant::START, &record);
+        }
+        assert_eq!(
+            result,
+            Err(SessionError::HandshakeTooLarge { limit: 256 << 10 })
+        );
+        assert_eq!(count, (256 << 10) / (record.len() + 64) + 1);
+    }
+}
+
+/// A panic inside the library ends its session with an error that says so, and nothing else: neither the thread, nor
+/// another session. The library is not called again.
+#[test]
+fn a_panic_of_the_library_ends_one_session() {
+    let mut ends = connected(None);
+    let result = ends[0].call(|_| -> () { panic!("a bound of {} records", 12) });
+    let error = SessionError::Library {
+        message: "a bound of 12 records".to_owned(),
+    };
+    assert_eq!(result, Err(error.clone()));
+    assert!(error.to_string().contains("12 records"), "{error}");
+    let datagram = ends[1].seal(b"data").expect("the other session goes on");
+    let now = Instant::START;
+    assert_eq!(ends[0].handle_datagram(now, &datagram), Err(error.clone()));
+    assert_eq!(ends[0].handle_timeout(now), Err(error.clone()));
+    assert!(ends[0].seal(b"data").is_err());
+    ends[0].close();
+    assert_eq!(
+        (ends[0].poll(), ends[0].next_timeout()),
+        (Output::Idle, None)
+    );
+}
+
+/// A session that has to check its peer does not connect before it has, whatever the library says.
+#[test]
+fn nobody_connects_unchecked() {
     let config = ClientConfig::pinned([]);
     let mut client = Session::client(&config, 1_400, Instant::START, TODAY).expect("a client");
-    // The same part of a server's hello again and again.
-    let mut record = vec![22, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0];
-    record.extend_from_slice(&[2, 0xff, 0xff, 0xff, 0, 0, 0, 1, 0, 0, 3, 0xf4]);
-    record.resize(13 + 1_024, 0);
-    let mut result = Ok(());
-    let mut count = 0;
-    while result.is_ok() {
-        count += 1;
-        result = client.handle_datagram(Instant::START, &record);
-    }
-    assert_eq!(
-        result,
-        Err(SessionError::HandshakeTooLarge { limit: 256 << 10 })
+    let result = client.connect();
+    assert!(
+        matches!(result, Err(SessionError::Unproven { .. })),
+        "{result:?}"
     );
-    assert_eq!(count, (256 << 10) / 1_037 + 1);
+    assert!(!client.is_connected());
+}
+
+/// Paths of all widths share few configurations of the library, which takes long to make one.
+#[test]
+fn paths_share_configurations() {
+    let config = ClientConfig::pinned([]);
+    let same = |one: usize, two: usize| {
+        let [one, two] = [one, two].map(|size| {
+            let size = size / crate::config::DATAGRAM_STEP * crate::config::DATAGRAM_STEP;
+            config.common.library(size)
+        });
+        std::sync::Arc::ptr_eq(&one, &two)
+    };
+    assert!(same(300, 310) && same(480, 480));
+    assert!(!same(480, 300));
+    assert!(same(480, 480), "another size does not replace it");
 }

@@ -1,10 +1,15 @@
 //! Sessions as their users see them: two ends on a virtual clock, joined by a path that a test controls.
 
 mod close;
+mod cost;
 mod handshake;
 mod hostile;
 mod identity;
+mod keyed;
 mod net;
 mod records;
 mod trust;
 mod versions;
+
+#[global_allocator]
+static ALLOCATOR: fairwire_held::Counting = fairwire_held::Counting;

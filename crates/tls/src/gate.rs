@@ -1,0 +1,257 @@
+//! What a peer's protected records may have, checked between their decryption and the library.
+//!
+//! The library keeps each record of a handshake until the messages before it are complete, in some 10 kB however short
+//! it is, and it gives up the session when 64 wait. A peer that numbers its messages wrongly, cuts them into bytes or
+//! leaves one out would use that memory or end the session. So the library gets messages in order and in few parts.
+//! What is refused looks to it like a record that cannot be authenticated: it is dropped and not acknowledged, and an
+//! honest peer sends it again.
+
+use crate::head::{ACK, ALERT, HANDSHAKE, Part};
+
+/// The longest message of a handshake, in bytes: a chain of several certificates.
+const MAX_MESSAGE: usize = 1 << 14;
+
+/// The most messages of a record that the library reads.
+const MAX_MESSAGES: usize = 8;
+
+/// The shortest parts that a message is cut into on narrow paths, in bytes. The first and the last may be shorter.
+const SHORT_PART: usize = 128;
+
+/// How far ahead a message of a flight may be. A flight has at most five.
+const AHEAD: u16 = 5;
+
+const DATA: u8 = 23;
+
+/// Types of messages (RFC 8446, section 4).
+const NEW_SESSION_TICKET: u8 = 4;
+const ENCRYPTED_EXTENSIONS: u8 = 8;
+const CERTIFICATE: u8 = 11;
+const CERTIFICATE_REQUEST: u8 = 13;
+const CERTIFICATE_VERIFY: u8 = 15;
+const FINISHED: u8 = 20;
+const KEY_UPDATE: u8 = 24;
+
+/// The protected messages that a peer sends during the handshake.
+pub(crate) const OF_SERVER: &[u8] = &[
+    ENCRYPTED_EXTENSIONS,
+    CERTIFICATE_REQUEST,
+    CERTIFICATE,
+    CERTIFICATE_VERIFY,
+    FINISHED,
+];
+pub(crate) const OF_CLIENT: &[u8] = &[CERTIFICATE, CERTIFICATE_VERIFY, FINISHED];
+pub(crate) const OF_ANONYMOUS_CLIENT: &[u8] = &[FINISHED];
+
+/// What happens to a record.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) enum Verdict {
+    /// Nothing was decrypted: no key, a copy, or no authentication.
+    #[default]
+    Unread,
+    Pass,
+    Drop,
+    /// Parts before this one are missing: the number of its message and its place.
+    Later(u16, usize),
+    /// The handshake has no message of this type.
+    Misplaced(u8),
+    /// A message is too long.
+    TooLong {
+        length: usize,
+        limit: usize,
+    },
+}
+
+/// How far a peer's messages have come, and what was seen of the records of one call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Gate {
+    /// Records that were authentic, in the last call.
+    pub(crate) opened: u64,
+    /// Records that were not, in the last call.
+    pub(crate) forged: u64,
+    /// What happened to the last record of the last call.
+    pub(crate) verdict: Verdict,
+    allowed: &'static [u8],
+    place: Place,
+}
+
+/// The place in the stream of a peer's messages that was reached.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+struct Place {
+    /// The number of the message that is next.
+    number: u16,
+    /// Type and length of that message, once a part of it came.
+    message: Option<(u8, usize)>,
+    /// How many bytes of it came, and in how many parts.
+    bytes: usize,
+    parts: usize,
+    /// The longest message so far.
+    longest: usize,
+    has_begun: bool,
+    is_finished: bool,
+}
+
+impl Gate {
+    pub(crate) const fn new(allowed: &'static [u8]) -> Self {
+        Self {
+            opened: 0,
+            forged: 0,
+            verdict: Verdict::Unread,
+            allowed,
+            place: Place {
+                number: 0,
+                message: None,
+                bytes: 0,
+                parts: 0,
+                longest: 0,
+                has_begun: false,
+                is_finished: false,
+            },
+        }
+    }
+
+    /// Forgets what was seen of records before, and sets the number of the first protected message unless it came.
+    pub(crate) fn expect(&mut self, first: u16) {
+        (self.opened, self.forged, self.verdict) = (0, 0, Verdict::Unread);
+        if !self.place.has_begun {
+            self.place.number = first;
+        }
+    }
+
+    /// Returns whether a part is next that the library can use.
+    pub(crate) fn is_ready_for(&self, number: u16, offset: usize) -> bool {
+        (number, offset) <= (self.place.number, self.place.bytes)
+    }
+
+    /// Returns the length of the longest message so far.
+    pub(crate) const fn longest(&self) -> usize {
+        self.place.longest
+    }
+
+    /// Looks at a record that was decrypted: content, type, zeros (RFC 9147, section 4). Returns whether the library
+    /// gets it.
+    pub(crate) fn admit(&mut self, inner: &mut [u8]) -> bool {
+        self.opened += 1;
+        self.verdict = self.look_at(inner);
+        self.verdict == Verdict::Pass
+    }
+
+    fn look_at(&mut self, inner: &mut [u8]) -> Verdict {
+        let Some(end) = inner.iter().rposition(|byte| *byte != 0) else {
+            return Verdict::Drop;
+        };
+        match inner[end] {
+            ALERT | ACK => Verdict::Pass,
+            DATA if self.place.is_finished => Verdict::Pass,
+            HANDSHAKE => self.messages(&mut inner[..end]),
+            _ => Verdict::Drop,
+        }
+    }
+
+    /// Takes all messages of a record, or none.
+    fn messages(&mut self, mut content: &mut [u8]) -> Verdict {
+        let (mut place, was_open) = (self.place, self.place.is_finished);
+        let (mut old, mut new, mut tickets) = (0, 0, 0);
+        while !content.is_empty() {
+            let Some((part, body, _)) = Part::read(content) else {
+                return Verdict::Drop;
+            };
+            let length = Part::HEADER + body.len();
+            let (this, after) = content.split_at_mut(length);
+            match place.take(self.allowed, &part, this) {
+                Ok(true) => new += 1,
+                Ok(false) => old += 1,
+                Err(verdict) => return verdict,
+            }
+            tickets += usize::from(part.kind == NEW_SESSION_TICKET);
+            content = after;
+        }
+        // Beside a message that came before, the library loses a new one, except with tickets.
+        let is_mixed = old > 0 && new > 0 && !(was_open && tickets == old + new);
+        if is_mixed || !(1..=MAX_MESSAGES).contains(&(old + new)) {
+            return Verdict::Drop;
+        }
+        self.place = place;
+        Verdict::Pass
+    }
+}
+
+impl Place {
+    /// Takes a part of a message. Returns whether it is new.
+    fn take(&mut self, allowed: &[u8], part: &Part, written: &mut [u8]) -> Result<bool, Verdict> {
+        if part.number < self.number {
+            return Ok(false);
+        }
+        let is_next = part.number == self.number;
+        if self.is_finished {
+            let is_new = is_next && self.take_single(part, written);
+            return if is_new { Ok(true) } else { Err(Verdict::Drop) };
+        }
+        let bytes = written.len() - Part::HEADER;
+        let end = part.offset + bytes;
+        if !allowed.contains(&part.kind) {
+            return Err(Verdict::Misplaced(part.kind));
+        }
+        if part.length > MAX_MESSAGE {
+            return Err(Verdict::TooLong {
+                length: part.length,
+                limit: MAX_MESSAGE,
+            });
+        }
+        if bytes == 0 && part.length > 0 || part.number > self.number.saturating_add(AHEAD) {
+            return Err(Verdict::Drop);
+        }
+        if !is_next || part.offset > self.bytes {
+            return Err(Verdict::Later(part.number, part.offset));
+        }
+        let message = (part.kind, part.length);
+        let agrees = *self.message.get_or_insert(message) == message;
+        let is_known = end <= self.bytes && part.length > 0;
+        if !agrees || is_known || self.parts > part.length / SHORT_PART + 1 {
+            return Err(Verdict::Drop);
+        }
+        self.has_begun = true;
+        self.bytes = end;
+        self.parts += 1;
+        self.longest = self.longest.max(part.length);
+        if end == part.length {
+            self.complete();
+            self.is_finished = part.kind == FINISHED;
+        }
+        Ok(true)
+    }
+
+    /// Takes a message after the handshake: a new key, or a ticket, which nobody uses. Returns whether the library may
+    /// have it.
+    fn take_single(&mut self, part: &Part, written: &mut [u8]) -> bool {
+        let bytes = written.len() - Part::HEADER;
+        let is_whole = part.offset == 0 && bytes == part.length;
+        let is_good = match part.kind {
+            // A ticket may have several parts. For the library the first that comes is the whole ticket, so that the
+            // others, which it then acknowledges as copies, keep nothing waiting.
+            NEW_SESSION_TICKET => {
+                let whole = Part {
+                    length: bytes,
+                    offset: 0,
+                    ..*part
+                };
+                whole.write_header(written);
+                true
+            }
+            KEY_UPDATE => is_whole && bytes == 1 && written[Part::HEADER] <= 1,
+            // The library ends the session.
+            _ => is_whole,
+        };
+        if is_good {
+            self.complete();
+        }
+        is_good
+    }
+
+    fn complete(&mut self) {
+        self.number = self.number.saturating_add(1);
+        (self.message, self.bytes, self.parts) = (None, 0, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests;

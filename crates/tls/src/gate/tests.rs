@@ -1,0 +1,164 @@
+//! Records that a gate passes, keeps back and drops.
+
+use super::{FINISHED, Gate, OF_CLIENT, OF_SERVER, Verdict};
+use crate::head::Part;
+
+const CERTIFICATE: u8 = 11;
+const NEW_SESSION_TICKET: u8 = 4;
+const KEY_UPDATE: u8 = 24;
+
+fn part(kind: u8, number: u16, length: usize, offset: usize, bytes: usize) -> Vec<u8> {
+    let part = Part {
+        kind,
+        length,
+        number,
+        offset,
+    };
+    part.write(&vec![1; bytes])
+}
+
+/// Returns what a gate does with a record of these messages, and the record as the library would get it.
+fn look(gate: &mut Gate, kind: u8, messages: &[Vec<u8>]) -> (Verdict, Vec<u8>) {
+    let mut inner = messages.concat();
+    inner.extend_from_slice(&[kind, 0, 0]);
+    let passes = gate.admit(&mut inner);
+    assert_eq!(passes, gate.verdict == Verdict::Pass);
+    (gate.verdict, inner)
+}
+
+fn handshake(gate: &mut Gate, messages: &[Vec<u8>]) -> Verdict {
+    look(gate, 22, messages).0
+}
+
+/// A gate of a server or a client after the peer's handshake, which expects the message 2.
+fn open(allowed: &'static [u8]) -> Gate {
+    let mut gate = Gate::new(allowed);
+    gate.expect(1);
+    let finished = part(FINISHED, 1, 32, 0, 32);
+    assert_eq!(handshake(&mut gate, &[finished]), Verdict::Pass);
+    gate
+}
+
+/// Messages of a flight pass in order, whole or in parts; what comes too early is told from what is useless.
+#[test]
+fn a_flight_passes_in_order() {
+    let mut gate = Gate::new(OF_CLIENT);
+    gate.expect(2);
+    let certificate = |offset, bytes| [part(CERTIFICATE, 2, 600, offset, bytes)];
+    assert_eq!(
+        handshake(&mut gate, &certificate(300, 300)),
+        Verdict::Later(2, 300)
+    );
+    assert!(!gate.is_ready_for(2, 300));
+    assert_eq!(
+        handshake(&mut gate, &certificate(0, 0)),
+        Verdict::Drop,
+        "empty"
+    );
+    assert_eq!(handshake(&mut gate, &certificate(0, 300)), Verdict::Pass);
+    assert_eq!(
+        handshake(&mut gate, &certificate(0, 300)),
+        Verdict::Drop,
+        "known"
+    );
+    let other = [part(CERTIFICATE, 2, 601, 300, 300)];
+    assert_eq!(
+        handshake(&mut gate, &other),
+        Verdict::Drop,
+        "another length"
+    );
+    assert!(gate.is_ready_for(2, 300));
+    assert_eq!(handshake(&mut gate, &certificate(300, 300)), Verdict::Pass);
+    assert_eq!(gate.longest(), 600);
+    let finished = [part(FINISHED, 4, 32, 0, 32)];
+    assert_eq!(handshake(&mut gate, &finished), Verdict::Later(4, 0));
+    let both = [part(15, 3, 70, 0, 70), part(FINISHED, 4, 32, 0, 32)];
+    assert_eq!(look(&mut gate, 23, &[]).0, Verdict::Drop, "data");
+    assert_eq!(handshake(&mut gate, &both), Verdict::Pass);
+    assert_eq!(look(&mut gate, 23, &[]).0, Verdict::Pass, "data");
+    assert_eq!(handshake(&mut gate, &both), Verdict::Pass, "copies");
+}
+
+/// A peer cannot cut a message into more parts than its length needs, nor make it longer than messages are, nor send
+/// those of the other end.
+#[test]
+fn a_flight_has_limits() {
+    let mut gate = Gate::new(OF_CLIENT);
+    gate.expect(0);
+    for offset in 0..6 {
+        let byte = [part(CERTIFICATE, 0, 600, offset, 1)];
+        assert_eq!(handshake(&mut gate, &byte), Verdict::Pass);
+    }
+    let byte = [part(CERTIFICATE, 0, 600, 6, 1)];
+    assert_eq!(handshake(&mut gate, &byte), Verdict::Drop);
+    let mut gate = Gate::new(OF_CLIENT);
+    let long = Verdict::TooLong {
+        length: 16_385,
+        limit: 16_384,
+    };
+    assert_eq!(
+        handshake(&mut gate, &[part(CERTIFICATE, 0, 16_385, 0, 1)]),
+        long
+    );
+    assert_eq!(
+        handshake(&mut gate, &[part(CERTIFICATE, 6, 9, 0, 9)]),
+        Verdict::Drop
+    );
+    assert_eq!(
+        handshake(&mut gate, &[part(8, 0, 9, 0, 9)]),
+        Verdict::Misplaced(8)
+    );
+}
+
+/// After the handshake only the next message passes, whole. One that is missing keeps nothing waiting.
+#[test]
+fn after_the_handshake_one_message_at_a_time() {
+    let mut gate = open(OF_CLIENT);
+    let update = |number| part(KEY_UPDATE, number, 1, 0, 1);
+    assert_eq!(
+        handshake(&mut gate, &[update(3)]),
+        Verdict::Drop,
+        "2 is missing"
+    );
+    assert_eq!(
+        handshake(&mut gate, &[part(KEY_UPDATE, 2, 9, 0, 1)]),
+        Verdict::Drop
+    );
+    assert_eq!(handshake(&mut gate, &[]), Verdict::Drop, "no message");
+    let mut odd = update(2);
+    odd[Part::HEADER] = 7;
+    assert_eq!(handshake(&mut gate, &[odd]), Verdict::Drop);
+    assert_eq!(handshake(&mut gate, &[update(2)]), Verdict::Pass);
+    assert_eq!(handshake(&mut gate, &[update(2)]), Verdict::Pass, "a copy");
+    assert_eq!(
+        handshake(&mut gate, &[update(2), update(3)]),
+        Verdict::Drop,
+        "mixed"
+    );
+    assert_eq!(handshake(&mut gate, &[update(3), update(4)]), Verdict::Pass);
+    assert_eq!(look(&mut gate, 99, &[]).0, Verdict::Drop, "an unknown type");
+}
+
+/// A part of a ticket is a whole ticket for the library, which has no use for either.
+#[test]
+fn a_ticket_needs_one_part() {
+    let mut gate = open(OF_SERVER);
+    let second = part(NEW_SESSION_TICKET, 2, 400, 300, 100);
+    let (verdict, inner) = look(&mut gate, 22, std::slice::from_ref(&second));
+    assert_eq!(verdict, Verdict::Pass);
+    assert_eq!(inner[..112], part(NEW_SESSION_TICKET, 2, 100, 0, 100));
+    assert_eq!(handshake(&mut gate, &[second]), Verdict::Pass, "a copy");
+    let both = [
+        part(NEW_SESSION_TICKET, 2, 400, 0, 300),
+        part(NEW_SESSION_TICKET, 3, 50, 0, 50),
+    ];
+    assert_eq!(
+        handshake(&mut gate, &both),
+        Verdict::Pass,
+        "the library tells them apart"
+    );
+    assert_eq!(
+        handshake(&mut gate, &[part(KEY_UPDATE, 4, 1, 0, 1)]),
+        Verdict::Pass
+    );
+}

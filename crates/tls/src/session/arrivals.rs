@@ -1,0 +1,208 @@
+//! What arrives: which records of a datagram the library gets, and when.
+//!
+//! The library gets one record at a time, and what it has to say is taken from it after each. If it got several at once,
+//! it would keep them together in the order of their first message. When messages that were lost come again, in other
+//! company, one of them may then hide behind a later message forever.
+
+use bytes::Bytes;
+use dimpl::ProtocolVersion;
+use fairwire_units::Instant;
+
+use super::{Role, Session, State};
+use crate::error::SessionError;
+use crate::gate::Verdict;
+use crate::head::{self, ALERT, HANDSHAKE, Head, PLAIN_HEADER, Part};
+
+/// The most bytes of a handshake from one peer, with all that it sends again. Its longest honest part is a certificate
+/// of some thousand bytes. Each record counts [`RECORD_COST`] bytes more.
+pub(super) const MAX_HANDSHAKE: usize = 256 << 10;
+
+/// What a record of a handshake costs besides its bytes: calls of the library.
+pub(super) const RECORD_COST: usize = 64;
+
+/// The most records that wait for the end of the handshake because they overtook it, and the most that wait for messages
+/// before them; and their bytes.
+const MAX_WAITING: usize = 16;
+const MAX_WAITING_BYTES: usize = 32 << 10;
+
+/// The most records of a datagram that are looked at: before the handshake is complete, and then. Honest peers put some
+/// messages of a handshake into one.
+const MAX_HANDSHAKE_RECORDS: usize = 12;
+const MAX_RECORDS: usize = 32;
+
+/// The length of an alert's record in the clear.
+const PLAIN_ALERT: usize = PLAIN_HEADER + 2;
+
+impl Session {
+    /// Decides whether a datagram that arrives during the handshake is worth a look at its records.
+    pub(super) fn is_dtls(&mut self, datagram: &[u8]) -> Result<bool, SessionError> {
+        let is_server = matches!(self.role, Role::Server);
+        match Head::of(datagram) {
+            Head::Plain {
+                hello_verify_request: true,
+            } if !is_server && !self.spoke => self.fail(SessionError::OlderVersion),
+            Head::Plain { .. } => {
+                self.spoke = true;
+                Ok(true)
+            }
+            // A server's protected messages may overtake its hello, but a client's are answers to the server.
+            Head::Sealed { .. } if self.spoke || !is_server => Ok(true),
+            Head::Foreign if self.spoke => Ok(false),
+            Head::Foreign | Head::Sealed { .. } => self.fail(SessionError::NotDtls {
+                length: datagram.len(),
+                first: datagram.first().copied(),
+            }),
+        }
+    }
+
+    /// Takes the records of a datagram.
+    pub(super) fn take_records(
+        &mut self,
+        now: Instant,
+        datagram: &[u8],
+    ) -> Result<(), SessionError> {
+        let max = if self.is_connected() {
+            MAX_RECORDS
+        } else {
+            MAX_HANDSHAKE_RECORDS
+        };
+        for record in head::records(datagram).take(max) {
+            if !self.take_record(now, record)? {
+                break;
+            }
+            self.take_later(now)?;
+        }
+        if let Some(error) = self.refused.take() {
+            return self.refuse(error);
+        }
+        if self.is_connected() {
+            self.later.clear();
+            for record in std::mem::take(&mut self.early) {
+                self.give(now, &record)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a record. Returns whether the next one of its datagram is worth a look: nothing honest follows a record
+    /// that is not.
+    fn take_record(&mut self, now: Instant, record: &[u8]) -> Result<bool, SessionError> {
+        let head = Head::of(record);
+        match (&self.state, head) {
+            (State::Failed(error), _) => return Err(error.clone()),
+            (State::Ended, _) | (_, Head::Foreign) => return Ok(false),
+            // Nothing in the clear is believed once there are keys.
+            (State::Open { .. }, Head::Plain { .. }) => return Ok(true),
+            (State::Open { .. }, Head::Sealed { .. }) => {
+                return self
+                    .give(now, record)
+                    .map(|verdict| verdict != Verdict::Unread);
+            }
+            (State::Handshake, _) => {}
+        }
+        self.handshake_bytes = self
+            .handshake_bytes
+            .saturating_add(record.len() + RECORD_COST);
+        if self.handshake_bytes > MAX_HANDSHAKE {
+            return self.fail(SessionError::HandshakeTooLarge {
+                limit: MAX_HANDSHAKE,
+            });
+        }
+        match head {
+            Head::Sealed { epoch_bits: 2 } => self.take_sealed(now, record),
+            Head::Sealed { epoch_bits: 3 } => {
+                let bytes: usize = self.early.iter().map(Bytes::len).sum();
+                let has_room = self.early.len() < MAX_WAITING
+                    && bytes + record.len() <= MAX_WAITING_BYTES
+                    && self.clear.passed() > 0;
+                if has_room {
+                    self.early.push(Bytes::copy_from_slice(record));
+                }
+                Ok(true)
+            }
+            Head::Sealed { .. } | Head::Foreign => Ok(false),
+            Head::Plain { .. } => self.take_plain(now, record),
+        }
+    }
+
+    /// Takes a record in the clear: a hello, or an alert.
+    fn take_plain(&mut self, now: Instant, record: &[u8]) -> Result<bool, SessionError> {
+        if record.first() == Some(&ALERT) && record.len() == PLAIN_ALERT {
+            return self.give(now, record).map(|_| true);
+        }
+        if record.first() != Some(&HANDSHAKE) {
+            return Ok(false);
+        }
+        // A peer that says the same again may not have received the answer.
+        let part = record.get(PLAIN_HEADER..).and_then(Part::read);
+        let place = part.map(|(part, ..)| (part.number, part.offset));
+        self.repeats |= place.is_some() && place <= self.heard;
+        self.heard = self.heard.max(place);
+        match self.clear.add(record) {
+            Ok(Some(hello)) => self.give(now, &hello).map(|_| true),
+            Ok(None) => Ok(place.is_some()),
+            Err((length, limit)) => self.fail(SessionError::MessageTooLarge { length, limit }),
+        }
+    }
+
+    /// Takes a protected record of the handshake. Returns whether it was authentic.
+    fn take_sealed(&mut self, now: Instant, record: &[u8]) -> Result<bool, SessionError> {
+        match self.give(now, record)? {
+            Verdict::Unread => Ok(false),
+            Verdict::Later(number, offset) => {
+                let bytes: usize = self.later.values().map(Bytes::len).sum();
+                if self.later.len() < MAX_WAITING && bytes + record.len() <= MAX_WAITING_BYTES {
+                    let record = Bytes::copy_from_slice(record);
+                    self.later.insert((number, offset), record);
+                }
+                Ok(true)
+            }
+            Verdict::Misplaced(kind) => self.fail(SessionError::Protocol {
+                reason: format!("its handshake has no message of type {kind} here"),
+            }),
+            Verdict::TooLong { length, limit } => {
+                self.fail(SessionError::MessageTooLarge { length, limit })
+            }
+            Verdict::Pass | Verdict::Drop => Ok(true),
+        }
+    }
+
+    /// Takes records that waited for others, as far as those have come.
+    fn take_later(&mut self, now: Instant) -> Result<(), SessionError> {
+        while let Some(entry) = self.later.first_entry()
+            && self.gate.is_ready_for(entry.key().0, entry.key().1)
+        {
+            let record = entry.remove();
+            self.give(now, &record)?;
+        }
+        Ok(())
+    }
+
+    /// Gives a record to the library, and takes from it what follows.
+    fn give(&mut self, now: Instant, record: &[u8]) -> Result<Verdict, SessionError> {
+        if self.told != Some(now) {
+            self.handle_timeout(now)?;
+        }
+        let open = self.is_connected();
+        self.gate.expect(self.clear.passed());
+        let (result, version) = self.call(|library| {
+            let result = library.handle_packet(record);
+            (result, library.protocol_version())
+        })?;
+        let verdict = self.gate.verdict;
+        self.stats.opened = self.stats.opened.saturating_add(self.gate.opened);
+        self.stats.forged = self.stats.forged.saturating_add(self.gate.forged);
+        if version == Some(ProtocolVersion::DTLS1_2) {
+            return self.fail_aloud(SessionError::OlderVersion);
+        }
+        result.or_else(|error| self.fail_with(&error))?;
+        let sent = self.drain(record.len())?;
+        if self.overdue {
+            self.handle_timeout(now)?;
+        }
+        if open {
+            self.answers = self.answers.saturating_add(sent);
+        }
+        Ok(verdict)
+    }
+}

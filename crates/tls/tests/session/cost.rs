@@ -1,0 +1,274 @@
+//! What a hostile peer costs: it panics no end, and holds no more memory than the limits in `docs/security.md`.
+//!
+//! `STRANGERS=4096 cargo test -p fairwire-tls --test session cost -- --nocapture` prints the memory of so many.
+
+use fairwire_held::thread::measure;
+use fairwire_tls::{
+    ClientConfig, Identity, Output, ServerConfig, Session, SessionError, Trust, Validity,
+};
+use fairwire_units::Instant;
+
+use crate::keyed::{Keyed, part, plain};
+use crate::net::{CLIENT, MAX_DATAGRAM, Net, SERVER, TODAY, identity, pinned};
+
+const NOW: Instant = Instant::START;
+
+/// The most memory of a session before its peer has keys, with keys, and once it is connected, in bytes.
+const BEFORE_KEYS: u64 = 48 << 10;
+const WITH_KEYS: u64 = 128 << 10;
+const WITH_CERTIFICATE: u64 = 256 << 10;
+const CONNECTED: u64 = 48 << 10;
+
+const KEY_UPDATE: u8 = 24;
+const HANDSHAKE: u8 = 22;
+
+fn server(config: &ServerConfig) -> Session {
+    Session::server(config, MAX_DATAGRAM, NOW, TODAY).expect("a server")
+}
+
+/// Returns how many peers a test has.
+fn strangers() -> u64 {
+    let asked = std::env::var("STRANGERS").ok();
+    asked.and_then(|text| text.parse().ok()).unwrap_or(16)
+}
+
+/// Runs `attack` for each of many peers, and returns the memory that all of them hold for one.
+fn held_by(what: &str, mut attack: impl FnMut() -> Session) -> u64 {
+    drop(attack());
+    let count = strangers();
+    let (sessions, used) = measure(|| (0..count).map(|_| attack()).collect::<Vec<Session>>());
+    drop(sessions);
+    println!(
+        "{what}: {count} peers hold {} bytes each",
+        used.kept / count
+    );
+    used.kept / count
+}
+
+/// A client whose certificate is longer than a datagram, and whose datagrams begin with what looks like early data,
+/// does not panic the server that asks for it.
+#[test]
+fn a_long_certificate_behind_early_data_panics_nobody() {
+    let names: Vec<String> = (0..90)
+        .map(|n| format!("host-{n}.a.long.example.org"))
+        .collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let long = Identity::generate(&names, Validity::days(TODAY, 1)).expect("an identity");
+    assert!(
+        long.certificate().len() > 2_000,
+        "{}",
+        long.certificate().len()
+    );
+    let identity = identity();
+    let client = ClientConfig::pinned([identity.fingerprint()]).identity(long.clone());
+    let config = ServerConfig::new(identity).clients(Trust::Fingerprints(vec![long.fingerprint()]));
+    let mut net = Net::new(&client, &config);
+    let looks_early = [&[0x2f, 0, 1, 0, 17][..], &[9; 17]].concat();
+    loop {
+        let mut is_any = false;
+        for (from, to) in [(CLIENT, SERVER), (SERVER, CLIENT)] {
+            while let out @ (Output::Send(_) | Output::Connected { .. }) = net.ends[from].poll() {
+                is_any = true;
+                if let Output::Send(datagram) = out {
+                    let prefix = if net.sent.is_empty() {
+                        &[][..]
+                    } else {
+                        &looks_early
+                    };
+                    net.sent.push((from, datagram.clone()));
+                    let datagram = [prefix, &datagram].concat();
+                    let taken = net.ends[to].handle_datagram(NOW, &datagram);
+                    taken.expect("it drops what it cannot read");
+                }
+            }
+        }
+        if !is_any {
+            break;
+        }
+    }
+    assert_eq!(net.ends[SERVER].peer(), Some(long.fingerprint()));
+}
+
+/// A request to try again with a cookie of any length panics no client: it is answered, or refused by its length.
+#[test]
+fn a_long_cookie_panics_nobody() {
+    for length in [10_u16, 300, 1_900, 6_000, 16_000] {
+        let (config, _) = pinned();
+        for datagram in [256, 1_400] {
+            let mut client = Session::client(&config, datagram, NOW, TODAY).expect("a client");
+            while client.poll() != Output::Idle {}
+            let mut result = Ok(());
+            for record in retry(length) {
+                result = result.and(client.handle_datagram(NOW, &record));
+            }
+            let too_large = matches!(result, Err(SessionError::MessageTooLarge { .. }));
+            assert_eq!(too_large, length > 1_900, "{length}: {result:?}");
+            let answered = matches!(client.poll(), Output::Send(_));
+            assert_eq!(answered, length <= 1_900, "{length}");
+        }
+    }
+}
+
+/// Returns the records of a request to try again (RFC 8446, section 4.1.4) with a cookie.
+fn retry(cookie: u16) -> Vec<Vec<u8>> {
+    let random: [u8; 32] = [
+        0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d, 0x8c, 0x02, 0x1e, 0x65, 0xb8,
+        0x91, 0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8,
+        0x33, 0x9c,
+    ];
+    let versions = [0, 43, 0, 2, 0xfe, 0xfc];
+    let mut body = [&[0xfe, 0xfd][..], &random, &[0, 0x13, 0x01, 0]].concat();
+    let extensions = u16::try_from(versions.len()).unwrap() + 6 + cookie;
+    body.extend(extensions.to_be_bytes());
+    body.extend(versions);
+    body.extend([0, 44]);
+    body.extend((2 + cookie).to_be_bytes());
+    body.extend(cookie.to_be_bytes());
+    body.resize(body.len() + usize::from(cookie), 7);
+    let three = |number: usize| u32::try_from(number).unwrap().to_be_bytes();
+    let parts = body.chunks(1_200).enumerate().map(|(index, chunk)| {
+        let [length, offset, own] = [body.len(), index * 1_200, chunk.len()].map(three);
+        let header = [&[2], &length[1..], &[0, 0], &offset[1..], &own[1..]].concat();
+        plain(HANDSHAKE, &[&header, chunk].concat())
+    });
+    parts.collect()
+}
+
+/// Empty and short parts of a client's messages, of any number, hold little memory before there are keys.
+#[test]
+fn strangers_hold_little_memory() {
+    let (_, config) = pinned();
+    let held = held_by("before keys", || {
+        let mut server = server(&config);
+        for number in 0..62 {
+            // A hello, and later messages, of which nothing or little comes.
+            let (kind, bytes) = if number < 2 { (1, 1) } else { (11, 0) };
+            let message = part(kind, number, 200, 100, &vec![0; bytes]);
+            let _ = server.handle_datagram(NOW, &plain(HANDSHAKE, &message));
+        }
+        server
+    });
+    assert!(held <= BEFORE_KEYS, "{held}");
+}
+
+/// A client with the keys of its handshake, which it does not end, holds little memory, whatever it sends.
+#[test]
+fn unfinished_clients_hold_little_memory() {
+    let (_, config) = pinned();
+    let held = held_by("with keys", || {
+        let mut server = server(&config);
+        let mut client = Keyed::client();
+        // In place of its last message: a byte of it, then bytes of it and of later ones.
+        let begin = [part(20, 2, 32, 0, &[0]), vec![HANDSHAKE]].concat();
+        client.connect(&mut server, vec![begin]);
+        for number in 0..7_u8 {
+            let rest = part(20, 2 + u16::from(number % 3), 32, number, &[0, 0]);
+            for datagram in client.repeat([rest, vec![HANDSHAKE]].concat()) {
+                let _ = server.handle_datagram(NOW, &datagram);
+            }
+        }
+        let early = [&[0x2f, 0, 1, 5, 0][..], &[9; 1_280]].concat();
+        for _ in 0..100 {
+            let _ = server.handle_datagram(NOW, &early);
+        }
+        assert!(!server.is_connected());
+        server
+    });
+    assert!(held <= WITH_KEYS, "{held}");
+}
+
+/// An anonymous client that is connected holds little memory with messages that wait for others, and those end no
+/// session: what it then sends is delivered.
+#[test]
+fn connected_clients_hold_little_memory() {
+    let (_, config) = pinned();
+    let held = held_by("connected", || {
+        let mut server = server(&config);
+        let mut client = Keyed::connected(&mut server).expect("a good client");
+        for count in 0..100_u16 {
+            // One number too high, cut into parts, of an unknown type.
+            let early = part(KEY_UPDATE, 4 + count % 3, 1, 0, &[0]);
+            let cut = part(KEY_UPDATE, 3, 200, 0, &[0]);
+            for (kind, content) in [(HANDSHAKE, early), (HANDSHAKE, cut), (99, vec![0; 20])] {
+                let record = client.seal(kind, &content);
+                server.handle_datagram(NOW, &record).expect("dropped");
+            }
+            let data = client.seal(23, b"data");
+            server.handle_datagram(NOW, &data).expect("genuine");
+            let data =
+                std::iter::repeat_with(|| server.poll()).take_while(|out| *out != Output::Idle);
+            let count = data
+                .filter(|out| *out == Output::Data("data".into()))
+                .count();
+            assert_eq!(count, 1);
+        }
+        server
+    });
+    assert!(held <= CONNECTED, "{held}");
+}
+
+/// A client that shows a long certificate in many short parts, to a server that asks for one, holds bounded memory, too.
+#[test]
+fn clients_with_certificates_hold_bounded_memory() {
+    let (_, config) = pinned();
+    let config = config.clients(Trust::Fingerprints(Vec::new()));
+    let held = held_by("asked for a certificate", || {
+        let mut server = server(&config);
+        let mut client = Keyed::client();
+        let cut = |number: u8| {
+            let header = [11, 0, 40, 0, 0, 2, 0, 0, number, 0, 0, 1, 7];
+            [&header[..], &[HANDSHAKE]].concat()
+        };
+        client.connect(&mut server, vec![cut(0), cut(1), cut(2)]);
+        for number in 3..9 {
+            for datagram in client.repeat(cut(number)) {
+                let _ = server.handle_datagram(NOW, &datagram);
+            }
+        }
+        assert!(!server.is_connected());
+        server
+    });
+    assert!(held <= WITH_CERTIFICATE, "{held}");
+}
+
+/// Data in many short records hold at most some ten times the bytes of their datagram, and asking for them takes no
+/// more.
+#[test]
+fn many_records_hold_little_memory() {
+    let (_, config) = pinned();
+    let mut server = server(&config);
+    let mut client = Keyed::connected(&mut server).expect("a good client");
+    while server.poll() != Output::Idle {}
+    let datagram: Vec<u8> = (0..32).flat_map(|_| client.seal(23, b"1")).collect();
+    let (result, used) = measure(|| server.handle_datagram(NOW, &datagram));
+    result.expect("genuine");
+    assert!(used.kept <= 10 * datagram.len() as u64, "{used:?}");
+    let large: Vec<u8> = (0..32).flat_map(|_| client.seal(23, &[7; 1_000])).collect();
+    let (result, used) = measure(|| server.handle_datagram(NOW, &large));
+    result.expect("genuine");
+    assert!(used.kept <= 2 * large.len() as u64, "{used:?}");
+}
+
+/// A datagram of empty or forged records makes the library do no more than one record: it is asked once at most.
+#[test]
+fn junk_costs_one_call() {
+    let (_, config) = pinned();
+    let mut server = server(&config);
+    let mut client = Keyed::client();
+    client.connect(
+        &mut server,
+        vec![[part(20, 2, 32, 0, &[0]), vec![HANDSHAKE]].concat()],
+    );
+    let forged = [&[0x2e, 0, 1, 0, 17][..], &[9; 17]].concat();
+    let mut calls_of = |datagram: &[u8]| {
+        let (result, used) = measure(|| server.handle_datagram(NOW, datagram));
+        result.expect("dropped");
+        used.calls
+    };
+    let one = calls_of(&forged);
+    assert!(calls_of(&forged.repeat(32)) <= one, "{one}");
+    for header in [&[0x2e, 0, 1, 0, 0][..], &[0x26, 0, 0, 0]] {
+        let calls = calls_of(&header.repeat(32));
+        assert_eq!(calls, 0, "no allocation, so no call of the library");
+    }
+}
