@@ -278,6 +278,20 @@ DTLS_ATTACKS = [
         "hello",
     ),
     Attack(
+        "scattered",
+        f"{crowd.CONNECTIONS_PER_S} connections/s with empty parts of messages that never come whole",
+        with_hello(crowd.scattered),
+        True,
+        "hello",
+    ),
+    Attack(
+        "hollow",
+        f"{crowd.CONNECTIONS_PER_S} connections/s that return the cookie, then send empty and forged records",
+        with_hello(crowd.hollow),
+        True,
+        "hello",
+    ),
+    Attack(
         "injected",
         f"{crowd.INJECTED_PER_S} packets/s with the client's address: its own again, its records, junk",
         lambda port, seconds, _, tap: crowd.injected(port, seconds, tap),

@@ -4,6 +4,7 @@ Beside them newcomers, honest as far as they get: one connects now and then from
 ClientHello. How long its HelloRetryRequest takes tells whether the crowd keeps others out.
 """
 
+import itertools
 import os
 import random
 import socket
@@ -153,6 +154,22 @@ def hanging(server_port, service, seconds, hello):
     def reply(payload):
         cookie = hellos.cookie_of(payload)
         return cookie and hellos.with_cookie(hello, cookie)
+
+    return crowd(server_port, service, seconds, hello, lambda: hello, reply)
+
+
+def scattered(server_port, service, seconds, hello):
+    """Connections that send parts of messages, most of them empty, which never come whole."""
+    return crowd(server_port, service, seconds, hello, lambda: random.choice(hellos.empty_parts()))
+
+
+def hollow(server_port, service, seconds, hello):
+    """Connections that get keys from the server, then answer each of its datagrams with empty or forged records."""
+    count = itertools.count()
+
+    def reply(payload):
+        cookie = hellos.cookie_of(payload)
+        return hellos.with_cookie(hello, cookie) if cookie else hellos.empty_records(next(count))
 
     return crowd(server_port, service, seconds, hello, lambda: hello, reply)
 

@@ -139,3 +139,20 @@ def halves(hello):
     huge = bytearray(fragment)
     huge[14:17] = b"\xff\xff\xff"
     return [bytes(flipped), hello[:half], hello[:RECORD], bytes(fragment), bytes(huge)]
+
+
+def empty_parts():
+    """Returns datagrams with empty and short parts of messages that never come whole: 62 parts in all."""
+    parts = []
+    for number in range(62):
+        kind, body = (CLIENT_HELLO, b"\0") if number < 2 else (11, b"")
+        message = bytes((kind, 0, 0, 200)) + struct.pack(">H", number) + bytes((0, 0, 100, 0, 0, len(body))) + body
+        parts.append(bytes((HANDSHAKE, 0xFE, 0xFD)) + struct.pack(">HHIH", 0, 0, number, len(message)) + message)
+    return [b"".join(parts[:31]), b"".join(parts[31:])]
+
+
+def empty_records(number):
+    """Returns a datagram of protected records: without contents, forged, or forged behind what looks like data."""
+    forged = b"\x2e\0\1\0\x11" + bytes(17)
+    kinds = [b"\x26\0\0\0" * 32, forged * 32, b"\x2f" + forged[1:] + forged * 31]
+    return kinds[number % len(kinds)]

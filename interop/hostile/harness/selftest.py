@@ -203,6 +203,9 @@ def second_hello():
     block = groups + bytes.fromhex("002c 0005") + cookie
     assert second == hello.framed(start + len(block).to_bytes(2, "big") + block, 1), second.hex()
     assert second[10] == 1 and second[17:19] == b"\0\1"
+    parts = b"".join(hello.empty_parts())
+    assert len(parts) == 62 * 25 + 2 and parts[25] == 0 and parts[26:29] == b"\x16\xfe\xfd", len(parts)
+    assert [len(hello.empty_records(n)) for n in range(3)] == [128, 704, 704]
     changed, half, bare, fragment, huge = hello.halves(first + bytes(100))
     assert len(changed) == len(first) + 100 and changed != first and len(bare) == 13
     assert len(half) == len(fragment) == len(huge) and half[14:17] == fragment[14:17] and huge[14:17] == b"\xff" * 3
