@@ -118,14 +118,14 @@ fn retry(cookie: u16) -> Vec<Vec<u8>> {
     ];
     let versions = [0, 43, 0, 2, 0xfe, 0xfc];
     let mut body = [&[0xfe, 0xfd][..], &random, &[0, 0x13, 0x01, 0]].concat();
-    let extensions = u16::try_from(versions.len()).unwrap() + 6 + cookie;
+    let extensions = 12 + cookie;
     body.extend(extensions.to_be_bytes());
     body.extend(versions);
     body.extend([0, 44]);
     body.extend((2 + cookie).to_be_bytes());
     body.extend(cookie.to_be_bytes());
     body.resize(body.len() + usize::from(cookie), 7);
-    let three = |number: usize| u32::try_from(number).unwrap().to_be_bytes();
+    let three = |number: usize| u32::try_from(number).expect("short").to_be_bytes();
     let parts = body.chunks(1_200).enumerate().map(|(index, chunk)| {
         let [length, offset, own] = [body.len(), index * 1_200, chunk.len()].map(three);
         let header = [&[2], &length[1..], &[0, 0], &offset[1..], &own[1..]].concat();

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time;
 
 use dimpl::crypto::{
@@ -13,6 +13,16 @@ use dimpl::{Config, CryptoError, Dtls, DtlsCertificate};
 use fairwire_tls::{Output, Session, SessionError};
 use fairwire_units::Instant;
 use rcgen::{CertificateParams, KeyPair};
+
+/// The library tests all its cryptography when it makes one.
+static CONFIG: LazyLock<Arc<Config>> = LazyLock::new(|| {
+    let provider = CryptoProvider {
+        dtls13_cipher_suites: &[&Forging],
+        ..aws_lc_rs::default_provider()
+    };
+    let config = Config::builder().with_crypto_provider(provider).build();
+    Arc::new(config.expect("a configuration"))
+});
 
 thread_local! {
     /// What the next records contain instead of what the library writes: content, type, zeros.
@@ -38,14 +48,8 @@ impl Keyed {
             certificate: certificate.der().to_vec(),
             private_key: key.serialize_der(),
         };
-        let provider = CryptoProvider {
-            dtls13_cipher_suites: &[&Forging],
-            ..aws_lc_rs::default_provider()
-        };
-        let config = Config::builder().with_crypto_provider(provider).build();
-        let config = Arc::new(config.expect("a configuration"));
         let now = time::Instant::now();
-        let mut library = Dtls::new_13(config, certificate, now);
+        let mut library = Dtls::new_13(Arc::clone(&CONFIG), certificate, now);
         library.set_active(true);
         library.handle_timeout(now).expect("it begins");
         Self { library, now }
@@ -53,7 +57,7 @@ impl Keyed {
 
     /// Returns the next datagram that it sends.
     pub(crate) fn poll(&mut self) -> Option<Vec<u8>> {
-        let mut buffer = [0; 2_000];
+        let mut buffer = vec![0; 20_000];
         loop {
             match self.library.poll_output(&mut buffer) {
                 dimpl::Output::Packet(datagram) => return Some(datagram.to_vec()),
