@@ -10,33 +10,32 @@
 //! hands them to the session under the endpoint's lock ([`Secure::push`]), and whoever then gets the session's lock
 //! decrypts the oldest of them.
 
+mod leaving;
 mod resends;
 mod sealed;
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError};
 
 use bytes::Bytes;
 use fairwire_proto::resend::Missing;
-use fairwire_proto::{ConnectionId, Deferred, MakePayload, SendOptions};
+use fairwire_proto::{ConnectionId, SendOptions};
 use fairwire_tls::{Fingerprint, Output, Session, SessionError};
 use fairwire_units::{Duration, Instant};
 
 use crate::received::Received;
-use crate::state::{Control, Farewell, Handle};
+use crate::state::{Control, Handle};
 use crate::sync::{Mutex, MutexGuard, Notify};
 use resends::{Frame, Opened, Resends, Taken, is_announcement, unescaped};
 use sealed::Sealed;
 
+pub(crate) use leaving::Later;
 pub(crate) use resends::{FRAME, TAG, unmistakable};
 
 /// The bytes that DTLS adds to each datagram.
 pub(crate) const OVERHEAD: usize = fairwire_tls::OVERHEAD;
-
-/// The size of the record that announces the end, bytes: an alert has two (RFC 9147, section 4; RFC 8446, section 6).
-const END: usize = 2 + OVERHEAD;
 
 /// How long the session's timer waits while datagrams are still in the send queue.
 pub(crate) const STILL_QUEUED: Duration = Duration::from_millis(50);
@@ -113,44 +112,6 @@ impl Wishes {
         if let Some(error) = self.failure {
             handle.abort_with(id, &format!("DTLS: {error}"));
         }
-    }
-}
-
-/// A datagram that is encrypted when it leaves. A peer's protection against replays refuses a record that more than 63
-/// later ones have overtaken (RFC 9147, 4.5.1), so records get their numbers in the order of leaving.
-pub(crate) struct Later {
-    secure: Arc<Secure>,
-    data: Bytes,
-    /// Set if it may be sent again.
-    frame: Option<Frame>,
-}
-
-impl Later {
-    pub(crate) fn new(secure: &Arc<Secure>, data: Bytes, frame: Option<Frame>) -> Self {
-        Self {
-            secure: Arc::clone(secure),
-            data,
-            frame,
-        }
-    }
-}
-
-impl MakePayload for Later {
-    fn make(&self) -> Option<Bytes> {
-        let mut inside = self.secure.lock();
-        if inside.failure.is_some() {
-            return None;
-        }
-        let before = inside.next_timeout();
-        let (sealed, wishes) = match &self.frame {
-            Some(frame) => inside.seal(&frame.around(&self.data)),
-            None => inside.seal(&self.data),
-        };
-        // The endpoint's lock is held now, so the session's task says it.
-        if inside.unsaid.add(wishes) || inside.next_timeout() != before {
-            self.secure.changed.notify_one();
-        }
-        sealed
     }
 }
 
@@ -583,36 +544,5 @@ impl Inside {
             self.failure.get_or_insert(error);
         }
         wishes
-    }
-}
-
-impl Farewell for Secure {
-    /// Announces the end to the peer (`close_notify`) and takes no more data. Returns the datagrams that say so.
-    ///
-    /// Data that is encrypted when it leaves may still wait. Then the session ends only when all of it has left.
-    fn announce_end(self: Arc<Self>) -> Vec<Control> {
-        let mut inside = self.lock();
-        if inside.is_closing || inside.failure.is_some() {
-            return Vec::new();
-        }
-        inside.is_closing = true;
-        if self.seals_late.load(Ordering::Relaxed) {
-            drop(inside);
-            return vec![Control::Last {
-                data: Deferred::new(END, Arc::new(CloseNotify(self))),
-                len: END,
-            }];
-        }
-        let said = inside.say_end();
-        said.into_iter().map(Control::Ready).collect()
-    }
-}
-
-/// The announcement of the end, which leaves last.
-struct CloseNotify(Arc<Secure>);
-
-impl MakePayload for CloseNotify {
-    fn make(&self) -> Option<Bytes> {
-        self.0.lock().say_end().pop()
     }
 }

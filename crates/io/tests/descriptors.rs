@@ -73,8 +73,8 @@ fn the_lack_of_descriptors_is_named() {
 }
 
 fn without_descriptors() {
-    let runtime = tokio::runtime::Builder::new_current_thread();
-    let runtime = { runtime }.enable_all().build().expect("a runtime");
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_all().build().expect("a runtime");
     runtime.block_on(async {
         let endpoint = bind();
         let to = endpoint.local_addr();

@@ -7,6 +7,7 @@ use std::task::{Context, Poll, Waker};
 
 use fairwire::tls::{ClientConfig, Fingerprint};
 use fairwire::{BindError, ConnectError, ConnectOptions, Endpoint, Security, ServiceCode};
+use tokio::runtime::Builder;
 
 const SERVICE: ServiceCode = ServiceCode(42);
 
@@ -44,8 +45,8 @@ fn outside_of_a_runtime() {
     let racing = fairwire::connect_any(&addresses, SERVICE, Security::None, options.clone());
     assert!(is_without_runtime(racing));
 
-    let runtime = tokio::runtime::Builder::new_current_thread();
-    let runtime = { runtime }.enable_all().build().expect("a runtime");
+    let mut runtime = Builder::new_current_thread();
+    let runtime = runtime.enable_all().build().expect("a runtime");
     let endpoint = runtime.block_on(async { Endpoint::bind(any()).expect("bound") });
     let nobody = Security::dtls(ClientConfig::pinned([Fingerprint::from_bytes([7; 32])]));
     assert!(is_without_runtime(endpoint.connect(
@@ -61,21 +62,18 @@ fn outside_of_a_runtime() {
 /// A runtime without I/O or without timers does not do; the error says what it needs.
 #[test]
 fn runtimes_without_io_or_timers() {
-    let runtime = || tokio::runtime::Builder::new_current_thread();
-    let builders = [
-        runtime(),
-        {
-            let mut io = runtime();
-            io.enable_io();
-            io
+    let incomplete: [fn(&mut Builder); 3] = [
+        |_| (),
+        |builder| {
+            builder.enable_io();
         },
-        {
-            let mut time = runtime();
-            time.enable_time();
-            time
+        |builder| {
+            builder.enable_time();
         },
     ];
-    for mut builder in builders {
+    for enable in incomplete {
+        let mut builder = Builder::new_current_thread();
+        enable(&mut builder);
         let bound = builder
             .build()
             .expect("a runtime")

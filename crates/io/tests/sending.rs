@@ -140,6 +140,10 @@ async fn expired_datagrams_make_room() {
 
 /// Under a paused clock of tokio, a deadline on sockets of the system is as far away as it was set.
 #[tokio::test(start_paused = true)]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the system's time has to pass, and tokio's not"
+)]
 async fn deadlines_survive_a_paused_clock() {
     let bind = || fairwire::Endpoint::bind("127.0.0.1:0".parse().expect("an address"));
     let (a, b) = (bind().expect("bound"), bind().expect("bound"));
@@ -148,7 +152,6 @@ async fn deadlines_survive_a_paused_clock() {
     let connecting = a.connect(b.local_addr(), SERVICE, Security::None);
     let (here, there) = tokio::join!(connecting, listener.accept());
     let (here, there) = (here.expect("connected"), there.expect("accepted"));
-    // The system's time passes, tokio's does not.
     std::thread::sleep(Duration::from_millis(50));
     let options = SendOptions::new().within(Duration::from_secs(30));
     here.send_with("in time", options).await.expect("in time");

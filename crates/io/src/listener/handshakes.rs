@@ -267,7 +267,7 @@ impl Place {
 
 impl Running {
     /// Returns whether there is a place for a client of these networks; takes one away if others have more.
-    fn make_room(&mut self, networks: &Networks) -> Room {
+    fn make_room(&mut self, networks: &[Network]) -> Room {
         if self.places.len() < MAX_HANDSHAKES {
             return Room::Free;
         }
@@ -281,14 +281,14 @@ impl Running {
 
     /// Takes a place away, whatever its handshake does.
     fn evict(&mut self) -> Option<Place> {
-        let shares = self.shares(&Vec::new());
+        let shares = self.shares(&[]);
         self.take_from_largest(&shares, |_| true)
     }
 
     /// Returns how many places each network has, with one more for `networks`.
-    fn shares(&self, networks: &Networks) -> BTreeMap<Network, usize> {
+    fn shares(&self, networks: &[Network]) -> BTreeMap<Network, usize> {
         let mut shares = BTreeMap::new();
-        let all = self.places.values().map(|place| &place.networks);
+        let all = self.places.values().map(|place| place.networks.as_slice());
         for network in all.chain([networks]).flatten() {
             *shares.entry(*network).or_default() += 1;
         }
@@ -318,10 +318,10 @@ impl Running {
 }
 
 /// Returns the places of the networks of a client, each measured by what such a network may have; the largest counts.
-fn share(shares: &BTreeMap<Network, usize>, networks: &Networks) -> usize {
+fn share(shares: &BTreeMap<Network, usize>, networks: &[Network]) -> usize {
     let share = |network: &Network| {
         let places = shares.get(network).copied().unwrap_or(0);
-        places.div_ceil(network.0)
+        places / network.0
     };
     networks.iter().map(share).max().unwrap_or(0)
 }
