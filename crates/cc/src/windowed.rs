@@ -79,7 +79,8 @@ pub struct Windowed<L> {
     delivery: Option<Box<DeliveryRate>>,
     rate: Option<RateSample>,
     last_cut: Option<Instant>,
-    last_sent: Option<Instant>,
+    /// When a packet last left, or feedback arrived for which data waited.
+    last_busy: Option<Instant>,
     /// When the window was last full.
     last_full: Option<Instant>,
     /// The end of the time in which the peer asked us not to grow the window.
@@ -125,7 +126,7 @@ impl<L: WindowLaw> Windowed<L> {
             delivery,
             rate: None,
             last_cut: None,
-            last_sent: None,
+            last_busy: None,
             last_full: None,
             held_until: None,
             used: WindowUse::default(),
@@ -454,11 +455,11 @@ impl<L: WindowLaw> Controller for Windowed<L> {
     }
 
     fn on_sent(&mut self, now: Instant, flight: Flight, _size: u32) {
-        if let Some(last) = self.last_sent
+        if let Some(busy) = self.last_busy
             && flight.packets <= 1
         {
             // The first packet after a pause: no other packet is in flight.
-            let idle = now.saturating_since(last);
+            let idle = now.saturating_since(busy);
             let timeout = self.timeout();
             if idle > timeout {
                 self.used = WindowUse::default();
@@ -470,7 +471,7 @@ impl<L: WindowLaw> Controller for Windowed<L> {
                 timeout,
             );
         }
-        self.last_sent = Some(now);
+        self.last_busy = Some(now);
         if let Some(delivery) = &mut self.delivery {
             delivery.on_sent(now, flight);
         }
@@ -504,6 +505,10 @@ impl<L: WindowLaw> Controller for Windowed<L> {
         }
         if feedback.newly_acked > 0 {
             self.silent = false;
+            if flight.waiting > 0 {
+                // The peer may have delayed this acknowledgement. A sender that waits for it is not idle.
+                self.last_busy = Some(now);
+            }
         }
         let before = self.cwnd;
         self.end_slow_start_by_delay(feedback);
@@ -532,7 +537,7 @@ impl<L: WindowLaw> Controller for Windowed<L> {
         self.delivery = self.law.wants_delivery_rate().then(Box::default);
         self.rate = None;
         self.last_cut = None;
-        self.last_sent = None;
+        self.last_busy = None;
         self.last_full = None;
         self.held_until = None;
         self.used = WindowUse::default();

@@ -71,6 +71,12 @@ plants! {
     /// A packet that was reported missing and arrives late is forgotten with the report (RFC 4340, appendix A.3): its
     /// sender never learns of the arrival.
     LateForgotten = "late-forgotten",
+    /// A CCID 2 receiver forgets the numbers that an acknowledged vector reported missing (RFC 4340, appendix A.3): a
+    /// packet that is late by more than a round trip is never acknowledged.
+    MissingForgotten = "missing-forgotten",
+    /// A server drops the datagram that completes the handshake, because the Ack before it was lost, but acknowledges
+    /// it (RFC 4340, section 11.7): the datagram is neither delivered nor reported as dropped.
+    FirstDataLost = "first-data-lost",
     /// Joining runs of an Ack Vector reads one run too far: a panic when a late packet fills a gap.
     JoinBeyond = "join-beyond",
     /// A TFRC loss event lasts a round trip from its last loss instead of its first (RFC 5348, section 5.2): dense

@@ -285,6 +285,28 @@ fn an_idle_window_shrinks_by_its_rule() {
     }
 }
 
+/// A sender whose data waits for a delayed acknowledgement is not idle, however long the peer delays it. One without
+/// data is.
+#[test]
+fn waiting_for_an_acknowledgement_is_not_idle() {
+    for (waiting, expected) in [(1, 32.0), (0, 4.0)] {
+        let mut cc = Windowed::new(NewReno, 4.0);
+        (cc.cwnd, cc.ssthresh) = (32.0, 16.0);
+        cc.on_sent(ms(10), full(1), 500);
+        let ack = Feedback {
+            newly_acked: 1,
+            ..Feedback::default()
+        };
+        let flight = Flight {
+            waiting,
+            ..Flight::default()
+        };
+        cc.on_feedback(ms(1_200), flight, &ack);
+        cc.on_sent(ms(1_200), full(1), 500);
+        assert_eq!(cwnd(&cc).floor(), expected, "{waiting} waiting");
+    }
+}
+
 /// RFC 2861, section 3.2: if the application fills only a part of the window for a timeout, here one second, the window
 /// goes half way down to that part and the threshold to three quarters. Filling it once in that time keeps it; so do
 /// the other rules (RFC 4341, 5.1).

@@ -32,12 +32,12 @@ pub(super) struct AckRatio {
     clean_windows: f64,
     /// The number of consecutive reports with a small window.
     small_reports: u32,
-    /// The configured ratio, if it is fixed.
+    /// The configured ratio, if it is fixed. Only a small window makes it smaller.
     fixed: Option<NonZeroU16>,
 }
 
 impl AckRatio {
-    /// Creates the ratio of a new connection; `fixed` keeps it constant.
+    /// Creates the ratio of a new connection; `fixed` keeps it constant while the window allows it.
     pub(super) fn new(fixed: Option<NonZeroU16>) -> Self {
         Self {
             ratio: DEFAULT,
@@ -50,8 +50,11 @@ impl AckRatio {
 
     /// Returns R for a window of `cwnd`, which idle time or the peer's host may have reduced since the last report.
     pub(super) fn get(&self, cwnd: f64) -> u16 {
-        self.fixed
-            .map_or_else(|| within(self.ratio, cwnd), NonZeroU16::get)
+        match self.fixed {
+            // RFC 4341, 6.1.2: at most half the window. With more, each window waits for the peer's timer.
+            Some(fixed) => fixed.get().min(largest(cwnd)),
+            None => within(self.ratio, cwnd),
+        }
     }
 
     /// Handles a lost or marked acknowledgement.
@@ -262,14 +265,16 @@ mod tests {
         assert_eq!(ratio.get(4.0), 2);
     }
 
-    /// A fixed ratio does not change with losses or with the window.
+    /// A fixed ratio does not change with losses, and is at most half the window (RFC 4341, 6.1.2).
     #[test]
-    fn a_ratio_that_is_set_holds() {
-        let mut ratio = AckRatio::new(std::num::NonZeroU16::new(1));
-        ratio.on_congestion(40.0);
-        for cwnd in [1.0, 4.0, 40.0] {
-            ratio.on_report(4, cwnd);
-            assert_eq!(ratio.get(cwnd), 1, "{cwnd}");
+    fn a_ratio_that_is_set_holds_within_half_the_window() {
+        for (fixed, shown) in [(1, [1, 1, 1, 1]), (4, [1, 2, 4, 4]), (30, [1, 2, 4, 20])] {
+            let mut ratio = AckRatio::new(std::num::NonZeroU16::new(fixed));
+            ratio.on_congestion(40.0);
+            for (cwnd, shown) in [1.0, 4.0, 7.0, 40.0].into_iter().zip(shown) {
+                ratio.on_report(4, cwnd);
+                assert_eq!(ratio.get(cwnd), shown, "{fixed}, {cwnd}");
+            }
         }
     }
 }

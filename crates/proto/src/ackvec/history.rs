@@ -1,14 +1,17 @@
-//! The receiver's record of arrived packets: runs of packets in one state, newest first. Every report contains all of
-//! it (RFC 4340, sections 11.4 and 11.4.2, and appendix A.2).
+//! The receiver's record of arrived packets: runs of packets in one state, newest first (RFC 4340, sections 11.4 and
+//! 11.4.2, and appendix A.2).
+//!
+//! Every report contains the newest part: the packets whose state the sender may not know. Older packets stay in the
+//! record, in case a missing one arrives late (RFC 4340, appendix A.3).
 
 use std::collections::VecDeque;
 
 use fairwire_units::plant::{Plant, planted};
 use fairwire_wire::{AckEntry, EntryState, Seq};
 
-/// The most entries of a history when written: two full options. It then still fits into an Ack of 576 bytes over IPv4;
-/// if there is less room, the receiver keeps fewer entries. The oldest packets beyond the limit are forgotten. Except
-/// in the worst cases, a vector therefore covers all that is not acknowledged yet (RFC 4341, section 6).
+/// The most entries of a history: two full options when written. They still fit into an Ack of 576 bytes over IPv4; if
+/// there is less room, the receiver keeps fewer entries. The oldest packets beyond the limit are forgotten. Except in
+/// the worst cases, a vector therefore covers all that is not acknowledged yet (RFC 4341, section 6).
 pub(super) const MAX_ENTRIES: usize = 2 * 253;
 
 /// The most packets that one entry covers.
@@ -49,6 +52,10 @@ pub(super) struct History {
     runs: VecDeque<Run>,
     /// The number of their entries, at most [`MAX_ENTRIES`].
     entries: usize,
+    /// The number of their packets.
+    packets: u32,
+    /// How many of the newest packets are reported; at least one, if there is one.
+    reported: u32,
 }
 
 impl History {
@@ -59,17 +66,14 @@ impl History {
             newest: first.map(Seq::prev),
             runs: VecDeque::new(),
             entries: 0,
+            packets: 0,
+            reported: 0,
         }
     }
 
     /// Returns the newest packet received, or the number before the first one while there is none.
     pub(super) fn newest(&self) -> Option<Seq> {
         self.newest
-    }
-
-    /// Returns how many packets are remembered.
-    pub(super) fn packets(&self) -> u64 {
-        self.runs.iter().map(|run| u64::from(run.packets)).sum()
     }
 
     /// Records the arrival of a packet.
@@ -85,7 +89,8 @@ impl History {
             self.newest = Some(seq);
             self.push_newest(EntryState::NotReceived, gap);
             self.push_newest(state, 1);
-            self.shorten(MAX_ENTRIES);
+            self.reported = self.reported.saturating_add(few(gap + 1));
+            self.forget_beyond(MAX_ENTRIES);
             if gap == 0 {
                 Order::Next
             } else {
@@ -96,40 +101,39 @@ impl History {
         }
     }
 
-    /// Forgets all packets up to `seq`, except the newest one, which every vector begins with.
-    pub(super) fn forget_up_to(&mut self, seq: Seq) {
-        let Some(newest) = self.newest.filter(|&newest| !seq.is_after(newest)) else {
-            return;
-        };
-        let keep = seq.distance(newest).max(1);
-        let mut excess = self.packets().saturating_sub(keep);
-        while excess > 0
-            && let Some(last) = self.runs.pop_back()
-        {
-            self.entries -= last.entries();
-            let drop = excess.min(u64::from(last.packets));
-            excess -= drop;
-            let left = u64::from(last.packets) - drop;
-            self.push_oldest(last.state, left);
+    /// Stops reporting the packets up to `seq`, except the newest one, which every vector begins with.
+    pub(super) fn omit_up_to(&mut self, seq: Seq) {
+        if let Some(newest) = self.newest.filter(|&newest| !seq.is_after(newest)) {
+            self.reported = self.reported.min(few(seq.distance(newest).max(1)));
         }
     }
 
-    /// Returns the entries for packet `from` and older ones.
+    /// Returns the entries for packet `from` and the older packets that are reported.
     pub(super) fn entries_from(&self, from: Seq) -> impl Iterator<Item = AckEntry> + '_ {
         let mut skip = match self.newest {
             Some(newest) if !from.is_after(newest) => from.distance(newest),
             _ => 0,
         };
-        self.runs.iter().flat_map(move |run| {
+        self.reported().flat_map(move |run| {
             let hidden = skip.min(u64::from(run.packets));
             skip -= hidden;
             split(run.state, u64::from(run.packets) - hidden)
         })
     }
 
-    /// Returns the number of entries of the whole history.
+    /// Returns the number of entries that are reported.
     pub(super) fn entry_count(&self) -> usize {
-        self.entries
+        self.reported().map(Run::entries).sum()
+    }
+
+    /// Returns the runs that are reported.
+    fn reported(&self) -> impl Iterator<Item = Run> + '_ {
+        let mut left = self.reported;
+        self.runs.iter().map_while(move |run| {
+            let shown = self::run(run.state, left.min(run.packets).into())?;
+            left -= shown.packets;
+            Some(shown)
+        })
     }
 
     /// Returns the memory in use, bytes.
@@ -145,6 +149,10 @@ impl History {
     /// Records the arrival of an older packet. RFC 4340, 11.4.1, the receiver's table: a packet once received stays
     /// received; of the states 0 and 1 we keep 1, so that no mark is lost.
     fn note_old(&mut self, back: u64, state: EntryState) -> Order {
+        // Planted: what was reported missing is forgotten with the report.
+        if planted(Plant::MissingForgotten) && back >= u64::from(self.reported) {
+            return Order::Old;
+        }
         let mut newer = 0;
         let Some(index) = self.runs.iter().position(|run| {
             let holds = back < newer + u64::from(run.packets);
@@ -153,13 +161,14 @@ impl History {
             }
             holds
         }) else {
-            // RFC 4340, 11.4.1: discarded packets are not recorded again.
+            // RFC 4340, 11.4.1: forgotten packets are not recorded again.
             return Order::Old;
         };
         let old = self.runs[index];
         let changes = match old.state {
             EntryState::NotReceived => true,
-            EntryState::Received => state == EntryState::Marked,
+            // The sender knows that a packet arrived that is no longer reported.
+            EntryState::Received => state == EntryState::Marked && back < u64::from(self.reported),
             EntryState::Marked | EntryState::Reserved => false,
         };
         if !changes {
@@ -169,12 +178,14 @@ impl History {
         let before = back - newer;
         let after = u64::from(old.packets) - before - 1;
         self.entries -= old.entries();
+        self.packets -= old.packets;
         self.runs.remove(index);
         for (state, packets) in [(old.state, after), (state, 1), (old.state, before)] {
             self.insert(index, state, packets);
         }
         self.join(index + 3);
-        self.shorten(MAX_ENTRIES);
+        self.reported = self.reported.max(few(back + 1));
+        self.forget_beyond(MAX_ENTRIES);
         Order::Late
     }
 
@@ -201,6 +212,7 @@ impl History {
     fn insert(&mut self, index: usize, state: EntryState, packets: u64) {
         if let Some(run) = run(state, packets) {
             self.entries += run.entries();
+            self.packets += run.packets;
             self.runs.insert(index, run);
         }
     }
@@ -209,6 +221,7 @@ impl History {
         let Some(new) = run(state, packets) else {
             return;
         };
+        self.packets += new.packets;
         match self.runs.front_mut() {
             Some(front) if front.state == state => {
                 self.entries -= front.entries();
@@ -222,24 +235,32 @@ impl History {
         }
     }
 
-    fn push_oldest(&mut self, state: EntryState, packets: u64) {
-        if let Some(run) = run(state, packets) {
-            self.entries += run.entries();
-            self.runs.push_back(run);
+    /// Makes the entries that are reported at most `most`, by forgetting the oldest.
+    pub(super) fn shorten(&mut self, most: usize) {
+        if self.entry_count() > most {
+            self.forget_beyond(most);
         }
     }
 
-    /// Drops the oldest entries until at most `most` are left.
-    pub(super) fn shorten(&mut self, most: usize) {
+    /// Forgets the oldest packets until at most `most` entries are left.
+    fn forget_beyond(&mut self, most: usize) {
         while self.entries > most
             && let Some(last) = self.runs.pop_back()
         {
             let excess = self.entries - most;
             self.entries -= last.entries();
+            self.packets -= last.packets;
             let left = last.entries().saturating_sub(excess) as u64 * PACKETS_PER_ENTRY;
-            self.push_oldest(last.state, left.min(u64::from(last.packets)));
+            let end = self.runs.len();
+            self.insert(end, last.state, left.min(u64::from(last.packets)));
         }
+        self.reported = self.reported.min(self.packets);
     }
+}
+
+/// Returns a number of packets, limited to what a `u32` holds.
+fn few(packets: u64) -> u32 {
+    u32::try_from(packets).unwrap_or(u32::MAX)
 }
 
 /// Returns a run of `packets`, or `None` for no packets. The length is limited to what a history covers.

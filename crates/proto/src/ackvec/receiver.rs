@@ -203,7 +203,7 @@ impl Receiver {
     /// Handles the arrival of our packet `ours` at the peer: what that packet reported need not be reported again.
     fn on_acknowledged(&mut self, ours: Seq) {
         if let Some(covered) = self.records.acknowledge(ours) {
-            self.history.forget_up_to(covered);
+            self.history.omit_up_to(covered);
             self.unreported = self
                 .unreported
                 .filter(|unreported| unreported.is_after(covered));

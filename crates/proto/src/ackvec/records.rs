@@ -1,5 +1,5 @@
-//! The log of our packets that carried vectors, so that an acknowledgement of one lets us forget history (RFC 4340,
-//! section 11.4.2).
+//! The log of our packets that carried vectors: an acknowledgement of one says what need not be reported again (RFC
+//! 4340, section 11.4.2).
 
 use std::collections::VecDeque;
 
@@ -17,12 +17,12 @@ struct Record {
     covered: u32,
 }
 
-/// A packet that arrived after vectors had reported it as missing.
+/// Packets that arrived after vectors had reported them as missing.
 #[derive(Clone, Copy, Debug)]
 struct Late {
-    /// The oldest such packet.
+    /// The oldest of them.
     seq: Seq,
-    /// Our newest packet that did not report its arrival.
+    /// Our newest packet that did not report the arrival of all of them.
     unreported_until: Seq,
 }
 
@@ -32,7 +32,11 @@ pub(crate) struct Records {
     /// Oldest first.
     log: VecDeque<Record>,
     newest: Option<(Seq, Seq)>,
+    /// Late packets of which the sender is to learn first.
     late: Option<Late>,
+    /// The oldest of those that arrived after later vectors. They are apart, so that a path on which packets are always
+    /// late does not keep the oldest of all in every vector.
+    later: Option<Seq>,
 }
 
 impl Records {
@@ -50,19 +54,26 @@ impl Records {
 
     /// Records that packet `seq` of the peer arrived after it had been reported as missing.
     ///
-    /// RFC 4340, A.3: the acknowledgement of an earlier vector must not make us forget it.
+    /// RFC 4340, A.3: the acknowledgement of an earlier vector does not end the reports of it.
     pub(crate) fn on_late(&mut self, seq: Seq) {
         let Some((ours, _)) = self.newest.filter(|_| !self.log.is_empty()) else {
             return;
         };
-        let oldest = self.late.map_or(seq, |late| Seq::min(late.seq, seq));
-        self.late = Some(Late {
-            seq: oldest,
-            unreported_until: ours,
-        });
+        match self.late {
+            Some(late) if late.unreported_until != ours => {
+                let oldest = self.later.map_or(seq, |later| Seq::min(later, seq));
+                self.later = Some(oldest);
+            }
+            late => {
+                self.late = Some(Late {
+                    seq: late.map_or(seq, |late| Seq::min(late.seq, seq)),
+                    unreported_until: ours,
+                });
+            }
+        }
     }
 
-    /// Handles the acknowledgement of our packet `ours`. Returns up to where the peer's packets may be forgotten.
+    /// Handles the acknowledgement of our packet `ours`. Returns up to where the peer's packets need no report.
     pub(crate) fn acknowledge(&mut self, ours: Seq) -> Option<Seq> {
         let (newest, newest_covered) = self.newest?;
         if ours.is_after(newest) {
@@ -83,14 +94,19 @@ impl Records {
         self.log.drain(..=index);
         let covered =
             newest_covered.sub(u64::from(low_distance(record.covered, low(newest_covered))));
-        let Some(late) = self.late else {
-            return Some(covered);
-        };
-        if ours.is_after(late.unreported_until) {
-            self.late = None;
-            return Some(covered);
+        if self
+            .late
+            .is_some_and(|late| ours.is_after(late.unreported_until))
+        {
+            // Later ones may have arrived after the newest vector.
+            self.late = self.later.take().map(|seq| Late {
+                seq,
+                unreported_until: newest,
+            });
         }
-        Some(Seq::min(covered, late.seq.prev()))
+        let late = [self.late.map(|late| late.seq), self.later];
+        let oldest = late.into_iter().flatten();
+        Some(oldest.fold(covered, |up_to, seq| Seq::min(up_to, seq.prev())))
     }
 
     /// Returns our newest packet up to `ackno` that carried a vector and is not known to have arrived.

@@ -54,7 +54,7 @@ pub struct Ccid2Config {
     /// module and Linux before 3.4 allow it.
     pub growth_unused: bool,
     /// The fixed Ack Ratio that we request from the peer: how many of our data packets one of its acknowledgements
-    /// covers. `None` adapts it to the loss of acknowledgements (RFC 4341, 6.1.2).
+    /// covers. It is at most half the window. `None` adapts it to the loss of acknowledgements (RFC 4341, 6.1.2).
     #[cfg_attr(feature = "settings", serde(with = "written::ratio", skip_serializing_if = "Option::is_none"), schemars(with = "Option<fairwire_units::Packets>", extend("minimum_quantity" = "1 packet", "maximum_quantity" = "65535 packets", "advice" = "an Ack Ratio is from 1 to 65535 packets")))]
     pub ack_ratio: Option<NonZeroU16>,
     /// Whether each data packet we send carries an Ack Vector, even if no packet of the peer arrived since the last

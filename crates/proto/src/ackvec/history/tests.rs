@@ -80,23 +80,58 @@ fn states_combine_as_the_table_says() {
     }
 }
 
-/// RFC 4340, Appendix A.3: packets that the sender knows of are dropped, also in the middle of a run. The newest packet
-/// stays, because each vector begins with it.
+/// RFC 4340, Appendix A.3: packets that the sender knows of are not reported, also in the middle of a run. The newest
+/// packet stays, because each vector begins with it.
 #[test]
-fn known_packets_are_forgotten() {
+fn known_packets_are_not_reported() {
     let mut history = example();
-    history.forget_up_to(seq(3));
+    history.omit_up_to(seq(3));
     assert_eq!(entries(&history), [(0, 1), (3, 2), (0, 1), (3, 1), (0, 2)]);
+    assert_eq!(history.entry_count(), 5);
     assert_eq!(
         history.note(seq(2), true),
         Order::Old,
-        "discarded is discarded"
+        "known to the sender"
     );
-    assert_eq!(history.note(seq(6), false), Order::Late, "still remembered");
-    history.forget_up_to(seq(10));
+    assert_eq!(history.note(seq(6), false), Order::Late, "still reported");
+    history.omit_up_to(seq(10));
     assert_eq!(entries(&history), [(0, 1)]);
-    history.forget_up_to(seq(11));
+    history.omit_up_to(seq(11));
     assert_eq!(entries(&history), [(0, 1)], "not beyond what arrived");
+}
+
+/// RFC 4340, Appendix A.3: a packet that was reported missing, and arrives after the sender has learned that, is
+/// reported again, with all that is newer. A second copy is not news.
+#[test]
+fn a_missing_packet_is_remembered_after_the_report() {
+    let mut history = example();
+    history.omit_up_to(seq(10));
+    assert_eq!(history.note(seq(8), false), Order::Late);
+    assert_eq!(entries(&history), [(0, 1), (3, 1), (0, 1)]);
+    assert_eq!(history.note(seq(6), true), Order::Late);
+    assert_eq!(
+        entries(&history),
+        [(0, 1), (3, 1), (0, 2), (1, 1)],
+        "7 arrived before"
+    );
+    history.omit_up_to(seq(10));
+    for number in [4, 6, 8] {
+        assert_eq!(history.note(seq(number), false), Order::Old, "{number}");
+    }
+    assert_eq!(entries(&history), [(0, 1)]);
+}
+
+/// A record with less room keeps the newest packets. It loses nothing while the reports fit.
+#[test]
+fn less_room_shortens_the_reports() {
+    let mut history = example();
+    history.omit_up_to(seq(9));
+    history.shorten(2);
+    assert_eq!(history.note(seq(6), false), Order::Late, "remembered");
+    assert_eq!(entries(&history), [(0, 1), (3, 2), (0, 2)]);
+    history.shorten(2);
+    assert_eq!(entries(&history), [(0, 1), (3, 2)]);
+    assert_eq!(history.note(seq(5), true), Order::Old, "forgotten");
 }
 
 /// At the bound nothing is forgotten; with one entry more, the oldest packet is.
@@ -110,8 +145,7 @@ fn the_oldest_is_forgotten_beyond_the_bound() {
         number += 1;
     }
     assert_eq!(
-        history.packets(),
-        MAX_ENTRIES as u64,
+        history.packets as usize, MAX_ENTRIES,
         "packet 0 is the last entry"
     );
     assert_eq!(history.note(seq(0), true), Order::Late, "still known");

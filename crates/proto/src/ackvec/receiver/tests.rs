@@ -206,6 +206,49 @@ fn late_packets_survive_older_acknowledgements() {
     assert_eq!(told_by(&mut receiver, at(1), 52, 5).len(), 1);
 }
 
+/// RFC 4340, 11.3, 11.4 and A.3: a packet that is late by more than a round trip is acknowledged at once, although the
+/// sender has acknowledged a vector that reported it missing. It is reported until the sender has a vector that says so.
+#[test]
+fn packets_later_than_a_round_trip_are_acknowledged() {
+    let mut receiver = Receiver::new(Some(seq(1)));
+    for number in [1, 2, 4, 5] {
+        receiver.on_packet(at(0), data(number).into());
+    }
+    told_by(&mut receiver, at(0), 50, 5);
+    receiver.acknowledge(50);
+    receiver.on_packet(at(9), data(6).into());
+    assert_eq!(told_by(&mut receiver, at(9), 51, 6).len(), 2);
+    receiver.on_packet(at(10), data(3).into());
+    assert_eq!(receiver.ack_due(at(10)), AckDue::Now);
+    receiver.acknowledge(51);
+    for ours in 52..54 {
+        let told = told_by(&mut receiver, at(10), ours, 6);
+        let all = [6, 5, 4, 3].map(|number| (number, EntryState::Received));
+        assert_eq!(told, all);
+    }
+    receiver.acknowledge(52);
+    assert_eq!(told_by(&mut receiver, at(11), 54, 6).len(), 1);
+}
+
+/// If every second packet is late by more than a round trip, vectors still cover a few round trips only.
+#[test]
+fn constant_lateness_does_not_lengthen_vectors_for_ever() {
+    let mut receiver = Receiver::new(Some(seq(0)));
+    for step in 0..1_000_u64 {
+        let newest = 2 * step;
+        receiver.on_packet(at(step), data(newest).into());
+        if step >= 20 {
+            receiver.on_packet(at(step), data(newest - 39).into());
+        }
+        let told = told_by(&mut receiver, at(step), step, newest);
+        assert!(told.len() <= 160, "{} packets at step {step}", told.len());
+        // The acknowledgement of a vector takes ten steps.
+        if step >= 10 {
+            receiver.acknowledge(step - 10);
+        }
+    }
+}
+
 /// The state is bounded if the peer never acknowledges, even with the worst pattern of losses, and the vector always
 /// fits into an Ack.
 #[test]

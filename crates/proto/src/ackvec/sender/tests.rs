@@ -471,8 +471,9 @@ fn a_pause_has_the_configured_effect() {
             }
         }
         assert_eq!(cwnd(&sender), 9.0);
-        // Samples of 50 ms give the minimum timeout, 200 ms. Two timeouts pass.
-        send(&mut sender, 100 + 401, next..=next);
+        // Samples of 50 ms give the minimum timeout, 200 ms. Two timeouts pass after the last acknowledgement, for which
+        // data waited.
+        send(&mut sender, 150 + 401, next..=next);
         let left = cwnd(&sender);
         assert_eq!(left, window, "{idle:?}");
     }

@@ -111,6 +111,31 @@ fn sent(pair: &Pair, server: ConnectionId) -> u64 {
     pair.ends[SERVER].stats(server).unwrap().packets_sent
 }
 
+/// RFC 4341, 6.1.2: a fixed Ack Ratio is held to half the window, so a flow that lost a window recovers its rate.
+///
+/// With a larger ratio each window would wait for the delay of the peer's acknowledgements.
+#[test]
+fn a_fixed_ratio_does_not_starve_a_flow() {
+    for fixed in [2, 4, 30] {
+        let mut pair = Pair::new();
+        let mut config = ccid2();
+        config.ccid2.ack_ratio = std::num::NonZeroU16::new(fixed);
+        let (client, server) = pair.open(config, ccid2());
+        pair.bottleneck = Some((ms(1), 60));
+        pair.record = false;
+        pair.saturate(CLIENT, client, 500, ms(2_000));
+        pair.rule(|_| Some(Fault::Lose));
+        pair.saturate(CLIENT, client, 500, ms(1_500));
+        pair.rule(|_| None);
+        pair.saturate(CLIENT, client, 500, ms(10_000));
+        let before = received(&pair, server);
+        pair.saturate(CLIENT, client, 500, ms(10_000));
+        let news = received(&pair, server) - before;
+        // The path carries 10,000.
+        assert!(news > 8_000, "{news} with a ratio of {fixed}");
+    }
+}
+
 /// RFC 4341, 6.1.2: a new Ack Ratio is requested at most once per round trip.
 ///
 /// It holds for any changes of the window and any losses of acknowledgements. A ratio of one is requested only after a

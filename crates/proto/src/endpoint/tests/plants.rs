@@ -32,6 +32,12 @@ fn noticed_by(plant: Plant) -> &'static str {
         Plant::MarksIgnored => "nonce::item_26_hiding_marks_gains_nothing",
         Plant::NoBackOff => "silent_errors::a_dead_path_gets_few_packets",
         Plant::OddPacket => "liveness::an_idle_connection_stays",
+        Plant::MissingForgotten => {
+            "silent_errors::packets_later_than_a_round_trip_are_acknowledged"
+        }
+        Plant::FirstDataLost => {
+            "silent_errors::the_datagram_that_completes_a_handshake_is_delivered"
+        }
         Plant::LateForgotten => "silent_errors::a_late_packet_is_told",
         Plant::JoinBeyond | Plant::LateMissing => {
             "silent_errors::late_datagrams_are_not_counted_as_lost"

@@ -382,6 +382,50 @@ fn short_datagrams_are_covered() {
     }
 }
 
+/// RFC 4340, 11.3 and A.3: a CCID 2 receiver acknowledges packets that are late by more than a round trip, and more than
+/// a few of them. Otherwise a flow with a small window waits for its timeout again and again.
+#[test]
+fn packets_later_than_a_round_trip_are_acknowledged() {
+    let mut pair = Pair::new();
+    let mut count = 0;
+    pair.rule(move |wire| {
+        count += u64::from(wire.from == 0 && is_data(wire));
+        (wire.from == 0 && is_data(wire) && count % 2 == 0).then_some(Fault::Delay(ms(150)))
+    });
+    let (client, server) = pair.open(with_ccid(2), with_ccid(2));
+    pair.saturate(0, client, 500, ms(20_000));
+    let sent = pair.ends[0].stats(client).unwrap();
+    let got = pair.ends[1].stats(server).unwrap();
+    assert!(
+        sent.gauges.timeouts <= 1,
+        "{} timeouts",
+        sent.gauges.timeouts
+    );
+    // At least one packet of each round trip of 0.19 s arrives in time.
+    assert!(got.data_received > 200, "{}", got.data_received);
+}
+
+/// RFC 4340, 8.1.3 and 11.7: if the Ack that ends the handshake is lost, the first datagram ends it, and the server's
+/// application gets it.
+#[test]
+fn the_datagram_that_completes_a_handshake_is_delivered() {
+    let mut pair = Pair::new();
+    pair.rule(|wire| {
+        let is_ack = wire.from == 0 && wire.packet_type() == PacketType::Ack;
+        is_ack.then_some(Fault::Lose)
+    });
+    let client = pair.connect(with_ccid(2), with_ccid(2));
+    pair.run_for(ms(50));
+    for _ in 0..3 {
+        pair.ends[0].send(pair.now, client, data(100)).unwrap();
+    }
+    pair.run_for(ms(2_000));
+    let server = pair.server.expect("accepted");
+    let acknowledged = pair.ends[0].stats(client).unwrap().acknowledged;
+    let delivered = std::iter::from_fn(|| pair.ends[1].recv(server)).count();
+    assert_eq!((acknowledged, delivered), (3, 3));
+}
+
 /// RFC 4340, 8.1.5: an Ack that is lost repeatedly in PARTOPEN is repeated until it arrives.
 #[test]
 fn a_handshake_survives_three_lost_acks() {
