@@ -18,17 +18,9 @@ use crate::transmit::Transmit;
 /// RFC 4340, 8.1.5: the first Ack is repeated after about 200 ms.
 const PARTOPEN_RETRY: Duration = Duration::from_millis(200);
 
-/// Maximum size of a Response as a multiple of its Request, both as UDP datagrams. Until the client echoes one of our
-/// numbers, its address may be that of a victim (RFC 9000, 8.1, uses the same limit).
+/// Maximum size of a Response as a multiple of its Request, both as payloads of UDP datagrams. Until the client echoes
+/// one of our numbers, its address may be that of a victim (RFC 9000, 8.1, uses the same limit).
 const AMPLIFICATION: usize = 3;
-
-/// Bytes of a UDP header, included in both sizes.
-const UDP_HEADER: usize = 8;
-
-/// Returns the maximum size of the Response to a Request of `request` bytes.
-fn response_limit(request: usize) -> usize {
-    AMPLIFICATION * (UDP_HEADER + request) - UDP_HEADER
-}
 
 /// Bytes of an option before its data.
 const COOKIE_HEAD: usize = 2;
@@ -93,7 +85,7 @@ impl Connection {
     /// Step 11: schedules the Response to a valid Request of `bytes` bytes; in RESPOND each one is answered.
     pub(super) fn on_request(&mut self, bytes: usize) {
         self.due.handshake = true;
-        self.response_limit = response_limit(bytes);
+        self.response_limit = AMPLIFICATION * bytes;
         self.peer_first = self.sequence.acknowledgeable.next();
     }
 

@@ -28,8 +28,19 @@ const MAX_DATA: usize = 253;
 /// Bytes of an option before its data.
 const OPTION_HEAD: usize = 2;
 
-/// Fixed part, bytes: key number, time, sequence number, Service Code, data flag, hash.
-const FIXED: usize = 1 + 8 + 6 + 4 + 1 + 16;
+/// Bytes of the time within the lifetime of a key.
+const TIME: usize = 5;
+
+/// Bytes of the hash. A guess is right once in 2^112.
+const HASH: usize = 14;
+
+/// Fixed part, bytes: key number and data flag, time, sequence number, Service Code, hash.
+///
+/// With it the Response to a Request of the smallest size, 20 bytes, is three times as long as the Request.
+const FIXED: usize = 1 + TIME + 6 + 4 + HASH;
+
+/// The flag of a Request with data, in the byte of the key number.
+const HAD_DATA: u8 = 0x80;
 
 /// The parts of the first Request that a connection depends on.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -107,13 +118,13 @@ pub(super) fn seal(binding: Binding<'_>, request: &Request) -> Vec<u8> {
     let keys = binding.secret.cookie_keys(period);
     let hash = hash(binding, keys.hash, request);
     // The time is masked with a value derived from the hash, so that nobody can read our clock.
-    let time = request.at.as_nanos() ^ keys.mask(&hash);
+    let time = (request.at.as_nanos() % LIFETIME.as_nanos()) ^ keys.mask(&hash);
+    let data = if request.data { HAD_DATA } else { 0 };
     let mut cookie = Vec::with_capacity(MAX_OPTIONS);
-    cookie.push((period & 0xFF) as u8);
-    cookie.extend(time.to_be_bytes());
+    cookie.push(tag(period) | data);
+    cookie.extend(&time.to_be_bytes()[8 - TIME..]);
     cookie.extend(&request.seq.get().to_be_bytes()[2..]);
     cookie.extend(request.service.0.to_be_bytes());
-    cookie.push(u8::from(request.data));
     cookie.extend(hash);
     cookie.extend(&request.options);
     let mut options = Vec::with_capacity(MAX_OPTIONS);
@@ -144,25 +155,24 @@ pub(super) fn collect(options: Options<'_>) -> Option<Vec<u8>> {
 
 /// Returns the Request in a cookie, if we issued the cookie and it is not too old at `now`.
 pub(super) fn open(binding: Binding<'_>, now: Instant, cookie: &[u8]) -> Option<Request> {
-    let (&[tag], rest) = cookie.split_first_chunk()?;
-    let (&time, rest) = rest.split_first_chunk()?;
+    let (&[first], rest) = cookie.split_first_chunk()?;
+    let (&[t0, t1, t2, t3, t4], rest) = rest.split_first_chunk()?;
     let (&[s0, s1, s2, s3, s4, s5], rest) = rest.split_first_chunk()?;
     let (&service, rest) = rest.split_first_chunk()?;
-    let (&[data @ 0..=1], rest) = rest.split_first_chunk()? else {
-        return None;
-    };
-    let (&proof, options) = rest.split_first_chunk::<16>()?;
+    let (&proof, options) = rest.split_first_chunk::<HASH>()?;
     let newest = period(now);
     let period = [Some(newest), newest.checked_sub(1)]
         .into_iter()
         .flatten()
-        .find(|&period| (period & 0xFF) as u8 == tag)?;
+        .find(|&period| tag(period) == first & !HAD_DATA)?;
     let keys = binding.secret.cookie_keys(period);
+    let masked = u64::from_be_bytes([0, 0, 0, t0, t1, t2, t3, t4]);
+    let time = masked ^ (keys.mask(&proof) & ((1 << (8 * TIME)) - 1));
     let request = Request {
-        at: Instant::from_nanos(u64::from_be_bytes(time) ^ keys.mask(&proof)),
+        at: Instant::from_nanos(period * LIFETIME.as_nanos() + time),
         seq: Seq::new(u64::from_be_bytes([0, 0, s0, s1, s2, s3, s4, s5])),
         service: ServiceCode(u32::from_be_bytes(service)),
-        data: data == 1,
+        data: first & HAD_DATA != 0,
         options: options.to_vec(),
     };
     let expected = hash(binding, keys.hash, &request);
@@ -177,14 +187,22 @@ fn period(at: Instant) -> u64 {
     at.as_nanos() / LIFETIME.as_nanos()
 }
 
-fn hash(binding: Binding<'_>, key: (u64, u64), request: &Request) -> [u8; 16] {
+/// Returns the number of a key in a cookie.
+fn tag(period: u64) -> u8 {
+    (period & 0x7F) as u8
+}
+
+fn hash(binding: Binding<'_>, key: (u64, u64), request: &Request) -> [u8; HASH] {
     let numbers = [
         binding.listener,
         request.at.as_nanos(),
         request.seq.get(),
         u64::from(request.service.0) | u64::from(request.data) << 32,
     ];
-    super::secret::authenticate(key, binding.flow, &numbers, &request.options)
+    let whole = super::secret::authenticate(key, binding.flow, &numbers, &request.options);
+    let mut hash = [0; HASH];
+    hash.copy_from_slice(&whole[..HASH]);
+    hash
 }
 
 #[cfg(test)]
@@ -275,8 +293,8 @@ mod tests {
             flow: &flow,
             listener: 0,
         };
-        // 264 bytes, less two option headers of two bytes each and 36 bytes of the fixed part.
-        let (fits, long) = (vec![200; 224], vec![200; 225]);
+        // 264 bytes, less two option headers of two bytes each and 30 bytes of the fixed part.
+        let (fits, long) = (vec![200; 230], vec![200; 231]);
         for (filler, kept) in [(fits, true), (long, false)] {
             let mut options = filler;
             options[1] = u8::try_from(options.len()).unwrap();

@@ -184,8 +184,8 @@ impl Drop for CookieKeys {
 
 impl CookieKeys {
     /// Returns the mask that hides the time in the cookie with this hash.
-    pub(super) fn mask(&self, hash: &[u8; 16]) -> u64 {
-        sip(self.mask, hash)
+    pub(super) fn mask(&self, hash: &[u8]) -> u64 {
+        sip(self.mask, &hash)
     }
 }
 
