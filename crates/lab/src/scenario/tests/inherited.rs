@@ -106,7 +106,7 @@ fn a_way_back_removes_what_its_link_has() {
         ),
         (
             "back.loss.remove = true",
-            format!("{at}.loss = {{ kind = \"random\", rate = \"1 %\" }}"),
+            format!("{at}.loss = {{ kind = \"random\", rate = \"1 %\", source = \"assumed\" }}"),
             (true, true, true),
             (false, true, true),
         ),
