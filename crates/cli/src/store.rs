@@ -13,7 +13,7 @@ use crate::print::{self, FAILED};
 
 /// Show what a store of sweeps has, repair or compact it, remove runs from it, or add those of another store.
 ///
-/// Runs of processes that are still at work stay as they are.
+/// Without options it writes nothing. Runs of processes that are still at work stay as they are.
 #[derive(Debug, Parser)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -24,6 +24,7 @@ pub(crate) struct Args {
     #[arg(value_name = "DIR")]
     store: PathBuf,
     /// Set damaged files aside, as `*.damaged`, and keep what can be read. Lost runs are done again by the next sweep.
+    /// Compact also what killed sweeps of other machines have left: do this when no sweep is at work there.
     #[arg(long)]
     repair: bool,
     /// Write the runs of interrupted sweeps as Parquet; a sweep that ends by itself does this.

@@ -19,7 +19,7 @@ use fairwire_units::Duration;
 use serde::Serialize;
 
 pub use crate::scenario::{Metric, WHOLE};
-use crate::scenario::{Provenance, Scenario};
+use crate::scenario::{Provenance, Scenario, matches_pattern};
 use crate::transport::TRANSPORTS;
 
 pub use choice::{SeriesChoice, SeriesName};
@@ -58,6 +58,17 @@ impl Subject {
             Self::Flow(_) => "flow",
             Self::Link(_) => "link",
             Self::All => "all",
+        }
+    }
+
+    /// Returns whether a pattern means it: `all` is all flows together. A star stands neither for them nor for a slash,
+    /// which is in the names of the directions back.
+    pub fn is_named(&self, pattern: &str) -> bool {
+        match self {
+            Self::All => ["all", ""].contains(&pattern),
+            Self::Flow(name) | Self::Link(name) => {
+                pattern.contains('/') == name.contains('/') && matches_pattern(pattern, name)
+            }
         }
     }
 

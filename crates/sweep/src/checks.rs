@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::error::StoreError;
+use crate::name::Name;
 use crate::whole::write_whole;
 
 const CHECKS: &str = "checks.json";
@@ -26,7 +27,7 @@ struct Block {
 
 /// The blocks of each file of a part, by its name.
 #[derive(Debug, Default, Deserialize, Serialize)]
-pub(crate) struct Checks(BTreeMap<String, Vec<Block>>);
+pub(crate) struct Checks(BTreeMap<Name, Vec<Block>>);
 
 impl Checks {
     /// Adds a file, whose row groups end at these places.
@@ -41,8 +42,9 @@ impl Checks {
             blocks.push(Block { end, crc32c });
             from = end;
         }
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        self.0.insert(name.into_owned(), blocks);
+        if let Some(name) = Name::of(path) {
+            self.0.insert(name, blocks);
+        }
         Ok(())
     }
 
@@ -62,8 +64,8 @@ impl Checks {
     /// Opens a file of the part, if what follows its row groups is what was written.
     pub(crate) fn open(&self, path: &Path) -> Result<Checked, StoreError> {
         let file = File::open(path).map_err(StoreError::read(path))?;
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let blocks = self.0.get(&*name).cloned().unwrap_or_default();
+        let blocks = Name::of(path).and_then(|name| self.0.get(&name).cloned());
+        let blocks = blocks.unwrap_or_default();
         let path = path.to_owned();
         let checked = Checked { path, file, blocks };
         checked.check(checked.blocks.len().saturating_sub(1))?;

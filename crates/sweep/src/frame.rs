@@ -26,6 +26,8 @@ pub(crate) enum Kind {
     Scenario,
     /// Finished runs ([`crate::bytes`]).
     Runs,
+    /// Nothing: the process that wrote the segment has ended it.
+    End,
 }
 
 impl Kind {
@@ -33,11 +35,12 @@ impl Kind {
         match self {
             Self::Scenario => 1,
             Self::Runs => 2,
+            Self::End => 3,
         }
     }
 
     fn of(code: u8) -> Option<Self> {
-        [Self::Scenario, Self::Runs]
+        [Self::Scenario, Self::Runs, Self::End]
             .into_iter()
             .find(|kind| kind.code() == code)
     }
@@ -62,25 +65,57 @@ pub(crate) fn frame(kind: Kind, content: &[u8]) -> Option<Vec<u8>> {
 pub(crate) enum Read<'a> {
     /// A frame: its kind (`None` if a newer version wrote it), its content, and its length in all.
     Frame(Option<Kind>, &'a [u8], usize),
-    /// What was written is damaged, up to the next frame, which is so many bytes away.
+    /// What was written is damaged, up to the next frame or the end, which is so many bytes away.
     Damaged(usize),
     /// Nothing, or the beginning of a frame.
     End,
 }
 
+/// How many more bytes may be summed up to find frames.
+///
+/// After damage, each mark may be that of a frame, and each of them may say that it is as long as all the rest. So a file
+/// that is made of marks would take a time that is the square of its length.
+#[derive(Debug)]
+pub(crate) struct Effort(u64);
+
+impl Effort {
+    /// How often each byte may be summed up. Bytes that were written by us are summed up twice at most, and again for each
+    /// length that is damaged.
+    const TIMES: u64 = 16;
+
+    /// Returns the effort to read so many bytes.
+    pub(crate) fn of(bytes: usize) -> Self {
+        Self((bytes as u64).saturating_mul(Self::TIMES))
+    }
+
+    /// Returns false if there is not enough of it left.
+    fn spend(&mut self, bytes: usize) -> bool {
+        let left = self.0.checked_sub(bytes as u64);
+        self.0 = left.unwrap_or(0);
+        left.is_some()
+    }
+}
+
 /// Reads the frame at the beginning of `bytes`.
-pub(crate) fn read(bytes: &[u8]) -> Read<'_> {
-    match parse(bytes) {
+pub(crate) fn read<'a>(bytes: &'a [u8], effort: &mut Effort) -> Read<'a> {
+    match parse(bytes, effort) {
         Parsed::Whole(code, content) => {
             Read::Frame(Kind::of(code), content, FRAME_HEADER + content.len())
         }
         Parsed::Wrong { end: Some(end) } if end == bytes.len() => Read::Damaged(end),
         Parsed::Wrong { .. } => {
             let places = bytes.windows(MARK.len()).enumerate().skip(1);
-            let mut marks = places.filter(|(_, found)| found == MARK);
-            let next = marks.find(|(at, _)| matches!(parse(&bytes[*at..]), Parsed::Whole(..)));
-            next.map_or(Read::End, |(at, _)| Read::Damaged(at))
+            let marks = places.filter(|(_, found)| found == MARK);
+            for (at, _) in marks {
+                match parse(&bytes[at..], effort) {
+                    Parsed::Whole(..) => return Read::Damaged(at),
+                    Parsed::Wrong { .. } => {}
+                    Parsed::TooMuch => return Read::Damaged(bytes.len()),
+                }
+            }
+            Read::End
         }
+        Parsed::TooMuch => Read::Damaged(bytes.len()),
     }
 }
 
@@ -90,9 +125,11 @@ enum Parsed<'a> {
     Whole(u8, &'a [u8]),
     /// It is none, or too short. `end` is where it would end, if that is within the bytes.
     Wrong { end: Option<usize> },
+    /// To know it would take more than the effort that is left.
+    TooMuch,
 }
 
-fn parse(bytes: &[u8]) -> Parsed<'_> {
+fn parse<'a>(bytes: &'a [u8], effort: &mut Effort) -> Parsed<'a> {
     let wrong = Parsed::Wrong { end: None };
     let Some((head, rest)) = bytes.split_first_chunk::<FRAME_HEADER>() else {
         return wrong;
@@ -105,6 +142,9 @@ fn parse(bytes: &[u8]) -> Parsed<'_> {
     let Some(content) = rest.get(..length as usize) else {
         return wrong;
     };
+    if !effort.spend(FRAME_HEADER + content.len()) {
+        return Parsed::TooMuch;
+    }
     if sum(code, length, content) == u32::from_le_bytes([s0, s1, s2, s3]) {
         Parsed::Whole(code, content)
     } else {
@@ -117,4 +157,57 @@ fn parse(bytes: &[u8]) -> Parsed<'_> {
 fn sum(code: u8, length: u32, content: &[u8]) -> u32 {
     let head = crc32c::crc32c_append(crc32c::crc32c(&[code]), &length.to_le_bytes());
     crc32c::crc32c_append(head, content)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Effort, FRAME_HEADER, Kind, MARK, Read, frame, read};
+
+    /// Reads all of `bytes`, and returns how many frames are whole, and how many bytes were summed up.
+    fn read_all(bytes: &[u8]) -> (usize, u64) {
+        let mut effort = Effort::of(bytes.len());
+        let all = effort.0;
+        let (mut rest, mut whole) = (bytes, 0);
+        loop {
+            rest = match read(rest, &mut effort) {
+                Read::Frame(_, _, length) => {
+                    whole += 1;
+                    &rest[length..]
+                }
+                Read::Damaged(length) => &rest[length..],
+                Read::End => return (whole, all - effort.0),
+            };
+        }
+    }
+
+    /// However a file is made, each of its bytes is summed up a bounded number of times.
+    #[test]
+    fn a_hostile_file_is_read_in_linear_time() {
+        let mut hostile = Vec::new();
+        let count = 20_000;
+        for number in 1..=count {
+            let length = FRAME_HEADER * (count - number);
+            hostile.extend_from_slice(MARK);
+            hostile.push(2);
+            hostile.extend_from_slice(&u32::try_from(length).expect("short").to_le_bytes());
+            hostile.extend_from_slice(&[0; 4]);
+        }
+        let (whole, summed) = read_all(&hostile);
+        assert_eq!(whole, 0);
+        assert!(summed <= Effort::TIMES * hostile.len() as u64, "{summed}");
+    }
+
+    /// The frames behind a damaged one are found, although its content has marks.
+    #[test]
+    fn frames_behind_damage_are_found() {
+        let marks: Vec<u8> = MARK.iter().copied().cycle().take(4_000).collect();
+        let one = frame(Kind::Runs, &marks).expect("a frame");
+        let mut bytes = one.repeat(50);
+        for place in (0..50).step_by(7) {
+            bytes[place * one.len() + 100] ^= 1;
+        }
+        let (whole, summed) = read_all(&bytes);
+        assert_eq!(whole, 42);
+        assert!(summed <= 4 * bytes.len() as u64, "{summed}");
+    }
 }

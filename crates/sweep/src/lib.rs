@@ -10,6 +10,7 @@
 //!
 //! A crash loses at most the runs that were under way. `docs/sweeps.md` describes the files of a store.
 
+mod axis;
 mod bytes;
 mod checks;
 pub mod columns;
@@ -19,6 +20,7 @@ mod here;
 mod key;
 mod list;
 mod lock;
+mod name;
 mod part;
 mod plan;
 mod record;
@@ -34,6 +36,7 @@ mod text;
 mod upkeep;
 mod whole;
 
+pub use axis::Axis;
 pub use bytes::{decode, encode};
 pub use error::StoreError;
 pub use here::SweepError;

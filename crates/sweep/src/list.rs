@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::error::StoreError;
 use crate::key::ScenarioKey;
+use crate::name::Name;
 use crate::record::Origin;
 use crate::store::{Store, has_end, paths};
 use crate::whole::write_whole;
@@ -105,10 +106,10 @@ impl Store {
 
     /// Lists a sweep.
     pub(crate) fn list(&self, sweep: &Listed) -> Result<(), StoreError> {
-        let path = self
-            .folder()
-            .join("sweeps")
-            .join(format!("{}.json", sweep.id));
+        let lists = self.folder().join("sweeps");
+        fs::create_dir_all(&lists).map_err(StoreError::write(&lists))?;
+        let name = Name::try_from(format!("{}.json", sweep.id));
+        let path = name.map_err(StoreError::damaged(&lists))?.within(&lists);
         let written = write_whole(&path, &serde_json::to_vec(sweep).expect("texts are JSON"));
         // A full disk keeps nobody from reading a sweep that is listed already.
         if path.exists() { Ok(()) } else { written }

@@ -18,8 +18,10 @@ use crate::checks::Checks;
 use crate::columns::{labels, table, texts};
 use crate::error::StoreError;
 use crate::key::{RunKey, ScenarioKey};
+use crate::name::{Name, machine, unique};
 use crate::settings::settings;
 use crate::sorted::Sorted;
+use crate::store::names;
 use crate::tables::{Rows, Tables, keys, origins};
 use crate::text::ScenarioText;
 use crate::whole::{sync_folder, write_whole};
@@ -36,8 +38,12 @@ const GROUP: usize = 1 << 16;
 /// The most bytes of a row group, which matters for series.
 const GROUP_BYTES: usize = 16 << 20;
 
-/// The folder of a part in the making, under the store's.
+/// The beginning of the names of folders of parts in the making, under the store's. The machine follows, because another
+/// one may be at work where locks are only seen by those of the same machine.
 const UNFINISHED: &str = ".unfinished";
+
+/// How many processes may take the next number of a part at the same time.
+const MOST_AT_ONCE: u64 = 100;
 
 /// A part to read. Its files stay open, so it can be read when another process has replaced it.
 #[derive(Debug)]
@@ -51,7 +57,7 @@ pub(crate) struct Part {
     /// Its runs, each with whether the present sources computed it.
     pub(crate) keys: Vec<(RunKey, bool)>,
     /// What it replaces, by the names of files and folders.
-    pub(crate) replaces: Vec<String>,
+    pub(crate) replaces: Vec<Name>,
     /// Whether all of it has been compared with its checksums.
     is_verified: bool,
 }
@@ -188,7 +194,7 @@ impl Part {
 }
 
 /// Returns what a part replaces, by the names of files and folders.
-fn replaces(part: &Path) -> Result<Vec<String>, StoreError> {
+fn replaces(part: &Path) -> Result<Vec<Name>, StoreError> {
     let file = part.join(REPLACES);
     let json = fs::read(&file).map_err(StoreError::read(&file))?;
     serde_json::from_slice(&json).map_err(StoreError::damaged(&file))
@@ -255,12 +261,18 @@ pub(crate) struct PartWriter {
 
 impl PartWriter {
     /// Begins a part of the store in `folder`, which only one process does at a time.
-    pub(crate) fn create(store: &Path) -> Result<Self, StoreError> {
-        let folder = store.join(UNFINISHED);
-        if folder.exists() {
+    pub(crate) fn create(store: &Path, host: &str) -> Result<Self, StoreError> {
+        for folder in unfinished(store, host)? {
             fs::remove_dir_all(&folder).map_err(StoreError::write(&folder))?;
         }
+        let name = format!("{UNFINISHED}-{}-{}", machine(host), unique());
+        let folder = store.join(name);
         fs::create_dir(&folder).map_err(StoreError::write(&folder))?;
+        Self::within(folder)
+    }
+
+    /// Begins to write the files of a part into a folder, which is empty.
+    pub(crate) fn within(folder: PathBuf) -> Result<Self, StoreError> {
         let none = Tables::of(&[])?;
         Ok(Self {
             runs: Output::create(&folder, RUNS, &none.runs)?,
@@ -287,13 +299,15 @@ impl PartWriter {
     }
 
     /// Removes what was written of a part that cannot be completed.
-    pub(crate) fn abandon(store: &Path) {
-        // It is in nobody's way, and the next one tries again.
-        let _ = fs::remove_dir_all(store.join(UNFINISHED));
+    pub(crate) fn abandon(store: &Path, host: &str) {
+        for folder in unfinished(store, host).unwrap_or_default() {
+            // It is in nobody's way, and the next one tries again.
+            let _ = fs::remove_dir_all(folder);
+        }
     }
 
-    /// Completes the part under a name of its own.
-    pub(crate) fn finish(self, replaces: &[String]) -> Result<PathBuf, StoreError> {
+    /// Completes the files of the part. Returns its folder.
+    pub(crate) fn complete(self, replaces: &[Name]) -> Result<PathBuf, StoreError> {
         let mut checks = Checks::default();
         for output in [
             self.runs,
@@ -308,7 +322,13 @@ impl PartWriter {
         write_whole(&self.folder.join(REPLACES), &json)?;
         checks.add(&self.folder.join(REPLACES), &[])?;
         checks.write(&self.folder)?;
-        let store = self.folder.parent().unwrap_or(Path::new(""));
+        Ok(self.folder)
+    }
+
+    /// Completes the part under a name of its own.
+    pub(crate) fn finish(self, replaces: &[Name]) -> Result<PathBuf, StoreError> {
+        let folder = self.complete(replaces)?;
+        let store = folder.parent().unwrap_or(Path::new(""));
         let parts = &store.join("parts");
         let names = fs::read_dir(parts).map_err(StoreError::read(parts))?;
         // Those that were set aside count: no name is used again.
@@ -316,11 +336,30 @@ impl PartWriter {
             let path = entry.ok()?.path();
             path.file_stem()?.to_str()?.parse::<u64>().ok()
         });
-        let path = parts.join(format!("{:06}", numbers.max().map_or(1, |it| it + 1)));
-        fs::rename(&self.folder, &path).map_err(StoreError::write(&path))?;
-        sync_folder(parts);
-        Ok(path)
+        let mut number = numbers.max().unwrap_or(0);
+        let most = number.saturating_add(MOST_AT_ONCE);
+        loop {
+            number = number.saturating_add(1);
+            let path = parts.join(format!("{number:06}"));
+            match fs::rename(&folder, &path) {
+                Ok(()) => {
+                    sync_folder(parts);
+                    return Ok(path);
+                }
+                // Another machine took the number.
+                Err(_) if path.exists() && number < most => {}
+                Err(error) => return Err(StoreError::write(&path)(error)),
+            }
+        }
     }
+}
+
+/// Returns the folders of parts that processes of this machine have not completed.
+fn unfinished(store: &Path, host: &str) -> Result<Vec<PathBuf>, StoreError> {
+    let own = format!("{UNFINISHED}-{}-", machine(host));
+    let mut names = names(store)?;
+    names.retain(|name| name.starts_with(&own));
+    Ok(names.iter().map(|name| store.join(name)).collect())
 }
 
 /// A table of Parquet that is being written.
@@ -333,7 +372,7 @@ struct Output {
 impl Output {
     fn create(folder: &Path, name: &str, example: &RecordBatch) -> Result<Self, StoreError> {
         let path = folder.join(name);
-        let file = File::create(&path).map_err(StoreError::write(&path))?;
+        let file = File::create_new(&path).map_err(StoreError::write(&path))?;
         let properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
             .set_max_row_group_row_count(Some(GROUP))

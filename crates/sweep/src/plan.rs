@@ -60,6 +60,8 @@ struct Entry {
 #[derive(Debug)]
 pub struct Plan {
     name: String,
+    /// The name of its list in the store.
+    id: String,
     seeds: Seeds,
     cells: Vec<Cell>,
     /// One for each cell.
@@ -96,6 +98,7 @@ impl Plan {
     ) -> Result<Self, StoreError> {
         let mut plan = Self {
             name: name.to_owned(),
+            id: String::new(),
             seeds,
             entries: Vec::with_capacity(cells.len()),
             cells: Vec::new(),
@@ -129,7 +132,9 @@ impl Plan {
         }
         plan.cells = cells;
         // First, so that no pruning removes what is found.
-        store.list(&plan.listed(store))?;
+        let listed = plan.listed(store);
+        store.list(&listed)?;
+        plan.id = listed.id;
         for number in 0..plan.entries.len() {
             let jobs = plan.seeds.first(&plan.cells[number]);
             let new = plan.want(number, jobs, store);
@@ -153,6 +158,11 @@ impl Plan {
     /// Returns the name of the scenario file.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Returns the name of its list in the store ([`Listed::id`]).
+    pub fn id(&self) -> &str {
+        &self.id
     }
 
     /// Returns the cells.

@@ -160,6 +160,10 @@ impl Seeds {
     }
 }
 
+fn is_sent(subject: &Subject) -> bool {
+    matches!(subject, Subject::Flow(name) if !name.contains('/'))
+}
+
 /// The widest interval of a cell.
 struct Widest {
     /// Its half width as a share of the mean.
@@ -216,14 +220,15 @@ impl Precision {
     /// Returns the widest of the intervals.
     fn widest(&self, cell: &CellResult) -> Result<Widest, StoreError> {
         let mut keys = cell.keys();
-        keys.retain(|(subject, window, metric)| {
-            let is_meant = match &self.of {
-                Some(name) => subject.name() == name,
-                None => matches!(subject, Subject::Flow(name) if !name.ends_with("/back")),
-            };
-            is_meant
-                && *metric == self.metric
-                && self.window.as_ref().is_none_or(|wanted| wanted == window)
+        keys.retain(|(_, window, metric)| {
+            *metric == self.metric && self.window.as_ref().is_none_or(|wanted| wanted == window)
+        });
+        // What the flows send, unless only all flows together have the metric.
+        let is_of_flows = keys.iter().any(|(subject, ..)| is_sent(subject));
+        keys.retain(|(subject, ..)| match &self.of {
+            Some(pattern) => subject.is_named(pattern),
+            None if is_of_flows => is_sent(subject),
+            None => *subject == Subject::All,
         });
         let widths = keys.into_iter().map(|(subject, window, metric)| {
             let estimate = cell.estimate(&subject, &window, metric);

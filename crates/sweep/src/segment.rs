@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
-use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use crate::bytes::decode;
 use crate::error::{FORMAT, StoreError};
-use crate::frame::{self, HEADER, Kind, MAGIC, Read};
+use crate::frame::{self, Effort, HEADER, Kind, MAGIC, Read};
 use crate::key::{RunKey, ScenarioKey};
 use crate::lock::Lock;
+use crate::name::{machine, plain, unique};
 use crate::tables::{Rows, keys, origins};
 use crate::text::ScenarioText;
 
@@ -36,10 +36,8 @@ pub(crate) struct Writer {
 impl Writer {
     /// Makes a new segment in `folder`.
     pub(crate) fn create(folder: &Path, host: &str) -> Result<Self, StoreError> {
-        let host: String = host.chars().filter(char::is_ascii_alphanumeric).collect();
         // A name is never used again, because parts list the segments that they replace by name.
-        let unique = RandomState::new().build_hasher().finish();
-        let name = format!("{host}-{}-{unique:016x}.{ENDING}", std::process::id());
+        let name = format!("{}-{}-{}.{ENDING}", plain(host), machine(host), unique());
         let path = folder.join(name);
         let file = OpenOptions::new().append(true).create_new(true).open(&path);
         let file = file.map_err(StoreError::write(&path))?;
@@ -79,8 +77,10 @@ impl Writer {
         Ok(())
     }
 
-    /// Waits until everything is on the disk.
-    pub(crate) fn sync(&self) -> Result<(), StoreError> {
+    /// Ends the segment and waits until everything is on the disk.
+    pub(crate) fn end(mut self) -> Result<(), StoreError> {
+        // If there is no room for it, only processes of this machine know that the segment is at its end.
+        let _ = self.append(Kind::End, &[]);
         self.file.sync_data().map_err(StoreError::write(&self.path))
     }
 }
@@ -106,6 +106,8 @@ pub(crate) struct Segment {
     pub(crate) keys: Vec<(RunKey, bool)>,
     /// How many frames are damaged.
     pub(crate) damaged: u64,
+    /// Whether its writer has ended it.
+    is_ended: bool,
 }
 
 impl Segment {
@@ -134,6 +136,7 @@ impl Segment {
             scenarios: BTreeMap::new(),
             keys: Vec::new(),
             damaged,
+            is_ended: false,
         }
     }
 
@@ -152,8 +155,9 @@ impl Segment {
             .read_to_end(&mut bytes)
             .map_err(read)?;
         let mut rest = bytes.as_slice();
+        let mut effort = Effort::of(rest.len());
         loop {
-            let whole = match frame::read(rest) {
+            let whole = match frame::read(rest, &mut effort) {
                 Read::End => break,
                 Read::Damaged(whole) => {
                     self.damaged += 1;
@@ -192,6 +196,7 @@ impl Segment {
                     self.keys.push((key, origin.is_current()));
                 }
             }
+            Some(Kind::End) => self.is_ended = true,
             // Of a newer version, which says what it needs by the number of its format.
             None => {}
         }
@@ -238,9 +243,30 @@ impl Segment {
         Ok(content)
     }
 
-    /// Takes the segment from a writer that has ended; `None` while one is at work. The segment is taken as long as the
-    /// returned lock lives.
-    pub(crate) fn take(&self) -> Option<Lock> {
+    /// Takes the segment from a writer that has ended; `None` while one may be at work. The segment is taken as long as
+    /// the returned lock lives.
+    ///
+    /// Some file systems keep the locks of each machine to itself. So without `is_forced` nobody takes what a process of
+    /// another machine has not ended.
+    pub(crate) fn take(&self, host: &str, is_forced: bool) -> Option<Lock> {
+        let is_safe = is_forced || self.is_ended || self.is_of(&machine(host));
+        is_safe.then(|| self.lock()).flatten()
+    }
+
+    /// Returns whether a process of this machine wrote it.
+    fn is_of(&self, machine: &str) -> bool {
+        let name = self.path.file_stem().and_then(|it| it.to_str());
+        // The host, the machine and what is unique.
+        let of = name.and_then(|it| it.rsplit('-').nth(1));
+        of == Some(machine)
+    }
+
+    /// Returns whether its writer is seen at work.
+    pub(crate) fn is_at_work(&self) -> bool {
+        self.lock().is_none()
+    }
+
+    fn lock(&self) -> Option<Lock> {
         let file = OpenOptions::new().append(true).open(&self.path).ok()?;
         Lock::on(file).ok()
     }

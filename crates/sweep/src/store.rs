@@ -24,6 +24,7 @@ use crate::bytes::encode;
 use crate::error::{FORMAT, StoreError};
 use crate::frame::Kind;
 use crate::key::{RunKey, SOURCES, ScenarioKey};
+use crate::name::Name;
 use crate::part::{Part, Table};
 use crate::record::{Origin, Recorded};
 use crate::segment::{ASIDE, ENDING, Segment, Writer};
@@ -35,6 +36,9 @@ const MANIFEST: &str = "store.json";
 
 /// The folders of a store.
 const FOLDERS: [&str; 3] = ["segments", "parts", "sweeps"];
+
+/// The file that is locked during an upkeep.
+pub(crate) const LOCK: &str = ".upkeep.lock";
 
 /// How often the folder is looked through when it changes meanwhile.
 const MOST_LOOKS: usize = 10;
@@ -85,15 +89,18 @@ impl Store {
             let json = json!(Manifest { format: FORMAT }).to_string();
             write_whole(&manifest, json.as_bytes())?;
         }
-        Self::open_existing(folder, origin)
+        let store = Self::open_existing(folder, origin)?;
+        make_folders(folder)?;
+        Ok(store)
     }
 
-    /// Opens the store in `folder`.
+    /// Opens the store in `folder`. This writes nothing, and so does reading what it has.
     ///
     /// # Errors
     /// See [`StoreError`].
     pub fn open_existing(folder: &Path, origin: Origin) -> Result<Self, StoreError> {
         check_format(folder)?;
+        check_folders(folder)?;
         let mut store = Self {
             folder: folder.to_owned(),
             origin: Arc::new(origin),
@@ -106,10 +113,6 @@ impl Store {
             defined: BTreeSet::new(),
             looked: now(),
         };
-        for name in FOLDERS {
-            let path = folder.join(name);
-            fs::create_dir_all(&path).map_err(StoreError::write(&path))?;
-        }
         store.refresh()?;
         Ok(store)
     }
@@ -202,7 +205,7 @@ impl Store {
     fn others(&self) -> impl Iterator<Item = &PathBuf> {
         let own = self.own();
         let others = self.segments.iter();
-        let others = others.filter(move |it| Some(&it.path) != own && it.take().is_none());
+        let others = others.filter(move |it| Some(&it.path) != own && it.is_at_work());
         others.map(|segment| &segment.path)
     }
 
@@ -233,14 +236,16 @@ impl Store {
         let (replaced, parts_are_still) = self.look_for_parts(parts)?;
         let mut is_still = parts_are_still.is_still;
         let count = self.segments.len();
-        let is_there = |path: &PathBuf| segments.contains(path) && !replaced.contains(&name(path));
+        let is_there =
+            |path: &PathBuf| segments.contains(path) && !replaced.contains(name(path).as_str());
         self.segments.retain(|segment| is_there(&segment.path));
         let is_any_gone = parts_are_still.is_any_gone || self.segments.len() < count;
         let skipped = self.own().filter(|_| !is_own_wanted && !is_any_gone);
         let skipped = skipped.cloned();
         for path in segments.iter().filter(|path| has_end(path, ENDING)) {
             let is_known = self.segments.iter().any(|segment| segment.path == *path);
-            if is_known || replaced.contains(&name(path)) || skipped.as_ref() == Some(path) {
+            if is_known || replaced.contains(name(path).as_str()) || skipped.as_ref() == Some(path)
+            {
                 continue;
             }
             match Segment::open(path)? {
@@ -269,7 +274,7 @@ impl Store {
     fn look_for_parts(
         &mut self,
         paths: Vec<PathBuf>,
-    ) -> Result<(BTreeSet<String>, Looked), StoreError> {
+    ) -> Result<(BTreeSet<Name>, Looked), StoreError> {
         let (mut found, mut replaced) = (Vec::new(), BTreeSet::new());
         let mut looked = Looked {
             is_still: true,
@@ -277,7 +282,7 @@ impl Store {
         };
         // The newest first, so that none is opened that another one replaces.
         for path in paths.into_iter().rev() {
-            if replaced.contains(&name(&path)) {
+            if replaced.contains(name(&path).as_str()) {
                 continue;
             }
             let old = self.parts.iter().position(|part| part.path == path);
@@ -342,7 +347,9 @@ impl Store {
             writer
         } else {
             self.defined.clear();
-            Writer::create(&self.folder.join("segments"), &self.origin.host)?
+            let segments = self.folder.join("segments");
+            fs::create_dir_all(&segments).map_err(StoreError::write(&segments))?;
+            Writer::create(&segments, &self.origin.host)?
         };
         let mut write = || {
             for (run, _) in keys {
@@ -371,7 +378,7 @@ impl Store {
     /// If it cannot be written.
     pub fn close(&mut self) -> Result<(), StoreError> {
         match self.writer.take() {
-            Some(writer) => writer.sync(),
+            Some(writer) => writer.end(),
             None => Ok(()),
         }
     }
@@ -454,6 +461,26 @@ pub(crate) fn is_store(folder: &Path) -> bool {
     FOLDERS.iter().all(|name| folder.join(name).is_dir())
 }
 
+/// Makes the folders of a store that are missing.
+pub(crate) fn make_folders(folder: &Path) -> Result<(), StoreError> {
+    FOLDERS.iter().try_for_each(|name| {
+        let path = folder.join(name);
+        fs::create_dir_all(&path).map_err(StoreError::write(&path))
+    })
+}
+
+/// Returns an error if a folder of a store is a link: files elsewhere would be taken for the store's, and removed.
+pub(crate) fn check_folders(folder: &Path) -> Result<(), StoreError> {
+    for name in FOLDERS.into_iter().chain([LOCK]) {
+        let path = folder.join(name);
+        if path.is_symlink() {
+            let text = "it is a symbolic link, and a store has its own files";
+            return Err(StoreError::read(&path)(std::io::Error::other(text)));
+        }
+    }
+    Ok(())
+}
+
 /// Returns an error if the store in a folder has a format that is not known.
 pub(crate) fn check_format(folder: &Path) -> Result<(), StoreError> {
     let path = folder.join(MANIFEST);
@@ -474,8 +501,8 @@ pub(crate) fn check_format(folder: &Path) -> Result<(), StoreError> {
 /// Returns the files or folders in a folder, in order, without hidden ones.
 pub(crate) fn paths(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
     let names = names(folder)?.into_iter();
-    let names = names.filter(|name| !name.starts_with('.'));
-    Ok(names.map(|name| folder.join(name)).collect())
+    let names = names.filter_map(|name| Name::try_from(name).ok());
+    Ok(names.map(|name| name.within(folder)).collect())
 }
 
 /// Returns the name of a file or folder.
@@ -496,9 +523,12 @@ pub(crate) fn has_end(path: &Path, end: &str) -> bool {
     path.extension().is_some_and(|it| it == end)
 }
 
-/// Returns the names in a folder, in order.
+/// Returns the names in a folder, in order. A folder that is missing has none.
 pub(crate) fn names(folder: &Path) -> Result<Vec<String>, StoreError> {
-    let entries = fs::read_dir(folder).map_err(StoreError::read(folder))?;
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(StoreError::read(folder))?,
+    };
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let mut names: Vec<String> = names.collect();
     names.sort();

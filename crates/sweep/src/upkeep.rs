@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,10 +11,11 @@ use crate::error::StoreError;
 use crate::key::{RunKey, ScenarioKey};
 use crate::list::Listed;
 use crate::lock::Lock;
+use crate::name::{Name, unique};
 use crate::part::{Part, PartWriter};
 use crate::record::Origin;
-use crate::segment::ASIDE;
-use crate::store::{Store, has_end, name, names, paths};
+use crate::segment::{ASIDE, ENDING};
+use crate::store::{LOCK, Store, has_end, is_part, make_folders, names, paths};
 use crate::tables::{AnyRun, Rows};
 
 /// The number of parts from which a compaction makes one of them all.
@@ -49,9 +51,18 @@ impl Store {
     /// # Errors
     /// See [`StoreError`]. The store stays whole.
     pub fn compact(&mut self) -> Result<Upkeep, StoreError> {
+        self.compact_segments(false)
+    }
+
+    /// Compacts also the segments of other machines that may be at work.
+    pub(crate) fn compact_all(&mut self) -> Result<Upkeep, StoreError> {
+        self.compact_segments(true)
+    }
+
+    fn compact_segments(&mut self, is_forced: bool) -> Result<Upkeep, StoreError> {
         let _alone = alone(self.folder())?;
         let many = self.parts.len() + 1 > MANY_PARTS;
-        self.rewrite(many, &|_, _| true)
+        self.rewrite(many, is_forced, &|_, _| true)
     }
 
     /// Removes runs.
@@ -71,7 +82,7 @@ impl Store {
                 sweeps.iter().flat_map(Listed::scenarios).collect()
             }
         };
-        self.rewrite(true, &|run, origin| match what {
+        self.rewrite(true, false, &|run, origin| match what {
             Prune::Stale => origin.is_current(),
             Prune::Unlisted => listed.contains(&run.scenario),
         })
@@ -137,14 +148,16 @@ impl Store {
     fn rewrite(
         &mut self,
         with_parts: bool,
+        is_forced: bool,
         keeps: &dyn Fn(&RunKey, &Origin) -> bool,
     ) -> Result<Upkeep, StoreError> {
         self.reload()?;
         self.remove_replaced()?;
+        let host = self.origin().host.clone();
         let mut taken = Vec::new();
         let mut segments = Vec::new();
         for (number, segment) in self.segments.iter().enumerate() {
-            if let Some(lock) = segment.take() {
+            if let Some(lock) = segment.take(&host, is_forced) {
                 taken.push(lock);
                 segments.push(number);
             }
@@ -158,9 +171,12 @@ impl Store {
         if from.segments.is_empty() && from.parts == 0 {
             return Ok(Upkeep::default());
         }
-        let upkeep = self.write_part(&from, keeps).inspect_err(|_| {
-            PartWriter::abandon(self.folder());
-        })?;
+        let written = PartWriter::create(self.folder(), &host).and_then(|mut part| {
+            let upkeep = self.write_part(&mut part, &from, keeps)?;
+            part.finish(&self.names(&from))?;
+            Ok(upkeep)
+        });
+        let upkeep = written.inspect_err(|_| PartWriter::abandon(self.folder(), &host))?;
         for number in &from.segments {
             let segment = &self.segments[*number];
             if segment.damaged > 0 {
@@ -174,8 +190,27 @@ impl Store {
         Ok(upkeep)
     }
 
+    /// Writes the runs that are in segments and in no part as Parquet into `folder`, which is empty and of the caller, for
+    /// readers of Parquet. The store itself stays as it is. Returns whether there are any.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    pub fn export_segments(&mut self, folder: &Path) -> Result<bool, StoreError> {
+        self.refresh()?;
+        let from = Sources {
+            segments: (0..self.segments.len()).collect(),
+            parts: 0,
+        };
+        let mut part = PartWriter::within(folder.to_owned())?;
+        let written = self.write_part(&mut part, &from, &|_, _| true)?.written;
+        part.complete(&[])?;
+        Ok(written > 0)
+    }
+
+    /// Adds the runs of `from` that are in no other part to a new part, unless `keeps` says no.
     fn write_part(
         &mut self,
+        part: &mut PartWriter,
         from: &Sources,
         keeps: &dyn Fn(&RunKey, &Origin) -> bool,
     ) -> Result<Upkeep, StoreError> {
@@ -185,7 +220,6 @@ impl Store {
         for number in &from.segments {
             scenarios.extend(self.segments[*number].scenarios());
         }
-        let mut part = PartWriter::create(self.folder())?;
         for scenario in scenarios {
             let mut known: BTreeSet<AnyRun> = BTreeSet::new();
             for old in &mut self.parts[from.parts..] {
@@ -220,38 +254,37 @@ impl Store {
                 part.add_text(&text)?;
             }
         }
-        let segments = from
-            .segments
-            .iter()
-            .map(|it| name(&self.segments[*it].path));
-        let parts = self.parts[..from.parts].iter().map(|it| name(&it.path));
-        let replaces: Vec<String> = segments.chain(parts).collect();
-        part.finish(&replaces)?;
         Ok(upkeep)
+    }
+
+    /// Returns the names of segments and parts.
+    fn names(&self, from: &Sources) -> Vec<Name> {
+        let segments = from.segments.iter().map(|it| &self.segments[*it].path);
+        let parts = self.parts[..from.parts].iter().map(|it| &it.path);
+        // The paths were made of names.
+        let names = segments.chain(parts).filter_map(|path| Name::of(path));
+        names.collect()
     }
 
     /// Removes the segments and parts whose runs another part has.
     fn remove_replaced(&mut self) -> Result<(), StoreError> {
-        let replaced: Vec<String> = self
-            .parts
-            .iter()
-            .flat_map(|part| part.replaces.iter().cloned())
-            .collect();
-        for name in &replaced {
-            let segment = self.folder().join("segments").join(name);
-            let part = self.folder().join("parts").join(name);
-            if segment.is_file() {
-                fs::remove_file(&segment).map_err(StoreError::write(&segment))?;
-            } else if part.is_dir() {
+        let segments = self.folder().join("segments");
+        let parts = self.folder().join("parts");
+        for name in self.parts.iter().flat_map(|part| &part.replaces) {
+            let (segment, part) = (name.within(&segments), name.within(&parts));
+            if has_end(&segment, ENDING) && segment.is_file() {
+                gone(fs::remove_file(&segment)).map_err(StoreError::write(&segment))?;
+            } else if is_part(&part) && part.is_dir() {
                 // Under another name first, because a folder is not removed at once.
-                let gone = self.folder().join(format!("{REMOVED}{name}"));
-                fs::rename(&part, &gone).map_err(StoreError::write(&part))?;
+                let aside = format!("{REMOVED}{}", unique());
+                let moved = fs::rename(&part, self.folder().join(aside));
+                gone(moved).map_err(StoreError::write(&part))?;
             }
         }
         for name in names(self.folder())? {
             if name.starts_with(REMOVED) {
-                let gone = self.folder().join(name);
-                fs::remove_dir_all(&gone).map_err(StoreError::write(&gone))?;
+                let path = self.folder().join(name);
+                gone(fs::remove_dir_all(&path)).map_err(StoreError::write(&path))?;
             }
         }
         Ok(())
@@ -260,13 +293,22 @@ impl Store {
 
 /// Keeps other processes from an upkeep of the store in `folder` as long as the returned lock lives.
 pub(crate) fn alone(folder: &Path) -> Result<Lock, StoreError> {
-    let path = folder.join(".upkeep.lock");
+    make_folders(folder)?;
+    let path = folder.join(LOCK);
     let file = File::options().create(true).append(true).open(&path);
     let file = file.map_err(StoreError::write(&path))?;
     Lock::on(file).map_err(|error| match error {
         TryLockError::WouldBlock => StoreError::Busy(folder.to_owned()),
         TryLockError::Error(error) => StoreError::write(&path)(error),
     })
+}
+
+/// Takes it for done if there was nothing to remove: another machine was faster.
+fn gone(done: std::io::Result<()>) -> std::io::Result<()> {
+    match done {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        done => done,
+    }
 }
 
 /// What a new part is made of.

@@ -3,20 +3,17 @@
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::StoreError;
-
-/// How many files this process has written, so that two threads do not use the same name.
-static WRITTEN: AtomicU64 = AtomicU64::new(0);
+use crate::name::unique;
 
 /// Writes a file that has all of its content as soon as it has its name.
 pub(crate) fn write_whole(path: &Path, content: &[u8]) -> Result<(), StoreError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
-    let unfinished = path.with_file_name(format!(".{name}.{}-{number}", std::process::id()));
+    // Others may write into the folder too: a name that they foresee could be a link to another file.
+    let unfinished = path.with_file_name(format!(".{name}.{}", unique()));
     let write = || {
-        let mut file = File::create(&unfinished)?;
+        let mut file = File::create_new(&unfinished)?;
         file.write_all(content)?;
         // Otherwise a power failure may leave an empty file under the name.
         file.sync_all()?;

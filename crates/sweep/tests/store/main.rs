@@ -1,5 +1,6 @@
 //! Sweeps and their store: nothing is done twice, nothing that was finished is lost.
 
+mod strange;
 mod upkeep;
 
 use std::collections::{BTreeMap, BTreeSet};
