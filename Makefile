@@ -20,7 +20,8 @@ help: ## List the targets
 build: ## Build target/release/fairwire
 	$(CARGO) build --release --locked
 
-py: setup ## Build the wheel of the Python package into target/wheels (four to nine minutes)
+py: ## Build the wheel of the Python package into target/wheels (four to nine minutes)
+	@scripts/setup python
 	target/python/bin/maturin build --release --locked --out target/wheels
 
 setup: ## Install what the tests need (tshark, Chromium, target/python), where we may

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+import importlib
 import operator
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,6 +12,17 @@ from typing import Any
 
 _MOST_SEEDS = 10_000
 _MOST_SEED = 2**64 - 1
+
+
+def library(name: str, extra: str, what: str) -> Any:
+    """Imports a library that not everybody needs. The ImportError says how to install it."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise ImportError(
+            f'{what} needs {name}, which cannot be imported ({error}): pip install "fairwire[{extra}]", or {name} alone',
+            name=name,
+        ) from error
 
 
 def number(name: str, value: object, least: int, most: int | None = None) -> int:
@@ -99,7 +112,7 @@ def changes(
     set: Mapping[str, Any] | None,
     axes: Mapping[str, Any] | None,
     only: str | Iterable[str] | None,
-    duration: str | None,
+    duration: str | datetime.timedelta | None,
     seeds: int | None,
     seed: int | None,
     given_seeds: object = None,
@@ -108,6 +121,8 @@ def changes(
 
     given_seeds: the argument `seeds`, if it is `fw.Until` or a list.
     """
+    if isinstance(duration, datetime.timedelta):
+        duration = f"{duration // datetime.timedelta(microseconds=1)} us"
     if duration is not None and not isinstance(duration, str):
         raise TypeError(f"duration is a time with its unit, such as '20s', and not {duration!r}")
     settings = {} if set is None else _keys("set", set)

@@ -6,6 +6,8 @@ import functools
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from fairwire._arguments import library
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -23,7 +25,7 @@ def plot(
     ax: matplotlib.axes.Axes | None,
 ) -> matplotlib.axes.Axes:
     """Draws a metric over an axis, with 95 % intervals: a line for each subject and the values of the other axes."""
-    import matplotlib.pyplot as plt
+    plt = library("matplotlib.pyplot", "plot", ".plot()")
 
     axes = results.axes
     if x is None:
@@ -78,16 +80,15 @@ class _Row(NamedTuple):
 
 def _rows(results: Results, metric: str, x: str) -> tuple[list[str], list[_Row]]:
     """Returns the names of all metrics, and the means of one."""
-    table, axes = results.summary, results.axes
-    # The last columns are the axes, in their order. Their names may have a prefix.
-    columns = table.names[len(table.names) - len(axes) :]
-    names = ["cell", "kind", "of", "window", "unit", "mean", "half_width_95", "metric", *columns]
+    table = results.summary
+    texts = dict(zip(results.cells, results._native.axis_texts, strict=True))
+    names = ["cell", "kind", "of", "window", "unit", "mean", "half_width_95", "metric"]
     all_metrics: set[str] = set()
     rows: list[_Row] = []
-    for cell, kind, of, window, unit, mean, half, name, *values in zip(*map(table.column, names), strict=True):
+    for cell, kind, of, window, unit, mean, half, name in zip(*map(table.column, names), strict=True):
         all_metrics.add(name)
         if name == metric and mean is not None:
-            others = dict(zip(axes, values, strict=True))
+            others = dict.fromkeys(results.axes, "") | texts[cell]
             place = cell if x == "cell" else others[x]
             rows.append(_Row(cell, kind, of, window, unit, mean, half or 0.0, place, others))
     return sorted(all_metrics), rows
@@ -115,7 +116,7 @@ def _lines(rows: list[_Row], subjects: list[str], x: str, axes: list[str]) -> di
     names = {axis: name if list(short.values()).count(name) == 1 else axis for axis, name in short.items()}
     lines: dict[str, list[_Row]] = {}
     for row in sorted(rows, key=lambda row: subjects.index(row.subject)):
-        label = ", ".join([row.subject or "all", *(f"{names[axis]} {row.others[axis]}" for axis in varied)])
+        label = ", ".join([row.subject, *(f"{names[axis]} {row.others[axis]}" for axis in varied)])
         lines.setdefault(label, []).append(row)
     # Cells may differ in more than their axes. What is left of a name without its place on the line tells them apart.
     for apart in (functools.partial(_stem, x), _cell):

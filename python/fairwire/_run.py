@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 import os
 import sys
 from collections.abc import Mapping
@@ -100,7 +101,7 @@ def run(
     set: Mapping[str, Any] | None = None,
     axes: Mapping[str, Any] | None = None,
     only: str | Iterable[str] | None = None,
-    duration: str | None = None,
+    duration: str | datetime.timedelta | None = None,
     jobs: int | None = None,
     progress: Progress = None,
 ) -> Results:
@@ -110,9 +111,10 @@ def run(
     axes: values to vary, by the names of axes or the dotted paths of keys.
     only: the names, groups or patterns of the scenario's experiments to run, or one of them. `axes` then makes several
         of each.
-    duration: the simulated time of each run, as "20s".
+    duration: the simulated time of each run, as "20s" or a timedelta.
     seeds, seed: how many seeds, and the first of them; `seeds=range(30)` is both.
-    jobs: runs at the same time; one for each processor if None. Results do not depend on it.
+    jobs: runs at the same time; one for each processor if None. Results do not depend on it. With a window law in Python
+        it is one if None, since threads would wait for each other: `fw.sweep` with a ProcessPoolExecutor uses more.
     progress: True shows a line on standard error, and so does None on a terminal. A function gets the share that is
         done, 0 to 1, and in the end 1. If it raises an exception, the runs end and the exception comes out. Its
         attribute `results` has the finished runs.
@@ -139,19 +141,23 @@ def run(
 
 
 def paper(
-    name: str,
+    name: str | os.PathLike[str],
     *,
     quick: bool = False,
     seeds: int | None = None,
     jobs: int | None = None,
     progress: Progress = None,
 ) -> PaperResults:
-    """Runs a paper, by its name or by the path of its directory. `quick` runs three seeds.
+    """Runs a paper, by its name or by its directory. `quick` runs three seeds.
 
     Raises PaperError if there is no such paper, and Interrupted on Ctrl-C.
     """
     seeds = None if seeds is None else count_of_seeds(seeds)
     jobs = count_of_jobs(jobs)
+    if not isinstance(name, (str, os.PathLike)):
+        raise TypeError(f"a paper is its name or the path of its directory, and not {name!r}")
+    # Only a text may be a name.
+    name = name if isinstance(name, str) else os.path.join(name, "")
     show = shown(progress)
     try:
         title, native, verdicts, text, page, interrupted = _fairwire.paper(name, quick, seeds, jobs, show)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import os
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict, Un
 from fairwire import _fairwire
 from fairwire._arguments import number
 from fairwire._fairwire import ClientDtls, ServerDtls
+from fairwire.errors import CredentialError
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -51,8 +53,18 @@ class Identity:
 
     @classmethod
     def load(cls, certificate: str | PathLike[str], key: str | PathLike[str]) -> Identity:
-        """Reads two files in PEM, which may be the same. Raises OSError and CredentialError."""
-        return cls(Path(certificate).read_text("utf-8"), Path(key).read_text("utf-8"))
+        """Reads two files in PEM, which may be the same.
+
+        Raises OSError, and CredentialError also if others may read the file of the key, as the command does.
+        """
+        with open(key, encoding="utf-8") as file:
+            mode = os.fstat(file.fileno()).st_mode & 0o777
+            if os.name == "posix" and mode & 0o077:
+                raise CredentialError(
+                    f"others may read the private key {os.fspath(key)} (mode {mode:03o}): make a new one if they might "
+                    f"have, else run 'chmod 600 {os.fspath(key)}'"
+                )
+            return cls(Path(certificate).read_text("utf-8"), file.read())
 
     @classmethod
     def generate(cls, names: str | Iterable[str] = (), *, days: int = 365) -> Identity:
@@ -455,14 +467,18 @@ class BaseListener:
 
 
 def begin_connect(
-    address: str, service: Service, security: ClientSecurity, config: Config | None
+    address: str | Address, service: Service, security: ClientSecurity, config: Config | None
 ) -> _fairwire.Operation:
     """Begins to connect."""
-    return _fairwire.connect(address, service, client_security(security), settings(config))
+    return _fairwire.connect(_text(address), service, client_security(security), settings(config))
+
+
+def _text(address: str | Address) -> str:
+    return str(address) if isinstance(address, Address) else address
 
 
 def begin_listen(
-    address: str,
+    address: str | Address,
     of: Service | Iterable[Service],
     security: ServerSecurity,
     config: Config | None,
@@ -471,5 +487,5 @@ def begin_listen(
     """Listens."""
     if backlog is not None:
         backlog = number("backlog", backlog, 1)
-    return _fairwire.listen(address, services(of), server_security(security), settings(config), backlog)
+    return _fairwire.listen(_text(address), services(of), server_security(security), settings(config), backlog)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairwire import _fairwire
-from fairwire._arguments import changes, count_of_jobs, count_of_seeds, folder, many_seeds, maybe_text, number, text
+from fairwire._arguments import changes, count_of_jobs, count_of_seeds, folder, library, many_seeds, maybe_text, number, text
 from fairwire._executors import adapt
 from fairwire._fairwire import FairwireError, StoreError, WorkerError
 from fairwire._law import Laws, adopt, classes, versions
@@ -38,7 +38,7 @@ class Until:
     """As many seeds as an interval needs.
 
     More seeds run until the half width of the 95 % interval of `metric` is at most `within` of its mean, for `of` (a
-    flow or a link; every flow if None) in `window` (every one if None). At least `least` seeds run, and at most `most`;
+    flow or a link, or a pattern of them; "all" for all flows together; what the flows send if None) in `window` (every one if None). At least `least` seeds run, and at most `most`;
     if that is not enough, `Results.notes` says so.
     """
 
@@ -90,6 +90,11 @@ class Sweep(Results):
     def done(self) -> int:
         """How many runs were done now."""
         return self._sweep.done
+
+    @property
+    def view(self) -> str:
+        """The name of its view for `Store.sql`: `sweep.store.sql(f"select * from {sweep.view}")`."""
+        return f"sweep_{self._sweep.id}"
 
     @property
     def store(self) -> Store:
@@ -168,35 +173,19 @@ class Store:
         return [os.fspath(path) for path in self._native.files(table)]
 
     def sql(self, query: str) -> Any:
-        """Returns the answer of DuckDB (extra `sql`), which sees the tables that `files` names.
+        """Returns the answer of DuckDB (extra `sql`), which sees the tables that `files` names, and all finished runs.
 
-        Runs of processes that have ended are compacted first, unless another process does that. If the store cannot be
-        written, that is a warning: the answer is of what was compacted before. The files are compared with their
-        checksums first, once for each `Store`.
+        There is a view for each sweep, too: `Sweep.view` is its name, and `sweep_` with the name that `sweeps` has. Its
+        columns are those of `Results.values`, with the axes.
+
+        A query writes nothing into the store. The files are compared with their checksums first, once for each `Store`.
+        Runs of segments are read into memory: after a sweep that was killed, `compact` makes queries cheaper.
         """
-        import duckdb
+        duckdb = library("duckdb", "sql", "Store.sql")
+        from fairwire._query import prepare
 
-        try:
-            self._native.compact_unless_busy()
-        except StoreError as error:
-            text = f"the answer has no runs of segments, which could not be compacted: {error}"
-            warnings.warn(text, RuntimeWarning, stacklevel=2)
-        self._native.verify()
-        if not self.files("runs"):
-            raise StoreError(
-                f"{self.path} has nothing to query yet: its runs are in segments, and are compacted when their sweep ends"
-            )
         connection = duckdb.connect()
-        for table in ("runs", "values", "series", "scenarios", "settings"):
-            if files := self.files(table):
-                names = ", ".join("'{}'".format(file.replace("'", "''")) for file in files)
-                # Each part has the scenarios of its runs.
-                once = {"scenarios": "distinct on (scenario) *", "settings": "distinct on (scenario, path) *"}
-                columns = once.get(table, "*")
-                try:
-                    connection.execute(f'create view "{table}" as select {columns} from read_parquet([{names}])')
-                except duckdb.Error as error:
-                    raise StoreError(f"the table {table} of {self.path} cannot be read: {error}") from error
+        prepare(connection, duckdb.Error, self._native, query)
         return connection.sql(query)  # A relation, which has df(), pl() and arrow().
 
     def __repr__(self) -> str:
@@ -211,7 +200,7 @@ def sweep(
     seeds: int | Iterable[int] | Until | None = None,
     set: Mapping[str, Any] | None = None,
     only: str | Iterable[str] | None = None,
-    duration: str | None = None,
+    duration: str | datetime.timedelta | None = None,
     executor: Engine | None = None,
     jobs: int | None = None,
     progress: Progress = None,

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from fairwire import _fairwire
-    from fairwire._sockets import ClientSecurity, Config, Data, ServerSecurity, Service
+    from fairwire._sockets import Address, ClientSecurity, Config, Data, ServerSecurity, Service
 
 __all__ = ["Connection", "Listener", "connect", "listen"]
 
@@ -273,7 +273,7 @@ class Listener(BaseListener):
 
 
 async def connect(
-    address: str, service: Service, *, security: ClientSecurity, config: Config | None = None
+    address: str | Address, service: Service, *, security: ClientSecurity, config: Config | None = None
 ) -> Connection:
     """Connects to a service at "host:port". Cancelling ends the attempt.
 
@@ -288,7 +288,7 @@ async def connect(
 
 
 def listen(
-    address: str,
+    address: str | Address,
     services: Service | Iterable[Service],
     *,
     security: ServerSecurity,

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from types import TracebackType
 
-    from fairwire._sockets import ClientSecurity, Config, Data, ServerSecurity, Service
+    from fairwire._sockets import Address, ClientSecurity, Config, Data, ServerSecurity, Service
 
 __all__ = ["Connection", "Listener", "connect", "listen"]
 
@@ -170,7 +170,7 @@ class Listener(BaseListener):
 
 
 def connect(
-    address: str,
+    address: str | Address,
     service: Service,
     *,
     security: ClientSecurity,
@@ -186,7 +186,7 @@ def connect(
 
 
 def listen(
-    address: str,
+    address: str | Address,
     services: Service | Iterable[Service],
     *,
     security: ServerSecurity,

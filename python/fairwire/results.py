@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import html
 import os
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from fairwire import _fairwire
-from fairwire._arguments import first_seed, maybe_text, names, text
+from fairwire._arguments import first_seed, library, maybe_text, names, text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,36 +41,42 @@ class Table:
 
     @property
     def df(self) -> pandas.DataFrame:
-        """The table for pandas. Texts that repeat are categories."""
-        import numpy
-        import pandas
+        """The table for pandas. Texts that repeat are categories.
 
+        Axes of numbers are columns of numbers. An axis of quantities is a column of texts, and beside it a column of numbers
+        whose name ends with the unit, such as `topology.bottleneck.delay_s`.
+        """
+        frames = library("pandas", "pandas", ".df")
+        numpy = library("numpy", "pandas", ".df")
         columns: dict[str, Any] = {}
         for name in self.names:
             kind = self._native.kind(name)
             if kind == "labels":
                 codes, texts = self._native.labels(name)
-                columns[name] = pandas.Categorical.from_codes(
+                columns[name] = frames.Categorical.from_codes(
                     numpy.frombuffer(codes, numpy.int32),
-                    dtype=pandas.CategoricalDtype(pandas.Index(texts, dtype="str")),
+                    dtype=frames.CategoricalDtype(frames.Index(texts, dtype="str")),
                 )
             elif kind == "counts":
                 counts, missing = self._native.counts(name)
-                columns[name] = pandas.arrays.IntegerArray(
+                columns[name] = frames.arrays.IntegerArray(
                     numpy.frombuffer(counts, numpy.uint64), numpy.frombuffer(missing, numpy.bool_)
                 )
             elif kind == "numbers":
                 columns[name] = numpy.frombuffer(self._native.numbers(name), numpy.float64)
+            elif kind in ("integers", "flags"):
+                values = self.column(name)
+                # As numpy has them, unless cells lack the axis.
+                whole = {"integers": ("int64", "Int64"), "flags": ("bool", "boolean")}[kind][None in values]
+                columns[name] = frames.array(values, dtype=whole) if None in values else numpy.array(values, dtype=whole)
             else:
                 columns[name] = self.column(name)
-        return pandas.DataFrame(columns)
+        return cast("pandas.DataFrame", frames.DataFrame(columns))
 
     @property
     def pl(self) -> polars.DataFrame:
         """The table for polars."""
-        import polars
-
-        return polars.DataFrame(self)
+        return cast("polars.DataFrame", library("polars", "polars", ".pl").DataFrame(self))
 
     @property
     def arrow(self) -> _fairwire.Table:
@@ -124,8 +130,17 @@ class Results:
 
     @property
     def values(self) -> Table:
-        """Every value: a row for each cell, seed, subject, window and metric. The unperturbed run has no seed."""
+        """Every value: a row for each cell, seed, subject, window and metric.
+
+        Each row counts in a mean: the unperturbed run, which has no seed, is in `unperturbed`. The subject of all flows
+        together is "all".
+        """
         return Table(self._native.values())
+
+    @property
+    def unperturbed(self) -> Table:
+        """The values of the unperturbed run of each cell, in the columns of `values`. They have no seed."""
+        return Table(self._native.unperturbed())
 
     @property
     def summary(self) -> Table:
@@ -134,7 +149,7 @@ class Results:
 
     @property
     def runs(self) -> Table:
-        """The runs, with the digest of what an observer sees on the wires."""
+        """The runs, with the digest of what an observer sees on the wires. The unperturbed one has no seed."""
         return Table(self._native.runs_table())
 
     @property
@@ -152,15 +167,18 @@ class Results:
         """`values` as an object with the Arrow PyCapsule interface."""
         return self.values.arrow
 
-    def series(self, metric: str, of: str | None = None, *, cell: str | None = None) -> Table:
+    def series(
+        self, metric: str, of: str | None = None, *, cell: str | None = None, unperturbed: bool = False
+    ) -> Table:
         """Returns the time series of a metric: `throughput`, `cwnd`, `queue`, ...
 
-        `of` is a flow or a link; all if it is None. Times are in seconds since the run began.
+        `of` is a flow or a link; all if it is None. Times are in seconds since the run began. They are of the seeds, or of
+        the unperturbed run, if `unperturbed` is true.
         """
         text("metric", metric, "the name of a series")
         maybe_text("of", of, "the name of a flow or a link")
         maybe_text("cell", cell, "the name of a cell")
-        return Table(self._native.series(metric, of, cell))
+        return Table(self._native.series(metric, of, cell, bool(unperturbed)))
 
     def mean(
         self,

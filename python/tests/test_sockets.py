@@ -300,3 +300,28 @@ def test_events_tell_of_changes() -> None:
             assert refused.value.reason == "not-listening"
 
     run(main())
+
+
+def test_a_key_that_others_may_read_is_refused(tmp_path: Path) -> None:
+    """As by the command."""
+    certificate, key = tmp_path / "a.crt", tmp_path / "a.key"
+    certificate.write_text(SERVER.certificate())
+    key.write_text(SERVER.key())
+    for mode in (0o640, 0o604):
+        key.chmod(mode)
+        with pytest.raises(errors.CredentialError, match=rf"others may read the private key .*a.key \(mode {mode:o}\): .*chmod 600"):
+            fw.Identity.load(certificate, key)
+    key.chmod(0o600)
+    assert fw.Identity.load(certificate, key).fingerprint == SERVER.fingerprint
+
+
+def test_a_client_connects_to_the_address_of_a_listener() -> None:
+    """As it is, and as text."""
+
+    async def both() -> None:
+        async with aio.listen("127.0.0.1:0", "SC:echo", security=CLEAR_TEXT) as listener:
+            for address in (listener.address, str(listener.address)):
+                async with await aio.connect(address, "SC:echo", security=CLEAR_TEXT) as connection:
+                    assert connection.peer_address is not None
+
+    asyncio.run(both())

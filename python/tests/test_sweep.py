@@ -198,6 +198,46 @@ def test_queries_count_each_run_once(tmp_path: Path) -> None:
     assert all(row == (5, 5, pytest.approx(expected[queue])) for queue, row in found.items())
 
 
+def test_a_query_writes_nothing(tmp_path: Path) -> None:
+    """It sees what an interrupted sweep has finished, wherever the store is."""
+    pytest.importorskip("duckdb")
+    folder = tmp_path / "run[1]*?'"
+
+    def stop(share: float) -> None:
+        if share > 0.1:
+            raise KeyboardInterrupt
+
+    sweep(folder)
+    with pytest.raises(fw.Interrupted):
+        sweep(folder, seeds=range(4, 1000), progress=stop)
+    files = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    store = fw.Store(folder)
+    answer = store.sql('select count(*), count(distinct (scenario, seed, perturbed)) from runs')
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == files
+    assert answer.fetchall() == [(len(store), len(store))] and len(store) > 12
+
+
+def test_a_query_sees_a_sweep_with_its_axes(tmp_path: Path) -> None:
+    """Its view has no runs of other sweeps, and its axes have the types of the tables."""
+    pytest.importorskip("duckdb")
+    axes = {"flows.dccp.dccp.ccid": [2, 3], "topology.bottleneck.queue": ["5 packets", "10 packets"]}
+    swept = sweep(tmp_path, axes=axes)
+    sweep(tmp_path, axes=axes, duration="2s")
+    query = f"""
+        select "flows.dccp.dccp.ccid", "topology.bottleneck.queue_packets", count(*), avg(value) from {swept.view}
+        where "of" = 'dccp' and metric = 'goodput' and "window" = 'whole' group by all order by all
+    """
+    rows = swept.store.sql(query).fetchall()
+    mean = swept.mean("goodput", "dccp")
+    names = ("flows.dccp.dccp.ccid", "topology.bottleneck.queue_packets", "n", "mean")
+    expected = sorted(zip(*map(mean.column, names), strict=True))
+    assert [row[:3] for row in rows] == [row[:3] for row in expected]
+    assert [row[3] for row in rows] == pytest.approx([row[3] for row in expected])
+    assert swept.view in {f"sweep_{id}" for id in swept.store.sweeps.column("sweep")}
+    jain = swept.store.sql(f"""select count(*) from {swept.view} where "of" = 'all' and metric = 'jain'""").fetchall()
+    assert jain[0][0] >= 16
+
+
 def test_threads_may_make_a_store_together(tmp_path: Path) -> None:
     for number in range(10):
         with concurrent.futures.ThreadPoolExecutor(4) as threads:

@@ -1,96 +1,11 @@
-//! Python values as the values of a scenario.
+//! The changes to a scenario, as Python states them.
 
 use fairwire_lab::scenario::Adjust;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
-use toml::{Table, Value};
+use pyo3::types::PyDict;
 
-/// Returns a `dict` as a table of TOML.
-///
-/// # Errors
-/// `TypeError` for a key that is not a `str` or a value that no scenario has; the message names the key.
-pub(crate) fn table(dict: &Bound<'_, PyDict>, path: &str) -> PyResult<Table> {
-    let mut table = Table::new();
-    for (key, value) in dict {
-        let Ok(key) = key.cast::<PyString>() else {
-            let text = format!("a key of {} is {key}, and not a str", place(path));
-            return Err(PyTypeError::new_err(text));
-        };
-        let key = key.to_string();
-        let path = if path.is_empty() {
-            key.clone()
-        } else {
-            format!("{path}.{key}")
-        };
-        // A key without a value is as if it were not there.
-        if !value.is_none() {
-            table.insert(key, self::value(&value, &path)?);
-        }
-    }
-    Ok(table)
-}
-
-/// How deep lists and dicts may be in each other.
-const DEEPEST: usize = 64;
-
-fn place(path: &str) -> &str {
-    if path.is_empty() {
-        "the scenario"
-    } else {
-        path
-    }
-}
-
-fn value(value: &Bound<'_, PyAny>, path: &str) -> PyResult<Value> {
-    // No scenario is as deep, and a list may have itself in it.
-    if path.matches(['.', '[']).count() > DEEPEST {
-        let begin: String = path.chars().take(40).collect();
-        let text = format!("{begin}...: lists and dicts in each other, more than {DEEPEST} deep");
-        return Err(PyValueError::new_err(text));
-    }
-    let items = |items: Vec<Bound<'_, PyAny>>| {
-        let items = (0..).zip(items);
-        let items = items.map(|(i, item)| self::value(&item, &format!("{path}[{i}]")));
-        Ok(Value::Array(items.collect::<PyResult<_>>()?))
-    };
-    if let Ok(value) = value.cast::<PyBool>() {
-        Ok(Value::Boolean(value.is_true()))
-    } else if let Ok(value) = value.cast::<PyString>() {
-        Ok(Value::String(value.to_string()))
-    } else if let Ok(dict) = value.cast::<PyDict>() {
-        Ok(Value::Table(table(dict, path)?))
-    } else if let Ok(list) = value.cast::<PyList>() {
-        items(list.iter().collect())
-    } else if let Ok(tuple) = value.cast::<PyTuple>() {
-        items(tuple.iter().collect())
-    } else if let Ok(mapping) = value.cast::<PyMapping>() {
-        let dict = PyDict::new(value.py());
-        dict.update(mapping)?;
-        Ok(Value::Table(table(&dict, path)?))
-    } else if value.hasattr("tolist")? {
-        // A number, a bool or an array of numpy.
-        self::value(&value.call_method0("tolist")?, path)
-    } else if value.is_instance_of::<PyInt>() || value.hasattr("__index__")? {
-        let number = value.extract().map_err(|_| {
-            PyValueError::new_err(format!("{path}: {value} is too large for a scenario"))
-        })?;
-        Ok(Value::Integer(number))
-    } else if value.is_instance_of::<PyFloat>() || value.hasattr("__float__")? {
-        let number: f64 = value.extract()?;
-        if !number.is_finite() {
-            let text = format!("{path}: {value} is no value of a scenario");
-            return Err(PyValueError::new_err(text));
-        }
-        Ok(Value::Float(number))
-    } else {
-        let kind = value.get_type().name()?;
-        let text = format!(
-            "{path}: a value of type {kind} cannot be in a scenario: give a str, a number, a bool, a list or a dict"
-        );
-        Err(PyTypeError::new_err(text))
-    }
-}
+use crate::literal::literal;
 
 /// The changes to a scenario, as the functions of this module take them.
 #[derive(FromPyObject)]
@@ -132,7 +47,7 @@ impl Changes<'_> {
             let text = if value.is_none() {
                 String::new()
             } else {
-                self::value(&value, &format!("set[{key:?}]"))?.to_string()
+                literal(&value, &format!("set[{key:?}]"))?
             };
             adjust.set.push(format!("{key}={text}"));
         }
@@ -145,11 +60,11 @@ impl Changes<'_> {
                     let text = format!("{place}: None is no value of an axis");
                     return Err(PyValueError::new_err(text));
                 }
-                self::value(&value, &place)
+                literal(&value, &place)
             });
             // A list of TOML, because a value may have commas.
-            let values = Value::Array(values.collect::<PyResult<_>>()?);
-            adjust.axes.push(format!("{name}={values}"));
+            let values = values.collect::<PyResult<Vec<_>>>()?.join(", ");
+            adjust.axes.push(format!("{name}=[{values}]"));
         }
         Ok(adjust)
     }

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fairwire_lab::results::{CellResult, Metric, RunResult, Subject};
-use fairwire_lab::scenario::matches_pattern;
 use fairwire_measure::{Confidence, Estimate, Moments};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -132,24 +131,12 @@ impl Question {
     }
 }
 
-/// Returns whether a flow or link has a wanted name. A star does not stand for a slash, which is in the names of the
-/// directions back.
+/// Returns whether a flow or link has a wanted name.
 fn is_named(subject: &Subject, names: &[String]) -> bool {
-    let name = match subject {
-        Subject::All => "all",
-        named => named.name(),
-    };
     if names.is_empty() {
-        return matches!(subject, Subject::Flow(_)) && !name.contains('/');
+        return matches!(subject, Subject::Flow(name) if !name.contains('/'));
     }
-    let is = |pattern: &String| {
-        pattern.contains('/') == name.contains('/') && matches_pattern(pattern, name)
-    };
-    // A pattern such as "*" means flows and links.
-    let is_all = *subject == Subject::All;
-    names
-        .iter()
-        .any(|pattern| is(pattern) && !(is_all && pattern.contains('*')))
+    names.iter().any(|pattern| subject.is_named(pattern))
 }
 
 /// Returns the mean of the answers with its 95 % interval, without those of `base` if it is given: then of the seeds that

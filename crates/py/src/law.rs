@@ -151,6 +151,17 @@ pub(crate) fn registered(names: &[String]) -> Vec<&'static str> {
     found.map(|(name, _)| *name).collect()
 }
 
+/// Returns how many runs there are at the same time: one for each processor unless `jobs` says otherwise. With laws in
+/// Python it is one, because one thread at a time has the interpreter, and the others would only wait for it.
+pub(crate) fn threads(jobs: Option<usize>, laws: &[&str]) -> usize {
+    let all = if laws.is_empty() {
+        fairwire_lab::campaign::threads()
+    } else {
+        1
+    };
+    jobs.unwrap_or(all)
+}
+
 /// Returns the laws in Python that cells name.
 pub(crate) fn of_cells(cells: &[Cell]) -> Vec<&'static str> {
     let names: Vec<&'static str> = lock(&CLASSES).keys().copied().collect();

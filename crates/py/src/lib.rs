@@ -16,6 +16,7 @@ mod errors;
 mod family;
 mod interpreter;
 mod law;
+mod literal;
 mod paper;
 mod results;
 mod run;
@@ -79,4 +80,7 @@ mod _fairwire {
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python calls it so")]
     const __version__: &str = env!("CARGO_PKG_VERSION");
+
+    #[pymodule_export]
+    const SOURCES: &str = fairwire_sweep::SOURCES;
 }

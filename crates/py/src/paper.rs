@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fairwire_lab::campaign::{self, Batch, Campaign, run_batches};
+use fairwire_lab::campaign::{Batch, Campaign, run_batches};
 use fairwire_lab::paper::{Bundle, Paper, PaperError as LabError, catalogue};
 use fairwire_lab::scenario::Cell;
 use fairwire_sweep::columns::{labels, texts};
@@ -44,15 +44,18 @@ pub(crate) fn paper(
     if jobs == Some(0) {
         return Err(PyValueError::new_err("jobs is a number from 1"));
     }
-    let bundle = if name.contains(std::path::is_separator) {
-        Bundle::read(name.as_ref()).map_err(refused)?
-    } else {
-        Bundle::find(name).map_err(refused)?.clone()
+    let bundle = match Bundle::find(name) {
+        Ok(bundle) => bundle.clone(),
+        // As the command: what is not the name of a paper may be a directory.
+        Err(_) if name.contains(std::path::is_separator) || Bundle::is_in(name.as_ref()) => {
+            Bundle::read(name.as_ref()).map_err(refused)?
+        }
+        Err(error) => return Err(refused(error)),
     };
     let paper = Paper::load(&bundle, &Paper::adjust(quick, seeds)).map_err(refused)?;
-    let threads = jobs.unwrap_or_else(campaign::threads);
     let cells: Arc<[Cell]> = paper.cells.as_slice().into();
     let laws = law::of_cells(&cells);
+    let threads = law::threads(jobs, &laws);
     let (work, batch) = (Arc::clone(&cells), paper.name.clone());
     let (outcome, interrupted) = attended(py, progress.as_ref(), laws, move |watch| {
         let campaign = Campaign {

@@ -8,6 +8,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
 use fairwire_lab::results::{self, CellResult, SeriesMetric, overview, to_json};
 use fairwire_lab::scenario::Cell;
+use fairwire_sweep::Axis;
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 
@@ -35,11 +36,17 @@ impl Results {
                 axes.push(axis.clone());
             }
         }
+        let axes = axes.iter().map(|axis| {
+            let values = cells.iter().flat_map(|cell| &cell.axes);
+            let values = values.filter(|(name, _)| name == axis);
+            Axis::new(axis, &values.map(|(_, value)| value.as_str()))
+        });
+        let axes = axes.collect();
         Self {
             source,
             name,
-            cells,
             how: Tabulate { axes },
+            cells,
         }
     }
 
@@ -153,7 +160,19 @@ impl Results {
     /// The names of the axes.
     #[getter]
     fn axis_names(&self) -> Vec<&str> {
-        self.how.axes.iter().map(String::as_str).collect()
+        self.how.axes.iter().map(|it| it.name.as_str()).collect()
+    }
+
+    /// For each cell the values of its axes as texts, by their names.
+    #[getter]
+    fn axis_texts(&self) -> Vec<BTreeMap<&str, &str>> {
+        let cells = self.cells.iter().map(|cell| cell.axes.iter());
+        cells
+            .map(|axes| {
+                axes.map(|(name, value)| (name.as_str(), value.as_str()))
+                    .collect()
+            })
+            .collect()
     }
 
     /// Whether runs are missing because they were interrupted.
@@ -203,6 +222,11 @@ impl Results {
         self.table(py, Tabulate::values)
     }
 
+    /// Every value of the unperturbed runs.
+    fn unperturbed(&self, py: Python<'_>) -> PyResult<Table> {
+        self.table(py, Tabulate::unperturbed)
+    }
+
     /// The means over the seeds with 95 % intervals: a row for each cell, subject, window and metric.
     fn summary(&self, py: Python<'_>) -> PyResult<Table> {
         self.table(py, Tabulate::summary)
@@ -249,13 +273,14 @@ impl Results {
     }
 
     /// The time series of one metric, of one subject or of all.
-    #[pyo3(signature = (metric, of=None, cell=None))]
+    #[pyo3(signature = (metric, of=None, cell=None, unperturbed=false))]
     fn series(
         &self,
         py: Python<'_>,
         metric: &str,
         of: Option<&str>,
         cell: Option<&str>,
+        unperturbed: bool,
     ) -> PyResult<Table> {
         let Some(metric) = SeriesMetric::find(metric) else {
             let names: Vec<&str> = SeriesMetric::ALL.iter().map(|it| it.name()).collect();
@@ -263,9 +288,9 @@ impl Results {
             return Err(PyValueError::new_err(text));
         };
         let Some(name) = cell else {
-            let table = self.table(py, |how, it| how.series(it, metric, of))?;
+            let table = self.table(py, |how, it| how.series(it, metric, of, unperturbed))?;
             return match of {
-                Some(of) if table.rows() == 0 => {
+                Some(of) if table.rows() == 0 && !unperturbed => {
                     let there = self.map(py, |it| subjects(it, metric))?;
                     named(table, metric, of, &there.into_iter().flatten().collect())
                 }
@@ -273,10 +298,15 @@ impl Results {
             };
         };
         let cell = self.one(py, self.position(name)?)?;
-        let rows = self.how.series(&cell, metric, of).map_err(failed)?;
+        let rows = self
+            .how
+            .series(&cell, metric, of, unperturbed)
+            .map_err(failed)?;
         match of {
-            Some(of) => named(Table::of(rows), metric, of, &subjects(&cell, metric)),
-            None => Ok(Table::of(rows)),
+            Some(of) if !unperturbed => {
+                named(Table::of(rows), metric, of, &subjects(&cell, metric))
+            }
+            _ => Ok(Table::of(rows)),
         }
     }
 

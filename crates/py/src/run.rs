@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fairwire_lab::campaign::{self, Campaign, run_cells};
+use fairwire_lab::campaign::{Campaign, run_cells};
 use fairwire_lab::results;
 use fairwire_lab::scenario::{Cell, notes};
 use pyo3::exceptions::PyValueError;
@@ -30,9 +30,9 @@ pub(crate) fn run(
     if jobs == Some(0) {
         return Err(PyValueError::new_err("jobs is a number from 1"));
     }
-    let threads = jobs.unwrap_or_else(campaign::threads);
     let (name, work) = (scenario.name().to_owned(), Arc::clone(&cells));
     let laws = law::of_cells(&cells);
+    let threads = law::threads(jobs, &laws);
     let (ran, interrupted) = attended(py, progress.as_ref(), laws, move |watch| {
         let campaign = Campaign {
             name,

@@ -6,8 +6,9 @@ use fairwire_lab::scenario::{Adjust, Cell, ScenarioError as LabError, ScenarioFi
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arguments::{Changes, table};
+use crate::arguments::Changes;
 use crate::errors::ScenarioError;
+use crate::literal::document;
 
 /// What messages call a scenario that is built from Python values.
 const BUILT: &str = "the scenario";
@@ -28,8 +29,7 @@ impl Scenario {
     #[new]
     fn new(source: &Bound<'_, PyAny>) -> PyResult<Self> {
         if let Ok(dict) = source.cast::<PyDict>() {
-            let text = toml::to_string(&table(dict, "")?);
-            let text = text.map_err(|error| ScenarioError::new_err(error.to_string()))?;
+            let text = document(dict)?;
             let file = ScenarioFile::parse(BUILT, &text).map_err(|error| refused(&error, true))?;
             let name = BUILT.to_owned();
             return Ok(Self {

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use fairwire_sweep::columns::{labels, texts};
-use fairwire_sweep::{Listed, Origin, Prune, Store as LabStore, StoreError, Table as LabTable};
+use fairwire_sweep::{
+    Axis, Listed, Origin, Prune, Store as LabStore, StoreError, Table as LabTable,
+};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -124,12 +126,37 @@ impl Store {
         self.with(py, |store| Ok(store.compact()?.written))
     }
 
-    /// Compacts the segments of processes that have ended, unless another process does that.
-    fn compact_unless_busy(&self, py: Python<'_>) -> PyResult<()> {
-        self.with(py, |store| match store.compact() {
-            Err(StoreError::Busy(_)) => Ok(()),
-            compacted => compacted.map(drop),
-        })
+    /// Writes the runs that are in segments only as Parquet into an empty folder, and changes nothing in the store.
+    /// Returns whether there are any.
+    fn export_segments(&self, py: Python<'_>, folder: PathBuf) -> PyResult<bool> {
+        self.with(py, |store| store.export_segments(&folder))
+    }
+
+    /// The cells of a sweep, with a column for each axis, as of the tables of its results.
+    fn cells(&self, py: Python<'_>, id: &str) -> PyResult<Table> {
+        let sweeps: Vec<Listed> = self.with(py, |store| store.sweeps())?;
+        let Some(sweep) = sweeps.into_iter().find(|it| it.id == id) else {
+            return Err(PyValueError::new_err(format!("no sweep {id}")));
+        };
+        let cells = &sweep.cells;
+        let mut columns = vec![
+            texts("cell", cells.iter().map(|it| it.cell.as_str())),
+            texts("scenario", cells.iter().map(|it| it.scenario.as_str())),
+        ];
+        let mut names: Vec<&str> = Vec::new();
+        for (name, _) in cells.iter().flat_map(|it| &it.axes) {
+            if !names.contains(&name.as_str()) {
+                names.push(name);
+            }
+        }
+        for axis in names {
+            let values = cells.iter().map(|cell| {
+                let value = cell.axes.iter().find(|(name, _)| name == axis);
+                value.map(|(_, value)| value.as_str())
+            });
+            columns.extend(Axis::new(axis, &values.clone().flatten()).columns(values));
+        }
+        Table::new(columns)
     }
 
     /// Removes runs of other sources, or with `unlisted` those of no sweep. Returns how many.

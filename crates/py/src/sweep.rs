@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use fairwire_lab::campaign;
 use fairwire_lab::results::Metric;
 use fairwire_sweep::{
     Origin, Plan, Precision, Seeds, Store as LabStore, SweepError, TaskError, decode, encode,
@@ -134,6 +133,12 @@ impl Sweep {
         self.results.clone_ref(py)
     }
 
+    /// The name of its list in the store.
+    #[getter]
+    fn id(&self, py: Python<'_>) -> String {
+        py.detach(|| self.stored.with(|plan, _| plan.id().to_owned()))
+    }
+
     /// How many runs the store had before.
     #[getter]
     fn found(&self, py: Python<'_>) -> u64 {
@@ -175,9 +180,9 @@ impl Sweep {
         if jobs == Some(0) {
             return Err(PyValueError::new_err("jobs is a number from 1"));
         }
-        let threads = jobs.unwrap_or_else(campaign::threads);
         let held = self.stored.clone();
         let laws = self.laws.clone();
+        let threads = law::threads(jobs, &laws);
         let (ran, interrupted) = attended(py, progress.as_ref(), laws, move |watch| {
             held.with(|plan, store| {
                 watch.plan(plan.work());

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::types::Int32Type;
 use arrow_array::{
-    Array, DictionaryArray, Float64Array, RecordBatch, RecordBatchIterator, StringArray,
-    UInt64Array,
+    Array, BooleanArray, DictionaryArray, Float64Array, Int64Array, RecordBatch,
+    RecordBatchIterator, StringArray, UInt64Array,
 };
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{ArrowError, DataType};
@@ -88,6 +88,12 @@ impl Table {
         if let Some(values) = any.downcast_ref::<UInt64Array>() {
             return PyList::new(py, values.iter());
         }
+        if let Some(values) = any.downcast_ref::<Int64Array>() {
+            return PyList::new(py, values.iter());
+        }
+        if let Some(values) = any.downcast_ref::<BooleanArray>() {
+            return PyList::new(py, values.iter());
+        }
         if let Some(values) = any.downcast_ref::<StringArray>() {
             return PyList::new(py, values.iter());
         }
@@ -149,13 +155,16 @@ impl Table {
         Ok((PyByteArray::new(py, &bytes), list))
     }
 
-    /// Returns what a column holds: `labels` (texts that repeat), `texts`, `counts` or `numbers`.
+    /// Returns what a column holds: `labels` (texts that repeat), `texts`, `counts`, `integers`, `flags` or
+    /// `numbers`.
     fn kind(&self, name: &str) -> PyResult<&'static str> {
         let column = self.0.column_by_name(name);
         let column = column.ok_or_else(|| self.missing(name))?;
         Ok(match column.data_type() {
             DataType::Dictionary(..) => "labels",
             DataType::UInt64 => "counts",
+            DataType::Int64 => "integers",
+            DataType::Boolean => "flags",
             DataType::Float64 => "numbers",
             _ => "texts",
         })

@@ -6,13 +6,13 @@ use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
 use fairwire_lab::results::{CellResult, Row, RunResult, SeriesMetric, Subject, summary};
 use fairwire_measure::{Estimate, Spread};
+use fairwire_sweep::Axis;
 use fairwire_sweep::columns::{Column, counts, labels, numbers, table, texts};
 
 /// Makes the tables of cells that have these axes.
 #[derive(Debug)]
 pub(crate) struct Tabulate {
-    /// The names of the axes.
-    pub(crate) axes: Vec<String>,
+    pub(crate) axes: Vec<Axis>,
 }
 
 /// Returns every run of a cell, in order.
@@ -25,9 +25,17 @@ fn seed(run: &RunResult) -> Option<u64> {
     run.perturbed.then_some(run.seed)
 }
 
+/// Returns the name of a subject; `all` for all flows together.
+fn name(subject: &Subject) -> &str {
+    match subject {
+        Subject::All => "all",
+        named => named.name(),
+    }
+}
+
 impl Tabulate {
-    /// Adds a column for the cell before the others, and one for each axis after them. An axis that is called like
-    /// another column gets the prefix `axis-`.
+    /// Adds a column for the cell before the others, and those of each axis after them. One that is called like another
+    /// column gets the prefix `axis-`.
     fn of_cell(
         &self,
         cell: &CellResult,
@@ -35,25 +43,39 @@ impl Tabulate {
         columns: Vec<Column>,
     ) -> Result<RecordBatch, ArrowError> {
         let repeated = |name: &str, text: &str| labels(name, std::iter::repeat_n(text, count));
-        let axes = self.axes.iter().map(|axis| {
-            let value = cell.axes.iter().find(|(name, _)| name == axis);
-            let value = value.map_or("", |(_, value)| value.as_str());
-            let is_taken = axis == "cell" || columns.iter().any(|(name, _)| name == axis);
-            let prefix = if is_taken { "axis-" } else { "" };
-            repeated(&format!("{prefix}{axis}"), value)
-        });
-        let axes: Vec<Column> = axes.collect();
-        let cell = repeated("cell", &cell.name);
-        table([cell].into_iter().chain(columns).chain(axes).collect())
+        let mut all = vec![repeated("cell", &cell.name)];
+        all.extend(columns);
+        for axis in &self.axes {
+            let value = cell.axes.iter().find(|(name, _)| *name == axis.name);
+            let value = value.map(|(_, value)| value.as_str());
+            for (name, column) in axis.columns(std::iter::repeat_n(value, count)) {
+                let is_taken = all.iter().any(|(other, _)| *other == name);
+                let prefix = if is_taken { "axis-" } else { "" };
+                all.push((format!("{prefix}{name}"), column));
+            }
+        }
+        table(all)
     }
 
     /// Every value: a row for each seed, subject, window and metric.
     pub(crate) fn values(&self, cell: &CellResult) -> Result<RecordBatch, ArrowError> {
-        let rows = || runs(cell).flat_map(|run| run.values.iter().map(move |it| (run, it)));
+        self.values_of(cell, &cell.runs)
+    }
+
+    /// Every value of the unperturbed run.
+    pub(crate) fn unperturbed(&self, cell: &CellResult) -> Result<RecordBatch, ArrowError> {
+        self.values_of(cell, cell.unperturbed.as_slice())
+    }
+
+    fn values_of(&self, cell: &CellResult, runs: &[RunResult]) -> Result<RecordBatch, ArrowError> {
+        let rows = || {
+            runs.iter()
+                .flat_map(|run| run.values.iter().map(move |it| (run, it)))
+        };
         let columns = vec![
             counts("seed", rows().map(|(run, _)| seed(run))),
             labels("kind", rows().map(|(_, it)| it.subject.kind())),
-            labels("of", rows().map(|(_, it)| it.subject.name())),
+            labels("of", rows().map(|(_, it)| name(&it.subject))),
             labels("window", rows().map(|(_, it)| it.window.as_str())),
             labels("metric", rows().map(|(_, it)| it.metric.name())),
             numbers("value", rows().map(|(_, it)| Some(it.value))),
@@ -72,7 +94,7 @@ impl Tabulate {
         let estimates = || rows.iter().map(|row| row.estimate.as_ref());
         let columns = vec![
             labels("kind", rows.iter().map(|row| row.subject.kind())),
-            labels("of", rows.iter().map(|row| row.subject.name())),
+            labels("of", rows.iter().map(|row| name(&row.subject))),
             labels("window", rows.iter().map(|row| row.window.as_str())),
             labels("metric", rows.iter().map(|row| row.metric.name())),
             labels("unit", rows.iter().map(|row| row.metric.unit())),
@@ -117,16 +139,22 @@ impl Tabulate {
         self.of_cell(cell, digests.len(), columns)
     }
 
-    /// The time series of one metric, of one subject or of all.
+    /// The time series of one metric, of one subject or of all: of the seeds, or of the unperturbed run.
     pub(crate) fn series(
         &self,
         cell: &CellResult,
         metric: SeriesMetric,
         of: Option<&str>,
+        is_unperturbed: bool,
     ) -> Result<RecordBatch, ArrowError> {
-        let is_wanted = |subject: &Subject| of.is_none_or(|of| subject.name() == of);
+        let is_wanted = |subject: &Subject| of.is_none_or(|of| name(subject) == of);
         let mut rows = Vec::new();
-        for run in runs(cell) {
+        let runs = if is_unperturbed {
+            cell.unperturbed.as_slice()
+        } else {
+            &cell.runs
+        };
+        for run in runs {
             let all = run.series.iter().filter(|it| it.metric == metric);
             for series in all.filter(|it| is_wanted(&it.subject)) {
                 for (number, value) in (1u64..).zip(&series.values) {
@@ -139,7 +167,7 @@ impl Tabulate {
         let columns = vec![
             counts("seed", rows.iter().map(|row| row.0)),
             labels("kind", rows.iter().map(|row| row.1.kind())),
-            labels("of", rows.iter().map(|row| row.1.name())),
+            labels("of", rows.iter().map(|row| name(row.1))),
             numbers("time", rows.iter().map(|row| Some(row.2))),
             numbers("value", rows.iter().map(|row| row.3)),
             labels("unit", rows.iter().map(|_| metric.unit())),

@@ -57,7 +57,7 @@ fn number(text: &str) -> Option<f64> {
 
 impl Axis {
     /// Returns the axis that has these values.
-    pub fn new<'a>(name: &str, values: impl Iterator<Item = &'a str> + Clone) -> Self {
+    pub fn new<'a>(name: &str, values: &(impl Iterator<Item = &'a str> + Clone)) -> Self {
         let all = |is: &dyn Fn(&str) -> bool| values.clone().all(is);
         let kind = if all(&|it| it.parse::<i64>().is_ok()) {
             Kind::Integers
@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn values_have_the_types_that_they_mean() {
         let types = |values: &[&str]| {
-            let axis = Axis::new("x", values.iter().copied());
+            let axis = Axis::new("x", &values.iter().copied());
             let columns = axis.columns(values.iter().map(|it| Some(*it)));
             let types = columns
                 .iter()
