@@ -135,7 +135,9 @@ fn quoted(text: &str) -> String {
     for char in text.chars() {
         match char {
             '"' | '\\' => quoted.extend(['\\', char]),
-            char if char.is_control() => quoted.push_str(&format!("\\U{:08X}", u32::from(char))),
+            char if char.is_control() => {
+                quoted.extend(format!("\\U{:08X}", u32::from(char)).chars())
+            }
             char => quoted.push(char),
         }
     }
