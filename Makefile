@@ -12,7 +12,7 @@ FEATURES = --features fairwire/emulated
 export PROPTEST_RNG_SEED ?= 4340
 # With FAIRWIRE_NO_SKIP=1 in the environment a missing tool is an error instead of a skipped test.
 
-.PHONY: help build setup test test-all lint py own-app video bench fuzz torture torture-plants memcheck soak worlds demo digests fmt conformance-mutants interop interop-dtls hostile
+.PHONY: help build setup test test-all lint py own-app video bench fuzz torture torture-plants memcheck soak worlds demo digests fmt deny conformance-mutants interop interop-dtls hostile
 
 help: ## List the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,6 +40,9 @@ lint: ## Formatting, clippy and the links of the documentation, warnings as erro
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets $(FEATURES) --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace $(FEATURES) $(UNDOCUMENTED:%=--exclude fairwire-%) --no-deps --locked
+
+deny: ## Licences, registries and known vulnerabilities of the dependencies (needs cargo-deny; not part of `make test`)
+	scripts/deny
 
 own-app: ## An application from outside, tested on an emulated network (builds its dependencies once; not part of `make test`)
 	cd examples/own-app && CARGO_TARGET_DIR=../../target/own-app $(CARGO) test --locked

@@ -12,6 +12,7 @@ mod host;
 mod jitter;
 mod link_meter;
 mod link_spec;
+mod pcapng;
 mod run;
 mod run_network;
 mod short_flows;

@@ -176,7 +176,7 @@ fn datagrams_are_true() {
     }
 }
 
-/// Every link is an interface.
+/// Every link is an interface, and its timestamps are true to the nanosecond: the last packets of a run of 5 s are there.
 ///
 /// Without losses, a capture of all links has a packet once for each link of its path, and a capture of one link has it
 /// once.
@@ -200,6 +200,9 @@ fn each_link_is_an_interface() {
             "the same packets, picked out"
         );
         assert_eq!(matches(&middle, bottleneck), Some(of_one.packets("dccp")));
+        let at_the_end = "frame.time_relative > 4.9 && frame.time_relative <= 5";
+        assert!(matches(&every, at_the_end).is_some_and(|count| count > 10));
+        assert_eq!(matches(&every, "frame.time_relative > 5"), Some(0));
     }
     for path in [every, middle] {
         std::fs::remove_file(&path).expect("removed");

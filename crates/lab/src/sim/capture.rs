@@ -5,20 +5,13 @@
 //! is an interface with its name, so a packet that crosses three links is captured three times. Timestamps are
 //! nanoseconds since the run began; packets are raw IPv4.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, Write};
-use std::time::Duration;
 
 use etherparse::{IpEcn, Ipv4Header};
 use fairwire_net::{DropReason, LinkId, Observation, Observer, Place};
-use pcap_file::pcapng::PcapNgWriter;
-use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
-use pcap_file::pcapng::blocks::interface_description::{
-    InterfaceDescriptionBlock, InterfaceDescriptionOption,
-};
-use pcap_file::{DataLink, PcapError};
 
+use super::pcapng::Pcapng;
 use crate::results::Captured;
 use crate::transport::content::Parts;
 use crate::transport::ends::{address, port};
@@ -27,9 +20,6 @@ use crate::transport::store::{Slot, Store};
 
 /// The time to live of every packet, because routers on the route are not modelled.
 const TIME_TO_LIVE: u8 = 64;
-
-/// The resolution of timestamps: nanoseconds, as a power of ten (the option `if_tsresol`).
-const NANOSECONDS: u8 = 9;
 
 /// The output of a capture and the links that it watches.
 pub struct Tap {
@@ -62,7 +52,7 @@ pub(super) fn forward(name: &str) -> &str {
 
 /// The writer of a capture: an observer of the links that it watches.
 pub(crate) struct Capture {
-    writer: PcapNgWriter<Box<dyn Write + Send>>,
+    writer: Pcapng<Box<dyn Write + Send>>,
     /// The interface of each link, by its number; `None` if it is not watched.
     interfaces: Vec<Option<u32>>,
     /// The current packet; the buffer is reused.
@@ -85,18 +75,10 @@ impl Capture {
         out: Box<dyn Write + Send>,
         links: impl IntoIterator<Item = (LinkId, &'a str)>,
     ) -> io::Result<Self> {
-        let mut writer = PcapNgWriter::new(out).map_err(into_io)?;
+        let mut writer = Pcapng::new(out)?;
         let mut interfaces = Vec::new();
         for (number, (link, name)) in (0..).zip(links) {
-            let interface = InterfaceDescriptionBlock {
-                linktype: DataLink::RAW,
-                snaplen: 0,
-                options: vec![
-                    InterfaceDescriptionOption::IfName(Cow::Owned(name.to_owned())),
-                    InterfaceDescriptionOption::IfTsResol(NANOSECONDS),
-                ],
-            };
-            writer.write_pcapng_block(interface).map_err(into_io)?;
+            writer.interface(name)?;
             let place = link.0 as usize;
             if interfaces.len() <= place {
                 interfaces.resize(place + 1, None);
@@ -117,7 +99,7 @@ impl Capture {
         if let Some(failure) = self.failure.take() {
             return Err(failure);
         }
-        self.writer.get_mut().flush()?;
+        self.writer.out.flush()?;
         Ok(self.written.clone())
     }
 
@@ -125,14 +107,8 @@ impl Capture {
         let slot = seen.store.slot(seen.packet.handle);
         self.packet.clear();
         build(&mut self.packet, seen, slot)?;
-        let block = EnhancedPacketBlock {
-            interface_id: interface,
-            timestamp: Duration::from_nanos(seen.at.as_nanos()),
-            original_len: u32::try_from(self.packet.len()).unwrap_or(u32::MAX),
-            data: Cow::Borrowed(&self.packet),
-            options: Vec::new(),
-        };
-        self.writer.write_pcapng_block(block).map_err(into_io)?;
+        self.writer
+            .packet(interface, seen.at.as_nanos(), &self.packet)?;
         self.written.add(slot.content().counted());
         Ok(())
     }
@@ -163,13 +139,6 @@ impl Observer<Store> for Capture {
         if reason == DropReason::Lost {
             self.see(seen);
         }
-    }
-}
-
-fn into_io(error: PcapError) -> io::Error {
-    match error {
-        PcapError::IoError(error) => error,
-        other => io::Error::other(other),
     }
 }
 

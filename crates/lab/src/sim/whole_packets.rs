@@ -30,37 +30,23 @@ pub fn whole_packets(capture: impl Read + Seek) -> io::Result<u64> {
 
 #[cfg(test)]
 mod tests {
-    use std::borrow::Cow;
     use std::io::Cursor;
 
-    use pcap_file::DataLink;
-    use pcap_file::pcapng::PcapNgWriter;
-    use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionBlock;
-    use pcap_file::pcapng::blocks::simple_packet::SimplePacketBlock;
-
+    use super::super::pcapng::Pcapng;
     use super::whole_packets;
 
     /// Wherever a capture is cut off, all blocks before that place are whole.
     #[test]
     fn a_cut_capture_has_whole_packets() {
-        let mut writer = PcapNgWriter::new(Vec::new()).expect("writes");
-        let mut ends = vec![0, writer.get_ref().len()];
-        let interface = InterfaceDescriptionBlock {
-            linktype: DataLink::RAW,
-            snaplen: 0,
-            options: vec![],
-        };
-        writer.write_pcapng_block(interface).expect("writes");
-        ends.push(writer.get_ref().len());
+        let mut writer = Pcapng::new(Vec::new()).expect("writes");
+        let mut ends = vec![0, writer.out.len()];
+        writer.interface("link").expect("writes");
+        ends.push(writer.out.len());
         for length in [1, 40, 999] {
-            let packet = SimplePacketBlock {
-                original_len: length,
-                data: Cow::Owned(vec![7; length as usize]),
-            };
-            writer.write_pcapng_block(packet).expect("writes");
-            ends.push(writer.get_ref().len());
+            writer.packet(0, 7, &vec![7; length]).expect("writes");
+            ends.push(writer.out.len());
         }
-        let all = writer.into_inner();
+        let all = writer.out;
         for cut in 0..=all.len() {
             let whole = ends
                 .iter()
