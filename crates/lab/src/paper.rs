@@ -58,6 +58,7 @@ pub use error::PaperError;
 pub use figure::{Figure, Form, Line, Mark, Point, Scale, XAxis, YAxis};
 pub use findings::Report;
 pub use judge::{Controlled, Isolated, Judged};
+pub use manifest::Overview;
 pub use moment::Moment;
 pub use part::Part;
 pub use published::Published;
@@ -84,6 +85,8 @@ pub struct Paper {
     pub line: String,
     /// How long its runs take, in words.
     pub runtime: String,
+    /// What it asked and what our runs show, for the first page of the report.
+    pub overview: Option<Overview>,
     /// What it does and proposes, for somebody who has not read it; may be empty.
     pub about: String,
     /// Its experiments, in the order of its scenario files.
@@ -177,6 +180,11 @@ impl Paper {
             let plan = figure.quick_form(shorter.is_some()).resolve(&names);
             figures.push(plan.map_err(|message| document::refuse(&node, &message))?);
         }
+        let shown = manifest.overview.as_ref().and_then(|it| it.figure.as_ref());
+        if let Some(name) = shown.filter(|name| !figures.iter().any(|it| it.name == **name)) {
+            let message = format!("overview: there is no figure '{name}'");
+            return Err(document.refuse(&message).into());
+        }
         let shortened = shorter.map(|quick| quick.says.clone());
         let text = bundle.text(&manifest.claims);
         let text = text.map_err(|message| document.refuse(&message))?;
@@ -194,6 +202,7 @@ impl Paper {
             authors: manifest.authors,
             line: manifest.line,
             runtime: manifest.runtime,
+            overview: manifest.overview,
             about: manifest.about,
             claims,
             tables,

@@ -1,8 +1,8 @@
 //! Reports as one HTML page that loads no other file.
 //!
-//! [`page`] shows papers beside their results. It begins with an overview of the verdicts. Each paper then has its
-//! network, its tables (published, ours, difference), its figures and a verdict on each claim. What the paper left out
-//! and the source of every value of the scenarios come last.
+//! [`page`] shows papers beside their results. It begins with what each paper asked and what our runs show. Each paper
+//! then has its verdicts. Closed parts hold the rest: its network, its tables (published, ours, difference), its
+//! figures, the reason for each verdict, what the paper left out, and the source of every value of the scenarios.
 //!
 //! [`experiment_page`] shows the results of the cells of a scenario file along their axes.
 //!
@@ -19,6 +19,7 @@ mod figure;
 mod files;
 mod glossary;
 mod markup;
+mod overview;
 mod reported;
 mod shell;
 mod sources;

@@ -43,7 +43,8 @@ struct WrittenClaim {
     controls: Vec<Control>,
 }
 
-/// The same checks in other cells. They should fail there; otherwise they do not support the claim.
+/// The same checks in other cells, which lack what the claim is about. They should fail there; otherwise they are not
+/// specific to the claim.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Control {

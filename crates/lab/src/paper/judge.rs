@@ -50,7 +50,8 @@ pub struct Controlled {
     pub of: usize,
     /// The number of all checks of the claim.
     of_claim: usize,
-    /// Whether everything that holds for the claim holds there too. Then the checks do not support the claim.
+    /// Whether everything that holds for the claim holds there too. Then the checks do not tell the two
+    /// apart.
     pub passes: bool,
 }
 
@@ -100,6 +101,7 @@ impl Paper {
             Some(sweep) => sweep.judge(claim, verdict, context),
             None => (verdict, None),
         };
+        let verdict = specific(verdict, &controls);
         let isolated = claim.isolated_by.iter().map(|isolation| Isolated {
             says: isolation.says.clone(),
             measured: isolation
@@ -259,11 +261,25 @@ impl Controlled {
             (held, of) => format!("{held} of {of} checks{part} hold"),
         };
         let remark = if self.passes {
-            " Every check that holds for the claim holds here, too, so these checks do not support it."
+            " Every check that holds for the claim holds here, too, so these checks do not tell the two apart."
         } else {
             ""
         };
         format!("With {says}, {share}.{remark}")
+    }
+}
+
+/// Returns `verdict`, unless it says that the claim holds and a control passes: then the checks do not show what the
+/// claim is about.
+fn specific(verdict: Verdict, controls: &[Controlled]) -> Verdict {
+    let holds = matches!(
+        verdict,
+        Verdict::Reproduced | Verdict::Condition(_) | Verdict::Fitted
+    );
+    if holds && controls.iter().any(|control| control.passes) {
+        Verdict::Unspecific
+    } else {
+        verdict
     }
 }
 

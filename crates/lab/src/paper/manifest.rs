@@ -26,6 +26,7 @@ pub(super) struct Manifest {
     pub(super) authors: String,
     pub(super) line: String,
     pub(super) runtime: String,
+    pub(super) overview: Option<Overview>,
     /// An introduction for somebody who has not read the paper.
     #[serde(default)]
     pub(super) about: String,
@@ -41,6 +42,18 @@ pub(super) struct Manifest {
     pub(super) flows: BTreeMap<String, String>,
     #[serde(default)]
     pub(super) moments: BTreeMap<String, Moment>,
+}
+
+/// The paper on the first page of the report: its question, the answer of our runs, and a figure.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Overview {
+    /// The paper's question and its answer.
+    pub asked: String,
+    /// What our runs show.
+    pub found: String,
+    /// The name of the figure that shows it.
+    pub figure: Option<String>,
 }
 
 /// The tables and figures of a file, each with its node in the tree.

@@ -9,6 +9,8 @@ pub enum Verdict {
     Condition(String),
     /// It holds, but a value of its cells was chosen so that it would.
     Fitted,
+    /// Its checks hold, but also in a control: they do not show what the claim is about.
+    Unspecific,
     /// It does not hold.
     NotReproduced,
     /// The paper makes two statements that cannot both be true.
@@ -21,10 +23,11 @@ pub enum Verdict {
 
 impl Verdict {
     /// One of each kind, in the order in which they are counted.
-    pub const KINDS: [Self; 7] = [
+    pub const KINDS: [Self; 8] = [
         Self::Reproduced,
         Self::Condition(String::new()),
         Self::Fitted,
+        Self::Unspecific,
         Self::NotReproduced,
         Self::Contradiction,
         Self::NotTestable,
@@ -37,6 +40,7 @@ impl Verdict {
             Self::Reproduced => "reproduced",
             Self::Condition(_) => "reproduced under a condition",
             Self::Fitted => "fitted",
+            Self::Unspecific => "not specific",
             Self::NotReproduced => "not reproduced",
             Self::Contradiction => "the paper contradicts itself",
             Self::NotTestable => "not testable here",

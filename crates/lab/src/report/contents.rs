@@ -1,4 +1,4 @@
-//! Tables of contents: one of all papers with their parts, and one of each paper's tables and figures.
+//! Tables of contents: one of all papers with their parts, and one of the tables and figures of each part.
 
 use maud::{Markup, html};
 
@@ -6,10 +6,19 @@ use super::markup::slug;
 use super::reported::Reported;
 use crate::paper::Part;
 
-/// A part of a paper's section: its anchor, its name, and the anchors and titles of its contents.
-struct Place {
-    anchor: String,
-    name: &'static str,
+/// The names of the parts of a paper's section.
+pub(super) const NETWORK: &str = "Network";
+pub(super) const TABLES: &str = "Tables";
+pub(super) const FIGURES: &str = "Figures";
+pub(super) const VERDICTS: &str = "Verdicts";
+pub(super) const LEFT_OUT: &str = "Left out";
+pub(super) const VALUES: &str = "Values";
+
+/// A part of a paper's section: its anchor, its name, its title, and the anchors and titles of its contents.
+pub(super) struct Place {
+    pub(super) anchor: String,
+    pub(super) name: &'static str,
+    pub(super) title: &'static str,
     inside: Vec<(String, String)>,
 }
 
@@ -38,23 +47,13 @@ pub(super) fn of_all(papers: &[Reported<'_>]) -> Markup {
     }
 }
 
-/// Returns the contents of one paper's section.
-pub(super) fn of_one(one: &Reported<'_>) -> Markup {
-    let id = slug(&one.paper.name);
+/// Returns links to the tables and figures of a part, if it has more than one.
+pub(super) fn of_place(place: &Place) -> Markup {
     html! {
-        nav class="contents" id={ (id) "-contents" } aria-label={ "Contents of " (id) } {
-            ul {
-                @for place in places(one) {
-                    li {
-                        (link(&place.anchor, place.name))
-                        @if !place.inside.is_empty() {
-                            ul {
-                                @for (anchor, title) in &place.inside {
-                                    li { (link(anchor, title)) }
-                                }
-                            }
-                        }
-                    }
+        @if place.inside.len() > 1 {
+            nav class="contents" aria-label=(place.title) {
+                ul {
+                    @for (anchor, title) in &place.inside { li { (link(anchor, title)) } }
                 }
             }
         }
@@ -65,41 +64,39 @@ fn link(anchor: &str, name: &str) -> Markup {
     html! { a href={ "#" (anchor) } { (name) } }
 }
 
-/// Returns whether there are tables or figures of what the paper left out.
-pub(super) fn has_left_out(one: &Reported<'_>) -> bool {
-    !inside(one, Part::LeftOut, true, true).is_empty()
-}
-
-/// Returns the parts of a paper's section.
-fn places(one: &Reported<'_>) -> Vec<Place> {
+/// Returns the parts of a paper's section that have contents.
+pub(super) fn places(one: &Reported<'_>) -> Vec<Place> {
     let id = slug(&one.paper.name);
+    let tables = inside(one, Part::Published, true, false);
     let figures = inside(one, Part::Published, false, true);
     let left_out = inside(one, Part::LeftOut, true, true);
-    let parts = [
-        ("network", "Network", true, Vec::new()),
-        (
-            "tables",
-            "Tables",
-            true,
-            inside(one, Part::Published, true, false),
-        ),
-        ("figures", "Figures", !figures.is_empty(), figures),
-        (
-            "verdicts",
-            "Verdicts",
-            !one.report.verdicts.is_empty(),
-            Vec::new(),
-        ),
-        ("left-out", "Left out", !left_out.is_empty(), left_out),
-        ("sources", "Values", true, Vec::new()),
-    ];
-    let there = parts.into_iter().filter(|(_, _, is_there, _)| *is_there);
-    let place = |(part, name, _, inside)| Place {
-        anchor: format!("{id}-{part}"),
+    let has_verdicts = !one.report.verdicts.is_empty();
+    let place = |anchor: &str, name, title, inside| Place {
+        anchor: format!("{id}-{anchor}"),
         name,
+        title,
         inside,
     };
-    there.map(place).collect()
+    let mut places = vec![place("network", NETWORK, "The network", Vec::new())];
+    if !tables.is_empty() {
+        let title = "Published and measured values";
+        places.push(place("tables", TABLES, title, tables));
+    }
+    if !figures.is_empty() {
+        let title = "Figures, redrawn from our runs";
+        places.push(place("figures", FIGURES, title, figures));
+    }
+    if has_verdicts {
+        let title = "The reason for each verdict";
+        places.push(place("verdicts", VERDICTS, title, Vec::new()));
+    }
+    if !left_out.is_empty() {
+        let title = "What the paper left out";
+        places.push(place("left-out", LEFT_OUT, title, left_out));
+    }
+    let title = "Where every value comes from";
+    places.push(place("sources", VALUES, title, Vec::new()));
+    places
 }
 
 /// Returns the anchors and titles of the tables and figures of a part.

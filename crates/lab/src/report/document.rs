@@ -2,10 +2,11 @@
 
 use maud::{Markup, html};
 
-use super::contents;
+use super::contents::{self, Place};
 use super::figure::figure;
 use super::glossary::glossary;
 use super::markup::{paragraph, slug};
+use super::overview::{finding, overview};
 use super::reported::Reported;
 use super::shell::shell;
 use super::sources::sources;
@@ -51,8 +52,9 @@ fn top(papers: &[Reported<'_>], title: &str) -> Markup {
                 (paragraph("lead", &one.paper.line))
             } @else {
                 p class="lead" {
-                    "Every experiment of these papers, simulated again: published and measured values with intervals, a verdict on each claim with \
-                     its reason, and what the papers left out."
+                    "Every experiment of these papers, simulated again. First what each paper asked and what we found; then a verdict on \
+                     each of its claims. Closed parts hold the reasons, the tables and figures, and what the papers left out. \
+                     Closed parts are not printed."
                 }
             }
             @if Reported::is_partial(papers) {
@@ -75,55 +77,35 @@ fn top(papers: &[Reported<'_>], title: &str) -> Markup {
     }
 }
 
-fn overview(papers: &[Reported<'_>]) -> Markup {
-    html! {
-        section id="overview" aria-labelledby="overview-title" {
-            h2 id="overview-title" { "Overview" }
-            p { (Reported::together(papers).sentence()) "." }
-            div class="cards" {
-                @for one in papers {
-                    article class="card" {
-                        h3 { a href={ "#" (slug(&one.paper.name)) } { (one.paper.name) } }
-                        (paragraph("card-title", &one.paper.title))
-                        (paragraph("small", &one.paper.line))
-                        (tally(&one.tally()))
-                        @if one.report.partial {
-                            p class="small" { b { "Partial." } }
-                        }
-                    }
-                }
-            }
-        }
-    }
-}
-
 /// Returns the instructions for reading the page. Only verdicts that occur are explained.
 fn guide(papers: &[Reported<'_>]) -> Markup {
     let together = Reported::together(papers);
     let run = papers.iter().flat_map(|one| &one.paper.cells).next();
     html! {
-        details class="guide" id="guide" open {
-            summary { "How to read this" }
-            p {
-                b { "Published" } " is what the paper printed, " b { "ours" }
-                " the mean of our runs with its 95 % interval (\u{b1}). With it stands the " b { "difference" }
-                ": ours less the published number, in the paper's own unit, and as a share of it; two percentages differ by points. \
-                 A claim is judged by checks, each with its tolerance and the reason for it"
-                @if papers.iter().all(|one| one.paper.is_built_in) {
-                    "; tolerances of printed numbers were set before anything ran, and all checks were read again beside the claims afterwards"
+        details class="guide" {
+            summary { "How to read this: published and measured values, verdicts" }
+            div id="guide" {
+                p {
+                    b { "Published" } " is what the paper printed, " b { "ours" }
+                    " the mean of our runs with its 95 % interval (\u{b1}). With it stands the " b { "difference" }
+                    ": ours less the published number, in the paper's own unit, and as a share of it; two percentages differ by points. \
+                     A claim is judged by checks, each with its tolerance and the reason for it"
+                    @if papers.iter().all(|one| one.paper.is_built_in) {
+                        "; tolerances of printed numbers were set before anything ran, and all checks were read again beside the claims afterwards"
+                    }
+                    ". Names"
+                    @if let Some(cell) = run { " such as " code { (cell.name) } }
+                    " are names of runs: their scenarios are beside this report. A verdict is " b { "close" }
+                    " if a limit lies within an interval, so that other seeds could change it. Technical terms are explained "
+                    a href="#words" { "at the end" } "."
                 }
-                ". Names"
-                @if let Some(cell) = run { " such as " code { (cell.name) } }
-                " are names of runs: their scenarios are beside this report. A verdict is " b { "close" }
-                " if a limit lies within an interval, so that other seeds could change it. Technical terms are explained "
-                a href="#words" { "at the end" } "."
-            }
-            @if together.total() > 0 {
-                dl class="verdicts" {
-                    @for (verdict, _) in together.counts() {
-                        div {
-                            dt { (badge(verdict, verdict.words())) }
-                            dd { (meaning(verdict)) }
+                @if together.total() > 0 {
+                    dl class="verdicts" {
+                        @for (verdict, _) in together.counts() {
+                            div {
+                                dt { (badge(verdict, verdict.words())) }
+                                dd { (meaning(verdict)) }
+                            }
                         }
                     }
                 }
@@ -133,10 +115,9 @@ fn guide(papers: &[Reported<'_>]) -> Markup {
 }
 
 fn paper(one: &Reported<'_>, is_one_of_many: bool) -> Markup {
-    let (paper, report) = (one.paper, &one.report);
+    let paper = one.paper;
     let id = slug(&paper.name);
     let title = format!("{id}-title");
-    let shown = without_repeats(&report.tables);
     html! {
         section class="paper" id=(id) aria-labelledby=(title) {
             @if is_one_of_many {
@@ -144,37 +125,54 @@ fn paper(one: &Reported<'_>, is_one_of_many: bool) -> Markup {
                 h2 id=(title) { (paper.title) }
                 (paragraph("authors", &paper.authors))
                 (paragraph("lead", &paper.line))
-                @if report.partial {
+                @if one.report.partial {
                     p class="partial" { "The runs of this paper are partial." }
                 }
             } @else {
                 h2 id=(title) { "Summary" }
+                (finding(one))
             }
             (paragraph("", &paper.about))
             (tally(&one.tally()))
             (claims_at_a_glance(one))
-            (paragraph("about", &report.how))
-            (contents::of_one(one))
-            (heading(&id, "network", "The network"))
-            (networks(paper))
-            (heading(&id, "tables", "Published and measured values"))
-            (tables(one.paper, &shown, Part::Published))
-            @if report.figures.iter().any(|figure| figure.part == Part::Published) {
-                (heading(&id, "figures", "Figures, redrawn from our runs"))
+            @for place in contents::places(one) { (fold(one, &place)) }
+        }
+    }
+}
+
+/// Returns a part of a paper's section, closed until a reader opens it or follows a link into it.
+fn fold(one: &Reported<'_>, place: &Place) -> Markup {
+    html! {
+        details class="part" {
+            summary { h3 { (place.title) } }
+            div id=(place.anchor) {
+                (contents::of_place(place))
+                (content(one, place.name))
             }
-            (figures(one, Part::Published))
-            @if !report.verdicts.is_empty() {
-                (heading(&id, "verdicts", "Verdicts, claim by claim"))
+        }
+    }
+}
+
+fn content(one: &Reported<'_>, part: &str) -> Markup {
+    let (paper, report) = (one.paper, &one.report);
+    let shown = without_repeats(&report.tables);
+    html! {
+        @match part {
+            contents::NETWORK => { (networks(&paper.cells, &|flow| paper.flow_name(flow))) }
+            contents::TABLES => {
+                (paragraph("about", &report.how))
+                (tables(paper, &shown, Part::Published))
+            }
+            contents::FIGURES => { (figures(one, Part::Published)) }
+            contents::VERDICTS => {
                 @if paper.is_built_in { (paragraph("about", IDS)) }
                 (verdicts(paper, &report.verdicts))
             }
-            @if contents::has_left_out(one) {
-                (heading(&id, "left-out", "What the paper left out"))
+            contents::LEFT_OUT => {
+                (tables(paper, &shown, Part::LeftOut))
+                (figures(one, Part::LeftOut))
             }
-            (tables(one.paper, &shown, Part::LeftOut))
-            (figures(one, Part::LeftOut))
-            (heading(&id, "sources", "Where every value comes from"))
-            (sources(paper))
+            _ => { (sources(paper)) }
         }
     }
 }
@@ -189,13 +187,6 @@ fn figures(one: &Reported<'_>, part: Part) -> Markup {
     let figures = one.report.figures.iter();
     html! {
         @for shown in figures.filter(|figure| figure.part == part) { (figure(&one.paper.name, shown)) }
-    }
-}
-
-fn heading(paper: &str, part: &str, text: &str) -> Markup {
-    html! {
-        p class="up" { a href={ "#" (paper) "-contents" } { "Contents of " (paper) } }
-        h3 id={ (paper) "-" (part) } { (text) }
     }
 }
 

@@ -1,16 +1,20 @@
-//! The report of a scenario file: the results of its cells as plots and tables.
+//! The report of a scenario file: its network, and the results of its cells as plots and tables.
 
 mod plots;
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
+use fairwire_measure::counted;
 use maud::{Markup, html};
 
 use super::figure::figure;
 use super::markup::{paragraph, prose};
 use super::shell::shell;
-use crate::results::{Results, table, write_file};
+use super::topology::{networks, spaced};
+use crate::results::{CellResult, Results, table, write_file};
+use crate::scenario::Cell;
 use plots::plots;
 
 /// The name of the page's file.
@@ -19,7 +23,7 @@ pub const PAGE: &str = "report.html";
 /// The prefix of ids in the page.
 const ID: &str = "run";
 
-/// Returns the results of a scenario file as one page: its plots, then a table for each cell.
+/// Returns the results of a scenario file as one page: its network, its plots, then a table for each cell.
 pub fn experiment_page(results: &Results) -> String {
     let first = results.cells.first().map(|cell| &cell.scenario);
     let one = results
@@ -32,6 +36,7 @@ pub fn experiment_page(results: &Results) -> String {
     };
     let about = first.and_then(|first| first.about.as_deref());
     let plots = plots(&results.cells);
+    let cells: Vec<Cell> = results.cells.iter().map(cell).collect();
     shell(
         title,
         &html! {
@@ -47,11 +52,22 @@ pub fn experiment_page(results: &Results) -> String {
                 }
             }
             main id="main" {
+                p { (how(&results.cells)) }
                 (notes(&results.notes))
+                section aria-labelledby="network" {
+                    h2 id="network" { "Network" }
+                    (networks(&cells, &str::to_owned))
+                }
                 @if !plots.is_empty() {
                     section aria-labelledby="plots" {
                         h2 id="plots" { "Plots" }
-                        @for plot in &plots { (figure(ID, plot)) }
+                        @for group in &plots {
+                            h3 { (group.title) }
+                            (paragraph("about", &group.about))
+                            div class=(if group.plots.len() > 1 { "beside" } else { "" }) {
+                                @for plot in &group.plots { (figure(ID, plot)) }
+                            }
+                        }
                     }
                 }
                 (tables(results))
@@ -74,6 +90,50 @@ pub fn write_experiment(directory: &Path, results: &Results) -> io::Result<()> {
     write_file(directory, PAGE, experiment_page(results).as_bytes())
 }
 
+/// Returns how often and for how long the cells ran.
+fn how(cells: &[CellResult]) -> String {
+    let seeds = || cells.iter().map(|cell| cell.runs.len());
+    let spans = || cells.iter().map(|cell| cell.scenario.run.duration);
+    let (Some(few), Some(many)) = (seeds().min(), seeds().max()) else {
+        return "No cell was run.".to_owned();
+    };
+    let spans = spans().min().zip(spans().max());
+    let spans = spans.map_or(String::new(), |(short, long)| {
+        if short == long {
+            spaced(&long.to_string())
+        } else {
+            let [short, long] = [short, long].map(|span| spaced(&span.to_string()));
+            format!("{short} to {long}")
+        }
+    });
+    let words = |count: usize| counted(count as u64, "seed");
+    let seeds = if few == many {
+        words(many)
+    } else {
+        format!("{few} to {}", words(many))
+    };
+    let cells = counted(cells.len() as u64, "cell");
+    format!(
+        "{cells}, {seeds} each, of {spans}. Values are means over the seeds with 95 % intervals (Student's t)."
+    )
+}
+
+/// Returns the cell that `result` is of, for what the drawing of its network needs.
+fn cell(result: &CellResult) -> Cell {
+    Cell {
+        name: result.name.clone(),
+        family: None,
+        axes: result.axes.clone(),
+        extends: Vec::new(),
+        scenario: result.scenario.clone(),
+        provenance: result.provenance.clone(),
+        stated: Vec::new(),
+        notes: Vec::new(),
+        computed: BTreeMap::new(),
+        wants_unperturbed: false,
+    }
+}
+
 fn notes(notes: &[String]) -> Markup {
     html! {
         @if !notes.is_empty() {
@@ -90,12 +150,13 @@ fn tables(results: &Results) -> Markup {
     html! {
         section aria-labelledby="tables" {
             h2 id="tables" { "Tables" }
-            p class="about" { "Means over the seeds with 95 % intervals." }
+            p class="about" { "A row for each flow and link, with means over the seeds and 95 % intervals." }
             @for cell in &results.cells {
                 details open[is_only] {
                     summary {
                         b { (cell.name) }
                         @for (axis, value) in &cell.axes { ", " (axis) " = " (value) }
+                        ": " (counted(cell.runs.len() as u64, "seed")) ", " (spaced(&cell.scenario.run.duration.to_string()))
                     }
                     div class="scroll" role="region" tabindex="0" aria-label=(cell.name) {
                         pre { (table(cell)) }

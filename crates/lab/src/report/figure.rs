@@ -32,6 +32,19 @@ pub(super) fn figure(owner: &str, figure: &Figure) -> Markup {
     }
 }
 
+/// Returns the drawing for telephones with its title, which is a link to the figure itself.
+pub(super) fn small_figure(owner: &str, figure: &Figure) -> Markup {
+    html! {
+        figure class="chart small" {
+            (drawing(|out| chart(out, figure, Frame::NARROW)))
+            figcaption {
+                p { a href={ "#" (figure_anchor(owner, &figure.name)) } { (figure.title) } }
+                (legend(figure))
+            }
+        }
+    }
+}
+
 fn legend(figure: &Figure) -> Markup {
     let points = || figure.lines.iter().flat_map(|line| &line.points);
     let is_series = figure.mean_over.is_some();

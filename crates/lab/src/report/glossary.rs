@@ -10,9 +10,9 @@ const GLOSSARY: &str = include_str!("../../../../docs/glossary.md");
 /// Returns all terms with their meanings.
 pub(super) fn glossary() -> Markup {
     html! {
-        section aria-labelledby="words" {
-            h2 id="words" { "Glossary" }
-            dl class="words" {
+        details class="part" {
+            summary { h2 { "Glossary" } }
+            dl class="words" id="words" {
                 @for (term, meaning) in terms(GLOSSARY) {
                     div { dt { (term) } dd { (prose(&meaning)) } }
                 }

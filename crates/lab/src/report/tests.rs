@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::paper::Paper;
 use crate::paper::synthetic::{figured_paper, paper_with_flows, results};
+use crate::paper::{Paper, catalogue};
 use crate::report::Reported;
 use crate::report::page;
+use crate::results::Results;
 
 const FIGURE: &str = r#"
 [[figures]]
@@ -94,6 +95,38 @@ fn tables_and_figures_are_there() {
     ));
 }
 
+/// Each built-in paper says in three sentences what it asked and what we found, with a figure that shows it.
+#[test]
+fn three_sentences_and_a_figure() {
+    for bundle in catalogue() {
+        let paper = Paper::load(bundle, &Paper::adjust(true, None)).expect("loads");
+        let overview = paper.overview.as_ref().expect("an overview");
+        let text = format!("{} {} ", overview.asked.trim(), overview.found.trim());
+        let sentences = text.matches(". ").count() + text.matches("? ").count();
+        assert_eq!(sentences, 3, "{text}");
+        assert!(overview.figure.is_some(), "{}", paper.name);
+        let one = Reported {
+            paper: &paper,
+            report: paper.report(&Results::default()),
+        };
+        let page = page(&[one.clone(), one]);
+        let first = page.split("class=\"finding\"").nth(1).expect("a finding");
+        assert!(first.contains("<b>Asked:</b>") && first.contains("<svg"));
+    }
+}
+
+/// A figure of the first page that the paper does not have is refused.
+#[test]
+fn an_overview_without_its_figure_is_refused() {
+    let overview = "[overview]\nasked = \"a?\"\nfound = \"b.\"\nfigure = \"g\"\n";
+    let error = figured_paper(&format!("{FIGURE}{overview}")).expect_err("refused");
+    assert!(
+        error.to_string().contains("there is no figure 'g'"),
+        "{error}"
+    );
+    figured_paper(&format!("{FIGURE}{}", overview.replace("\"g\"", "\"f\""))).expect("loads");
+}
+
 /// A page over some of the runs says so at its top, and shows no number for missing values.
 #[test]
 fn a_partial_page_says_so() {
@@ -101,9 +134,7 @@ fn a_partial_page_says_so() {
     let page = html(&[("a", &[(99.0, 110.0)])], 1);
     assert!(page.contains("This report is partial."));
     assert!(page.contains("<span class=\"none\">no value</span>"));
-    assert!(
-        html(&[("a", &[(99.0, 110.0)])], 2).contains("<h2 id=\"overview-title\">Overview</h2>")
-    );
+    assert!(html(&[("a", &[(99.0, 110.0)])], 2).contains("<b>Partial.</b>"));
 }
 
 /// Flows that differ in name only share a host of the drawing, which counts them; a flow with another setting has its

@@ -1,4 +1,4 @@
-//! The network of a paper, drawn from its resolved scenarios.
+//! The network of a paper or of a scenario file, drawn from its resolved scenarios.
 //!
 //! Cells whose networks have the same links share a drawing, with the flows that most of them have. Below it are the
 //! flows of the other cells and the values that differ between the cells.
@@ -14,7 +14,6 @@ use std::fmt::Write as _;
 use maud::{Markup, html};
 
 use super::markup::{Frame, breakable, drawing};
-use crate::paper::Paper;
 use crate::scenario::{Cell, Flow, Link, Side, Topology};
 use draw::Wired;
 use graph::Nodes;
@@ -47,13 +46,13 @@ enum Shape {
     Graph(Nodes),
 }
 
-/// Returns all networks of a paper.
-pub(super) fn networks(paper: &Paper) -> Markup {
-    let groups = groups(paper);
+/// Returns all networks of some cells. `name` is what readers see for the name of a flow.
+pub(super) fn networks(all: &[Cell], name: &dyn Fn(&str) -> String) -> Markup {
+    let groups = groups(all);
     let more = groups.len().saturating_sub(MOST_DRAWN);
     html! {
         @for cells in groups.iter().take(MOST_DRAWN) {
-            @let network = Network::of(paper, cells);
+            @let network = Network::of(name, cells);
             figure class="network" {
                 @for frame in [Frame::WIDE, Frame::NARROW] {
                     (drawing(|out| match &network.shape {
@@ -71,7 +70,7 @@ pub(super) fn networks(paper: &Paper) -> Markup {
                     }))
                 }
                 figcaption {
-                    (network.caption(paper.cells.len()))
+                    (network.caption(all.len()))
                     (varies(cells))
                 }
             }
@@ -85,8 +84,8 @@ pub(super) fn networks(paper: &Paper) -> Markup {
 }
 
 /// Groups the cells by the shape of their network: its kind, its link names, and for a graph what the links join.
-fn groups(paper: &Paper) -> Vec<Vec<&Cell>> {
-    alike(&paper.cells, |cell| {
+fn groups(all: &[Cell]) -> Vec<Vec<&Cell>> {
+    alike(all, |cell| {
         let topology = &cell.scenario.topology;
         let links = topology.links().into_iter();
         let names: Vec<String> = links.map(|(name, _)| name.to_owned()).collect();
@@ -129,9 +128,9 @@ fn alike<'a, T, K: PartialEq>(
 }
 
 impl Network {
-    fn of(paper: &Paper, cells: &[&Cell]) -> Self {
+    fn of(name: &dyn Fn(&str) -> String, cells: &[&Cell]) -> Self {
         let flows =
-            |cell: &Cell| -> Vec<FlowText> { FlowText::all(paper, cell.scenario.enabled_flows()) };
+            |cell: &Cell| -> Vec<FlowText> { FlowText::all(name, cell.scenario.enabled_flows()) };
         let by_flows = alike(cells.iter().copied(), |cell| {
             let flow = |(name, flow): (&str, &Flow)| (name.to_owned(), flow.from == Side::Left);
             cell.scenario.enabled_flows().map(flow).collect::<Vec<_>>()

@@ -22,6 +22,7 @@ pub(super) fn class(verdict: &Verdict) -> &'static str {
         Verdict::Reproduced => "v-yes",
         Verdict::Condition(_) => "v-if",
         Verdict::Fitted => "v-fit",
+        Verdict::Unspecific => "v-late",
         Verdict::NotReproduced => "v-no",
         Verdict::Contradiction => "v-both",
         Verdict::NotTestable => "v-out",
@@ -35,6 +36,9 @@ pub(super) fn meaning(verdict: &Verdict) -> &'static str {
         Verdict::Reproduced => "The claim holds in our runs, wherever it is judged.",
         Verdict::Condition(_) => {
             "It holds for some of the values that the paper leaves open, or under a condition that the paper does not mention. The condition is stated."
+        }
+        Verdict::Unspecific => {
+            "Its checks hold in our runs, and also in a control, which lacks what the claim is about. So they do not show that the claim is right about it. The control is named."
         }
         Verdict::Fitted => "It holds, with a value that was chosen so that it would.",
         Verdict::NotReproduced => {
@@ -54,6 +58,7 @@ fn icon(verdict: &Verdict) -> &'static str {
             "<circle cx=\"8\" cy=\"8\" r=\"5.5\"/><path class=\"fill\" d=\"M8 2.5a5.5 5.5 0 0 1 0 11z\"/>"
         }
         Verdict::Fitted => "<path d=\"M2 6.5c2-3 4-3 6 0s4 3 6 0M2 11c2-3 4-3 6 0s4 3 6 0\"/>",
+        Verdict::Unspecific => "<path d=\"M8 3v6.5M8 12.4v.2\"/>",
         Verdict::NotReproduced => "<path d=\"M3.5 3.5l9 9M12.5 3.5l-9 9\"/>",
         Verdict::Contradiction => "<path d=\"M2.5 6h11M2.5 10.5h11M11 2.5l-6 11\"/>",
         Verdict::NotTestable => "<path d=\"M3 8h10\"/>",

@@ -151,12 +151,7 @@ pub fn overview(cells: &[CellResult]) -> String {
         counted(cells.len() as u64, "cell"),
         title(first, window)
     );
-    // Rows as rows: a cell for each row is what this table is for.
-    let layout = match Layout::of(std::iter::once(&grid)) {
-        Layout::Plain => Layout::Plain,
-        Layout::Transposed | Layout::Split => Layout::Split,
-    };
-    grid.write(layout, &mut text);
+    grid.write(Layout::of(std::iter::once(&grid)), &mut text);
     for flow in &flows {
         if let Some(among) = flow.among() {
             let _ = writeln!(text, "  {}: {among}", flow.flow);

@@ -170,6 +170,19 @@ impl Chromium {
             .expect("Chromium answers within two minutes")
     }
 
+    /// Returns the number of pages on which the browser prints the file at `path`.
+    pub(crate) fn printed_pages(&mut self, path: &Path) -> usize {
+        let mut tab = self.open(Screen::DESK, path);
+        let printed = tab.call("Page.printToPDF", &json!({ "preferCSSPageSize": true }));
+        let pdf = printed["data"].as_str().expect("a PDF in base64");
+        // The page decodes its own print.
+        let pages = tab.evaluate(&format!(
+            "atob('{pdf}').match(/\\/Type \\/Page\\n/g).length"
+        ));
+        tab.close();
+        usize::try_from(pages.as_u64().expect("a number")).expect("few")
+    }
+
     /// Opens the file at `path` and waits until it is loaded.
     pub(crate) fn open(&mut self, screen: Screen, path: &Path) -> Tab<'_> {
         let blank = json!({ "url": "about:blank" });

@@ -11,7 +11,7 @@
   const inScroller = e => { for (let p = e.parentElement; p; p = p.parentElement) if (scrolls(p)) return true; return false; };
   const hidden = '.skip, thead, thead *, title';
   for (const e of document.querySelectorAll('body *')) {
-    if (e.matches(hidden)) continue;
+    if (e.matches(hidden) || !e.checkVisibility()) continue;
     const r = e.getBoundingClientRect();
     if (r.width === 0 || r.height === 0) continue;
     if (e.ownerSVGElement) {

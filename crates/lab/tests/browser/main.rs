@@ -19,9 +19,9 @@ use serde_json::Value;
 /// A script that returns the faults in the layout of a page, as a list of sentences.
 const LAYOUT: &str = include_str!("layout.js");
 
-/// Returns the report on one paper, which has no overview, the report on all papers, and that on two papers that are
-/// really run.
-fn pages() -> Vec<(String, String)> {
+/// Returns these of the reports: on one paper (`alone`), which has no first page for several, on all papers (`all`), and
+/// on two papers that are really run (`real`).
+fn pages(names: &[&str]) -> Vec<(String, String)> {
     let papers: Vec<Paper> = catalogue()
         .iter()
         .map(|bundle| Paper::load(bundle, &Paper::adjust(true, None)))
@@ -34,12 +34,15 @@ fn pages() -> Vec<(String, String)> {
             report: paper.report(&made_up::results(paper)),
         })
         .collect();
-    let alone = &reported[..1];
-    vec![
-        ("alone".to_owned(), report::page(alone)),
-        ("all".to_owned(), report::page(&reported)),
-        ("real".to_owned(), real::page()),
-    ]
+    let page = |name: &&str| {
+        let page = match *name {
+            "alone" => report::page(&reported[..1]),
+            "all" => report::page(&reported),
+            _ => real::page(),
+        };
+        ((*name).to_owned(), page)
+    };
+    names.iter().map(page).collect()
 }
 
 fn file(name: &str, page: &str) -> PathBuf {
@@ -69,7 +72,7 @@ fn browser() -> Option<Chromium> {
 /// have enough contrast. The page makes no network requests and writes no errors to the console.
 #[test]
 fn reports_fit_every_window() {
-    let pages = pages();
+    let pages = pages(&["alone", "all", "real"]);
     // A browser for each of two processors; the pages differ in size, so each takes every other one.
     std::thread::scope(|scope| {
         for first in 0..2 {
@@ -77,6 +80,41 @@ fn reports_fit_every_window() {
             scope.spawn(move || fit_every_window(pages));
         }
     });
+}
+
+/// The report of all papers prints on at most 60 pages while its parts are closed, and on more when they are open.
+#[test]
+fn closed_parts_are_not_printed() {
+    let Some(mut browser) = browser() else {
+        return;
+    };
+    let (_, page) = pages(&["all"]).remove(0);
+    let closed = file("closed", &page);
+    let open = file("open", &page.replace("<details ", "<details open "));
+    let [closed_pages, open_pages] = [&closed, &open].map(|path| browser.printed_pages(path));
+    assert!((1..=60).contains(&closed_pages), "{closed_pages} pages");
+    assert!(open_pages > 2 * closed_pages, "{open_pages} pages");
+    for path in [closed, open] {
+        std::fs::remove_file(&path).expect("removed");
+    }
+}
+
+/// A link to a claim opens the part that holds its reason, without a script.
+#[test]
+fn links_open_closed_parts() {
+    let Some(mut browser) = browser() else {
+        return;
+    };
+    let (_, page) = pages(&["alone"]).remove(0);
+    let path = file("links", &page);
+    let mut tab = browser.open(Screen::DESK, &path);
+    let link = "document.querySelector('.glance a')";
+    let part = format!("document.querySelector({link}.getAttribute('href')).closest('.part')");
+    assert_eq!(tab.evaluate(&format!("{part}.open")), false);
+    tab.evaluate(&format!("{link}.click()"));
+    assert_eq!(tab.evaluate(&format!("{part}.open")), true);
+    tab.close();
+    std::fs::remove_file(&path).expect("removed");
 }
 
 fn fit_every_window<'a>(pages: impl Iterator<Item = &'a (String, String)>) {

@@ -21,12 +21,13 @@ const LONG: [&str; 3] = ["cut-50", "tcp-like-tw", "cut-50-open"];
 /// Table I holds in the second half of the run, so the verdict is reproduced under a condition.
 ///
 /// In the steady state the sawtooth gives the throughputs of Table I within 3 %. A TCP beside it is limited to its 20
-/// packets, and the first loss comes where the paper sees the zig-zag begin. Over the whole run the throughputs differ,
+/// packets: a TCP alone gets as much, so its rate is not specific to CCID 2's cut. The first loss comes where the paper sees the zig-zag begin. Over the whole run the throughputs differ,
 /// which the condition says. Claims about cells that were not run are not judged.
 #[test]
 fn table_1_holds_once_the_climb_is_over() {
     let paper = load("long-delay", false, Some(2));
-    let verdicts = Verdicts::after(&paper, &["cut-50", "cut-25", "cut-5", "tcp-like-tw"]);
+    let cells = ["cut-50", "cut-25", "cut-5", "tcp-like-tw", "tcp-alone"];
+    let verdicts = Verdicts::after(&paper, &cells);
     verdicts.are_of(&CLAIMS);
     let Verdict::Condition(condition) = verdicts.of("S4-C3") else {
         panic!("{:?}", verdicts.of("S4-C3"));
@@ -35,7 +36,7 @@ fn table_1_holds_once_the_climb_is_over() {
         condition.contains("170 s") && condition.contains("second half"),
         "{condition}"
     );
-    assert!(matches!(verdicts.of("S4-C3t"), Verdict::Condition(_)));
+    assert_eq!(*verdicts.of("S4-C3t"), Verdict::Unspecific);
     assert_eq!(*verdicts.of("S4-C8"), Verdict::Reproduced);
     assert_eq!(*verdicts.of("S4-C6"), Verdict::Contradiction);
     assert_eq!(*verdicts.of("S4-D1"), Verdict::NotRun);

@@ -79,7 +79,7 @@ struct WrittenLine {
 /// A figure whose names exist.
 #[derive(Clone, Debug)]
 pub(in crate::paper) struct FigurePlan {
-    pub(super) name: String,
+    pub(in crate::paper) name: String,
     pub(super) title: String,
     pub(in crate::paper) about: String,
     pub(super) part: Part,

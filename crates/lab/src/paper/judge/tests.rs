@@ -45,7 +45,7 @@ fn a_claim_goes_as_far_as_its_beyond() {
     assert_eq!(limited.beyond.len(), 1);
 }
 
-/// A control tells whether the same checks hold in other cells.
+/// A control tells whether the same checks hold in other cells. If they do, the claim is not specific.
 #[test]
 fn a_control_says_what_a_check_can_tell() {
     let near = r#"
@@ -65,18 +65,19 @@ controls = [{ says = "b in the place of a", cells = ["a"], by = ["b"] }]
             (100.0, 100.0),
             (200.0, 200.0),
         );
-        (judged.controls[0].passes, judged.controls[0].sentence())
+        (judged.verdict, judged.controls[0].sentence())
     };
     assert_eq!(
         control("150"),
         (
-            false,
+            Verdict::Reproduced,
             "With b in the place of a, the check does not hold.".into()
         )
     );
-    let (passes, words) = control("250");
+    assert_eq!(control("50").0, Verdict::NotReproduced);
+    let (verdict, words) = control("250");
     assert!(
-        passes && words.contains("these checks do not support it"),
+        verdict == Verdict::Unspecific && words.contains("these checks do not tell the two apart"),
         "{words}"
     );
     for (from, to, told) in [

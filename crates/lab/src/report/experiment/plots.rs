@@ -24,41 +24,79 @@ const MOST_POINTS: usize = 400;
 /// The ratio of the largest value to the smallest from which the axis is logarithmic.
 const WIDE: f64 = 20.0;
 
+/// The plots of one metric, which stand side by side.
+pub(super) struct Group {
+    pub(super) title: String,
+    pub(super) about: String,
+    pub(super) plots: Vec<Figure>,
+}
+
 /// Returns the plots of `cells`: of their metrics, and of throughput over time where the scenario keeps series.
-pub(super) fn plots(cells: &[CellResult]) -> Vec<Figure> {
+pub(super) fn plots(cells: &[CellResult]) -> Vec<Group> {
     let layout = Layout::of(cells);
     let flows = Representative::of(cells, MOST);
-    let mut all = Vec::new();
+    let mut all: Vec<Group> = Vec::new();
+    let mut count = 0;
     for window in windows(cells) {
-        let mut of_window: Vec<(Metric, Figure)> = Vec::new();
+        let first = all.len();
         for (subject, metric) in wanted(cells, &flows) {
-            let number = all.len() + of_window.len();
             let name = title(&subject, &flows);
-            let Some(figure) = layout.figure((&subject, &name, &window, metric), number) else {
+            let Some(figure) = layout.figure((&subject, &name, &window, metric), count) else {
                 continue;
             };
-            // Flows of cells that stand side by side share a plot.
-            let mut before = of_window.iter_mut();
-            let before = before.find(|(known, _)| *known == metric);
-            match (before, &subject) {
-                (Some((_, before)), Subject::Flow(_)) if layout.is_plain => {
-                    before.lines.extend(figure.lines);
+            count += 1;
+            let heading = format!("{metric}{}", during(&window));
+            let known = all[first..].iter_mut().find(|group| group.title == heading);
+            match (known, &subject) {
+                // Flows of cells that stand side by side share a plot.
+                (Some(group), Subject::Flow(_)) if layout.is_plain => {
+                    group.plots[0].lines.extend(figure.lines);
                 }
-                _ => of_window.push((metric, figure)),
+                (Some(group), _) => group.plots.push(figure),
+                (None, _) => all.push(Group {
+                    title: heading,
+                    about: metric.meaning().to_owned(),
+                    plots: vec![figure],
+                }),
             }
         }
-        all.extend(of_window.into_iter().map(|(_, figure)| figure));
     }
     let with_series = cells.iter();
     let with_series = with_series.filter(|cell| cell.scenario.measure.series.is_some());
-    for cell in with_series.take(MOST_OVER_TIME) {
-        all.extend(over_time(cell, all.len()));
+    let over_time = with_series.take(MOST_OVER_TIME).enumerate();
+    let over_time = over_time.filter_map(|(number, cell)| over_time_of(cell, count + number));
+    let over_time: Vec<Figure> = over_time.collect();
+    if !over_time.is_empty() {
+        all.push(Group {
+            title: "throughput over time".to_owned(),
+            about: String::new(),
+            plots: over_time,
+        });
     }
+    all.iter_mut().for_each(Group::share_scale);
     all
 }
 
+impl Group {
+    /// Gives all plots the vertical axis of the one with the greatest value, so that they can be compared.
+    fn share_scale(&mut self) {
+        let points = self.plots.iter().flat_map(|plot| &plot.lines);
+        let measured = points
+            .flat_map(|line| &line.points)
+            .filter_map(|point| point.measured);
+        let greatest = measured
+            .map(|one| one.interval().map_or(one.mean, |(_, high)| high))
+            .fold(0.0, f64::max);
+        if self.plots.len() > 1 && greatest > 0.0 {
+            for plot in &mut self.plots {
+                plot.y.to = Some(greatest);
+            }
+        }
+    }
+}
+
 /// Returns the throughput of the flows of `cell` over time: means over the seeds with their intervals.
-fn over_time(cell: &CellResult, number: usize) -> Option<Figure> {
+fn over_time_of(cell: &CellResult, number: usize) -> Option<Figure> {
     let unit = unit(Metric::Throughput);
     let period = cell.runs.first()?.period.as_secs_f64();
     let flows = cell.scenario.enabled_flows().take(COLOURS);
@@ -172,6 +210,15 @@ fn title(subject: &Subject, flows: &[Representative]) -> String {
     let among = flow.and_then(Representative::among);
     let among = among.map_or(String::new(), |among| format!(" ({among})"));
     format!("{}{among}", subject.name())
+}
+
+/// Returns the window in the words of a title, which are none for the whole run.
+fn during(window: &str) -> String {
+    if window == WHOLE {
+        String::new()
+    } else {
+        format!(" ({window})")
+    }
 }
 
 /// The arrangement of cells in a plot.
@@ -301,15 +348,10 @@ impl<'a> Layout<'a> {
             Subject::Flow(_) if self.is_plain => " of flows".to_owned(),
             _ => format!(" of {name}"),
         };
-        let during = if window == WHOLE {
-            String::new()
-        } else {
-            format!(" ({window})")
-        };
         Some(Figure {
             name: format!("plot-{}", number + 1),
-            title: format!("{metric}{of}{during}"),
-            about: metric.meaning().to_owned(),
+            title: format!("{metric}{of}{}", during(window)),
+            about: String::new(),
             part: Part::Published,
             form: self.form,
             x: self.across.clone(),

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use super::experiment_page;
-use super::plots::plots;
+use super::plots::{Group, plots};
 use crate::campaign::{Campaign, run_cells};
 use crate::paper::{Form, Scale};
 use crate::results::{Metric, Results, Subject};
@@ -30,29 +30,38 @@ fn results(axes: &[&str], set: &[&str]) -> Results {
     run_cells(&cells, campaign, &mut |_| Ok(())).unwrap_or_else(|error| panic!("{error}"))
 }
 
+/// Returns the title of a group with those of its plots.
+fn titles(group: &Group) -> (&str, Vec<&str>) {
+    let plots = group.plots.iter();
+    let plots = plots.map(|plot| plot.title.as_str());
+    (&group.title, plots.collect())
+}
+
 /// The axis with numeric values is horizontal, and each value of the others gives a line.
 ///
-/// Each point is the mean of a cell with its interval.
+/// Each point is the mean of a cell with its interval. The plots of one metric belong together and have one scale.
 #[test]
 fn axes_make_lines() {
     let results = results(&["queue=codel,10 packets", "rate=1 Mbit/s,40 Mbit/s"], &[]);
     let plots = plots(&results.cells);
-    let titles: Vec<&str> = plots.iter().map(|plot| plot.title.as_str()).collect();
+    let titles: Vec<(&str, Vec<&str>)> = plots.iter().map(titles).collect();
     assert_eq!(
         titles,
         [
-            "goodput of dccp",
-            "loss of dccp",
-            "delay_mean of dccp",
-            "goodput of tcp1",
-            "loss of tcp1",
-            "delay_mean of tcp1",
-            "utilisation of bottleneck",
-            "queue_mean of bottleneck",
-            "jain"
+            ("goodput", vec!["goodput of dccp", "goodput of tcp1"]),
+            ("loss", vec!["loss of dccp", "loss of tcp1"]),
+            (
+                "delay_mean",
+                vec!["delay_mean of dccp", "delay_mean of tcp1"]
+            ),
+            ("utilisation", vec!["utilisation of bottleneck"]),
+            ("queue_mean", vec!["queue_mean of bottleneck"]),
+            ("jain", vec!["jain"]),
         ]
     );
-    let goodput = &plots[0];
+    let goodput = &plots[0].plots[0];
+    assert_eq!(goodput.y.to, plots[0].plots[1].y.to, "one scale for both");
+    assert!(goodput.y.to.is_some() && plots[5].plots[0].y.to.is_none());
     assert_eq!((goodput.form, goodput.x.scale), (Form::Line, Scale::Log));
     assert_eq!(goodput.x.title, "rate, Mbit/s");
     let lines: Vec<&str> = goodput
@@ -75,18 +84,16 @@ fn axes_make_lines() {
 #[test]
 fn names_stand_side_by_side() {
     let words = plots(&results(&["queue=codel,fq-codel"], &[]).cells);
-    assert_eq!(words[0].form, Form::Bar);
-    assert_eq!(words[0].x.labels, ["codel", "fq-codel"]);
+    let first = &words[0].plots[0];
+    assert_eq!(first.form, Form::Bar);
+    assert_eq!(first.x.labels, ["codel", "fq-codel"]);
     let alone = plots(&results(&[], &["measure.series=500 ms"]).cells);
-    assert_eq!(alone[0].x.labels, ["base"]);
-    assert_eq!(alone[0].title, "goodput of flows");
-    let lines: Vec<&str> = alone[0]
-        .lines
-        .iter()
-        .map(|line| line.label.as_str())
-        .collect();
+    let first = &alone[0].plots[0];
+    assert_eq!(first.x.labels, ["base"]);
+    assert_eq!(first.title, "goodput of flows");
+    let lines: Vec<&str> = first.lines.iter().map(|line| line.label.as_str()).collect();
     assert_eq!(lines, ["dccp", "tcp1"]);
-    let over_time = alone.last().expect("a plot over time");
+    let over_time = &alone.last().expect("plots over time").plots[0];
     assert_eq!(over_time.title, "throughput over time: base");
     let lines: Vec<&str> = over_time
         .lines
@@ -102,7 +109,9 @@ fn names_stand_side_by_side() {
     assert_eq!(times, [0.25, 0.75, 1.25, 1.75]);
 }
 
-/// The page has each plot, each cell's table and the notes; texts from a file are escaped.
+/// The page has the network with its rates and delays, the number of seeds, each plot, each cell's table and the notes.
+///
+/// The plots of one metric stand side by side; texts from a file are escaped.
 #[test]
 fn the_page_has_plots_tables_and_notes() {
     let mut results = results(&["ccid=2,3"], &["title=<b>bold</b>"]);
@@ -115,6 +124,9 @@ fn the_page_has_plots_tables_and_notes() {
         "ccid3",
         "<svg",
         "throughput kbit/s",
+        "2 cells, 2 seeds each, of 2 s.",
+        "bottleneck: 10 Mbit/s, ",
+        "<div class=\"beside\">",
     ] {
         assert!(page.contains(part), "{part} is missing");
     }

@@ -1,7 +1,6 @@
 //! Descriptions of the links and flows of a network.
 
 use super::words::{join_words, summarize};
-use crate::paper::Paper;
 use crate::scenario::{Flow, Link, Side};
 
 /// The description of a link.
@@ -26,16 +25,16 @@ pub(super) struct FlowText {
 }
 
 impl FlowText {
-    /// Returns the flows of a scenario; flows that differ in name only are combined.
+    /// Returns the flows of a scenario, under the names that `shown` gives them; flows that differ in name only are combined.
     pub(super) fn all<'a>(
-        paper: &Paper,
+        shown: &dyn Fn(&str) -> String,
         flows: impl Iterator<Item = (&'a str, &'a Flow)>,
     ) -> Vec<Self> {
         let mut groups: Vec<(&Flow, Self)> = Vec::new();
         for (name, flow) in flows {
             match groups.iter_mut().find(|(known, _)| *known == flow) {
-                Some((_, group)) => group.names.push(paper.flow_name(name)),
-                None => groups.push((flow, Self::of(paper.flow_name(name), flow))),
+                Some((_, group)) => group.names.push(shown(name)),
+                None => groups.push((flow, Self::of(shown(name), flow))),
             }
         }
         groups.into_iter().map(|(_, group)| group).collect()
