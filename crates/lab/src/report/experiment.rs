@@ -64,7 +64,7 @@ pub fn experiment_page(results: &Results) -> String {
                         @for group in &plots {
                             h3 { (group.title) }
                             (paragraph("about", &group.about))
-                            div class=(if group.plots.len() > 1 { "beside" } else { "" }) {
+                            div class=(if group.plots.len() > 1 { "side" } else { "" }) {
                                 @for plot in &group.plots { (figure(ID, plot)) }
                             }
                         }

@@ -126,7 +126,7 @@ fn the_page_has_plots_tables_and_notes() {
         "throughput kbit/s",
         "2 cells, 2 seeds each, of 2 s.",
         "bottleneck: 10 Mbit/s, ",
-        "<div class=\"beside\">",
+        "<div class=\"side\">",
     ] {
         assert!(page.contains(part), "{part} is missing");
     }
