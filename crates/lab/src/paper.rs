@@ -41,10 +41,11 @@ mod verdict;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::results::{Subject, WHOLE};
+use crate::scenario::tree::Node;
 use crate::scenario::{Adjust, Cell, Families, ScenarioError, ScenarioFile};
 use bundle::{MANIFEST, not_toml};
 use document::Document;
-use figure::FigurePlan;
+use figure::{FigurePlan, WrittenFigure};
 use manifest::{Manifest, TablePlan};
 use names::Names;
 use sweep::Sweep;
@@ -175,17 +176,14 @@ impl Paper {
             let plan = table.resolve(&names);
             tables.push(plan.map_err(|message| document::refuse(&node, &message))?);
         }
-        let mut figures = Vec::with_capacity(shown.figures.len());
-        for (node, figure) in shown.figures {
-            let plan = figure.quick_form(shorter.is_some()).resolve(&names);
-            figures.push(plan.map_err(|message| document::refuse(&node, &message))?);
+        let figures = figures(shown.figures, shorter.is_some(), &names)?;
+        if let Some(problem) = manifest
+            .overview
+            .as_ref()
+            .and_then(|it| it.problem(&figures))
+        {
+            return Err(document.refuse(&problem).into());
         }
-        let shown = manifest.overview.as_ref().and_then(|it| it.figure.as_ref());
-        if let Some(name) = shown.filter(|name| !figures.iter().any(|it| it.name == **name)) {
-            let message = format!("overview: there is no figure '{name}'");
-            return Err(document.refuse(&message).into());
-        }
-        let shortened = shorter.map(|quick| quick.says.clone());
         let text = bundle.text(&manifest.claims);
         let text = text.map_err(|message| document.refuse(&message))?;
         let mut document = Document::read(bundle.path(&manifest.claims), text)?;
@@ -211,7 +209,7 @@ impl Paper {
             flows: manifest.flows,
             moments: manifest.moments,
             sweep,
-            shortened,
+            shortened: shorter.map(|quick| quick.says.clone()),
             quick: adjust.quick,
             tables_only: false,
             is_built_in: bundle.is_built_in(),
@@ -287,6 +285,19 @@ impl Paper {
     pub(crate) fn window_heading<'a>(&'a self, window: &'a str) -> &'a str {
         self.windows.get(window).map_or(window, String::as_str)
     }
+}
+
+/// Resolves the names in the figures of a paper, in their quick form if `quick` is set.
+fn figures(
+    written: Vec<(Node, WrittenFigure)>,
+    quick: bool,
+    names: &Names<'_>,
+) -> Result<Vec<FigurePlan>, ScenarioError> {
+    let resolve = |(node, figure): (Node, WrittenFigure)| {
+        let plan = figure.quick_form(quick).resolve(names);
+        plan.map_err(|message| document::refuse(&node, &message))
+    };
+    written.into_iter().map(resolve).collect()
 }
 
 /// Checks that the windows and flows that readers see by other names exist in some of the `cells`. Shorter runs may lack

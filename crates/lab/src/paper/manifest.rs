@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::document::Document;
-use super::figure::WrittenFigure;
+use super::figure::{FigurePlan, WrittenFigure};
 use super::quantity::Quantity;
 use super::quick::Quick;
 use super::sweep::Sweep;
@@ -54,6 +54,15 @@ pub struct Overview {
     pub found: String,
     /// The name of the figure that shows it.
     pub figure: Option<String>,
+}
+
+impl Overview {
+    /// Returns what is wrong with it in a paper that has these figures.
+    pub(super) fn problem(&self, figures: &[FigurePlan]) -> Option<String> {
+        let name = self.figure.as_ref()?;
+        let is_there = figures.iter().any(|it| it.name == *name);
+        (!is_there).then(|| format!("overview: there is no figure '{name}'"))
+    }
 }
 
 /// The tables and figures of a file, each with its node in the tree.

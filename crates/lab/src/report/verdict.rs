@@ -22,11 +22,10 @@ pub(super) fn class(verdict: &Verdict) -> &'static str {
         Verdict::Reproduced => "v-yes",
         Verdict::Condition(_) => "v-if",
         Verdict::Fitted => "v-fit",
-        Verdict::Unspecific => "v-late",
         Verdict::NotReproduced => "v-no",
         Verdict::Contradiction => "v-both",
         Verdict::NotTestable => "v-out",
-        Verdict::NotRun => "v-late",
+        Verdict::NotRun | Verdict::Unspecific => "v-late",
     }
 }
 
