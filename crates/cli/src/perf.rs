@@ -33,7 +33,7 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "HOST")]
     client: Option<String>,
     /// Use only this address of this host, this interface (%eth0, Linux only), or both (192.0.2.1%eth0): a server
-    /// listens there, a client sends from there. An IPv6 link-local address needs its interface: fe80::1%eth0.
+    /// listens there, a client sends from there. An IPv6 link-local address needs its interface: `fe80::1%eth0`.
     #[arg(short = 'B', long, value_name = "ADDRESS")]
     bind: Option<Local>,
     /// Port of the server: the UDP port and the DCCP port; with --native the DCCP port.

@@ -136,7 +136,7 @@ fn quoted(text: &str) -> String {
         match char {
             '"' | '\\' => quoted.extend(['\\', char]),
             char if char.is_control() => {
-                quoted.extend(format!("\\U{:08X}", u32::from(char)).chars())
+                quoted.extend(format!("\\U{:08X}", u32::from(char)).chars());
             }
             char => quoted.push(char),
         }

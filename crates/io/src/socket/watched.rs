@@ -35,7 +35,7 @@ pub(crate) fn is_without_runtime(error: &(dyn Error + 'static)) -> bool {
     let inner = error
         .downcast_ref::<io::Error>()
         .and_then(io::Error::get_ref);
-    inner.is_some_and(|inner| inner.is::<WithoutRuntime>())
+    inner.is_some_and(<dyn Error + Send + Sync>::is::<WithoutRuntime>)
 }
 
 /// The socket, registered with the current runtime.

@@ -124,16 +124,14 @@ impl Link {
 
     /// Returns its rates in words; with a trace, the mean rate and the name of the trace.
     pub fn rate_words(&self) -> String {
-        match &self.trace {
-            Some(file) => format!("{} by {}", rounded(file.mean_rate()), file.name()),
-            None => {
-                let mut words = self.mean_rate().to_string();
-                for change in &self.rate_changes {
-                    let _ = write!(words, ", {} from {}", change.rate, change.at);
-                }
-                words
-            }
+        if let Some(file) = &self.trace {
+            return format!("{} by {}", rounded(file.mean_rate()), file.name());
         }
+        let mut words = self.mean_rate().to_string();
+        for change in &self.rate_changes {
+            let _ = write!(words, ", {} from {}", change.rate, change.at);
+        }
+        words
     }
 
     /// Returns whether losses, delays or queue drops are random in either direction.

@@ -134,6 +134,12 @@ mod tests {
             counts.remove(source);
         }
         assert_eq!(counts.count(source("2001:db8:0:1::2")), 0);
-        assert!(counts.sources.is_empty() && counts.sites.iter().all(|of| of.is_empty()));
+        assert!(
+            counts.sources.is_empty()
+                && counts
+                    .sites
+                    .iter()
+                    .all(std::collections::BTreeMap::is_empty)
+        );
     }
 }

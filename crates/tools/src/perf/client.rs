@@ -96,9 +96,10 @@ async fn prepare(options: &ClientOptions, source: Option<Source>) -> Result<Vec<
     // waits for data of the first.
     let mut agreeing = JoinSet::new();
     let addrs = resolve(&options.target(), options.bind.as_ref()).await?;
-    let native = match options.native {
-        true => Some(native_endpoint(options.bind.as_ref())?),
-        false => None,
+    let native = if options.native {
+        Some(native_endpoint(options.bind.as_ref())?)
+    } else {
+        None
     };
     for flow in 1..=options.parallel {
         let (options, addrs, native) = (options.clone(), addrs.clone(), native.clone());
