@@ -28,7 +28,8 @@ fn two_hosts(first: &str, second: &str) -> Option<Output> {
     Some(ran)
 }
 
-/// With IPv4 and IPv6, every CCID and both directions, 5 Mbit/s for half a second arrive without loss.
+/// With IPv4 and IPv6, every CCID and both directions, a second of data arrives without loss. CCID 4 sends 100 packets a
+/// second at most, and empties its queue for half a second more.
 #[test]
 fn perf_over_a_cable() {
     for (ccid, ip, reverse) in [
@@ -39,7 +40,7 @@ fn perf_over_a_cable() {
         (4, "10.77.0.1", ""),
         (4, "fd77::1", "-R"),
     ] {
-        let client = format!("-c {ip} --native --ccid {ccid} -t 0.5 -b 5M --json {reverse}");
+        let client = format!("-c {ip} --native --ccid {ccid} -t 1 -b 5M --json {reverse}");
         let Some(ran) = two_hosts("-s --native -1 >/dev/null", &client) else {
             return;
         };

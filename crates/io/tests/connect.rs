@@ -87,7 +87,7 @@ async fn finding_22_remotes_that_cannot_be() {
             ("[::]:0", "[::]:7001", "[::1]"),
             ("[::]:0", "[ff02::1]:7001", "multicast group"),
             ("[::]:0", "[::ffff:224.0.0.1]:7001", "multicast group"),
-            ("[::]:0", "[fe80::1]:7001", "fe80::1%2"),
+            ("[::]:0", "[fe80::1]:7001", "fe80::1%eth0"),
         ]);
     }
     for (bound, remote, advice) in rows {

@@ -6,10 +6,13 @@
 use std::borrow::Borrow;
 use std::fs;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
+
+use crate::error::StoreError;
 
 /// The name of a file or folder: one plain component of a path, which is not hidden.
 #[derive(Clone, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
@@ -70,6 +73,18 @@ pub(crate) fn machine(host: &str) -> String {
 /// Returns the letters and digits of the name of a host.
 pub(crate) fn plain(host: &str) -> String {
     host.chars().filter(char::is_ascii_alphanumeric).collect()
+}
+
+/// Returns the names in a folder, in order. A folder that is missing has none.
+pub(crate) fn names(folder: &Path) -> Result<Vec<String>, StoreError> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(StoreError::read(folder))?,
+    };
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    Ok(names)
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ use crate::bytes::encode;
 use crate::error::{FORMAT, StoreError};
 use crate::frame::Kind;
 use crate::key::{RunKey, SOURCES, ScenarioKey};
-use crate::name::Name;
+use crate::name::{Name, names};
 use crate::part::{Part, Table};
 use crate::record::{Origin, Recorded};
 use crate::segment::{ASIDE, ENDING, Segment, Writer};
@@ -521,16 +521,4 @@ fn now() -> Instant {
 
 pub(crate) fn has_end(path: &Path, end: &str) -> bool {
     path.extension().is_some_and(|it| it == end)
-}
-
-/// Returns the names in a folder, in order. A folder that is missing has none.
-pub(crate) fn names(folder: &Path) -> Result<Vec<String>, StoreError> {
-    let entries = match fs::read_dir(folder) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries.map_err(StoreError::read(folder))?,
-    };
-    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let mut names: Vec<String> = names.collect();
-    names.sort();
-    Ok(names)
 }

@@ -11,11 +11,11 @@ use crate::error::StoreError;
 use crate::key::{RunKey, ScenarioKey};
 use crate::list::Listed;
 use crate::lock::Lock;
-use crate::name::{Name, unique};
+use crate::name::{Name, names, unique};
 use crate::part::{Part, PartWriter};
 use crate::record::Origin;
 use crate::segment::{ASIDE, ENDING};
-use crate::store::{LOCK, Store, has_end, is_part, make_folders, names, paths};
+use crate::store::{LOCK, Store, has_end, is_part, make_folders, paths};
 use crate::tables::{AnyRun, Rows};
 
 /// The number of parts from which a compaction makes one of them all.

@@ -1,6 +1,7 @@
 //! One end of a DTLS session.
 
 mod arrivals;
+mod guard;
 mod library;
 mod start;
 #[cfg(test)]

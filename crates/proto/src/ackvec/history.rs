@@ -2,7 +2,7 @@
 //! 11.4.2, and appendix A.2).
 //!
 //! Every report contains the newest part: the packets whose state the sender may not know. Older packets stay in the
-//! record, in case a missing one arrives late (RFC 4340, appendix A.3).
+//! record, in case a missing one arrives late, as that appendix describes.
 
 use std::collections::VecDeque;
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use dimpl::{Dtls, DtlsCertificate};
 use fairwire_units::Instant;
 
-use super::library::guarded;
+use super::guard::guarded;
 use super::{MIN_DATAGRAM, Role, Session, State, Stats};
 use crate::clear::Clear;
 use crate::clock::Clock;
