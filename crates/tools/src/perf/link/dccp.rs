@@ -8,6 +8,7 @@ use fairwire::{
     HandshakeError, Security, ServiceCode,
 };
 
+use super::error::refused;
 use crate::perf::PerfError;
 use crate::perf::defaults::{NOT_ENCRYPTED, SOCKET_BUFFER};
 use crate::perf::local::Local;
@@ -63,6 +64,14 @@ pub(super) async fn connect(
             },
             error => error,
         };
+        if let ConnectError::Handshake {
+            remote,
+            error: HandshakeError::Closed(closed),
+        } = &error
+            && let Some(text) = refused(&remote.to_string(), closed)
+        {
+            return PerfError::Peer(text);
+        }
         let advice = match &error {
             // A plain UDP server does not answer other packets, so the protocol may differ.
             error if is_silent_udp(error) => " (Was it started with the same --proto?)",
