@@ -64,17 +64,13 @@ fn what_must_be_seen_is_seen() {
     for id in ["S1-C4b", "S1-C6a"] {
         assert_eq!(*verdicts.of(id), Verdict::Reproduced, "{id}");
     }
-    // CCID 4 keeps the call, but so does UDP.
-    assert_eq!(*verdicts.of("S1-D4"), Verdict::Unspecific);
+    // CCID 4 keeps the call, and more of it than CCID 3 does. So does UDP, in the controls.
+    for id in ["S1-D3", "S1-D4"] {
+        assert_eq!(*verdicts.of(id), Verdict::Unspecific, "{id}");
+    }
     // With other delays of the middle link UDP keeps less.
     let told = "with 50 ms in the middle, as the paper has it";
     assert_eq!(*verdicts.of("S1-C1"), Verdict::Condition(told.into()));
-    // For one Vegas flow, three seeds do not decide between the two verdicts.
-    let is_kept = matches!(
-        verdicts.of("S1-D3"),
-        Verdict::Condition(_) | Verdict::Reproduced
-    );
-    assert!(is_kept, "{:?}", verdicts.of("S1-D3"));
     for id in ["S1-C6d", "S1-C9"] {
         assert_eq!(*verdicts.of(id), Verdict::Contradiction, "{id}");
     }

@@ -41,15 +41,8 @@ impl Keyed {
         reason = "that library's clock; no time passes in these tests"
     )]
     pub(crate) fn client() -> Self {
-        let key = KeyPair::generate().expect("a key");
-        let parameters = CertificateParams::new([]).expect("no names");
-        let certificate = parameters.self_signed(&key).expect("a certificate");
-        let certificate = DtlsCertificate {
-            certificate: certificate.der().to_vec(),
-            private_key: key.serialize_der(),
-        };
         let now = time::Instant::now();
-        let mut library = Dtls::new_13(Arc::clone(&CONFIG), certificate, now);
+        let mut library = Dtls::new_13(Arc::clone(&CONFIG), certificate(), now);
         library.set_active(true);
         library.handle_timeout(now).expect("it begins");
         Self { library, now }
@@ -196,5 +189,16 @@ impl Cipher for ForgingCipher {
 
     fn decrypt(&mut self, text: &mut TmpBuf, aad: Aad, nonce: Nonce) -> Result<(), CryptoError> {
         self.0.decrypt(text, aad, nonce)
+    }
+}
+
+/// Returns a new certificate for an end that is the library itself.
+pub(crate) fn certificate() -> DtlsCertificate {
+    let key = KeyPair::generate().expect("a key");
+    let parameters = CertificateParams::new([]).expect("no names");
+    let certificate = parameters.self_signed(&key).expect("a certificate");
+    DtlsCertificate {
+        certificate: certificate.der().to_vec(),
+        private_key: key.serialize_der(),
     }
 }

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time;
 
-use dimpl::{Config, Dtls, DtlsCertificate};
+use dimpl::{Config, Dtls};
 use fairwire_tls::{Alert, Output, Session, SessionError};
 use fairwire_units::Instant;
-use rcgen::{CertificateParams, KeyPair};
 
+use crate::keyed::certificate;
 use crate::net::{CLIENT, DELAY, MAX_DATAGRAM, Net, SERVER, TODAY, pinned};
 
 /// A client that offers only DTLS 1.2 fails with an error that says so, and is told with an alert.
@@ -139,15 +139,8 @@ fn an_alert_is_named() {
     reason = "that library's clock; no time passes in these tests"
 )]
 fn older(client: bool) -> Dtls {
-    let key = KeyPair::generate().expect("a key");
-    let parameters = CertificateParams::new([]).expect("no names");
-    let certificate = parameters.self_signed(&key).expect("a certificate");
-    let certificate = DtlsCertificate {
-        certificate: certificate.der().to_vec(),
-        private_key: key.serialize_der(),
-    };
     let now = time::Instant::now();
-    let mut end = Dtls::new_12(Arc::new(Config::default()), certificate, now);
+    let mut end = Dtls::new_12(Arc::new(Config::default()), certificate(), now);
     end.set_active(client);
     end.handle_timeout(now).expect("it begins");
     end
