@@ -6,7 +6,7 @@ use fairwire_wire::{Ccid, EntryState, Packet, PacketType, Seq};
 
 use super::Verdict;
 use super::books::{Books, Key};
-use super::records::{Acks, SentVector, Validity};
+use super::records::{Acks, Validity};
 use super::vectors::runs;
 
 /// RFC 4340, 11.3: an acknowledgement is delayed by 200 ms at most. A clock may be a tenth slow.
@@ -16,6 +16,10 @@ const ACK_DELAY: Duration = Duration::from_millis(230);
 ///
 /// The oldest packets are then no longer reported.
 const LONG: usize = 400;
+
+/// How far behind the newest number a late packet must still be reported, packets. So many need at most [`LONG`]
+/// entries, whatever happened to each.
+const REMEMBERED: u64 = 400;
 
 /// Records an arriving packet that may be valid. Call it before the packet is entered into the records.
 pub(crate) fn on_arrival(
@@ -28,17 +32,11 @@ pub(crate) fn on_arrival(
     let Some(conn) = books.conn_mut(key) else {
         return;
     };
-    if let (Some(ack), false) = (ack, conn.acks.sent_vectors.is_empty()) {
+    if let (Some(ack), false) = (ack, conn.acks.late.is_empty()) {
         // RFC 4340, 11.4.2: the sender has received this vector, and may have received the earlier ones.
         let place = conn.out.place(ack);
-        let acks = &mut conn.acks;
-        for told in acks.sent_vectors.extract_if(.., |told| told.place <= place) {
-            let known = acks
-                .known
-                .map_or(told.ackno, |known| Seq::max(known, told.ackno));
-            acks.known = Some(known);
-        }
-        acks.late
+        conn.acks
+            .late
             .retain(|&(_, named)| named.is_none_or(|named| named > place));
     }
     let Some((_, stats, seen)) = &conn.last else {
@@ -54,11 +52,8 @@ pub(crate) fn on_arrival(
     let acks = &mut conn.acks;
     if seq.is_after(seen.gsr) {
         acks.waits.get_or_insert((seq, now));
-    } else if acks
-        .sent_vectors
-        .iter()
-        .any(|told| !told.low.is_after(seq) && !told.ackno.is_before(seq))
-        && acks.known.is_none_or(|known| seq.is_after(known))
+    } else if acks.oldest.is_some_and(|oldest| !seq.is_before(oldest))
+        && seq.distance(seen.gsr) < REMEMBERED
     {
         acks.late.push((seq, None));
     }
@@ -86,11 +81,7 @@ pub(crate) fn on_sent(
     let Some(&(_, low, _)) = runs.last() else {
         return Ok(());
     };
-    acks.sent_vectors.push(SentVector {
-        place,
-        ackno: ack,
-        low,
-    });
+    acks.oldest = Some(acks.oldest.map_or(low, |oldest| Seq::min(oldest, low)));
     let names = |seq: Seq| {
         let mut named = runs.iter();
         named.any(|&(high, low, state)| {
@@ -103,14 +94,13 @@ pub(crate) fn on_sent(
             *named = Some(place);
         }
     }
-    // RFC 4340, A.3: the sender may acknowledge a vector that did not yet report a late packet. That does not let the
-    // receiver forget the packet, until the sender is known to have a vector that did. The vectors in between may be
-    // lost.
+    // RFC 4340, 11.4 and A.3: a packet that is late, by more than a round trip too, is reported until the sender is
+    // known to have a vector that names it. The sender may acknowledge vectors that did not, and others may be lost.
     let forgotten = acks.late.iter().find(|(late, _)| late.is_before(low));
     hold!(
         !honest || forgotten.is_none() || runs.len() >= LONG,
         "ack-late",
-        "{forgotten:?} came after it was reported missing, and the vector of {seq:?} ends before it"
+        "{forgotten:?} came late, and the vector of {seq:?} ends before it"
     );
     Ok(())
 }
@@ -127,8 +117,7 @@ pub(crate) fn see(books: &mut Books, key: Key, stats: &Stats, seen: &Inspection)
         return Ok(());
     }
     if seen.state != "OPEN" || ccid != Some(Some(Ccid::TCP_LIKE)) {
-        // No packet waits yet. But vectors already sent, including those of the half-connection's first step, are
-        // acknowledged later. What they report missing is then forgotten (RFC 4340, 11.4.2).
+        // No packet waits yet.
         conn.acks.waits = None;
         conn.acks.late.clear();
         return Ok(());

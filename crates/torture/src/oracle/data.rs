@@ -90,16 +90,20 @@ pub(crate) fn see(
 /// The distance behind the newest number within which copies and late packets are recognised, or slightly more.
 const REMEMBERED: u64 = 1_000;
 
-/// Records an arriving packet that may be valid. `is_new` means: data, and no other packet came with its number.
-pub(crate) fn on_arrival(books: &mut Books, key: Key, seq: Seq, is_new: bool) {
+/// Records an arriving packet that may be valid. `is_new` means: data, and no other packet came with its number;
+/// `is_due` means that it certainly is valid data, too.
+pub(crate) fn on_arrival(books: &mut Books, key: Key, seq: Seq, (is_new, is_due): (bool, bool)) {
     let Some(conn) = books.conn_mut(key) else {
         return;
     };
+    let takes = matches!(conn.state(), Some("RESPOND" | "PARTOPEN" | "OPEN"));
     let missing = &mut conn.missing;
     // The first packet may be one that came before the connection was known, such as a Request.
     let begin = conn.newest_came.unwrap_or(seq);
     let first = *missing.first.get_or_insert(begin);
     let newest = *missing.newest.get_or_insert(begin);
+    let is_known = seq.is_after(newest) || seq.distance(newest) < REMEMBERED;
+    missing.came += u64::from(is_new && is_due && takes && is_known);
     if seq.is_after(newest) {
         missing.now += newest.distance(seq) - 1;
         missing.newest = Some(seq);
@@ -118,7 +122,11 @@ pub(crate) fn see_counts(books: &Books, key: Key, stats: &Stats, seen: &Inspecti
     };
     let dropped: u64 = stats.dropped_locally.iter().sum();
     let Missing {
-        first, most, told, ..
+        first,
+        most,
+        told,
+        came,
+        ..
     } = conn.missing;
     // With an Init Cookie, packets between the Request and the packet that began the connection were not recorded.
     let first = first.filter(|_| conn.began_with_cookie());
@@ -128,6 +136,13 @@ pub(crate) fn see_counts(books: &Books, key: Key, stats: &Stats, seen: &Inspecti
         !books.is_honest(key) || told <= most + dropped,
         "data-lost-before",
         "{told} were told missing, and there were {most} at the worst moment, and {dropped} dropped"
+    );
+    // RFC 4340, 11.7: what is acknowledged is delivered, or reported as dropped.
+    let settled = stats.data_received + dropped + stats.resent_duplicates;
+    hold!(
+        !books.is_honest(key) || seen.state != "OPEN" || came <= settled,
+        "data-settled",
+        "{came} datagrams came, and {settled} were delivered, dropped or known"
     );
     Ok(())
 }

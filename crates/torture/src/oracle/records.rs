@@ -10,7 +10,7 @@ mod rates;
 mod repeats;
 mod timeouts;
 
-pub(super) use acks::{Acks, SentVector};
+pub(super) use acks::Acks;
 pub(super) use events::{Events, NDUPACK};
 pub(super) use expected::{Expected, Validity};
 pub(super) use features::Features;

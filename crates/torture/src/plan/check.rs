@@ -433,6 +433,9 @@ fn check_harm(place: &Place, fault: &Fault) -> Result<u64, String> {
         )
     };
     match fault.harm {
+        Harm::DropFirst { kind } => {
+            within(format_args!("{place}.harm.DropFirst.kind"), kind, 0..=15)?;
+        }
         Harm::Burst { packets } => {
             within(
                 format_args!("{place}.harm.Burst.packets"),

@@ -2,6 +2,8 @@
 //!
 //! Each has its own random stream, so a new one does not change plans that do not use it.
 
+use fairwire_wire::PacketType;
+
 use super::Plan;
 use super::draw_faults::{MAX_DELAY_MS, push, push_moment};
 use super::fault::{Fault, Harm, Incident};
@@ -22,7 +24,27 @@ pub(super) fn draw(seed: u64, weather: Weather, plan: &mut Plan) {
     }
     if matches!(weather, Weather::Rough | Weather::Paths) || everything {
         long_path(&mut Dice::new(seed, "rare/far away"), plan);
+        lone_loss(&mut Dice::new(seed, "rare/lone loss"), plan);
     }
+}
+
+/// Adds the loss of one packet of each handshake.
+fn lone_loss(dice: &mut Dice, plan: &mut Plan) {
+    if !dice.per_mille(200) {
+        return;
+    }
+    let ConnectionPlan { server, .. } = dice.pick(&plan.connections);
+    let kind = dice.pick(&[
+        PacketType::Request,
+        PacketType::Response,
+        PacketType::Ack,
+        PacketType::DataAck,
+    ]);
+    let harm = Harm::DropFirst {
+        kind: kind.number(),
+    };
+    let fault = until_healed(plan, server, kind == PacketType::Response, harm);
+    push(plan, fault);
 }
 
 /// Adds rows of data from an attacker on the path, behind a hole.

@@ -28,6 +28,11 @@ pub struct Fault {
 pub enum Harm {
     /// The packet is lost.
     Drop,
+    /// The first packet of a type is lost, once for each pair of ports.
+    DropFirst {
+        /// The packet type, 0 to 15.
+        kind: u8,
+    },
     /// The packet and those after it are lost.
     Burst {
         /// The number of packets in all.
@@ -202,6 +207,7 @@ impl Harm {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Drop => "drop",
+            Self::DropFirst { .. } => "drop the first of a type",
             Self::Burst { .. } => "burst loss",
             Self::Refuse { .. } => "drop with icmp",
             Self::Narrow { told: true, .. } => "narrow mtu with icmp",
@@ -287,6 +293,7 @@ pub fn all_names() -> Vec<&'static str> {
     let mut names = vec![
         "full queue",
         "drop",
+        "drop the first of a type",
         "burst loss",
         "drop with icmp",
         "narrow mtu with icmp",

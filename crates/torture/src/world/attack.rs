@@ -106,10 +106,14 @@ pub(super) fn forge(
     parcel((from, to), head, payload, plan.udp)
 }
 
+/// Returns the number of the packet's type.
+pub(super) fn packet_type(head: &[u8]) -> Option<u8> {
+    head.get(8).map(|byte| byte >> 1 & 15)
+}
+
 /// Returns whether the packet is Data or `DataAck`.
 pub(super) fn is_data(head: &[u8]) -> bool {
-    head.get(8)
-        .is_some_and(|byte| matches!(byte >> 1 & 15, 2 | 4))
+    matches!(packet_type(head), Some(2 | 4))
 }
 
 /// Forges data packets modelled on `like`, with numbers `ahead` of it, that state a round-trip time.

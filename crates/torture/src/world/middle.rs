@@ -1,6 +1,6 @@
 //! The middlebox between the hosts: a NAT, all faults of the path, and attackers.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -28,6 +28,8 @@ struct AtWork {
     dice: Dice,
     /// The number of packets that the current burst will still drop.
     burst: u32,
+    /// The pairs of ports of which it has dropped a packet.
+    dropped: BTreeSet<[u8; 4]>,
 }
 
 /// The middlebox.
@@ -70,6 +72,7 @@ impl Middle {
             dice: Dice::new(plan.seed, &format!("fault/{}", fault.id)),
             fault: fault.clone(),
             burst: 0,
+            dropped: BTreeSet::new(),
         });
         let mut moments: Vec<TimedIncident> = plan
             .moments
@@ -338,6 +341,14 @@ fn happens(at_work: &mut AtWork, hand: &mut InHand, env: &Env<'_>) -> bool {
         |dice: &mut Dice, within| Duration::from_nanos(1 + dice.below(ms(within).as_nanos()));
     match at_work.fault.harm {
         Harm::Drop => hand.gone = true,
+        Harm::DropFirst { kind } => {
+            let Content::Dccp { head, .. } = &hand.parcel.content else {
+                return false;
+            };
+            let ports = head.first_chunk().copied().unwrap_or_default();
+            hand.gone = attack::packet_type(head) == Some(kind) && at_work.dropped.insert(ports);
+            return hand.gone;
+        }
         Harm::Burst { packets } => {
             at_work.burst = at_work.burst.checked_sub(1).unwrap_or(packets - 1);
             hand.gone = true;

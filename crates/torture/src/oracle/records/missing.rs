@@ -12,6 +12,8 @@ pub(in crate::oracle) struct Missing {
     pub(in crate::oracle) most: u64,
     /// The sum of `Received::lost_before` that the application was told.
     pub(in crate::oracle) told: u64,
+    /// The number of datagrams that certainly arrived at a connection that takes data, copies left out.
+    pub(in crate::oracle) came: u64,
 }
 
 impl Missing {

@@ -56,6 +56,18 @@ fn datagrams_that_were_never_missing() {
     });
 }
 
+/// A datagram that is acknowledged, and neither delivered nor dropped, is detected.
+#[test]
+fn datagrams_that_vanish() {
+    finds("data-settled", |oracle, now, host, seen| {
+        other_state((oracle, now, host), seen, |stats, _| {
+            let counted = stats.data_received > 0;
+            stats.data_received = 0;
+            counted
+        })
+    });
+}
+
 /// A connection that nobody knows is detected.
 #[test]
 fn a_connection_that_nobody_knows() {
