@@ -122,6 +122,13 @@ fn what_is_stated_wins() {
             "\"3 packets\"",
             "stated",
         ),
+        // Linux has HyStart in CUBIC only.
+        (
+            "{ preset = \"modern\", law = \"newreno\" }",
+            "hystart",
+            "false",
+            "default",
+        ),
         // The explanation includes what the law uses in slow start.
         (
             "{ law = { kind = \"threshold-window\", cut = \"5 %\" } }",
