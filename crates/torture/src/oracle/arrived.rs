@@ -84,7 +84,7 @@ pub(crate) fn see(
     let is_new = books.conn(key).is_some_and(|conn| conn.took(seq).is_none()) && arrival.is_data;
     if arrival.counts {
         let is_plain = matches!(arrival.packet_type, PacketType::Data | PacketType::DataAck);
-        super::data::on_arrival(books, key, seq, (is_new, is_plain && arrival.is_sure));
+        super::data::on_arrival(books, key, seq, (is_new, is_plain), judged);
     }
     enter(books, key, seq, arrival);
     if judged != Validity::Invalid {

@@ -540,6 +540,10 @@ impl Books {
             conn.state_since = local;
         }
         conn.last = Some((local, *stats, inspection.clone()));
+        // The step's only packet completed the handshake, so it was processed.
+        let completed = inspection.state == "OPEN" && conn.expected.arrivals == 1;
+        let completing = std::mem::take(&mut conn.missing.completing);
+        conn.missing.came += u64::from(completing && completed);
         conn.expected = Expected::default();
         conn.step_types.clear();
         conn.step_unsure.clear();

@@ -6,7 +6,7 @@ use fairwire_wire::Seq;
 use super::Verdict;
 use super::books::{Books, Key};
 use super::packet::{Digest, bytes};
-use super::records::Missing;
+use super::records::{Missing, Validity};
 use crate::seen::TAG_LEN;
 
 /// Checks a datagram that the application read.
@@ -91,19 +91,28 @@ pub(crate) fn see(
 const REMEMBERED: u64 = 1_000;
 
 /// Records an arriving packet that may be valid. `is_new` means: data, and no other packet came with its number;
-/// `is_due` means that it certainly is valid data, too.
-pub(crate) fn on_arrival(books: &mut Books, key: Key, seq: Seq, (is_new, is_due): (bool, bool)) {
+/// `is_plain` means Data or `DataAck`.
+pub(crate) fn on_arrival(
+    books: &mut Books,
+    key: Key,
+    seq: Seq,
+    (is_new, is_plain): (bool, bool),
+    judged: Validity,
+) {
     let Some(conn) = books.conn_mut(key) else {
         return;
     };
-    let takes = matches!(conn.state(), Some("RESPOND" | "PARTOPEN" | "OPEN"));
+    let takes = matches!(conn.state(), Some("PARTOPEN" | "OPEN")) && judged == Validity::Valid;
+    // In RESPOND the numbers of a step's first packet are checked, but not whether there is a place for its connection.
+    let completes = conn.state() == Some("RESPOND") && conn.expected.arrivals == 1;
     let missing = &mut conn.missing;
+    missing.completing |= is_new && is_plain && completes;
     // The first packet may be one that came before the connection was known, such as a Request.
     let begin = conn.newest_came.unwrap_or(seq);
     let first = *missing.first.get_or_insert(begin);
     let newest = *missing.newest.get_or_insert(begin);
     let is_known = seq.is_after(newest) || seq.distance(newest) < REMEMBERED;
-    missing.came += u64::from(is_new && is_due && takes && is_known);
+    missing.came += u64::from(is_new && is_plain && takes && is_known);
     if seq.is_after(newest) {
         missing.now += newest.distance(seq) - 1;
         missing.newest = Some(seq);

@@ -14,6 +14,8 @@ pub(in crate::oracle) struct Missing {
     pub(in crate::oracle) told: u64,
     /// The number of datagrams that certainly arrived at a connection that takes data, copies left out.
     pub(in crate::oracle) came: u64,
+    /// Whether a datagram with valid numbers came to a server whose client has not answered it yet.
+    pub(in crate::oracle) completing: bool,
 }
 
 impl Missing {
