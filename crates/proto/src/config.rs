@@ -47,8 +47,8 @@ pub struct EndpointConfig {
     /// Maximum rate of Resets and other answers to packets of no connection, per second (RFC 4340, 8.1.3 allows 1,024).
     pub max_resets_per_s: u32,
     /// Maximum rate of answers to one IPv4 address or one IPv6 /64 network, per second; four times as many may leave in
-    /// a burst. A Response counts as one answer, a Reset as four. Answers to clients that complete the handshake do not
-    /// count. Requests beyond the limit are ignored, because their addresses may be forged to make us flood somebody.
+    /// a burst. An IPv6 /56 may have twice as many, a /48 three times. A Response counts as one answer, a Reset as four.
+    /// Answers to clients that complete the handshake do not count. Requests beyond the limit are ignored, because their addresses may be forged to make us flood somebody.
     pub max_answers_per_source_per_s: u32,
     /// Whether to answer packets for ports that are not bound here. Use false on a raw socket that this process shares
     /// with others on the host.

@@ -131,9 +131,9 @@ impl Endpoint {
                 self.deliver(now, slot, packet, payload, meta.ecn);
                 if self.get(id).is_none() {
                     // RFC 4340, 8.1.3: it was refused with a Reset because of its options.
-                    let source = self.secret.source(source);
+                    let networks = self.secret.networks(source);
                     self.source_limits
-                        .take(now, source, source_limits::RESET_COST - 1);
+                        .take(now, networks, source_limits::RESET_COST - 1);
                 }
             }
         }

@@ -139,8 +139,8 @@ impl Endpoint {
 
     /// Returns whether the source of `flow` may get an answer of this cost, and if so charges it.
     fn take_allowance(&mut self, now: Instant, flow: &Flow, cost: u64) -> bool {
-        let source = self.secret.source(Source::of(flow.path.remote.ip()));
-        let may = self.source_limits.take(now, source, cost);
+        let networks = self.secret.networks(Source::of(flow.path.remote.ip()));
+        let may = self.source_limits.take(now, networks, cost);
         self.stats.rate_limited += u64::from(!may);
         may
     }
@@ -210,7 +210,8 @@ impl Endpoint {
                 && after == State::Open
             {
                 let source = Source::of(connection.flow.path.remote.ip());
-                self.source_limits.give_back(self.secret.source(source));
+                let networks = self.secret.networks(source);
+                self.source_limits.give_back(networks);
             }
         }
         if before == State::Request

@@ -127,9 +127,14 @@ impl Secret {
         sip(self.draw, &count)
     }
 
-    /// Returns a keyed hash of `source`, which selects its rate limit.
-    pub(super) fn source(&self, source: Source) -> u64 {
-        sip(self.source, &source)
+    /// Returns a keyed hash of each network that `source` is in, which selects its rate limit.
+    pub(super) fn networks(
+        &self,
+        source: Source,
+    ) -> impl Iterator<Item = (usize, u64)> + Clone + use<> {
+        let key = self.source;
+        let networks = source.networks();
+        networks.map(move |(number, network)| (number, sip(key, &network)))
     }
 
     /// Returns the hasher of the connection table.

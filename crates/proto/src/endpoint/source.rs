@@ -24,9 +24,26 @@ impl Source {
 /// as much as one source they may have. A site gets a /56 or a /48 and can use all of it.
 const SITES: [(u32, usize); 2] = [(8, 2), (16, 3)];
 
+/// How many networks a source is in, itself included.
+pub(super) const NETWORKS: usize = 1 + SITES.len();
+
+/// Returns how many times as much as one source the network with this number may have.
+pub(super) const fn times(network: usize) -> u64 {
+    match network {
+        0 => 1,
+        site => SITES[site - 1].1 as u64,
+    }
+}
+
 impl Source {
+    /// Returns the networks that the source is in, each with its number: 0 is the source itself.
+    pub(super) fn networks(self) -> impl Iterator<Item = (usize, Self)> + Clone {
+        let sites = self.sites().map(|(number, site)| (number + 1, site));
+        std::iter::once((0, self)).chain(sites)
+    }
+
     /// Returns the larger networks that the source is in, each with its number in [`SITES`].
-    fn sites(self) -> impl Iterator<Item = (usize, Self)> {
+    fn sites(self) -> impl Iterator<Item = (usize, Self)> + Clone {
         let is_ipv6 = self.0 & u128::from(u64::MAX) == 0;
         let within = move |(bits, _)| Self(self.0 >> (64 + bits) << (64 + bits));
         let sites = SITES.into_iter().map(within).enumerate();
