@@ -4,6 +4,7 @@ use fairwire_units::{Duration, Instant, Rate};
 use fairwire_wire::feature::Feature;
 
 use super::{Connection, Context, State, footprint};
+use crate::config::QueuePolicy;
 use crate::error::SendError;
 use crate::event::{Fate, Received};
 use crate::feature::Location;
@@ -126,6 +127,11 @@ impl Connection {
             self.break_group(ctx, group);
         }
         Ok(id)
+    }
+
+    /// Returns what happens to a datagram that finds the send queue full.
+    pub(crate) fn send_queue_policy(&self) -> QueuePolicy {
+        self.queue.policy()
     }
 
     /// Returns whether the connection is over.

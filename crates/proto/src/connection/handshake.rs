@@ -116,20 +116,20 @@ impl Connection {
         let mut encoder = self.start(head, kind, (0, 0), 0);
         if packet_type == PacketType::Response {
             // The limit may cut options, which are then sent later or never. They are written in this order: cookie,
-            // Confirms, our own Changes, Timestamp, Timestamp Echo, Data Dropped.
+            // Data Dropped, Confirms, our own Changes, Timestamp, Timestamp Echo.
             let limit = self.response_limit.min(self.sizes.head_limit(0));
             encoder = encoder.limit(limit);
         }
         self.write_cookies(&mut encoder);
+        if packet_type == PacketType::Response {
+            // RFC 4340, 8.1.3: reports which data of Requests was not taken.
+            self.write_feedback(ctx.now, Fit::Newest, &mut encoder);
+        }
         self.write_negotiation(ctx.now, packet_type, &mut encoder);
         // Confirms for hundreds of unknown features may leave no room for it. The acknowledgement of this packet gives
         // a round-trip sample, too.
         let _ = encoder.option(&stamp);
         self.write_echo(ctx.now, &mut encoder);
-        if packet_type == PacketType::Response {
-            // RFC 4340, 8.1.3: reports which data of Requests was not taken.
-            self.write_feedback(ctx.now, Fit::Newest, &mut encoder);
-        }
         self.handshake_sent = Some((self.next_seq(), ctx.now));
         self.finish(ctx, encoder, packet_type)
     }

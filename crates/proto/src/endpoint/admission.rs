@@ -11,7 +11,6 @@
 //! connection answered with a cookie is kept as well, as a spare. Spares are the first to be removed.
 
 use std::collections::VecDeque;
-use std::net::IpAddr;
 
 use fairwire_units::{Duration, Ecn, Instant};
 use fairwire_wire::{HeadBuf, Kind, Options, Packet, ResetCode, Seq, option_type};
@@ -167,9 +166,10 @@ impl Endpoint {
             return Admission::Refuse;
         }
         let source = flow.path.remote.ip();
-        let crowded = self.backlog.count_from_source(source)
-            >= self.config.max_half_open_per_source
-            && !self.evict_from_source(source, now);
+        let crowded = self
+            .backlog
+            .crowded(source, self.config.max_half_open_per_source)
+            .is_some_and(|network| !self.evict_from(network, now));
         let (cookies, spare) = match self.config.init_cookies {
             InitCookies::Never => (false, false),
             InitCookies::WhenBusy { half_open: busy } => {
@@ -318,16 +318,16 @@ impl Endpoint {
         true
     }
 
-    /// Removes a half-open connection of this source that is older than [`MIN_EVICTION_AGE`], if a few random draws
+    /// Removes a half-open connection of this network that is older than [`MIN_EVICTION_AGE`], if a few random draws
     /// find one.
     ///
-    /// So forged Requests do not block an address until they time out.
-    fn evict_from_source(&mut self, source: IpAddr, now: Instant) -> bool {
+    /// So forged Requests do not block an address, or a site, until they time out.
+    fn evict_from(&mut self, network: (usize, Source), now: Instant) -> bool {
         for _ in 0..EVICTION_DRAWS {
             self.draws += 1;
             let drawn = self
                 .backlog
-                .draw_from_source(source, self.secret.draw(self.draws));
+                .draw_from(network, self.secret.draw(self.draws));
             if let Some((slot, since)) = drawn
                 && now.saturating_since(since) >= MIN_EVICTION_AGE
             {

@@ -30,9 +30,9 @@ impl Backlog {
         self.entries.len()
     }
 
-    /// Returns how many entries come from the source of `ip`.
-    pub(super) fn count_from_source(&self, ip: IpAddr) -> usize {
-        self.by_source.count(Source::of(ip))
+    /// Returns the smallest network of `ip` that has `max` entries or more, measured by what such a network may have.
+    pub(super) fn crowded(&self, ip: IpAddr, max: usize) -> Option<(usize, Source)> {
+        self.by_source.crowded(Source::of(ip), max)
     }
 
     /// Returns the number of entries of each source.
@@ -87,11 +87,16 @@ impl Backlog {
         self.by_source.remove(source);
     }
 
-    /// Returns the entry that `draw` selects and since when it is half open, if it comes from the source of `ip`.
-    pub(super) fn draw_from_source(&self, ip: IpAddr, draw: u64) -> Option<(usize, Instant)> {
+    /// Returns the entry that `draw` selects and since when it is half open, if it comes from this network.
+    pub(super) fn draw_from(
+        &self,
+        network: (usize, Source),
+        draw: u64,
+    ) -> Option<(usize, Instant)> {
         let (slot, since) = self.draw(draw)?;
         let entry = self.entries.get(*self.place.get(slot)?)?;
-        (entry.source == Source::of(ip)).then_some((slot, since))
+        let is_within = entry.source.networks().any(|own| own == network);
+        is_within.then_some((slot, since))
     }
 
     /// Returns the entry that `draw` selects and since when it is half open.
@@ -129,7 +134,8 @@ mod tests {
             assert_eq!(backlog.len(), model.len());
             for residue in 0..3 {
                 let count = model.iter().filter(|&&slot| slot % 3 == residue).count();
-                assert_eq!(backlog.count_from_source(ip(residue)), count);
+                assert!(backlog.crowded(ip(residue), count + 1).is_none());
+                assert!(backlog.crowded(ip(residue), count).is_some());
             }
             match backlog.draw(x >> 7) {
                 Some((slot, _)) => assert!(model.contains(&slot)),
@@ -138,16 +144,29 @@ mod tests {
         }
     }
 
-    /// All IPv6 addresses of one /64 count as one source; so do the two forms of an IPv4 address.
+    /// All IPv6 addresses of one /64 count as one source; so do the two forms of an IPv4 address. What is drawn is of
+    /// the network that is crowded: the /64, or a site.
     #[test]
     fn a_source_is_what_one_host_has() {
         let mut backlog = Backlog::default();
         let ip = |text: &str| text.parse::<IpAddr>().unwrap();
         backlog.insert(Instant::START, 0, ip("2001:db8::1"));
         backlog.insert(Instant::START, 1, ip("192.0.2.1"));
-        assert_eq!(backlog.count_from_source(ip("2001:db8::ffff:0:0:9")), 1);
-        assert_eq!(backlog.count_from_source(ip("2001:db8:0:1::1")), 0);
-        assert_eq!(backlog.count_from_source(ip("::ffff:192.0.2.1")), 1);
-        assert_eq!(backlog.count_from_source(ip("192.0.2.2")), 0);
+        let crowded = |backlog: &Backlog, text| backlog.crowded(ip(text), 1);
+        let slot = |backlog: &Backlog, text, draw| {
+            let network = crowded(backlog, text).unwrap();
+            backlog.draw_from(network, draw).map(|(slot, _)| slot)
+        };
+        assert_eq!(slot(&backlog, "2001:db8::ffff:0:0:9", 0), Some(0));
+        assert_eq!(slot(&backlog, "::ffff:192.0.2.1", 0), None);
+        assert_eq!(slot(&backlog, "::ffff:192.0.2.1", 1), Some(1));
+        assert!(crowded(&backlog, "2001:db8:0:1::1").is_none());
+        // A /56 may have twice as much.
+        backlog.insert(Instant::START, 2, ip("2001:db8:0:2::1"));
+        assert_eq!(slot(&backlog, "2001:db8:0:1::1", 0), Some(0));
+        assert_eq!(slot(&backlog, "2001:db8:0:1::1", 1), None);
+        assert_eq!(slot(&backlog, "2001:db8:0:1::1", 2), Some(2));
+        assert!(crowded(&backlog, "2001:db8:0:100::1").is_none());
+        assert!(crowded(&backlog, "192.0.2.2").is_none());
     }
 }

@@ -6,6 +6,7 @@ use fairwire_cc::TargetBitrate;
 use fairwire_units::Instant;
 
 use super::Endpoint;
+use crate::config::QueuePolicy;
 use crate::connection::Connection;
 use crate::error::SendError;
 use crate::event::Direction;
@@ -153,6 +154,11 @@ impl Endpoint {
         if let Some(connection) = connection.filter(|connection| connection.id == id) {
             connection.ask_for_room();
         }
+    }
+
+    /// Returns what a connection does with a datagram that finds its send queue full.
+    pub fn send_queue_policy(&self, id: ConnectionId) -> Option<QueuePolicy> {
+        self.get(id).map(Connection::send_queue_policy)
     }
 
     /// Returns whether a connection takes datagrams at all, if there is room for them.

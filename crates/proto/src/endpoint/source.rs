@@ -59,12 +59,8 @@ pub(super) struct SourceCounts {
 }
 
 impl SourceCounts {
-    /// Returns the count of `source`, or that of a site of it, divided by what a site may have, if that is more.
-    pub(super) fn count(&self, source: Source) -> usize {
-        self.count_without(source, &[])
-    }
-
-    /// Returns the count of those that `others` do not have.
+    /// Returns the count of `source`, or that of a site of it, divided by what a site may have, if that is more. Those that
+    /// `others` have do not count.
     pub(super) fn count_without(&self, source: Source, others: &[&Self]) -> usize {
         let left = |of: &dyn Fn(&Self) -> usize| {
             let others: usize = others.iter().map(|other| of(other)).sum();
@@ -76,6 +72,16 @@ impl SourceCounts {
             count / SITES[number].1
         });
         sites.fold(own, usize::max)
+    }
+
+    /// Returns the smallest network of `source` that has `max` or more, measured by what such a network may have.
+    pub(super) fn crowded(&self, source: Source, max: usize) -> Option<(usize, Source)> {
+        let count = |number: usize, network| match number {
+            0 => at(&self.sources, network),
+            site => at(&self.sites[site - 1], network) / SITES[site - 1].1,
+        };
+        let mut networks = source.networks();
+        networks.find(|&(number, network)| count(number, network) >= max)
     }
 
     /// Adds one to the count of `source`.
@@ -139,7 +145,7 @@ mod tests {
             ("192.0.2.1", 1),
             ("192.0.2.200", 0),
         ] {
-            assert_eq!(counts.count(source(who)), count, "{who}");
+            assert_eq!(counts.count_without(source(who), &[]), count, "{who}");
         }
         let mut half_open = SourceCounts::default();
         for &source in all.iter().skip(9) {
@@ -150,7 +156,7 @@ mod tests {
         for source in all {
             counts.remove(source);
         }
-        assert_eq!(counts.count(source("2001:db8:0:1::2")), 0);
+        assert_eq!(counts.count_without(source("2001:db8:0:1::2"), &[]), 0);
         assert!(
             counts.sources.is_empty()
                 && counts

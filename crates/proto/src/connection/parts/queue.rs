@@ -92,6 +92,10 @@ impl SendQueue {
                 && self.bytes.saturating_add(size) <= self.limits.bytes)
     }
 
+    pub(crate) fn policy(&self) -> QueuePolicy {
+        self.limits.policy
+    }
+
     /// Returns whether older datagrams make room for newer ones.
     pub(crate) fn drops_oldest(&self) -> bool {
         self.limits.policy == QueuePolicy::DropOldest
