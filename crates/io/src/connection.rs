@@ -228,7 +228,8 @@ impl Connection {
 
     /// Returns the size of the largest datagram that can be sent now, in bytes.
     ///
-    /// A datagram that was accepted never fails later because of its size.
+    /// A datagram that was accepted never fails later because of its size. With DTLS, one that begins like the messages
+    /// with which both ends agree on sending again may have 16 bytes less; no datagram does by chance.
     pub fn max_datagram_size(&self) -> usize {
         let Inner { handle, id, .. } = &*self.inner;
         let max = handle.lock().proto.max_datagram_size(*id).unwrap_or(0);

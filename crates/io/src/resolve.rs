@@ -40,12 +40,12 @@ pub async fn resolve(host: &str) -> io::Result<Vec<SocketAddr>> {
 /// # Errors
 /// The system's error if there is none.
 pub fn interface(name: &str) -> io::Result<u32> {
-    if let Ok(number) = name.parse() {
-        return Ok(number);
-    }
     #[cfg(target_os = "linux")]
     {
-        let number = nix::net::if_::if_nametoindex(name);
+        let number = match name.parse() {
+            Ok(number) => nix::net::if_::if_indextoname(number).map(|_| number),
+            Err(_) => nix::net::if_::if_nametoindex(name),
+        };
         number.map_err(|error| {
             let text = format!("there is no interface '{name}' on this host");
             io::Error::new(io::Error::from(error).kind(), text)
@@ -53,6 +53,9 @@ pub fn interface(name: &str) -> io::Result<u32> {
     }
     #[cfg(not(target_os = "linux"))]
     {
+        if let Ok(number) = name.parse() {
+            return Ok(number);
+        }
         let text = format!("write the number of the interface in place of '{name}'");
         Err(io::Error::new(io::ErrorKind::Unsupported, text))
     }
@@ -70,7 +73,7 @@ fn with_zone(text: &str) -> Option<io::Result<SocketAddr>> {
 mod tests {
     use super::{interface, parse_address, resolve};
 
-    /// A zone is the number or the name of an interface; another name is an error that says it.
+    /// A zone is the number or the name of an interface; another name or number is an error that says it.
     #[cfg(target_os = "linux")]
     #[tokio::test]
     async fn zones_have_names_and_numbers() {
@@ -85,9 +88,15 @@ mod tests {
             assert_eq!(parse_address(&text).expect("an address"), expected);
             assert_eq!(resolve(&text).await.expect("an address"), [expected]);
         }
-        let error = parse_address("[fe80::1%nowhere]:1").expect_err("no interface");
-        assert!(error.to_string().contains("'nowhere'"), "{error}");
-        assert!(resolve("[fe80::1%nowhere]:1").await.is_err());
+        for strange in ["nowhere", "0", "999999"] {
+            let text = format!("[fe80::1%{strange}]:1");
+            let error = parse_address(&text).expect_err("no interface");
+            assert!(
+                error.to_string().contains(&format!("'{strange}'")),
+                "{error}"
+            );
+            assert!(resolve(&text).await.is_err());
+        }
     }
 
     /// Other addresses and names are read as ever.

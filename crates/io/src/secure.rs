@@ -32,7 +32,7 @@ use resends::{Frame, Opened, Resends, Taken, is_announcement, unescaped};
 use sealed::Sealed;
 
 pub(crate) use leaving::Later;
-pub(crate) use resends::{FRAME, TAG, unmistakable};
+pub(crate) use resends::{FRAME, TAG, escape_len, unmistakable};
 
 /// The bytes that DTLS adds to each datagram.
 pub(crate) const OVERHEAD: usize = fairwire_tls::OVERHEAD;
@@ -125,11 +125,12 @@ pub(crate) enum SealError {
 
 impl Secure {
     /// `resends` is set if both ends are willing to send datagrams again: the time, and a tag that the peer cannot
-    /// guess.
+    /// guess. `seals_late`: datagrams are encrypted when they leave, because others may overtake or replace them.
     pub(crate) fn new(
         session: Session,
         peer: Option<Fingerprint>,
         resends: Option<(Instant, [u8; TAG])>,
+        seals_late: bool,
     ) -> Self {
         let inside = Inside {
             session,
@@ -147,7 +148,7 @@ impl Secure {
             sealed: Sealed::default(),
             has_opened: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
-            seals_late: AtomicBool::new(false),
+            seals_late: AtomicBool::new(seals_late),
             changed: Notify::new(),
             learnt: Notify::new(),
             peer,

@@ -241,12 +241,18 @@ fn udp(addr: SocketAddr) -> io::Result<socket2::Socket> {
 /// Binds the socket to an interface.
 fn use_only(socket: &socket2::Socket, interface: &str) -> io::Result<()> {
     #[cfg(target_os = "linux")]
-    return socket.bind_device(Some(interface.as_bytes()));
+    let used = socket.bind_device(Some(interface.as_bytes()));
     #[cfg(not(target_os = "linux"))]
-    {
-        let _ = (socket, interface);
+    let used: io::Result<()> = {
+        let _ = socket;
         Err(io::ErrorKind::Unsupported.into())
-    }
+    };
+    // Of another kind: the port and the address are not what the system refuses.
+    used.map_err(|error| {
+        io::Error::other(format!(
+            "cannot use only the interface '{interface}': {error}"
+        ))
+    })
 }
 
 /// Returns whether a queue of this host dropped the datagram.

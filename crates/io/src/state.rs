@@ -11,8 +11,8 @@ use std::time;
 
 use bytes::Bytes;
 use fairwire_proto::{
-    CloseReason, ConnectionId, DatagramId, Deferred, Endpoint, Event, Fate, Payload, SendOptions,
-    Stats,
+    CloseReason, ConnectionId, DatagramId, Deferred, Endpoint, Event, Fate, Payload, QueuePolicy,
+    SendOptions, Stats,
 };
 use fairwire_units::Instant;
 
@@ -85,27 +85,10 @@ impl Shared {
         !self.state.is_poisoned()
     }
 
-    /// Queues a datagram of DTLS itself. If there is no room for it, it is lost, as the network may lose it.
+    /// Queues a datagram of DTLS itself. If there is no room for it, it waits for some.
     pub(crate) fn send_control(&self, id: ConnectionId, datagram: Control) {
         let mut state = self.lock();
-        if !datagram.has_room(&state.proto, id) {
-            return;
-        }
-        let (now, options) = (self.clock.now(), datagram.options());
-        let sent = match datagram {
-            Control::Ready(datagram) => {
-                let payload = Payload::Bytes(datagram);
-                state.proto.send_with(now, id, payload, options)
-            }
-            Control::Last { data, .. } => state.proto.send_deferred(now, id, data, options),
-        };
-        let Ok(sent) = sent else { return };
-        let stats = state.proto.stats(id).unwrap_or_default();
-        if let Some(connection) = state.connections.get_mut(&id) {
-            connection.keep_control(sent);
-            let waiting = stats.queued_packets.saturating_sub(stats.queued_resends);
-            connection.control_left_at = departed(&stats) + waiting as u64;
-        }
+        state.queue_control(self.clock.now(), id, datagram);
         self.wake_driver(&mut state);
     }
 
@@ -117,7 +100,9 @@ impl Shared {
             return false;
         };
         let stats = state.proto.stats(id);
-        stats.is_some_and(|stats| departed(&stats) < connection.control_left_at)
+        let is_queued = stats.is_some_and(|stats| departed(&stats) < connection.control_left_at);
+        let waits = !connection.control_waiting.is_empty() && state.proto.takes_datagrams(id);
+        is_queued || waits
     }
 
     /// Returns how long the send queue of a connection may drain when it closes.
@@ -210,29 +195,39 @@ pub(crate) struct State {
 
 /// A datagram of DTLS itself.
 pub(crate) enum Control {
-    /// It leaves in the order in which it is queued.
+    /// It leaves in the order in which it is queued; if older datagrams make room for newer ones, before all others.
     Ready(Bytes),
     /// It leaves after everything that waits, and is made then, with `len` bytes.
     Last { data: Deferred, len: usize },
 }
 
 impl Control {
-    /// Returns whether the send queue has room for it.
+    /// Returns whether the send queue takes it.
     pub(crate) fn has_room(&self, proto: &Endpoint, id: ConnectionId) -> bool {
-        let len = match self {
-            Self::Ready(datagram) => datagram.len(),
-            Self::Last { len, .. } => *len,
-        };
-        proto.can_send_with(id, len, self.options())
+        let options = self.options(proto, id);
+        match self {
+            Self::Ready(_) if drops_oldest(proto, id) => proto.takes_datagrams(id),
+            Self::Ready(datagram) => proto.can_send_with(id, datagram.len(), options),
+            Self::Last { len, .. } => proto.can_send_with(id, *len, options),
+        }
     }
 
-    fn options(&self) -> SendOptions {
+    fn options(&self, proto: &Endpoint, id: ConnectionId) -> SendOptions {
         let mut options = SendOptions::default();
-        if matches!(self, Self::Last { .. }) {
-            options.priority = i8::MIN;
+        match self {
+            // Otherwise data that comes later would drop it. It may overtake others: with this policy they are encrypted
+            // when they leave.
+            Self::Ready(_) if drops_oldest(proto, id) => options.priority = i8::MAX,
+            Self::Ready(_) => {}
+            Self::Last { .. } => options.priority = i8::MIN,
         }
         options
     }
+}
+
+/// Returns whether a datagram that finds the send queue full drops an older one.
+pub(crate) fn drops_oldest(proto: &Endpoint, id: ConnectionId) -> bool {
+    proto.send_queue_policy(id) == Some(QueuePolicy::DropOldest)
 }
 
 /// Announces this side's end to the peer before the connection closes.
@@ -254,6 +249,9 @@ pub(crate) struct ConnectionState {
     pub farewell: Option<Arc<dyn Farewell>>,
     /// Datagrams of DTLS itself, whose fates do not concern the application. At most the newest [`MAX_CONTROL`].
     pub control: VecDeque<DatagramId>,
+    /// Datagrams of DTLS itself that wait for room in the send queue. The application's data takes it after them. At
+    /// most [`MAX_CONTROL`].
+    pub control_waiting: VecDeque<Bytes>,
     /// The datagrams that will have left the send queue, in whatever way, when none of DTLS itself is left there.
     pub control_left_at: u64,
     pub readers: Wakers,
@@ -326,7 +324,13 @@ impl State {
                     connection.watchers.take(wakes);
                 }
                 Event::Readable => connection.readers.take(wakes),
-                Event::Writable => connection.writers.take(wakes),
+                Event::Writable => {
+                    connection.writers.take(wakes);
+                    for datagram in std::mem::take(&mut connection.control_waiting) {
+                        self.queue_control(now, id, Control::Ready(datagram));
+                        acted = true;
+                    }
+                }
                 Event::TargetBitrate => connection.rate_watchers.take(wakes),
                 Event::Fate { id, .. } if connection.take_control(id) => {}
                 Event::Fate { id, fate } => {
@@ -403,6 +407,41 @@ impl State {
         self.proto.release(id);
         self.connections.remove(&id);
         // The driver wakes the tasks that wait until nothing is left: the last packets have not left yet.
+    }
+
+    /// Queues a datagram of DTLS itself, or lets it wait for room. Of too many that wait the newest are lost, as the
+    /// network may lose them.
+    fn queue_control(&mut self, now: Instant, id: ConnectionId, datagram: Control) {
+        let has_room = datagram.has_room(&self.proto, id);
+        let options = datagram.options(&self.proto, id);
+        let sent = match datagram {
+            Control::Ready(datagram) if has_room => {
+                let payload = Payload::Bytes(datagram);
+                self.proto.send_with(now, id, payload, options)
+            }
+            Control::Ready(datagram) => {
+                let takes_any = self.proto.takes_datagrams(id);
+                let connection = self.connections.get_mut(&id).filter(|_| takes_any);
+                if let Some(connection) = connection
+                    && connection.control_waiting.len() < MAX_CONTROL
+                {
+                    connection.control_waiting.push_back(datagram);
+                    self.proto.ask_for_room(id);
+                }
+                return;
+            }
+            Control::Last { data, .. } if has_room => {
+                self.proto.send_deferred(now, id, data, options)
+            }
+            Control::Last { .. } => return,
+        };
+        let Ok(sent) = sent else { return };
+        let stats = self.proto.stats(id).unwrap_or_default();
+        if let Some(connection) = self.connections.get_mut(&id) {
+            connection.keep_control(sent);
+            let waiting = stats.queued_packets.saturating_sub(stats.queued_resends);
+            connection.control_left_at = departed(&stats) + waiting as u64;
+        }
     }
 
     /// Returns whether no connection is left and all last packets have been given to the system.

@@ -14,23 +14,39 @@ const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"?tst");
 /// The datagrams that a send queue holds here.
 const ROOM: usize = 8;
 
+/// A configuration with a small send queue.
+fn small(policy: QueuePolicy) -> Config {
+    let mut config = Config::default();
+    config.report_fates = true;
+    config.send_queue.packets = ROOM;
+    config.send_queue.policy = policy;
+    config
+}
+
 /// Connects two endpoints whose send queues are small. Nothing leaves until the test waits.
 async fn pair(encrypted: bool, policy: QueuePolicy) -> (Connection, Connection) {
     let link = Link::new(Rate::from_bits_per_s(1_000_000), Duration::from_millis(10));
+    pair_over(link, encrypted, small(policy), u64::MAX).await
+}
+
+/// Connects two endpoints. A key of the client protects this many records.
+async fn pair_over(
+    link: Link,
+    encrypted: bool,
+    config: Config,
+    records_per_key: u64,
+) -> (Connection, Connection) {
     let (a, b) = link.join().expect("a link");
     let (mut client, mut server) = (Security::None, Security::None);
     if encrypted {
         let validity = Validity::days(Date::from_unix_seconds(0), 40_000);
         let identity = Identity::generate(&[], validity).expect("a key");
-        client = Security::dtls(ClientConfig::pinned([identity.fingerprint()]));
+        let pinned = ClientConfig::pinned([identity.fingerprint()]);
+        client = Security::dtls(pinned.records_per_key(records_per_key));
         server = Security::dtls(ServerConfig::new(identity));
     }
     let listener = b.listen(b.local_addr().port(), &[SERVICE], server);
     let listener = listener.expect("a free port");
-    let mut config = Config::default();
-    config.report_fates = true;
-    config.send_queue.packets = ROOM;
-    config.send_queue.policy = policy;
     let options = ConnectOptions::new().config(config);
     let connecting = a.connect_with(b.local_addr(), SERVICE, client, options);
     let (here, there) = tokio::join!(connecting, listener.accept());
@@ -179,5 +195,97 @@ async fn fates_of_what_made_room() {
         }
         assert_eq!(refused, 20 - ROOM, "encrypted {encrypted}");
         reading.await.expect("no panic");
+    }
+}
+
+/// New keys get through although the application always has more than the path carries, whatever its queue does then.
+///
+/// A new key that is never acknowledged ends a session after some six minutes.
+#[tokio::test(start_paused = true)]
+async fn new_keys_pass_a_full_queue() {
+    let minutes = Duration::from_secs(1_200);
+    for policy in [QueuePolicy::BackPressure, QueuePolicy::DropOldest] {
+        let link = Link::new(Rate::from_bits_per_s(50_000), Duration::from_millis(10));
+        let link = link.loss(0.05).seed(4_347);
+        let (here, there) = pair_over(link, true, small(policy), 50).await;
+        let reading = tokio::spawn(async move {
+            let mut read = 0;
+            while there.recv().await.is_ok() {
+                read += 1;
+            }
+            read
+        });
+        let end = tokio::time::Instant::now() + minutes;
+        while tokio::time::Instant::now() < end {
+            match policy {
+                QueuePolicy::BackPressure => {
+                    let sent = here.send(vec![7; 400]).await;
+                    assert!(sent.is_ok(), "{policy:?}: {sent:?}");
+                }
+                _ => {
+                    // Some six times as much as the path carries.
+                    for _ in 0..ROOM {
+                        let sent = here.try_send(vec![7; 400]);
+                        assert!(sent.is_ok(), "{policy:?}: {sent:?}");
+                    }
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+            }
+        }
+        drop(here);
+        let read = reading.await.expect("no panic");
+        assert!(read > 2_000, "{policy:?}: {read} datagrams");
+    }
+}
+
+/// Data that begins like DTLS's agreement on sending again arrives as it was sent. It has 16 bytes less room, which the
+/// error says, and waits for them as for others.
+#[tokio::test(start_paused = true)]
+async fn escaped_data_has_its_size() {
+    let magic = [
+        0xE7, 0x2B, 0x91, 0x5C, 0x0D, 0xF4, 0x63, 0xA8, 0x1E, 0xB5, 0x7A, 0xC9, 0x34, 0x86, 0xDF,
+        0x02,
+    ];
+    let like_it = |len: usize| {
+        let mut data = magic.to_vec();
+        data.resize(len, 7);
+        data
+    };
+    let (plain, _there) = pair(false, QueuePolicy::BackPressure).await;
+    let (here, there) = pair(true, QueuePolicy::BackPressure).await;
+    let max = here.max_datagram_size();
+    let overhead = plain.max_datagram_size() - max;
+    let too_large = SendError::TooLarge {
+        size: max,
+        max: max - 16,
+    };
+    assert_eq!(here.send(like_it(max)).await, Err(too_large.clone()));
+    assert_eq!(here.try_send(like_it(max)), Err(too_large.into()));
+    here.send(like_it(max - 16)).await.expect("room");
+    assert_eq!(there.recv().await.expect("sent").data, like_it(max - 16));
+
+    // Room for the data, but not for what is put in front of it.
+    let mut config = small(QueuePolicy::BackPressure);
+    config.send_queue.bytes = 2 * (100 + overhead) + 8;
+    let link = Link::new(Rate::from_bits_per_s(1_000_000), Duration::from_millis(10));
+    let (here, there) = pair_over(link, true, config, u64::MAX).await;
+    let many = || (0..3).map(|_| like_it(100).into()).collect();
+    here.try_send(vec![7; 100]).expect("room");
+    assert_eq!(here.try_send(like_it(100)), Err(TrySendError::Full));
+    let waits = std::future::poll_fn(|context| here.poll_send(context, &like_it(100).into()));
+    waits.await.expect("open");
+    here.send(like_it(100)).await.expect("open");
+    let mut queued: std::collections::VecDeque<_> = many();
+    while !queued.is_empty() {
+        here.send_many(&mut queued).await.expect("open");
+    }
+    for number in 0..6 {
+        let data = there.recv().await.expect("sent").data;
+        let expected = if number == 0 {
+            vec![7; 100]
+        } else {
+            like_it(100)
+        };
+        assert_eq!(data, expected, "{number}");
     }
 }

@@ -7,8 +7,12 @@ use fairwire_proto::CloseReason;
 use super::{Connection, Inner};
 use crate::error::{ConnectionClosed, TryRecvError};
 use crate::received::{Received, ReceivedInto};
+use crate::secure::Secure;
 use crate::state::State;
 use crate::waiting::Place;
+
+/// How many encrypted datagrams are taken at a time.
+const AT_ONCE: usize = 16;
 
 /// Receiving. Datagrams that arrived before the end of the connection can still be read after it.
 impl Connection {
@@ -47,7 +51,8 @@ impl Connection {
 
     /// Waits for a datagram and appends it to `into`, with those that arrived after it, at most `limit` in all.
     ///
-    /// Takes one lock and one wake-up for all of them. Returns how many were appended. Cancelling loses no datagram.
+    /// Takes one wake-up for all of them, and one lock for each sixteen if they are encrypted. Returns how many were
+    /// appended. Cancelling loses no datagram.
     ///
     /// # Errors
     /// As for [`recv`](Self::recv).
@@ -60,63 +65,83 @@ impl Connection {
             return Ok(0);
         }
         let before = into.len();
+        let most = before.saturating_add(limit);
         while into.len() == before {
-            let most = before.saturating_add(limit);
-            self.receive_many(into, limit, most).await?;
+            match self.inner.secure.get() {
+                Some(secure) => self.open_many(secure, into, most).await?,
+                None => self.take_many(into, limit).await?,
+            }
         }
         Ok(into.len() - before)
     }
 
-    /// Takes up to `limit` datagrams and appends what they have for the application, which may be nothing, until `into`
-    /// has `most`.
-    async fn receive_many(
+    async fn take_many(
         &self,
         into: &mut Vec<Received>,
         limit: usize,
-        most: usize,
     ) -> Result<(), ConnectionClosed> {
         let Inner { handle, id, .. } = &*self.inner;
-        let Some(secure) = self.inner.secure.get() else {
-            let take = |state: &mut State| {
-                let first = self.next(state)?;
-                Some(first.map(|first| {
-                    let rest = std::iter::from_fn(|| state.proto.recv(*id));
-                    let all = first.plain().into_iter().chain(rest).take(limit);
-                    into.extend(all.map(Received::of));
-                }))
-            };
-            return self.ended(handle.wait(Place::Readable(*id), take).await);
-        };
-        let mut pushed = 0;
         let take = |state: &mut State| {
             let first = self.next(state)?;
             Some(first.map(|first| {
-                // What was decrypted before comes first, and nothing is taken until it is read: a peer may put many
-                // records into one datagram.
-                if matches!(first, Next::Opened) {
-                    return;
-                }
-                pushed = 1;
-                while pushed < limit
-                    && let Some(raw) = state.proto.recv(*id)
-                {
-                    secure.push(raw);
-                    pushed += 1;
-                }
+                let rest = std::iter::from_fn(|| state.proto.recv(*id));
+                let all = first.plain().into_iter().chain(rest).take(limit);
+                into.extend(all.map(Received::of));
             }))
         };
-        self.ended(handle.wait(Place::Readable(*id), take).await)?;
-        // Decrypting takes no lock of the endpoint.
-        for _ in 0..pushed {
-            into.extend(secure.open(handle, *id));
+        self.ended(handle.wait(Place::Readable(*id), take).await)
+    }
+
+    /// Decrypts datagrams and appends what they have for the application, which may be nothing, until `into` has
+    /// `most`.
+    ///
+    /// A peer may put many records into one datagram. So few are taken at a time, and none until what was decrypted
+    /// before is read.
+    async fn open_many(
+        &self,
+        secure: &Secure,
+        into: &mut Vec<Received>,
+        most: usize,
+    ) -> Result<(), ConnectionClosed> {
+        let Inner { handle, id, .. } = &*self.inner;
+        let begin = into.len();
+        loop {
+            let turn = (most - into.len()).min(AT_ONCE);
+            let mut pushed = 0;
+            let mut take = |state: &mut State| {
+                let first = self.next(state)?;
+                Some(first.map(|first| {
+                    if matches!(first, Next::Opened) {
+                        return;
+                    }
+                    pushed = 1;
+                    while pushed < turn
+                        && let Some(raw) = state.proto.recv(*id)
+                    {
+                        secure.push(raw);
+                        pushed += 1;
+                    }
+                }))
+            };
+            if into.len() == begin {
+                self.ended(handle.wait(Place::Readable(*id), take).await)?;
+            } else if !matches!(take(&mut handle.lock()), Some(Ok(()))) {
+                return Ok(());
+            }
+            // Decrypting takes no lock of the endpoint.
+            for _ in 0..pushed {
+                into.extend(secure.open(handle, *id));
+            }
+            while into.len() < most
+                && secure.has_opened()
+                && let Some(received) = secure.open(handle, *id)
+            {
+                into.push(received);
+            }
+            if into.len() >= most || into.len() == begin || pushed < turn {
+                return Ok(());
+            }
         }
-        while into.len() < most
-            && secure.has_opened()
-            && let Some(received) = secure.open(handle, *id)
-        {
-            into.push(received);
-        }
-        Ok(())
     }
 
     /// Returns the next datagram if one has arrived.

@@ -14,7 +14,7 @@ use crate::error::{ConnectionClosed, DtlsRefusal, HandshakeError};
 use crate::received::Received;
 use crate::secure::{FRAME, KEPT, OVERHEAD, STILL_QUEUED, Secure, TAG};
 use crate::security::Role;
-use crate::state::{Control, Farewell, Handle, State};
+use crate::state::{Control, Farewell, Handle, State, drops_oldest};
 use crate::waiting::Place;
 
 /// How long the peer has to say that it takes datagrams that are sent again, after the DTLS handshake.
@@ -110,7 +110,8 @@ impl Connection {
         (session, peer, last): (Session, Option<Fingerprint>, Option<Received>),
     ) -> Arc<Secure> {
         let Inner { handle, id, secure } = &*self.inner;
-        let own = Arc::new(Secure::new(session, peer, self.tag()));
+        let seals_late = drops_oldest(&handle.lock().proto, *id);
+        let own = Arc::new(Secure::new(session, peer, self.tag(), seals_late));
         own.begin(handle, *id, last.as_ref());
         handle.set_farewell(*id, Arc::clone(&own) as _);
         if secure.set(Arc::clone(&own)).is_ok() {
@@ -124,6 +125,7 @@ impl Connection {
     /// A client that sends earlier may lose data that DCCP has acknowledged: while the end of the handshake is missing,
     /// the server cannot read it, and keeps little of it (RFC 9147, section 4.2.1, lets it keep nothing).
     async fn confirmed(&self, secure: &Secure) -> Result<(), HandshakeError> {
+        let Inner { handle, id, .. } = &*self.inner;
         let confirmed = async {
             while !secure.is_confirmed() {
                 secure.learnt.notified().await;
@@ -135,6 +137,9 @@ impl Connection {
             reason = self.closed() => reason,
         };
         let closed = self.closed_for(reason);
+        // Another task may be decrypting what says so.
+        let decrypted = |_: &mut State| (!secure.awaits_pushed()).then_some(());
+        handle.wait(Place::Readable(*id), decrypted).await;
         // The data of a peer that has said all it had to say is for the application.
         if secure.is_confirmed() {
             return Ok(());

@@ -11,7 +11,7 @@ use fairwire_proto::{self as proto, DatagramId, Deferred, Payload, Resend, Waiti
 use super::{Connection, Inner};
 use crate::error::{ConnectionClosed, SendError, TrySendError};
 use crate::options::SendOptions;
-use crate::secure::{FRAME, Later, OVERHEAD, SealError, unmistakable};
+use crate::secure::{FRAME, Later, OVERHEAD, SealError, escape_len, unmistakable};
 use crate::state::{ConnectionState, State};
 use crate::timer::Timer;
 use crate::waiting::Place;
@@ -96,8 +96,9 @@ impl Connection {
             let queue = |state: &mut State| self.queue_or_wait(state, &data, options);
             return handle.wait(Place::Writable(*id), queue).await;
         }
+        let data = self.carried(data, options);
         loop {
-            match self.try_queue(data.clone(), options) {
+            match self.try_queue(&data, options) {
                 Ok(id) => return Ok(id),
                 Err(TrySendError::Full) => self.room(data.len(), options).await,
                 Err(TrySendError::Send(error)) => return Err(error),
@@ -145,14 +146,14 @@ impl Connection {
         &self,
         datagrams: &mut VecDeque<Bytes>,
     ) -> Result<Vec<DatagramId>, SendError> {
+        let options = proto::SendOptions::default();
         let mut taken = Vec::new();
         while let Some(data) = datagrams.front() {
-            match self.try_send(data.clone()) {
+            let data = self.carried(data.clone(), options);
+            match self.try_queue(&data, options) {
                 Ok(id) => taken.push(id),
                 Err(_) if !taken.is_empty() => break,
-                Err(TrySendError::Full) => {
-                    self.room(data.len(), proto::SendOptions::default()).await;
-                }
+                Err(TrySendError::Full) => self.room(data.len(), options).await,
                 Err(TrySendError::Send(error)) => return Err(error),
             }
             if !taken.is_empty() {
@@ -179,17 +180,43 @@ impl Connection {
         data: impl Into<Bytes>,
         options: SendOptions,
     ) -> Result<DatagramId, TrySendError> {
-        self.try_queue(data.into(), self.converted(options))
+        let options = self.converted(options);
+        self.try_queue(&self.carried(data.into(), options), options)
     }
 
+    /// Queues data as [`carried`](Self::carried) returns it.
     fn try_queue(
         &self,
-        data: Bytes,
+        data: &Bytes,
         options: proto::SendOptions,
     ) -> Result<DatagramId, TrySendError> {
-        let data = self.outgoing(data, options)?;
-        let queued = self.queue(&mut self.inner.handle.lock(), &data, options);
-        queued.map_err(|error| self.completed(error))
+        let queued = self.outgoing(data, options).and_then(|outgoing| {
+            self.queue(&mut self.inner.handle.lock(), &outgoing, options)
+                .map_err(|error| self.completed(error))
+        });
+        queued.map_err(|error| match error {
+            // The application knows the size without what was put in front of it.
+            TrySendError::Send(SendError::TooLarge { size, max }) if self.escapes(options) => {
+                let escape = escape_len(data);
+                let (size, max) = (size.saturating_sub(escape), max.saturating_sub(escape));
+                SendError::TooLarge { size, max }.into()
+            }
+            error => error,
+        })
+    }
+
+    /// Returns the data as it is encrypted: what would pass for an announcement of DTLS's resending is escaped.
+    fn carried(&self, data: Bytes, options: proto::SendOptions) -> Bytes {
+        if self.escapes(options) {
+            unmistakable(data)
+        } else {
+            data
+        }
+    }
+
+    /// Returns whether data with these options may have to be escaped. Data that may be sent again gets a frame.
+    fn escapes(&self, options: proto::SendOptions) -> bool {
+        self.is_encrypted() && options.resend == Resend::Never
     }
 
     /// Queues a datagram, or registers the task of `context` to be woken when there is room.
@@ -211,11 +238,12 @@ impl Connection {
             let queue = |state: &mut State| self.queue_or_wait(state, &data, options);
             return handle.poll(place, context, queue);
         }
+        let options = proto::SendOptions::default();
+        let data = self.carried(data.clone(), options);
         loop {
-            let options = proto::SendOptions::default();
             let room = |state: &mut State| self.room_or_end(state, data.len(), options);
             ready!(handle.poll(place, context, room));
-            match self.try_send(data.clone()) {
+            match self.try_queue(&data, options) {
                 Ok(id) => return Poll::Ready(Ok(id)),
                 Err(TrySendError::Full) => {} // Another task was faster.
                 Err(TrySendError::Send(error)) => return Poll::Ready(Err(error)),
@@ -262,14 +290,14 @@ impl Connection {
 
     /// Prepares the data for the send queue: encrypts it, or has it encrypted when it leaves, if the connection has
     /// DTLS, and room for it. RFC 5238, 3.4: nothing leaves in clear text then.
-    fn outgoing(&self, data: Bytes, options: proto::SendOptions) -> Result<Outgoing, TrySendError> {
+    fn outgoing(
+        &self,
+        data: &Bytes,
+        options: proto::SendOptions,
+    ) -> Result<Outgoing, TrySendError> {
         let Inner { handle, id, secure } = &*self.inner;
         let Some(secure) = secure.get() else {
-            return Ok(Outgoing::Ready(data));
-        };
-        let data = match options.resend {
-            Resend::Never => unmistakable(data),
-            _ => data, // It gets a frame.
+            return Ok(Outgoing::Ready(data.clone()));
         };
         let mut state = handle.lock();
         let max = state.proto.max_datagram_size(*id).unwrap_or(0);
@@ -286,11 +314,11 @@ impl Connection {
         let outgoing = if secure.is_overtaken(options) {
             let added = OVERHEAD + frame.as_ref().map_or(0, |_| FRAME);
             secure.check(len, max).map(|()| {
-                let later = Later::new(secure, data, frame);
+                let later = Later::new(secure, data.clone(), frame);
                 Outgoing::Later(Deferred::new(len + added, Arc::new(later)))
             })
         } else {
-            secure.seal(handle, *id, &data, max).map(Outgoing::Ready)
+            secure.seal(handle, *id, data, max).map(Outgoing::Ready)
         };
         let refused = |error| match error {
             SealError::TooLarge { max } => SendError::TooLarge { size: len, max },

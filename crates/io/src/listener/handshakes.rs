@@ -4,7 +4,7 @@
 //! too many handshakes, a client gets a place at once if others of another network have more; one of those ends. A
 //! client of the network that has most of them waits until a handshake is over, or has stalled.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -49,8 +49,19 @@ struct Running {
     /// By their order.
     places: BTreeMap<u64, Place>,
     next: u64,
+    shares: Shares,
     /// Clients without a place.
     waiting: VecDeque<Incoming>,
+    /// When to look for stalled handshakes, while clients wait.
+    turn: Option<Instant>,
+}
+
+/// How many places each network has.
+#[derive(Debug, Default)]
+struct Shares {
+    places: BTreeMap<Network, usize>,
+    /// The networks by their shares.
+    ordered: BTreeSet<(usize, Network)>,
 }
 
 /// A handshake under way.
@@ -92,6 +103,15 @@ fn networks_of(ip: IpAddr) -> Networks {
     }
 }
 
+/// Whose places a client may have.
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum May {
+    /// Those of networks that have more.
+    Equalise,
+    /// Those too whose handshake has stalled, and free ones.
+    TakeAny,
+}
+
 /// Whether there is a place for a client.
 enum Room {
     Free,
@@ -104,9 +124,16 @@ impl Handshakes {
     /// Begins the handshake of a client in a task of its own, or lets the client wait.
     pub(super) fn begin(self: &Arc<Self>, incoming: Incoming) {
         let mut running = self.running();
-        match running.make_room(&networks(&incoming)) {
+        // What is free, or has stalled, is for those that wait.
+        let may = if running.waiting.is_empty() {
+            May::TakeAny
+        } else {
+            May::Equalise
+        };
+        match running.make_room(&networks(&incoming), may) {
             Room::None => {
                 running.waiting.push_back(incoming);
+                running.turn.get_or_insert_with(|| Instant::now() + TURN);
                 let overdue = (running.waiting.len() > MAX_WAITING).then(|| running.evict());
                 let first =
                     overdue.and_then(|evicted| Some((running.waiting.pop_front()?, evicted)));
@@ -127,9 +154,10 @@ impl Handshakes {
         loop {
             let mut running = self.running();
             let Some(first) = running.waiting.front().map(networks) else {
+                running.turn = None;
                 return;
             };
-            let room = running.make_room(&first);
+            let room = running.make_room(&first, May::TakeAny);
             if matches!(room, Room::None) {
                 return;
             }
@@ -176,7 +204,7 @@ impl Handshakes {
                 seen,
                 task,
             };
-            running.places.insert(number, place);
+            running.insert(number, place);
         }
         drop(running);
         if let Some(evicted) = evicted {
@@ -204,11 +232,15 @@ impl Handshakes {
     /// Waits until a handshake is over. Meanwhile, clients that wait get the places of those that have stalled.
     pub(super) async fn changed(self: &Arc<Self>) {
         loop {
-            let has_waiting = !self.running().waiting.is_empty();
+            // Kept, because the arrival of a client ends this call.
+            let turn = self.running().turn;
             tokio::select! {
                 biased; // A random order would make equal runs differ.
                 () = self.changed.notified() => return,
-                () = tokio::time::sleep(TURN), if has_waiting => self.begin_waiting(),
+                () = tokio::time::sleep_until(turn.unwrap_or_else(Instant::now)), if turn.is_some() => {
+                    self.running().turn = Some(Instant::now() + TURN);
+                    self.begin_waiting();
+                }
             }
         }
     }
@@ -266,64 +298,91 @@ impl Place {
 }
 
 impl Running {
+    fn insert(&mut self, number: u64, place: Place) {
+        self.shares.add(&place.networks);
+        self.places.insert(number, place);
+    }
+
+    fn remove(&mut self, number: u64) -> Option<Place> {
+        let place = self.places.remove(&number)?;
+        self.shares.remove(&place.networks);
+        Some(place)
+    }
+
     /// Returns whether there is a place for a client of these networks; takes one away if others have more.
-    fn make_room(&mut self, networks: &[Network]) -> Room {
+    fn make_room(&mut self, networks: &[Network], may: May) -> Room {
         if self.places.len() < MAX_HANDSHAKES {
-            return Room::Free;
+            return match may {
+                May::TakeAny => Room::Free,
+                May::Equalise => Room::None,
+            };
         }
-        let shares = self.shares(networks);
-        let (own, most) = (share(&shares, networks), self.largest(&shares));
+        // As if it had a place.
+        self.shares.add(networks);
+        let has_more = self.shares.of(networks) < self.shares.largest();
         let now = Instant::now();
-        let may_go = |place: &Place| own < most || place.has_stalled(now);
-        self.take_from_largest(&shares, may_go)
-            .map_or(Room::None, Room::Of)
+        let may_go = |place: &Place| has_more || (may == May::TakeAny && place.has_stalled(now));
+        let taken = self.take_from_largest(may_go);
+        self.shares.remove(networks);
+        taken.map_or(Room::None, Room::Of)
     }
 
     /// Takes a place away, whatever its handshake does.
     fn evict(&mut self) -> Option<Place> {
-        let shares = self.shares(&[]);
-        self.take_from_largest(&shares, |_| true)
-    }
-
-    /// Returns how many places each network has, with one more for `networks`.
-    fn shares(&self, networks: &[Network]) -> BTreeMap<Network, usize> {
-        let mut shares = BTreeMap::new();
-        let all = self.places.values().map(|place| place.networks.as_slice());
-        for network in all.chain([networks]).flatten() {
-            *shares.entry(*network).or_default() += 1;
-        }
-        shares
-    }
-
-    /// Returns the largest share of a place's networks.
-    fn largest(&self, shares: &BTreeMap<Network, usize>) -> usize {
-        let places = self.places.values();
-        let most = places.map(|place| share(shares, &place.networks)).max();
-        most.unwrap_or(0)
+        self.take_from_largest(|_| true)
     }
 
     /// Takes the place of a client that is silent, or else of any, the oldest one: of those that may go and whose
     /// networks have the largest share.
-    fn take_from_largest(
-        &mut self,
-        shares: &BTreeMap<Network, usize>,
-        may_go: impl Fn(&Place) -> bool,
-    ) -> Option<Place> {
-        let most = self.largest(shares);
-        let is_victim = |place: &Place| share(shares, &place.networks) == most && may_go(place);
-        let victims = self.places.iter().filter(|(_, place)| is_victim(place));
-        let (&victim, _) = victims.min_by_key(|(number, place)| (!place.is_silent(), **number))?;
-        self.places.remove(&victim)
+    fn take_from_largest(&mut self, may_go: impl Fn(&Place) -> bool) -> Option<Place> {
+        let most = self.shares.largest();
+        let is_victim = |place: &Place| may_go(place) && self.shares.of(&place.networks) == most;
+        let victims = || self.places.iter().filter(|(_, place)| is_victim(place));
+        let silent = victims().find(|(_, place)| place.is_silent());
+        let (&victim, _) = silent.or_else(|| victims().next())?;
+        self.remove(victim)
     }
 }
 
-/// Returns the places of the networks of a client, each measured by what such a network may have; the largest counts.
-fn share(shares: &BTreeMap<Network, usize>, networks: &[Network]) -> usize {
-    let share = |network: &Network| {
-        let places = shares.get(network).copied().unwrap_or(0);
-        places / network.0
-    };
-    networks.iter().map(share).max().unwrap_or(0)
+impl Shares {
+    fn add(&mut self, networks: &[Network]) {
+        for &network in networks {
+            let places = self.places.get(&network).copied().unwrap_or(0);
+            self.set(network, places, places + 1);
+        }
+    }
+
+    fn remove(&mut self, networks: &[Network]) {
+        for &network in networks {
+            let places = self.places.get(&network).copied().unwrap_or(0);
+            self.set(network, places, places.saturating_sub(1));
+        }
+    }
+
+    fn set(&mut self, network: Network, from: usize, to: usize) {
+        self.ordered.remove(&(from / network.0, network));
+        if to == 0 {
+            self.places.remove(&network);
+        } else {
+            self.places.insert(network, to);
+            self.ordered.insert((to / network.0, network));
+        }
+    }
+
+    /// Returns the places of the networks of a client, each measured by what such a network may have; the largest
+    /// counts.
+    fn of(&self, networks: &[Network]) -> usize {
+        let share = |network: &Network| {
+            let places = self.places.get(network).copied().unwrap_or(0);
+            places / network.0
+        };
+        networks.iter().map(share).max().unwrap_or(0)
+    }
+
+    /// Returns the largest share.
+    fn largest(&self) -> usize {
+        self.ordered.last().map_or(0, |(share, _)| *share)
+    }
 }
 
 /// Gives the place of a handshake back when its task ends, in whatever way.
@@ -337,7 +396,7 @@ impl Drop for Leaves {
     fn drop(&mut self) {
         let mut running = self.handshakes.running();
         self.seen.is_over.store(true, Ordering::Relaxed);
-        let place = running.places.remove(&self.number);
+        let place = running.remove(self.number);
         drop(running);
         drop(place);
         self.handshakes.changed.notify_one();
@@ -347,7 +406,7 @@ impl Drop for Leaves {
 #[cfg(test)]
 mod tests {
     use super::{
-        Arc, AtomicBool, Duration, Instant, MAX_HANDSHAKES, Networks, PATIENCE, Place, Room,
+        Arc, AtomicBool, Duration, Instant, MAX_HANDSHAKES, May, Networks, PATIENCE, Place, Room,
         Running, SILENCE, Seen, networks_of,
     };
 
@@ -374,7 +433,7 @@ mod tests {
         let mut running = Running::default();
         for number in 0..MAX_HANDSHAKES {
             let place = place(&ip(number), ago, is_silent);
-            running.places.insert(number as u64, place);
+            running.insert(number as u64, place);
         }
         running
     }
@@ -386,11 +445,11 @@ mod tests {
             let of_site = |number: usize| site.replace("{}", &format!("{:02x}", number % 200));
             let mut running = full(Duration::ZERO, false, of_site);
             for newcomer in ["2001:db8:1::1", "192.0.2.2"] {
-                let room = running.make_room(&networks(newcomer));
+                let room = running.make_room(&networks(newcomer), May::Equalise);
                 let Room::Of(place) = room else {
                     panic!("{newcomer} waits for {site}");
                 };
-                running.places.insert(u64::MAX, place);
+                running.insert(u64::MAX, place);
             }
         }
     }
@@ -406,7 +465,9 @@ mod tests {
             (PATIENCE, false, true),
         ] {
             let mut running = full(ago, is_silent, |_| "192.0.2.1".to_owned());
-            let room = running.make_room(&networks("192.0.2.1"));
+            let waits = running.make_room(&networks("192.0.2.1"), May::Equalise);
+            assert!(matches!(waits, Room::None), "stalled ones are for others");
+            let room = running.make_room(&networks("192.0.2.1"), May::TakeAny);
             assert_eq!(matches!(room, Room::Of(_)), stalled, "{ago:?} {is_silent}");
             assert_eq!(running.places.len(), MAX_HANDSHAKES - usize::from(stalled));
         }

@@ -53,6 +53,15 @@ pub(crate) fn unmistakable(data: Bytes) -> Bytes {
     data
 }
 
+/// Returns how many bytes [`unmistakable`] has put in front of data that it returned.
+pub(crate) fn escape_len(data: &[u8]) -> usize {
+    if data.starts_with(&ESCAPE) {
+        ESCAPE.len()
+    } else {
+        0
+    }
+}
+
 /// Returns what the peer's application sent.
 pub(super) fn unescaped(mut data: Bytes) -> Bytes {
     if data.starts_with(&ESCAPE) {
