@@ -19,6 +19,7 @@ mod seal;
 mod seeds;
 mod setup;
 pub mod tls;
+pub mod tls_keyed;
 mod trace;
 mod watched;
 
@@ -67,5 +68,9 @@ pub const TARGETS: &[Target] = &[
     Target {
         name: "tls",
         run: tls::run,
+    },
+    Target {
+        name: "tls_keyed",
+        run: tls_keyed::run,
     },
 ];

@@ -4,6 +4,8 @@
 pub(crate) const PLAIN_HEADER: usize = 13;
 /// The shortest fragment of a protected record: its type and its tag.
 const SHORTEST_SEALED: usize = 17;
+/// The longest one (RFC 8446, section 5.2). The library would keep buffers as long as any record that it got.
+const LONGEST_SEALED: usize = (1 << 14) + 256;
 
 /// Content types (RFC 9147, section 4.1).
 pub(crate) const ALERT: u8 = 21;
@@ -53,9 +55,8 @@ impl Head {
                 let header = sealed_header(flags);
                 let record = record_length(datagram).min(datagram.len());
                 let has_length = flags & HAS_LENGTH != 0;
-                if record < header + SHORTEST_SEALED
-                    || has_length && record < record_length(datagram)
-                {
+                let lengths = header + SHORTEST_SEALED..=header + LONGEST_SEALED;
+                if !lengths.contains(&record) || has_length && record < record_length(datagram) {
                     return Self::Foreign;
                 }
                 Self::Sealed {
@@ -229,6 +230,11 @@ mod tests {
         let short = [0x23; 19];
         assert_eq!(Head::of(&short), Head::Sealed { epoch_bits: 3 });
         assert_eq!(Head::of(&short[..18]), Head::Foreign);
+        let mut long = [&[0x2f, 0, 1, 0x41, 0][..], &[0; 0x4100]].concat();
+        assert_eq!(Head::of(&long), Head::Sealed { epoch_bits: 3 });
+        long[4] = 1;
+        long.push(0);
+        assert_eq!(Head::of(&long), Head::Foreign, "too long");
         for foreign in [
             &b""[..],
             b"GET / HTTP/1.1\r\n",

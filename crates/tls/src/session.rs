@@ -144,6 +144,8 @@ pub struct Stats {
     pub dropped: u64,
     /// Records of data sealed.
     pub sealed: u64,
+    /// Calls of the protocol library, which are most of what a peer costs.
+    pub calls: u64,
 }
 
 impl Session {

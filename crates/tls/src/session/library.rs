@@ -37,6 +37,7 @@ impl Session {
     ///
     /// If it panics, this session fails and never calls it again, and nothing else ends.
     pub(super) fn call<T>(&mut self, run: impl FnOnce(&mut Dtls) -> T) -> Result<T, SessionError> {
+        self.stats.calls = self.stats.calls.saturating_add(1);
         let (library, gate) = (&mut self.library, &mut self.gate);
         let result = provider::gated(gate, || guarded(|| run(library)));
         result.or_else(|message| self.fail(SessionError::Library { message }))

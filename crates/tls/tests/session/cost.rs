@@ -18,6 +18,7 @@ const BEFORE_KEYS: u64 = 48 << 10;
 const WITH_KEYS: u64 = 128 << 10;
 const WITH_CERTIFICATE: u64 = 256 << 10;
 const CONNECTED: u64 = 48 << 10;
+const CONNECTED_LONG: u64 = 64 << 10;
 
 const KEY_UPDATE: u8 = 24;
 const HANDSHAKE: u8 = 22;
@@ -205,6 +206,36 @@ fn connected_clients_hold_little_memory() {
         server
     });
     assert!(held <= CONNECTED, "{held}");
+}
+
+/// Records of the longest kind, of use and of none, leave buffers of their length behind, but only some.
+#[test]
+fn clients_with_long_records_hold_bounded_memory() {
+    let (_, config) = pinned();
+    let held = held_by("connected, records of 16 kB", || {
+        let mut server = server(&config);
+        let mut client = Keyed::connected(&mut server).expect("a good client");
+        for count in 0..20_u16 {
+            let update = part(KEY_UPDATE, 2 + count, 1, 0, &[1]);
+            let long = [update.clone(), vec![0; 16_000]].concat();
+            for (kind, content) in [
+                (23, vec![7; 16_000]),
+                (HANDSHAKE, long),
+                (99, vec![0; 16_000]),
+                (HANDSHAKE, update),
+            ] {
+                let record = client.seal(kind, &content);
+                server.handle_datagram(NOW, &record).expect("genuine");
+                while let out @ (Output::Data(_) | Output::Send(_)) = server.poll() {
+                    if let Output::Send(datagram) = out {
+                        client.hear(&datagram);
+                    }
+                }
+            }
+        }
+        server
+    });
+    assert!(held <= CONNECTED_LONG, "{held}");
 }
 
 /// A client that shows a long certificate in many short parts, to a server that asks for one, holds bounded memory, too.

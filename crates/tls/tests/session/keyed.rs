@@ -1,4 +1,4 @@
-//! A client that has the keys of its session and sends records with any content.
+//! An end that has the keys of its session and sends records with any content and of any length.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -20,31 +20,66 @@ static CONFIG: LazyLock<Arc<Config>> = LazyLock::new(|| {
         dtls13_cipher_suites: &[&Forging],
         ..aws_lc_rs::default_provider()
     };
-    let config = Config::builder().with_crypto_provider(provider).build();
+    let config = Config::builder()
+        .with_crypto_provider(provider)
+        // It goes on and on with what is not answered.
+        .flight_start_rto(time::Duration::from_nanos(1))
+        .flight_retries(REPEATS)
+        .handshake_timeout(LONG)
+        .require_client_certificate(false)
+        .build();
     Arc::new(config.expect("a configuration"))
 });
+
+/// How often a flight can be sent again: each time takes twice as long as the last one, from a nanosecond on.
+const REPEATS: usize = 56;
+/// Longer than that. It is the library's limit.
+const LONG: time::Duration = time::Duration::from_secs(3_650 * 86_400);
 
 thread_local! {
     /// What the next records contain instead of what the library writes: content, type, zeros.
     static FORGED: RefCell<VecDeque<Vec<u8>>> = const { RefCell::new(VecDeque::new()) };
+    /// A record that is longer than the library's, and whose number is not protected yet.
+    static LONGER: RefCell<Option<Vec<u8>>> = const { RefCell::new(None) };
+    /// Such records that have not left.
+    static MADE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A client on another library than a session has around it: nothing checks what it sends.
+/// An end on another library than a session has around it: nothing checks what it sends.
 pub(crate) struct Keyed {
     library: Dtls,
     now: time::Instant,
 }
 
 impl Keyed {
+    pub(crate) fn client() -> Self {
+        let mut client = Self::begin(certificate());
+        client.library.set_active(true);
+        client
+            .library
+            .handle_timeout(client.now)
+            .expect("it begins");
+        client
+    }
+
+    /// A server that shows this certificate.
+    pub(crate) fn server(certificate: DtlsCertificate) -> Self {
+        let mut server = Self::begin(certificate);
+        server
+            .library
+            .handle_timeout(server.now)
+            .expect("it begins");
+        server
+    }
+
     #[expect(
         clippy::disallowed_methods,
         reason = "that library's clock; no time passes in these tests"
     )]
-    pub(crate) fn client() -> Self {
+    fn begin(certificate: DtlsCertificate) -> Self {
+        MADE.take();
         let now = time::Instant::now();
-        let mut library = Dtls::new_13(Arc::clone(&CONFIG), certificate(), now);
-        library.set_active(true);
-        library.handle_timeout(now).expect("it begins");
+        let library = Dtls::new_13(Arc::clone(&CONFIG), certificate, now);
         Self { library, now }
     }
 
@@ -53,41 +88,48 @@ impl Keyed {
         let mut buffer = vec![0; 20_000];
         loop {
             match self.library.poll_output(&mut buffer) {
-                dimpl::Output::Packet(datagram) => return Some(datagram.to_vec()),
+                // The library's records that longer ones replace have the same numbers, and count as copies.
+                dimpl::Output::Packet(datagram) => {
+                    return Some([&MADE.take(), datagram].concat());
+                }
+                dimpl::Output::BufferTooSmall { needed } => buffer = vec![0; needed],
                 dimpl::Output::Timeout(_) => return None,
                 _ => {}
             }
         }
     }
 
-    /// Takes what a server sends, and returns whether it was anything.
-    pub(crate) fn take(&mut self, server: &mut Session) -> bool {
-        let mut is_any = false;
-        loop {
-            match server.poll() {
-                Output::Idle => return is_any,
-                Output::Send(datagram) => {
-                    is_any = true;
-                    self.library
-                        .handle_packet(&datagram)
-                        .expect("a good server");
-                }
-                _ => {}
-            }
-        }
+    /// Takes what its peer sends. What it cannot read it drops.
+    pub(crate) fn hear(&mut self, datagram: &[u8]) {
+        let _ = self.library.handle_packet(datagram);
+    }
+
+    /// Puts these contents in place of those of its next protected records, one after the other.
+    pub(crate) fn forge(&mut self, contents: Vec<Vec<u8>>) {
+        FORGED.set(contents.into());
     }
 
     /// Exchanges datagrams until both rest. The first `forged` replace what its own protected records have.
-    pub(crate) fn connect(&mut self, server: &mut Session, forged: Vec<Vec<u8>>) {
-        FORGED.set(forged.into());
+    pub(crate) fn connect(&mut self, peer: &mut Session, forged: Vec<Vec<u8>>) {
+        self.forge(forged);
         loop {
             let mut is_any = false;
+            loop {
+                match peer.poll() {
+                    Output::Idle => break,
+                    Output::Send(datagram) => {
+                        is_any = true;
+                        self.hear(&datagram);
+                    }
+                    _ => {}
+                }
+            }
             while let Some(datagram) = self.poll() {
                 is_any = true;
-                let _ = server.handle_datagram(Instant::START, &datagram);
+                let _ = peer.handle_datagram(Instant::START, &datagram);
             }
-            if !self.take(server) && !is_any {
-                FORGED.take();
+            if !is_any {
+                self.forge(Vec::new());
                 return;
             }
         }
@@ -95,19 +137,30 @@ impl Keyed {
 
     /// Sends its last flight once more, and returns its datagrams.
     pub(crate) fn repeat(&mut self, forged: Vec<u8>) -> Vec<Vec<u8>> {
-        self.now += time::Duration::from_secs(300);
-        FORGED.set([forged].into());
+        let mut buffer = vec![0; 20_000];
+        if let dimpl::Output::Timeout(at) = self.library.poll_output(&mut buffer)
+            && at < self.now + LONG
+        {
+            self.now = self.now.max(at);
+        }
+        self.forge(vec![forged]);
         let _ = self.library.handle_timeout(self.now);
-        FORGED.take();
+        self.forge(Vec::new());
         std::iter::from_fn(|| self.poll()).collect()
     }
 
     /// Seals any content of this type in a record.
     pub(crate) fn seal(&mut self, kind: u8, content: &[u8]) -> Vec<u8> {
-        FORGED.set([[content, &[kind]].concat()].into());
+        self.try_seal(kind, content).expect("it is connected")
+    }
+
+    /// The same, unless its own handshake is not complete or it has ended.
+    pub(crate) fn try_seal(&mut self, kind: u8, content: &[u8]) -> Option<Vec<u8>> {
+        self.forge(vec![[content, &[kind]].concat()]);
         let sealed = self.library.send_application_data(content);
-        sealed.expect("it is connected");
-        self.poll().expect("a record")
+        self.forge(Vec::new());
+        sealed.ok()?;
+        self.poll()
     }
 
     /// Connects to a server, which accepts it.
@@ -134,6 +187,10 @@ pub(crate) fn plain(kind: u8, content: &[u8]) -> Vec<u8> {
     let header = [kind, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 7];
     [&header[..], &length.to_be_bytes(), content].concat()
 }
+
+/// The header of a protected record, and its tag.
+const HEADER: usize = 5;
+const TAG: usize = 16;
 
 #[derive(Debug)]
 struct Forging;
@@ -170,6 +227,14 @@ impl SupportedDtls13CipherSuite for Forging {
     }
 
     fn encrypt_sn(&self, key: &[u8], sample: &[u8; 16]) -> [u8; 16] {
+        if let Some(mut record) = LONGER.take()
+            && let Some(sample) = record[HEADER..].first_chunk()
+        {
+            let mask = Self::inner().encrypt_sn(key, sample);
+            record[1] ^= mask[0];
+            record[2] ^= mask[1];
+            MADE.with_borrow_mut(|made| made.extend_from_slice(&record));
+        }
         Self::inner().encrypt_sn(key, sample)
     }
 }
@@ -179,16 +244,39 @@ struct ForgingCipher(Box<dyn Cipher>);
 
 impl Cipher for ForgingCipher {
     fn encrypt(&mut self, text: &mut Buf, aad: Aad, nonce: Nonce) -> Result<(), CryptoError> {
-        if let Some(mut forged) = FORGED.with_borrow_mut(VecDeque::pop_front) {
-            // The header with the length is written already.
-            forged.resize(text.len(), 0);
-            text.copy_from_slice(&forged);
+        let forged = FORGED.with_borrow_mut(VecDeque::pop_front);
+        if let Some(mut forged) = forged {
+            if forged.len() > text.len() {
+                LONGER.set(Some(self.longer(&forged, aad.clone(), nonce)?));
+            } else {
+                // The header with the length is written already.
+                forged.resize(text.len(), 0);
+                text.copy_from_slice(&forged);
+            }
         }
         self.0.encrypt(text, aad, nonce)
     }
 
     fn decrypt(&mut self, text: &mut TmpBuf, aad: Aad, nonce: Nonce) -> Result<(), CryptoError> {
         self.0.decrypt(text, aad, nonce)
+    }
+}
+
+impl ForgingCipher {
+    /// Returns a record with this content and the number of the library's record that has this header (RFC 9147,
+    /// section 4): flags, number, length.
+    fn longer(
+        &mut self,
+        content: &[u8],
+        mut aad: Aad,
+        nonce: Nonce,
+    ) -> Result<Vec<u8>, CryptoError> {
+        let length = u16::try_from(content.len() + TAG).expect("short");
+        aad.0[HEADER - 2..].copy_from_slice(&length.to_be_bytes());
+        let mut text = Buf::new();
+        text.extend_from_slice(content);
+        self.0.encrypt(&mut text, aad.clone(), nonce)?;
+        Ok([&aad.0[..], &text].concat())
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod close;
 mod cost;
+mod forged;
 mod handshake;
 mod hostile;
 mod identity;
@@ -10,6 +11,7 @@ mod net;
 mod records;
 mod trust;
 mod versions;
+mod watched;
 
 #[global_allocator]
 static ALLOCATOR: fairwire_held::Counting = fairwire_held::Counting;
