@@ -78,12 +78,12 @@ impl Configs {
         if number & 1 == 0 {
             let config = &self.servers[which];
             let begin = || Session::server(config, MAX_DATAGRAM, Instant::START, TODAY);
-            let victim = Watched::new(which == 1, || begin().expect("a server"));
+            let victim = Watched::new(|| begin().expect("a server"));
             (victim, Keyed::client())
         } else {
             let config = &self.clients[which];
             let begin = || Session::client(config, MAX_DATAGRAM, Instant::START, TODAY);
-            let victim = Watched::new(true, || begin().expect("a client"));
+            let victim = Watched::new(|| begin().expect("a client"));
             (victim, Keyed::server(self.certificate.clone()))
         }
     }

@@ -329,6 +329,11 @@ pub enum HandshakeError {
     },
     /// The connection ended during the handshake.
     Closed(ConnectionClosed),
+    /// The endpoint's memory is used up (`EndpointConfig::max_memory`).
+    NoMemory {
+        /// The bytes that a handshake needs at most.
+        needed: usize,
+    },
 }
 
 impl fmt::Display for HandshakeError {
@@ -351,6 +356,11 @@ impl fmt::Display for HandshakeError {
             Self::Closed(closed) => {
                 write!(f, "the connection ended in the DTLS handshake: {closed}")
             }
+            Self::NoMemory { needed } => write!(
+                f,
+                "the endpoint's memory budget has no room for a DTLS handshake ({needed} bytes): close connections, or \
+                 raise max_memory"
+            ),
         }
     }
 }

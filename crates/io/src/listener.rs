@@ -42,19 +42,23 @@ impl Listener {
         security: Security<ServerConfig>,
         limit: Duration,
     ) -> Self {
+        let each = security.handshake_memory();
+        let memory = shards.first().lock().proto.max_memory();
+        let memory = memory.saturating_mul(shards.count());
         Self {
             shards,
             port,
             security,
             limit,
-            handshakes: Arc::default(),
+            handshakes: Arc::new(Handshakes::new(memory, each)),
         }
     }
 
     /// Waits for the next connection. Cancelling loses no connection.
     ///
     /// If the listener uses DTLS, this returns connections whose DTLS handshake is complete. It serves up to 1,024
-    /// handshakes at one time. When one more client arrives, and another network has more of them, one of that network
+    /// handshakes at one time, or as many as half of [`max_memory`](crate::EndpointConfig::max_memory) holds if each
+    /// uses as much as it can. When one more client arrives, and another network has more of them, one of that network
     /// ends: the oldest one whose client has said nothing, or else the oldest one. Otherwise the client waits, with up
     /// to 3,072 others, until a handshake is over. Meanwhile a handshake ends whose client has said nothing for 2 s, or
     /// which lasts 10 s. A network is an IPv4 address, or an IPv6 /64, /56 or /48; a /56 may have twice as many

@@ -17,11 +17,11 @@ mod sealed;
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::PoisonError;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use fairwire_proto::resend::Missing;
-use fairwire_proto::{ConnectionId, SendOptions};
+use fairwire_proto::{ConnectionId, Endpoint, Payload, SendOptions};
 use fairwire_tls::{Fingerprint, Output, Session, SessionError};
 use fairwire_units::{Duration, Instant};
 
@@ -47,6 +47,10 @@ pub(crate) const KEPT: usize = 64;
 pub(crate) struct Secure {
     inside: Mutex<Inside>,
     sealed: Sealed,
+    /// The longest datagram that the reserved memory is for, and that memory, in bytes. They change under the endpoint's
+    /// lock.
+    covered: AtomicUsize,
+    memory: AtomicUsize,
     /// Whether decrypted datagrams wait to be read. Tells it without the session's lock.
     has_opened: AtomicBool,
     /// Whether the last handle was dropped.
@@ -126,11 +130,13 @@ pub(crate) enum SealError {
 impl Secure {
     /// `resends` is set if both ends are willing to send datagrams again: the time, and a tag that the peer cannot
     /// guess. `seals_late`: datagrams are encrypted when they leave, because others may overtake or replace them.
+    /// `reserved` has the length of the datagrams that memory is reserved for, and that memory.
     pub(crate) fn new(
         session: Session,
         peer: Option<Fingerprint>,
         resends: Option<(Instant, [u8; TAG])>,
         seals_late: bool,
+        reserved: (usize, usize),
     ) -> Self {
         let inside = Inside {
             session,
@@ -146,6 +152,8 @@ impl Secure {
         Self {
             inside: Mutex::new(inside),
             sealed: Sealed::default(),
+            covered: AtomicUsize::new(reserved.0),
+            memory: AtomicUsize::new(reserved.1),
             has_opened: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
             seals_late: AtomicBool::new(seals_late),
@@ -263,7 +271,27 @@ impl Secure {
 
     /// Hands over a datagram that was taken out of DCCP's queue. The endpoint's lock is held, and the caller decrypts
     /// one datagram for each that it pushes.
-    pub(crate) fn push(&self, raw: fairwire_proto::Received) {
+    ///
+    /// A datagram that is longer than any before makes the session use more memory. If the endpoint has none left, its
+    /// data is lost.
+    pub(crate) fn push(
+        &self,
+        proto: &mut Endpoint,
+        id: ConnectionId,
+        mut raw: fairwire_proto::Received,
+    ) {
+        let (covered, memory) = (&self.covered, &self.memory);
+        let (before, length) = (covered.load(Ordering::Relaxed), raw.payload.len());
+        if length > before {
+            let more = Session::memory_growth(before, length);
+            let needed = memory.load(Ordering::Relaxed).saturating_add(more);
+            if proto.reserve_memory(id, needed) {
+                covered.store(length, Ordering::Relaxed);
+                memory.store(needed, Ordering::Relaxed);
+            } else {
+                raw.payload = Payload::EMPTY;
+            }
+        }
         self.sealed.push(raw);
     }
 
@@ -319,7 +347,12 @@ impl Secure {
     pub(crate) fn keep_rest(&self, handle: &Handle, id: ConnectionId) {
         let push_next = || {
             let mut state = handle.lock();
-            state.proto.recv(id).map(|raw| self.push(raw)).is_some()
+            let next = state.proto.recv(id);
+            let is_any = next.is_some();
+            if let Some(raw) = next {
+                self.push(&mut state.proto, id, raw);
+            }
+            is_any
         };
         while self.kept() < KEPT && push_next() {
             self.keep(handle, id);

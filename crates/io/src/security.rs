@@ -83,7 +83,25 @@ impl Security<ClientConfig> {
     }
 }
 
+impl Role {
+    /// Returns how many bytes of memory its handshake needs at most.
+    pub(crate) fn handshake_memory(&self) -> usize {
+        match self {
+            Self::Client(config) => config.handshake_memory(),
+            Self::Server(config) => config.handshake_memory(),
+        }
+    }
+}
+
 impl Security<ServerConfig> {
+    /// Returns how many bytes of memory a handshake needs at most.
+    pub(crate) fn handshake_memory(&self) -> usize {
+        match self {
+            Self::None => 0,
+            Self::Dtls(config) => config.handshake_memory(),
+        }
+    }
+
     /// Returns the server's part in the handshake, if there is one.
     pub(crate) fn server(self) -> Option<Role> {
         match self {

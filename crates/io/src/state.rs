@@ -110,6 +110,11 @@ impl Shared {
         self.lock().proto.drain_timeout(id)
     }
 
+    /// Counts memory that a connection's session may use towards the endpoint's budget. Returns false if it has no room.
+    pub(crate) fn reserve_memory(&self, id: ConnectionId, bytes: usize) -> bool {
+        self.lock().proto.reserve_memory(id, bytes)
+    }
+
     /// Sets what announces the end of a connection.
     pub(crate) fn set_farewell(&self, id: ConnectionId, farewell: Arc<dyn Farewell>) {
         if let Some(connection) = self.lock().connections.get_mut(&id) {

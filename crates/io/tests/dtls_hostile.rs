@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use fairwire::tls::{ClientConfig, Date, Fingerprint, Identity, ServerConfig, Validity};
 use fairwire::{
-    Config, ConnectError, ConnectOptions, Connection, DccpAddr, Endpoint, ListenOptions, Listener,
-    Security, SendError, ServiceCode, TrySendError,
+    Config, ConnectError, ConnectOptions, Connection, DccpAddr, Endpoint, EndpointConfig,
+    ListenOptions, Listener, ResetCode, Security, SendError, ServiceCode, TrySendError,
 };
 use fairwire_tls::{Output, Session};
 use fairwire_units::Instant;
@@ -340,6 +340,103 @@ async fn a_crowd_of_honest_clients_is_served() {
     assert!(failed.is_empty(), "{} failed: {}", failed.len(), failed[0]);
     let (refused, _all, _listener) = accepting.await.expect("no panic");
     assert_eq!(refused, 0);
+}
+
+/// Strangers that begin handshakes and stall use no more than the endpoint's memory: each session counts at its worst,
+/// so only some of them get one, and when there is no memory for more, connections are refused. Once they are gone, an
+/// honest client is served.
+#[tokio::test]
+async fn strangers_use_no_more_than_the_budget() {
+    const BUDGET: usize = 1 << 20;
+    let identity = identity();
+    let pin = identity.fingerprint();
+    let config = ServerConfig::new(identity);
+    let most = BUDGET / config.handshake_memory();
+    let mut limits = EndpointConfig::default();
+    limits.max_memory = BUDGET;
+    let endpoint = Endpoint::builder().config(limits);
+    let endpoint = endpoint.bind((Ipv4Addr::LOCALHOST, 0).into());
+    let endpoint = endpoint.expect("bound");
+    let remote = DccpAddr {
+        addr: endpoint.local_addr(),
+        dccp_port: PORT,
+    };
+    let mut patient = Config::default();
+    patient.connect_timeout = Duration::from_secs(600);
+    let options = ListenOptions::new().config(patient);
+    let listener = endpoint.listen_with(PORT, &[SERVICE], Security::dtls(config), options);
+    let listener = listener.expect("a free port");
+    let accepting = tokio::spawn(async move {
+        let mut all = tokio::task::JoinSet::new();
+        loop {
+            tokio::select! {
+                incoming = listener.incoming() => drop(all.spawn(incoming.expect("open").accept())),
+                Some(over) = all.join_next() => {
+                    if let Ok(connection) = over.expect("no panic") {
+                        return (listener, connection, all);
+                    }
+                }
+            }
+        }
+    });
+    let crowd = Endpoint::bind((Ipv4Addr::LOCALHOST, 0).into()).expect("bound");
+    let client = ClientConfig::pinned([pin]);
+    let mut strangers = Vec::new();
+    let refused = loop {
+        assert!(strangers.len() < 100, "nobody is refused");
+        let stranger = match soon(crowd.connect(remote, SERVICE, Security::None)).await {
+            Ok(stranger) => stranger,
+            Err(error) => break error,
+        };
+        let session = Session::client(&client, 1_200, Instant::START, TODAY);
+        let Output::Send(hello) = session.expect("a client").poll() else {
+            panic!("a hello");
+        };
+        stranger.send(hello).await.expect("open");
+        // The server asks for a cookie as soon as it has a session.
+        let answer = timeout(Duration::from_millis(300), stranger.recv()).await;
+        assert!(endpoint.stats().memory <= BUDGET);
+        strangers.push((stranger, answer.is_ok()));
+    };
+    let is_refused = matches!(
+        refused,
+        ConnectError::Refused {
+            code: ResetCode::TooBusy,
+            ..
+        }
+    );
+    assert!(is_refused, "{refused}");
+    let served = strangers.iter().filter(|(_, answered)| *answered).count();
+    assert!((most / 2..=most).contains(&served), "{served} of {most}");
+    assert!(served < strangers.len(), "others wait for memory");
+    drop(strangers);
+    let mut wide = hasty();
+    wide.path_mtu = 16_000;
+    let options = ConnectOptions::new().config(wide);
+    let honest = async {
+        loop {
+            let security = Security::dtls(client.clone());
+            let connecting = crowd.connect_with(remote, SERVICE, security, options.clone());
+            match connecting.await {
+                Ok(connection) => return connection,
+                Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+            }
+        }
+    };
+    let here = soon(honest).await;
+    let (_listener, there, _) = soon(accepting).await.expect("no panic");
+    here.send("hello").await.expect("open");
+    assert_eq!(soon(there.recv()).await.expect("open").data, "hello");
+    // A connected session counts less than a handshake, but it counts.
+    let connected = endpoint.stats().memory;
+    assert!(connected < BUDGET / 2, "{connected}");
+    // The longest datagrams make it use more.
+    let long = vec![7; here.max_datagram_size()];
+    assert!(long.len() > 10_000, "{}", long.len());
+    here.send(long).await.expect("open");
+    soon(there.recv()).await.expect("open");
+    let grown = endpoint.stats().memory;
+    assert!(grown > connected + 10_000, "{connected} {grown}");
 }
 
 /// A handshake that is cut short anywhere ends at both ends.

@@ -254,6 +254,8 @@ pub(crate) struct Connection {
     begun_by: BegunBy,
     /// Bytes of memory in use, as last counted.
     counted: Counted,
+    /// Bytes of memory that the application keeps for this connection.
+    reserved: usize,
     known: Visibility,
     /// Set when the connection is over, and taken by the endpoint: whether the flow must stay in TIMEWAIT.
     ended: Option<bool>,
@@ -324,6 +326,7 @@ impl Connection {
                 _ => BegunBy::Application,
             },
             counted: Counted::default(),
+            reserved: 0,
             known: match origin.role {
                 Role::Client => Visibility::Announced,
                 Role::Server => Visibility::Unknown,

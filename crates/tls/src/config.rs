@@ -9,6 +9,7 @@ use crate::fingerprint::Fingerprint;
 use crate::identity::Identity;
 use crate::name::PeerName;
 use crate::provider;
+use crate::session::memory_of_handshake;
 use crate::trust::{Authorities, Trust};
 
 /// The largest datagrams of handshakes are multiples of this, in bytes, so that peers whose paths differ do not make the
@@ -78,6 +79,12 @@ impl ClientConfig {
         self
     }
 
+    /// Returns how many bytes of memory a session needs at most for its handshake, whatever its peer sends. What it holds
+    /// then [falls](crate::Session::memory).
+    pub fn handshake_memory(&self) -> usize {
+        memory_of_handshake(true)
+    }
+
     /// Sets how many records one key protects at most before this end replaces it; 2^23 by default, which is also the
     /// largest number, and at least 1.
     ///
@@ -114,6 +121,12 @@ impl ServerConfig {
     pub fn handshake_timeout(mut self, timeout: Duration) -> Self {
         self.common.set_handshake_timeout(timeout);
         self
+    }
+
+    /// Returns how many bytes of memory a session needs at most for its handshake; see
+    /// [`ClientConfig::handshake_memory`].
+    pub fn handshake_memory(&self) -> usize {
+        memory_of_handshake(self.common.trust.is_some())
     }
 
     /// Sets how many records one key protects; see [`ClientConfig::records_per_key`].

@@ -6,6 +6,8 @@ pub(crate) const PLAIN_HEADER: usize = 13;
 const SHORTEST_SEALED: usize = 17;
 /// The longest one (RFC 8446, section 5.2). The library would keep buffers as long as any record that it got.
 const LONGEST_SEALED: usize = (1 << 14) + 256;
+/// The longest record, with its header of at most five bytes.
+pub(crate) const LONGEST: usize = 5 + LONGEST_SEALED;
 
 /// Content types (RFC 9147, section 4.1).
 pub(crate) const ALERT: u8 = 21;

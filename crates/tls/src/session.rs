@@ -22,6 +22,7 @@ use crate::date::Date;
 use crate::error::{SealError, SessionError, StartError};
 use crate::fingerprint::Fingerprint;
 use crate::gate::Gate;
+use crate::head;
 use crate::name::PeerName;
 use crate::trust::Trust;
 
@@ -33,6 +34,16 @@ pub const MIN_DATAGRAM: usize = 256;
 
 /// The longest data of a record (RFC 8446, section 5.1).
 const MAX_RECORD: usize = 1 << 14;
+
+/// The most memory of a session during its handshake, if it asks its peer for no certificate and if it does, in bytes.
+const HANDSHAKE_MEMORY: usize = 96 << 10;
+const CERTIFICATE_MEMORY: usize = 192 << 10;
+
+/// The most memory of a session that is connected, in bytes: with short records, and more for each byte of its longest
+/// record and of the longest message of its handshake.
+const OPEN_MEMORY: usize = 20 << 10;
+const MEMORY_PER_RECORD_BYTE: usize = 2;
+const MEMORY_PER_MESSAGE_BYTE: usize = 6;
 
 /// Records that may fail authentication (RFC 9147, section 4.5.3). It is the limit of a key, applied to the session.
 const MAX_FORGED: u64 = 1 << 36;
@@ -87,6 +98,8 @@ pub struct Session {
     early: Vec<Bytes>,
     /// Records of the handshake that wait for others: by the number and the place of their message.
     later: BTreeMap<(u16, usize), Bytes>,
+    /// The longest record that the library got.
+    longest_record: usize,
     /// When the library was last told the time.
     told: Option<Instant>,
     handshake_bytes: usize,
@@ -317,6 +330,27 @@ impl Session {
         self.clock.set_still(waiting);
     }
 
+    /// Returns how many bytes of memory the session holds at most, whatever its peer sends, as long as it gets no
+    /// datagram of more than `datagram` bytes.
+    ///
+    /// It falls when the handshake is complete. Data and datagrams that were not polled come in addition.
+    pub fn memory(&self, datagram: usize) -> usize {
+        if !self.is_connected() {
+            return memory_of_handshake(self.trust.is_some());
+        }
+        let record = self.longest_record.max(datagram.min(head::LONGEST));
+        OPEN_MEMORY
+            + MEMORY_PER_RECORD_BYTE * record
+            + MEMORY_PER_MESSAGE_BYTE * self.gate.longest()
+    }
+
+    /// Returns how many bytes more [`memory`](Self::memory) is of a connected session for datagrams of `to` bytes than for
+    /// those of `from`.
+    pub fn memory_growth(from: usize, to: usize) -> usize {
+        let [from, to] = [from, to].map(|length| length.min(head::LONGEST));
+        MEMORY_PER_RECORD_BYTE * to.saturating_sub(from)
+    }
+
     /// Returns the fingerprint of the peer's certificate, once the peer is accepted.
     pub fn peer(&self) -> Option<Fingerprint> {
         match self.state {
@@ -343,6 +377,15 @@ impl Session {
     /// Returns what the session has counted.
     pub fn stats(&self) -> Stats {
         self.stats
+    }
+}
+
+/// Returns how many bytes of memory a session holds at most during its handshake.
+pub(crate) const fn memory_of_handshake(asks_for_certificate: bool) -> usize {
+    if asks_for_certificate {
+        CERTIFICATE_MEMORY
+    } else {
+        HANDSHAKE_MEMORY
     }
 }
 

@@ -118,7 +118,7 @@ impl Connection {
                     while pushed < turn
                         && let Some(raw) = state.proto.recv(*id)
                     {
-                        secure.push(raw);
+                        secure.push(&mut state.proto, *id, raw);
                         pushed += 1;
                     }
                 }))
@@ -227,7 +227,7 @@ impl Connection {
             let Some(secure) = secure else {
                 return Some(Ok(Next::Plain(received)));
             };
-            secure.push(received);
+            secure.push(&mut state.proto, *id, received);
             return Some(Ok(Next::Pushed));
         }
         match state.connections.get(id) {

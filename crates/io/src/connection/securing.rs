@@ -20,6 +20,15 @@ use crate::waiting::Place;
 /// How long the peer has to say that it takes datagrams that are sent again, after the DTLS handshake.
 const ANNOUNCEMENT_TIME: time::Duration = time::Duration::from_secs(2);
 
+/// The length of the datagrams that memory is reserved for at first, in bytes: those of an Ethernet.
+const COVERED: usize = 1_500;
+
+/// How long a handshake waits for memory.
+const MEMORY_TIME: time::Duration = time::Duration::from_secs(10);
+
+/// How often it is looked whether there is memory.
+const MEMORY_TURN: time::Duration = time::Duration::from_millis(100);
+
 /// DTLS on this connection.
 impl Connection {
     /// Returns whether datagrams of this connection are encrypted.
@@ -69,6 +78,7 @@ impl Connection {
                 Role::Client(_) => None,
                 Role::Server(_) => Some(self.hear(is_silent).await?),
             };
+            self.reserve_handshake(&role).await?;
             // A session is large, and every future that connects would be as large.
             let shaken = Box::pin(self.shake_hands(&role, first, is_silent)).await?;
             let secure = self.begin_session(shaken);
@@ -104,6 +114,24 @@ impl Connection {
         Ok(())
     }
 
+    /// Counts the memory of a session at its worst, before there is one. It waits until there is memory: other
+    /// handshakes give theirs back.
+    async fn reserve_handshake(&self, role: &Role) -> Result<(), HandshakeError> {
+        let Inner { handle, id, .. } = &*self.inner;
+        let needed = role.handshake_memory();
+        let reserved = async {
+            while !handle.reserve_memory(*id, needed) {
+                tokio::time::sleep(MEMORY_TURN).await;
+            }
+        };
+        tokio::select! {
+            biased; // A random order would make equal runs differ.
+            () = reserved => Ok(()),
+            () = tokio::time::sleep(MEMORY_TIME) => Err(HandshakeError::NoMemory { needed }),
+            reason = self.closed() => Err(HandshakeError::Closed(self.closed_for(reason))),
+        }
+    }
+
     /// Begins to use a session whose handshake is complete at this end.
     fn begin_session(
         &self,
@@ -111,7 +139,12 @@ impl Connection {
     ) -> Arc<Secure> {
         let Inner { handle, id, secure } = &*self.inner;
         let seals_late = drops_oldest(&handle.lock().proto, *id);
-        let own = Arc::new(Secure::new(session, peer, self.tag(), seals_late));
+        // From here on it needs less, so there is room.
+        let memory = session.memory(COVERED);
+        handle.reserve_memory(*id, memory);
+        let reserved = (COVERED, memory);
+        let own = Secure::new(session, peer, self.tag(), seals_late, reserved);
+        let own = Arc::new(own);
         own.begin(handle, *id, last.as_ref());
         handle.set_farewell(*id, Arc::clone(&own) as _);
         if secure.set(Arc::clone(&own)).is_ok() {
@@ -291,6 +324,9 @@ fn for_peer(error: &HandshakeError) -> String {
     match error {
         HandshakeError::Timeout { .. } => "DTLS: the handshake took too long".to_owned(),
         HandshakeError::Start(error) => format!("DTLS cannot begin at the other end: {error}"),
+        HandshakeError::NoMemory { .. } => {
+            "DTLS: the other end has no memory for another handshake; try again later".to_owned()
+        }
         error => format!("DTLS: {error}"),
     }
 }
@@ -345,7 +381,7 @@ async fn until(now: Instant, at: Option<Instant>) {
 async fn push_next(handle: &Handle, id: ConnectionId, secure: &Secure) -> bool {
     let next = |state: &mut State| match state.proto.recv(id) {
         Some(received) => {
-            secure.push(received);
+            secure.push(&mut state.proto, id, received);
             Some(true)
         }
         None => match state.connections.get(&id) {

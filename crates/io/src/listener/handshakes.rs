@@ -17,8 +17,11 @@ use tokio::time::Instant;
 use super::incoming::Incoming;
 use crate::connection::Connection;
 
-/// The largest number of DTLS handshakes at one time.
+/// The largest number of DTLS handshakes at one time, if the endpoint has the memory.
 const MAX_HANDSHAKES: usize = 1_024;
+
+/// The share of the endpoint's memory that handshakes may use at their worst: one part of so many.
+const MEMORY_SHARE: usize = 2;
 
 /// The largest number of clients that wait for a place.
 const MAX_WAITING: usize = 3_072;
@@ -34,7 +37,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const TURN: Duration = Duration::from_millis(100);
 
 /// Handshakes under way, and connections whose handshake is complete.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Handshakes {
     tasks: Mutex<JoinSet<()>>,
     running: Mutex<Running>,
@@ -44,8 +47,10 @@ pub(super) struct Handshakes {
 }
 
 /// Handshakes under way.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Running {
+    /// How many may run.
+    limit: usize,
     /// By their order.
     places: BTreeMap<u64, Place>,
     next: u64,
@@ -121,6 +126,18 @@ enum Room {
 }
 
 impl Handshakes {
+    /// `memory` is the endpoint's, and `each` what one handshake needs at most, in bytes.
+    pub(super) fn new(memory: usize, each: usize) -> Self {
+        let fit = memory / MEMORY_SHARE / each.max(1);
+        Self {
+            tasks: Mutex::default(),
+            running: Mutex::new(Running::new(fit.clamp(1, MAX_HANDSHAKES))),
+            done: Mutex::default(),
+            failed: AtomicU64::default(),
+            changed: Notify::default(),
+        }
+    }
+
     /// Begins the handshake of a client in a task of its own, or lets the client wait.
     pub(super) fn begin(self: &Arc<Self>, incoming: Incoming) {
         let mut running = self.running();
@@ -298,6 +315,17 @@ impl Place {
 }
 
 impl Running {
+    fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            places: BTreeMap::new(),
+            next: 0,
+            shares: Shares::default(),
+            waiting: VecDeque::new(),
+            turn: None,
+        }
+    }
+
     fn insert(&mut self, number: u64, place: Place) {
         self.shares.add(&place.networks);
         self.places.insert(number, place);
@@ -311,7 +339,7 @@ impl Running {
 
     /// Returns whether there is a place for a client of these networks; takes one away if others have more.
     fn make_room(&mut self, networks: &[Network], may: May) -> Room {
-        if self.places.len() < MAX_HANDSHAKES {
+        if self.places.len() < self.limit {
             return match may {
                 May::TakeAny => Room::Free,
                 May::Equalise => Room::None,
@@ -430,12 +458,21 @@ mod tests {
 
     /// Fills all places with handshakes of `ago`, each from the address that `ip` returns for its number.
     fn full(ago: Duration, is_silent: bool, ip: impl Fn(usize) -> String) -> Running {
-        let mut running = Running::default();
+        let mut running = Running::new(MAX_HANDSHAKES);
         for number in 0..MAX_HANDSHAKES {
             let place = place(&ip(number), ago, is_silent);
             running.insert(number as u64, place);
         }
         running
+    }
+
+    /// An endpoint with little memory has fewer places, but one at least.
+    #[test]
+    fn places_fit_into_the_memory() {
+        for (memory, places) in [(0, 1), (10_000, 5), (usize::MAX, MAX_HANDSHAKES)] {
+            let handshakes = super::Handshakes::new(memory, 1_000);
+            assert_eq!(handshakes.running().limit, places);
+        }
     }
 
     /// A site that uses a /64 for each client has no more places than its share: another client gets one at once.

@@ -56,6 +56,16 @@ impl Connection {
         self.counted.all()
     }
 
+    /// Returns the bytes that the application keeps for it. They are part of the count.
+    pub(crate) fn reserved(&self) -> usize {
+        self.reserved
+    }
+
+    /// Sets the bytes that the application keeps for it.
+    pub(crate) fn reserve(&mut self, bytes: usize) {
+        self.reserved = bytes;
+    }
+
     /// Returns its memory, counted again, bytes.
     #[cfg(feature = "inspect")]
     pub(super) fn held(&self) -> usize {
@@ -73,7 +83,8 @@ impl Connection {
         OWN + ENTRIES + halves + histories + others
     }
 
-    /// Returns the memory of both queues, and of the datagrams that may have to be sent again.
+    /// Returns the memory of both queues, of the datagrams that may have to be sent again, and of what the application
+    /// keeps.
     #[inline]
     fn queued(&self) -> usize {
         let overheads = self.queue.len().saturating_mul(DATAGRAM_OVERHEAD);
@@ -84,6 +95,7 @@ impl Connection {
             .max(ONE_DATAGRAM)
             .saturating_add(self.received.bytes().max(ONE_DATAGRAM))
             .saturating_add(self.kept.as_ref().map_or(0, |kept| kept.bytes()))
+            .saturating_add(self.reserved)
     }
 }
 

@@ -21,7 +21,7 @@ pub(super) const MAX_HANDSHAKE: usize = 256 << 10;
 pub(super) const RECORD_COST: usize = 64;
 
 /// The most records that wait for the end of the handshake because they overtook it, and the most that wait for messages
-/// before them; and their bytes.
+/// before them; and the bytes of both.
 const MAX_WAITING: usize = 16;
 const MAX_WAITING_BYTES: usize = 32 << 10;
 
@@ -111,9 +111,8 @@ impl Session {
         match head {
             Head::Sealed { epoch_bits: 2 } => self.take_sealed(now, record),
             Head::Sealed { epoch_bits: 3 } => {
-                let bytes: usize = self.early.iter().map(Bytes::len).sum();
                 let has_room = self.early.len() < MAX_WAITING
-                    && bytes + record.len() <= MAX_WAITING_BYTES
+                    && self.waiting() + record.len() <= MAX_WAITING_BYTES
                     && self.clear.passed() > 0;
                 if has_room {
                     self.early.push(Bytes::copy_from_slice(record));
@@ -150,8 +149,9 @@ impl Session {
         match self.give(now, record)? {
             Verdict::Unread => Ok(false),
             Verdict::Later(number, offset) => {
-                let bytes: usize = self.later.values().map(Bytes::len).sum();
-                if self.later.len() < MAX_WAITING && bytes + record.len() <= MAX_WAITING_BYTES {
+                if self.later.len() < MAX_WAITING
+                    && self.waiting() + record.len() <= MAX_WAITING_BYTES
+                {
                     let record = Bytes::copy_from_slice(record);
                     self.later.insert((number, offset), record);
                 }
@@ -165,6 +165,12 @@ impl Session {
             }
             Verdict::Pass | Verdict::Drop => Ok(true),
         }
+    }
+
+    /// Returns the bytes of the records that wait.
+    fn waiting(&self) -> usize {
+        let waiting = self.early.iter().chain(self.later.values());
+        waiting.map(Bytes::len).sum()
     }
 
     /// Takes records that waited for others, as far as those have come.
@@ -185,6 +191,7 @@ impl Session {
         }
         let open = self.is_connected();
         self.gate.expect(self.clear.passed());
+        self.longest_record = self.longest_record.max(record.len());
         let (result, version) = self.call(|library| {
             let result = library.handle_packet(record);
             (result, library.protocol_version())

@@ -83,6 +83,7 @@ impl Session {
             gate: Gate::new(allowed),
             early: Vec::new(),
             later: BTreeMap::new(),
+            longest_record: 0,
             told: None,
             role,
             state: State::Handshake,

@@ -13,10 +13,11 @@ use crate::net::{CLIENT, MAX_DATAGRAM, Net, SERVER, TODAY, identity, pinned};
 
 const NOW: Instant = Instant::START;
 
-/// The most memory of a session before its peer has keys, with keys, and once it is connected, in bytes.
+/// The most memory of a session before its peer has keys, with keys, and once it is connected, in bytes. What counts
+/// towards `max_memory` is no less (`Session::memory`).
 const BEFORE_KEYS: u64 = 48 << 10;
-const WITH_KEYS: u64 = 128 << 10;
-const WITH_CERTIFICATE: u64 = 256 << 10;
+const WITH_KEYS: u64 = 96 << 10;
+const WITH_CERTIFICATE: u64 = 192 << 10;
 const CONNECTED: u64 = 48 << 10;
 const CONNECTED_LONG: u64 = 64 << 10;
 

@@ -101,6 +101,7 @@ fn attack(victim: &mut Watched, peer: &mut Keyed, flight: &[Content], datagrams:
         sealed.sort();
         let mut flight = Vec::new();
         if *again {
+            victim.wait(peer);
             flight = peer.repeat(
                 records
                     .first()
@@ -128,7 +129,7 @@ proptest! {
     ) {
         // The first one sets the library up.
         drop(server(asks));
-        let mut victim = Watched::new(asks, || server(asks));
+        let mut victim = Watched::new(|| server(asks));
         attack(&mut victim, &mut Keyed::client(), &flight, &datagrams);
     }
 
@@ -136,7 +137,7 @@ proptest! {
     #[test]
     fn servers_with_keys_cost_little(flight in vec(content(), 0..6), datagrams in datagrams()) {
         drop(client());
-        let mut victim = Watched::new(true, client);
+        let mut victim = Watched::new(client);
         attack(&mut victim, &mut Keyed::server(CERTIFICATE.clone()), &flight, &datagrams);
     }
 }
@@ -146,11 +147,8 @@ proptest! {
 #[test]
 fn ends_with_keys_connect() {
     let pairs = [
-        (Watched::new(false, || server(false)), Keyed::client()),
-        (
-            Watched::new(true, client),
-            Keyed::server(CERTIFICATE.clone()),
-        ),
+        (Watched::new(|| server(false)), Keyed::client()),
+        (Watched::new(client), Keyed::server(CERTIFICATE.clone())),
     ];
     for (mut victim, mut peer) in pairs {
         victim.meet(&mut peer, Vec::new());
@@ -171,7 +169,7 @@ fn ends_with_keys_connect() {
 /// A record of a handshake that is longer than what the library would send is authentic, too.
 #[test]
 fn long_records_of_a_handshake_are_authentic() {
-    let mut victim = Watched::new(true, || server(true));
+    let mut victim = Watched::new(|| server(true));
     let mut peer = Keyed::client();
     let header = [11, 0, 0x3f, 0, 0, 2, 0, 0, 0, 0, 0x3f, 0];
     let certificate = [&header[..], &[0; 0x3f00], &[22]].concat();

@@ -6,12 +6,6 @@ use fairwire_units::Instant;
 
 use super::keyed::Keyed;
 
-/// The most memory of a session during its handshake, if it asks for no certificate and if it does, and of one that is
-/// connected and gets the longest records, in bytes. `docs/security.md` has the same numbers.
-const HANDSHAKE: i64 = 128 << 10;
-const HANDSHAKE_WITH_CERTIFICATE: i64 = 256 << 10;
-const CONNECTED: i64 = 64 << 10;
-
 /// What handling a datagram takes at one time, with what the session keeps of it: for records that it kept before, and
 /// for each byte of the datagram.
 const MOMENT: u64 = 96 << 10;
@@ -29,23 +23,23 @@ const CALLS_PER_FLIGHT: u64 = 2 * 12 + 8;
 /// A session, and what it holds.
 pub(crate) struct Watched {
     session: Session,
-    asks: bool,
     now: Instant,
     held: i64,
+    has_connected: bool,
     /// The bytes of data that it received.
     received: usize,
 }
 
 impl Watched {
-    /// Watches a session; `asks` says whether it asks for a certificate.
-    pub(crate) fn new(asks: bool, begin: impl FnOnce() -> Session) -> Self {
+    /// Watches a session.
+    pub(crate) fn new(begin: impl FnOnce() -> Session) -> Self {
         let before = bytes();
         let session = begin();
         Self {
             session,
-            asks,
             now: Instant::START,
             held: bytes() - before,
+            has_connected: false,
             received: 0,
         }
     }
@@ -114,8 +108,9 @@ impl Watched {
             let output = self.session.poll();
             match &output {
                 Output::Send(datagram) => peer.hear(datagram),
+                Output::Connected { .. } => self.has_connected = true,
                 Output::Data(data) => {
-                    assert!(self.session.is_connected(), "data of nobody");
+                    assert!(self.has_connected, "data before the peer is accepted");
                     self.received += data.len();
                 }
                 Output::Idle => break,
@@ -125,11 +120,12 @@ impl Watched {
             drop(output);
             self.held += bytes() - before;
         }
-        let most = match (self.session.is_connected(), self.asks) {
-            (true, _) => CONNECTED,
-            (false, true) => HANDSHAKE_WITH_CERTIFICATE,
-            (false, false) => HANDSHAKE,
-        };
-        assert!(self.held <= most, "it holds {} bytes", self.held);
+        let most = self.session.memory(0);
+        let held = usize::try_from(self.held).unwrap_or(0);
+        assert!(
+            held <= most,
+            "it holds {held} of {most} bytes: {:?}",
+            self.session
+        );
     }
 }
