@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use fairwire_tls::{ClientConfig, ServerConfig};
+use fairwire_units::Duration;
 
 /// How the datagrams of a connection are protected: with DTLS 1.3 (RFC 9147) over DCCP (RFC 5238), or not at all.
 ///
@@ -84,6 +85,18 @@ impl Security<ClientConfig> {
 }
 
 impl Role {
+    /// Returns the role on a path with this round-trip time, which DCCP's handshake has measured.
+    pub(crate) fn on_path(&self, rtt: Duration) -> Self {
+        match self {
+            Self::Client(config) => {
+                Self::Client(Arc::new(ClientConfig::clone(config).round_trip(rtt)))
+            }
+            Self::Server(config) => {
+                Self::Server(Arc::new(ServerConfig::clone(config).round_trip(rtt)))
+            }
+        }
+    }
+
     /// Returns how many bytes of memory its handshake needs at most.
     pub(crate) fn handshake_memory(&self) -> usize {
         match self {

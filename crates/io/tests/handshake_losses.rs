@@ -15,7 +15,8 @@ use fairwire::{
 
 const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"?tst");
 
-/// Datagrams of one client. They leave within 1 s, before a lost end of the handshake is repeated.
+/// Datagrams of one client. They leave within 300 ms; of those that leave in the first 50 ms, before a lost end of the
+/// handshake is repeated, a server keeps only some.
 const SENT: u32 = 300;
 
 /// Loses one packet of a direction.
@@ -134,6 +135,33 @@ async fn no_lost_packet_of_a_handshake_loses_acknowledged_data() {
                     "{case}: acknowledged, never read: {missing:?}"
                 );
             }
+        }
+    }
+}
+
+/// A lost packet of the DTLS handshake costs a few round trips, not a second: the timer follows the round-trip time that
+/// DCCP's handshake has measured.
+///
+/// RFC 9147, section 5.8.2.
+#[tokio::test(start_paused = true)]
+async fn a_lost_packet_of_dtls_costs_a_few_round_trips() {
+    let security = dtls(true);
+    let time_of = async |to_server, to_client| {
+        let began = tokio::time::Instant::now();
+        let link = link(to_server, to_client);
+        let (here, reading) = connected(&link, security.clone()).await;
+        let took = began.elapsed();
+        drop(here.expect("connected"));
+        let _ = reading.await;
+        took
+    };
+    let clean = time_of(0, 0).await;
+    // The first packets of each direction are DCCP's.
+    for lost in 3..=10 {
+        for (to_server, to_client) in [(lost, 0), (0, lost)] {
+            let more = time_of(to_server, to_client).await.saturating_sub(clean);
+            let case = format!("{more:?} for {to_server} and {to_client}");
+            assert!(more < Duration::from_millis(500), "{case}");
         }
     }
 }

@@ -19,13 +19,39 @@ pub(crate) const DATAGRAM_STEP: usize = 32;
 /// How long a handshake may take, unless a configuration says otherwise.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The initial value of the retransmission timer, which doubles each time (RFC 9147, section 5.8.2; RFC 5238, section
-/// 3.2, names the same value).
-const FIRST_RETRANSMISSION: Duration = Duration::from_secs(1);
+/// The initial value of the retransmission timer, which doubles each time, and how often a flight is sent again.
+///
+/// All of it takes more than six minutes, so that the timeout of the handshake ends it before.
+#[derive(Clone, Copy, Debug)]
+struct Retransmission {
+    first: Duration,
+    times: usize,
+}
 
-/// How often a flight is sent again. Eight times take more than six minutes, so that the timeout of the handshake ends
-/// it before.
-const RETRANSMISSIONS: usize = 8;
+/// What is used if nothing is known about the path (RFC 9147, section 5.8.2; RFC 5238, section 3.2, names the same
+/// value).
+const UNKNOWN_PATH: Retransmission = Retransmission {
+    first: Duration::from_secs(1),
+    times: 8,
+};
+
+/// What is used on paths whose round-trip time is known: the first one that is not less than 1.5 round trips, or else
+/// the last one. They are few, because the library sets itself up again for each.
+const KNOWN_PATHS: [Retransmission; 3] = [
+    Retransmission {
+        first: Duration::from_millis(50),
+        times: 12,
+    },
+    Retransmission {
+        first: Duration::from_millis(200),
+        times: 10,
+    },
+    UNKNOWN_PATH,
+];
+const LONG_PATH: Retransmission = Retransmission {
+    first: Duration::from_secs(4),
+    times: 6,
+};
 
 /// How many records one key protects before it is replaced (RFC 9147, section 4.5.3).
 ///
@@ -79,6 +105,13 @@ impl ClientConfig {
         self
     }
 
+    /// Sets the round-trip time of the path, if it is known from elsewhere: what is not answered is first sent again after
+    /// 1.5 times that (RFC 9147, section 5.8.2), rounded up to 50 ms, 200 ms, 1 s or 4 s. By default it is after 1 s.
+    pub fn round_trip(mut self, rtt: Duration) -> Self {
+        self.common.set_round_trip(rtt);
+        self
+    }
+
     /// Returns how many bytes of memory a session needs at most for its handshake, whatever its peer sends. What it holds
     /// then [falls](crate::Session::memory).
     pub fn handshake_memory(&self) -> usize {
@@ -123,6 +156,12 @@ impl ServerConfig {
         self
     }
 
+    /// Sets the round-trip time of the path, if it is known from elsewhere; see [`ClientConfig::round_trip`].
+    pub fn round_trip(mut self, rtt: Duration) -> Self {
+        self.common.set_round_trip(rtt);
+        self
+    }
+
     /// Returns how many bytes of memory a session needs at most for its handshake; see
     /// [`ClientConfig::handshake_memory`].
     pub fn handshake_memory(&self) -> usize {
@@ -153,17 +192,18 @@ pub(crate) struct Common {
     /// Whom to accept; without it, the peer is not asked for a certificate.
     pub(crate) trust: Option<Arc<Trust>>,
     pub(crate) handshake_timeout: Duration,
+    retransmission: Retransmission,
     records_per_key: u64,
     cookies: bool,
     library: Library,
 }
 
-/// The library's configurations by the largest datagram that each was made for.
+/// The library's configurations by the largest datagram and the first timer that each was made for.
 ///
-/// The library tests all its cryptography when it makes one, which is too slow for each session. There are at most as
-/// many as there are multiples of [`DATAGRAM_STEP`] among the sizes of a handshake's datagrams.
+/// The library tests all its cryptography when it makes one, which is too slow for each session. There are at most four
+/// for each multiple of [`DATAGRAM_STEP`] among the sizes of a handshake's datagrams.
 #[derive(Clone, Debug, Default)]
-struct Library(Arc<Mutex<BTreeMap<usize, Shared>>>);
+struct Library(Arc<Mutex<BTreeMap<(usize, Duration), Shared>>>);
 
 #[derive(Clone)]
 struct Shared(Arc<dimpl::Config>);
@@ -180,6 +220,7 @@ impl Common {
             identity,
             trust: trust.map(Arc::new),
             handshake_timeout: HANDSHAKE_TIMEOUT,
+            retransmission: UNKNOWN_PATH,
             records_per_key: RECORDS_PER_KEY,
             cookies: true,
             library: Library::default(),
@@ -189,6 +230,13 @@ impl Common {
     fn set_handshake_timeout(&mut self, timeout: Duration) {
         self.handshake_timeout = timeout.clamp(Duration::from_millis(1), HANDSHAKE_TIMEOUT * 60);
         self.library = Library::default();
+    }
+
+    fn set_round_trip(&mut self, rtt: Duration) {
+        let wanted = rtt * 3 / 2;
+        let mut paths = KNOWN_PATHS.into_iter();
+        let path = paths.find(|path| path.first >= wanted);
+        self.retransmission = path.unwrap_or(LONG_PATH);
     }
 
     fn set_records_per_key(&mut self, records: u64) {
@@ -203,7 +251,8 @@ impl Common {
             .0
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        if let Some(config) = made.get(&max_datagram) {
+        let key = (max_datagram, self.retransmission.first);
+        if let Some(config) = made.get(&key) {
             return Arc::clone(&config.0);
         }
         let config = dimpl::Config::builder()
@@ -214,8 +263,8 @@ impl Common {
             .max_queue_tx(QUEUED_TO_SEND)
             .require_client_certificate(self.trust.is_some())
             .use_server_cookie(self.cookies)
-            .flight_start_rto(FIRST_RETRANSMISSION.into())
-            .flight_retries(RETRANSMISSIONS)
+            .flight_start_rto(self.retransmission.first.into())
+            .flight_retries(self.retransmission.times)
             .handshake_timeout(self.handshake_timeout.into())
             .aead_encryption_limit(self.records_per_key)
             .build()
@@ -223,7 +272,7 @@ impl Common {
                 "the values are within the library's limits, and its cryptography passes its tests",
             );
         let config = Arc::new(config);
-        made.insert(max_datagram, Shared(Arc::clone(&config)));
+        made.insert(key, Shared(Arc::clone(&config)));
         config
     }
 }

@@ -212,7 +212,10 @@ impl Connection {
         let began = handle.clock.now();
         // RFC 5238, 3.5: no record is larger than DCCP's maximum packet size.
         let max = self.max_datagram_size();
-        let session = match role {
+        let stats = handle.lock().proto.stats(*id);
+        let rtt = stats.and_then(|stats| stats.srtt);
+        let role = rtt.map_or_else(|| role.clone(), |rtt| role.on_path(rtt.into()));
+        let session = match &role {
             Role::Client(config) => Session::client(config, max, began, date()),
             Role::Server(config) => Session::server(config, max, began, date()),
         };

@@ -167,6 +167,37 @@ fn a_silent_peer_ends_in_a_timeout() {
     assert_eq!(net.ends[CLIENT].next_timeout(), None);
 }
 
+/// Where the round-trip time is known, the timer begins with 1.5 times that, rounded up to one of four values, and
+/// doubles until the timeout of the handshake.
+///
+/// RFC 9147, section 5.8.2.
+#[test]
+fn the_timer_follows_the_round_trip() {
+    for (rtt, first) in [(0, 50), (33, 50), (34, 200), (134, 1_000), (700, 4_000)] {
+        let (client, server) = pinned();
+        let client = client.round_trip(Duration::from_millis(rtt));
+        let mut net = Net::new(&client, &server);
+        net.path = Box::new(|_, _| Vec::new());
+        let mut times = Vec::new();
+        for _ in 0..61_000 {
+            net.run_for(Duration::from_millis(1));
+            times.resize(net.sent.len(), net.now);
+        }
+        let mut expected = f64::from(first);
+        for pair in times.windows(2) {
+            let interval = pair[1].saturating_since(pair[0]).as_secs_f64() * 1e3;
+            // It is drawn within a quarter, and seen in steps of a millisecond.
+            assert!(
+                (interval - expected).abs() <= 0.25 * expected + 1.0,
+                "{rtt}: {times:?}"
+            );
+            expected *= 2.0;
+        }
+        assert!(times.len() >= 3, "{rtt}: {times:?}");
+        assert!(matches!(net.error(CLIENT), SessionError::TimedOut { .. }));
+    }
+}
+
 /// A handshake that stops half-way ends in the same error at both ends.
 #[test]
 fn a_truncated_handshake_ends_in_a_timeout() {
