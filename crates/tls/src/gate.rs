@@ -157,12 +157,16 @@ impl Gate {
             };
             let length = Part::HEADER + body.len();
             let (this, after) = content.split_at_mut(length);
+            let is_ticket = part.kind == NEW_SESSION_TICKET;
             match place.take(self.allowed, &part, this) {
+                // RFC 8446, 5.1, and RFC 9147, 8: a change of keys ends its record, and the next one waits until this one
+                // is acknowledged. The library takes one of a record, and would keep the record for the others.
+                Ok(true) if was_open && !is_ticket && !after.is_empty() => return Verdict::Drop,
                 Ok(true) => new += 1,
                 Ok(false) => old += 1,
                 Err(verdict) => return verdict,
             }
-            tickets += usize::from(part.kind == NEW_SESSION_TICKET);
+            tickets += usize::from(is_ticket);
             content = after;
         }
         // Beside a message that came before, the library loses a new one, except with tickets.

@@ -135,7 +135,21 @@ fn after_the_handshake_one_message_at_a_time() {
         Verdict::Drop,
         "mixed"
     );
-    assert_eq!(handshake(&mut gate, &[update(3), update(4)]), Verdict::Pass);
+    assert_eq!(
+        handshake(&mut gate, &[update(3), update(4)]),
+        Verdict::Drop,
+        "two keys"
+    );
+    let ticket = |number| part(NEW_SESSION_TICKET, number, 9, 0, 9);
+    assert_eq!(
+        handshake(&mut gate, &[update(3), ticket(4)]),
+        Verdict::Drop,
+        "a key does not end its record"
+    );
+    assert_eq!(
+        handshake(&mut gate, &[ticket(3), ticket(4), update(5)]),
+        Verdict::Pass
+    );
     assert_eq!(look(&mut gate, 99, &[]).0, Verdict::Drop, "an unknown type");
 }
 

@@ -4,11 +4,12 @@
 
 use fairwire_held::thread::measure;
 use fairwire_tls::{
-    ClientConfig, Identity, Output, ServerConfig, Session, SessionError, Trust, Validity,
+    ClientConfig, Fingerprint, Identity, Output, ServerConfig, Session, SessionError, Trust,
+    Validity,
 };
 use fairwire_units::Instant;
 
-use crate::keyed::{Keyed, part, plain};
+use crate::keyed::{Keyed, certificate, part, plain};
 use crate::net::{CLIENT, MAX_DATAGRAM, Net, SERVER, TODAY, identity, pinned};
 
 const NOW: Instant = Instant::START;
@@ -237,6 +238,79 @@ fn clients_with_long_records_hold_bounded_memory() {
         server
     });
     assert!(held <= CONNECTED_LONG, "{held}");
+}
+
+/// A peer that is connected and announces eight new keys in each record, one of which it uses then, holds little memory
+/// at either end.
+///
+/// RFC 9147, section 8: an honest peer announces one, and waits for the acknowledgement.
+#[test]
+fn peers_with_many_new_keys_hold_little_memory() {
+    let announce = |end: &mut Session, peer: &mut Keyed, first: u16| {
+        let update = |number| part(KEY_UPDATE, number, 1, 0, &[0]);
+        for record in 0..26 {
+            let first = first + 8 * record;
+            let updates: Vec<Vec<u8>> = (first..first + 8).map(update).collect();
+            let Some(records) = peer.renew(&updates.concat()) else {
+                return;
+            };
+            let _ = end.handle_datagram(NOW, &records);
+            while let out @ (Output::Data(_) | Output::Send(_)) = end.poll() {
+                if let Output::Send(datagram) = out {
+                    peer.hear(&datagram);
+                }
+            }
+        }
+    };
+    let (_, config) = pinned();
+    let held = held_by("connected, a client with many keys", || {
+        let mut server = server(&config);
+        let mut client = Keyed::renewing_client();
+        client.connect(&mut server, Vec::new());
+        assert!(server.is_connected(), "{server:?}");
+        announce(&mut server, &mut client, 3);
+        server
+    });
+    assert!(held <= CONNECTED, "{held}");
+    let shown = certificate();
+    let config = ClientConfig::pinned([Fingerprint::of(&shown.certificate)]);
+    let held = held_by("connected, a server with many keys", || {
+        let mut client = Session::client(&config, MAX_DATAGRAM, NOW, TODAY).expect("a client");
+        let mut server = Keyed::renewing_server(shown.clone());
+        server.connect(&mut client, Vec::new());
+        assert!(client.is_connected(), "{client:?}");
+        // Its library has announced a key in message 6.
+        announce(&mut client, &mut server, 7);
+        client
+    });
+    assert!(held <= CONNECTED, "{held}");
+}
+
+/// A peer that announces one key in a record, behind a ticket, is heard, however often.
+#[test]
+fn one_new_key_at_a_time_is_taken() {
+    let shown = certificate();
+    let config = ClientConfig::pinned([Fingerprint::of(&shown.certificate)]);
+    let mut client = Session::client(&config, MAX_DATAGRAM, NOW, TODAY).expect("a client");
+    let mut server = Keyed::renewing_server(shown);
+    server.connect(&mut client, Vec::new());
+    for round in 0..10 {
+        // Its library has announced a key in message 6.
+        let number = 7 + 2 * round;
+        let ticket = part(4, number, 20, 0, &[0; 20]);
+        let update = part(KEY_UPDATE, number + 1, 1, 0, &[0]);
+        let records = server.renew(&[ticket, update].concat());
+        let records = records.expect("the last key was acknowledged");
+        client.handle_datagram(NOW, &records).expect("genuine");
+        let mut data = 0;
+        while let out @ (Output::Data(_) | Output::Send(_)) = client.poll() {
+            match out {
+                Output::Send(datagram) => server.hear(&datagram),
+                _ => data += 1,
+            }
+        }
+        assert_eq!(data, 1, "{round}: sealed with the new key");
+    }
 }
 
 /// A client that shows a long certificate in many short parts, to a server that asks for one, holds bounded memory, too.

@@ -15,7 +15,12 @@ use fairwire_units::Instant;
 use rcgen::{CertificateParams, KeyPair};
 
 /// The library tests all its cryptography when it makes one.
-static CONFIG: LazyLock<Arc<Config>> = LazyLock::new(|| {
+static CONFIG: LazyLock<Arc<Config>> = LazyLock::new(|| config(1 << 23));
+
+/// Replaces its key after each record.
+static RENEWING: LazyLock<Arc<Config>> = LazyLock::new(|| config(1));
+
+fn config(records_per_key: u64) -> Arc<Config> {
     let provider = CryptoProvider {
         dtls13_cipher_suites: &[&Forging],
         ..aws_lc_rs::default_provider()
@@ -27,9 +32,10 @@ static CONFIG: LazyLock<Arc<Config>> = LazyLock::new(|| {
         .flight_retries(REPEATS)
         .handshake_timeout(LONG)
         .require_client_certificate(false)
+        .aead_encryption_limit(records_per_key)
         .build();
     Arc::new(config.expect("a configuration"))
-});
+}
 
 /// How often a flight can be sent again: each time takes twice as long as the last one, from a nanosecond on.
 const REPEATS: usize = 56;
@@ -53,7 +59,11 @@ pub(crate) struct Keyed {
 
 impl Keyed {
     pub(crate) fn client() -> Self {
-        let mut client = Self::begin(certificate());
+        Self::client_with(&CONFIG)
+    }
+
+    fn client_with(config: &Arc<Config>) -> Self {
+        let mut client = Self::begin(config, certificate());
         client.library.set_active(true);
         client
             .library
@@ -64,7 +74,11 @@ impl Keyed {
 
     /// A server that shows this certificate.
     pub(crate) fn server(certificate: DtlsCertificate) -> Self {
-        let mut server = Self::begin(certificate);
+        Self::server_with(&CONFIG, certificate)
+    }
+
+    fn server_with(config: &Arc<Config>, certificate: DtlsCertificate) -> Self {
+        let mut server = Self::begin(config, certificate);
         server
             .library
             .handle_timeout(server.now)
@@ -76,10 +90,10 @@ impl Keyed {
         clippy::disallowed_methods,
         reason = "that library's clock; no time passes in these tests"
     )]
-    fn begin(certificate: DtlsCertificate) -> Self {
+    fn begin(config: &Arc<Config>, certificate: DtlsCertificate) -> Self {
         MADE.take();
         let now = time::Instant::now();
-        let library = Dtls::new_13(Arc::clone(&CONFIG), certificate, now);
+        let library = Dtls::new_13(Arc::clone(config), certificate, now);
         Self { library, now }
     }
 
@@ -161,6 +175,29 @@ impl Keyed {
         self.forge(Vec::new());
         sealed.ok()?;
         self.poll()
+    }
+
+    /// A client and a server whose keys are replaced each time that [`renew`](Self::renew) says so.
+    pub(crate) fn renewing_client() -> Self {
+        Self::client_with(&RENEWING)
+    }
+
+    pub(crate) fn renewing_server(certificate: DtlsCertificate) -> Self {
+        Self::server_with(&RENEWING, certificate)
+    }
+
+    /// Sends data, and these messages in place of the one that announces a new key; returns both records. It uses that
+    /// key once its peer has acknowledged the second one, and announces no other before.
+    pub(crate) fn renew(&mut self, messages: &[u8]) -> Option<Vec<u8>> {
+        let mut records = self.seal(23, b"data");
+        self.forge(vec![[messages, &[22]].concat()]);
+        self.library.handle_timeout(self.now).expect("it goes on");
+        self.forge(Vec::new());
+        let sealed = self.poll()?;
+        // Behind a longer record is the one that it replaces.
+        let length = HEADER + usize::from(u16::from_be_bytes([sealed[3], sealed[4]]));
+        records.extend_from_slice(&sealed[..length]);
+        Some(records)
     }
 
     /// Connects to a server, which accepts it.
