@@ -70,6 +70,10 @@ pub(crate) struct Gate {
     pub(crate) forged: u64,
     /// What happened to the last record of the last call.
     pub(crate) verdict: Verdict,
+    /// The library has taken a hello, so that it can have keys.
+    pub(crate) is_keyed: bool,
+    /// Records are only looked at: the library gets none, and they do not count as opened.
+    pub(crate) withholds: bool,
     allowed: &'static [u8],
     place: Place,
 }
@@ -96,6 +100,8 @@ impl Gate {
             opened: 0,
             forged: 0,
             verdict: Verdict::Unread,
+            is_keyed: false,
+            withholds: false,
             allowed,
             place: Place {
                 number: 0,
@@ -130,6 +136,10 @@ impl Gate {
     /// Looks at a record that was decrypted: content, type, zeros (RFC 9147, section 4). Returns whether the library
     /// gets it.
     pub(crate) fn admit(&mut self, inner: &mut [u8]) -> bool {
+        if self.withholds {
+            self.verdict = Verdict::Drop;
+            return false;
+        }
         self.opened += 1;
         self.verdict = self.look_at(inner);
         self.verdict == Verdict::Pass

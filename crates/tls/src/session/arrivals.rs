@@ -98,6 +98,9 @@ impl Session {
                     .give(now, record)
                     .map(|verdict| verdict != Verdict::Unread);
             }
+            (State::Handshake, Head::Sealed { epoch_bits: 3 }) => {
+                return self.take_early(now, record);
+            }
             (State::Handshake, _) => {}
         }
         self.handshake_bytes = self
@@ -110,15 +113,6 @@ impl Session {
         }
         match head {
             Head::Sealed { epoch_bits: 2 } => self.take_sealed(now, record),
-            Head::Sealed { epoch_bits: 3 } => {
-                let has_room = self.early.len() < MAX_WAITING
-                    && self.waiting() + record.len() <= MAX_WAITING_BYTES
-                    && self.clear.passed() > 0;
-                if has_room {
-                    self.early.push(Bytes::copy_from_slice(record));
-                }
-                Ok(true)
-            }
             Head::Sealed { .. } | Head::Foreign => Ok(false),
             Head::Plain { .. } => self.take_plain(now, record),
         }
@@ -144,8 +138,41 @@ impl Session {
         }
     }
 
+    /// Keeps a record that overtook the end of the handshake, if there is room. Those without room are lost like packets:
+    /// RFC 9147, section 4.2.1, has an end keep or drop them, and they do not count as bytes of the handshake. Returns
+    /// whether the next record is worth a look.
+    fn take_early(&mut self, now: Instant, record: &[u8]) -> Result<bool, SessionError> {
+        let has_room = self.early.len() < MAX_WAITING
+            && self.waiting() + record.len() <= MAX_WAITING_BYTES
+            && self.clear.passed() > 0;
+        if !has_room {
+            return Ok(true);
+        }
+        // A server has the keys before a client can use them. A client has them only when its handshake is complete.
+        if matches!(self.role, Role::Server) && !self.is_authentic(now, record)? {
+            return Ok(false);
+        }
+        self.early.push(Bytes::copy_from_slice(record));
+        Ok(true)
+    }
+
+    /// Returns whether a protected record is authentic. The library does not get it.
+    fn is_authentic(&mut self, now: Instant, record: &[u8]) -> Result<bool, SessionError> {
+        if !self.gate.is_keyed {
+            return Ok(false);
+        }
+        self.gate.withholds = true;
+        let verdict = self.give(now, record);
+        self.gate.withholds = false;
+        verdict.map(|verdict| verdict != Verdict::Unread)
+    }
+
     /// Takes a protected record of the handshake. Returns whether it was authentic.
     fn take_sealed(&mut self, now: Instant, record: &[u8]) -> Result<bool, SessionError> {
+        // The library would keep what a client protects before it has keys.
+        if matches!(self.role, Role::Server) && !self.gate.is_keyed {
+            return Ok(false);
+        }
         match self.give(now, record)? {
             Verdict::Unread => Ok(false),
             Verdict::Later(number, offset) => {
@@ -197,6 +224,7 @@ impl Session {
             (result, library.protocol_version())
         })?;
         let verdict = self.gate.verdict;
+        self.gate.is_keyed |= version.is_some();
         self.stats.opened = self.stats.opened.saturating_add(self.gate.opened);
         self.stats.forged = self.stats.forged.saturating_add(self.gate.forged);
         if version == Some(ProtocolVersion::DTLS1_2) {
