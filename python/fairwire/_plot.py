@@ -2,18 +2,43 @@
 
 from __future__ import annotations
 
-import functools
-import re
-from typing import TYPE_CHECKING, NamedTuple
+import itertools
+import textwrap
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fairwire._arguments import library
+from fairwire._lines import Panel, Point, Selection, select
+from fairwire._scale import scale, scaled
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import matplotlib.axes
 
     from fairwire.results import Results
+
+# Sizes in inches: of a plot that is alone, of one beside others, and of a character of a label.
+_ALONE = (6.4, 4.8)
+_BESIDE = (2.8, 2.2)
+_CHARACTER = 0.08
+# The greatest number of plots side by side, unless each row of plots has a value.
+_WIDE = 4
+# A longer legend stands beside the plot, where it hides nothing.
+_SHORT_LEGEND = 6
+_LEGEND_ROWS = 25
+
+
+class _Scales(NamedTuple):
+    """How values become positions."""
+
+    at: dict[str, float]
+    """The position of each value of the horizontal axis."""
+    are_numbers: bool
+    """Whether those are numbers of one quantity."""
+    factor: float
+    """What to divide means by."""
+    x_label: str
+    y_label: str
 
 
 def plot(
@@ -21,176 +46,137 @@ def plot(
     metric: str,
     x: str | None,
     of: Sequence[str] | None,
+    where: Mapping[str, Any] | None,
+    facets: tuple[str | None, str | None],
     window: str | None,
     ax: matplotlib.axes.Axes | None,
 ) -> matplotlib.axes.Axes:
-    """Draws a metric over an axis, with 95 % intervals: a line for each subject and the values of the other axes."""
+    """Draws a metric over an axis, with 95 % intervals. Returns the first plot, whose figure has the others."""
     plt = library("matplotlib.pyplot", "plot", ".plot()")
-
-    axes = results.axes
-    if x is None:
-        x = axes[0] if axes else "cell"
-    if x != "cell" and x not in axes:
-        raise ValueError(f"no axis {x!r}: there are {', '.join(['cell', *axes])}")
-    metrics, rows = _rows(results, metric, x)
-    if not rows:
-        raise ValueError(f"no values of {metric!r}: there are {', '.join(metrics)}")
-    window = window or rows[0].window
-    subjects = _subjects(rows, metric, of)
-    drawn = [row for row in rows if row.subject in subjects and row.window == window]
-    if not drawn:
-        windows = dict.fromkeys(row.window for row in rows)
-        raise ValueError(f"no {metric} in the window {window!r}: there are {', '.join(windows)}")
-    places = list(dict.fromkeys(row.place for row in rows))
-    # An axis whose values are numbers of one quantity gets a scale, any other one a place for each value.
-    scaled = _scaled(places)
-    numbers, x_unit = scaled or (range(len(places)), "")
-    at = dict(zip(places, numbers, strict=True))
-    factor, unit = _scale(rows[0].unit, max(abs(row.mean) for row in drawn))
+    if ax is not None and facets != (None, None):
+        raise ValueError("ax is one plot: leave out ax, or rows and columns")
+    chosen = select(results, metric, x, of, where, facets, window, are_facets_wanted=ax is None)
+    lines = chosen.lines()
+    scales = _scales(chosen, metric)
+    panels = _panels(chosen)
+    is_alone = ax is not None or (len(panels) == 1 and len(panels[0]) == 1)
+    if ax is None and not (is_alone and len(lines) <= _SHORT_LEGEND):
+        return _draw_many(plt, panels, lines, scales, chosen)
     if ax is None:
-        _, ax = plt.subplots()
-    for label, line in _lines(drawn, subjects, x, axes).items():
-        points = sorted((at[row.place], row.mean / factor, row.half / factor) for row in line)
-        across, means, halves = zip(*points, strict=True)
-        ax.errorbar(across, means, yerr=halves, marker="o", capsize=3, label=label)
-    ax.grid(alpha=0.3)
-    ax.set_ylabel(f"{metric.replace('_', ' ')}, {unit}" if unit else metric.replace("_", " "))
-    ax.set_xlabel(f"{x}, {x_unit}" if x_unit else x)
-    if scaled is None:
-        ax.set_xticks(range(len(places)), places)
-    ax.legend()
+        width, height = _ALONE
+        _, ax = plt.subplots(figsize=(width, height + _below(scales, width)), layout="constrained")
+    assert ax is not None
+    _draw(ax, lines, scales, ax.get_window_extent().width / ax.figure.dpi)
+    ax.set_xlabel(scales.x_label)
+    ax.set_ylabel(scales.y_label)
+    if any(lines):
+        ax.legend()
     return ax
 
 
-class _Row(NamedTuple):
-    """A mean of the summary."""
-
-    cell: str
-    kind: str
-    subject: str
-    window: str
-    unit: str
-    mean: float
-    half: float
-    place: str
-    """Its value of the axis that is drawn."""
-    others: dict[str, str]
-    """Its values of all axes."""
-
-
-def _rows(results: Results, metric: str, x: str) -> tuple[list[str], list[_Row]]:
-    """Returns the names of all metrics, and the means of one."""
-    table = results.summary
-    texts = dict(zip(results.cells, results._native.axis_texts, strict=True))
-    names = ["cell", "kind", "of", "window", "unit", "mean", "half_width_95", "metric"]
-    all_metrics: set[str] = set()
-    rows: list[_Row] = []
-    for cell, kind, of, window, unit, mean, half, name in zip(*map(table.column, names), strict=True):
-        all_metrics.add(name)
-        if name == metric and mean is not None:
-            others = dict.fromkeys(results.axes, "") | texts[cell]
-            place = cell if x == "cell" else others[x]
-            rows.append(_Row(cell, kind, of, window, unit, mean, half or 0.0, place, others))
-    return sorted(all_metrics), rows
-
-
-def _subjects(rows: list[_Row], metric: str, wanted: Sequence[str] | None) -> list[str]:
-    """Returns the names of the flows and links to draw."""
-    subjects = list(dict.fromkeys(row.subject for row in rows))
-    if wanted is not None:
-        found = {pattern: [name for name in subjects if _is_named(pattern, name)] for pattern in wanted}
-        unknown = [pattern for pattern, names in found.items() if not names]
-        if unknown:
-            raise ValueError(f"no {metric} of {', '.join(unknown)}: there are {', '.join(subjects)}")
-        return list(dict.fromkeys(name for names in found.values() for name in names))
-    # What the flows send, unless only links or all flows together have the metric.
-    flows = [name for kind, name in dict.fromkeys((row.kind, row.subject) for row in rows) if kind == "flow"]
-    return [name for name in flows if not name.endswith("/back")] or subjects
+def _draw_many(
+    plt: Any, panels: list[list[Panel | None]], lines: dict[str, list[Point]], scales: _Scales, chosen: Selection
+) -> matplotlib.axes.Axes:
+    """Draws plots side by side on the same scales, with one legend beside them."""
+    down, across = len(panels), len(panels[0])
+    legend_columns = -(-len(lines) // _LEGEND_ROWS)
+    beside = legend_columns * (_CHARACTER * max(map(len, lines)) + 0.6)
+    legend_height = 0.2 * min(len(lines), _LEGEND_ROWS) + 0.4
+    width, height = _ALONE if down == across == 1 else (_BESIDE[0] * across + 0.4, _BESIDE[1] * down + 0.4)
+    figure, grid = plt.subplots(
+        down,
+        across,
+        sharex=True,
+        sharey=True,
+        squeeze=False,
+        layout="constrained",
+        figsize=(width + beside, max(height + _below(scales, _BESIDE[0]), legend_height)),
+    )
+    handles: dict[str, Any] = {}
+    for (row, column), panel in ((at, panels[at[0]][at[1]]) for at in itertools.product(range(down), range(across))):
+        axes = grid[row, column]
+        if panel is None:
+            axes.set_visible(False)
+            continue
+        here = {label: [point for point in line if chosen.panel(point) == panel] for label, line in lines.items()}
+        for handle in _draw(axes, here, scales, _BESIDE[0]):
+            handles.setdefault(handle.get_label(), handle)
+        axes.set_title(_heading(chosen, panel), fontsize="small")
+        if row + 1 == down or panels[row + 1][column] is None:
+            axes.tick_params(labelbottom=True)
+    figure.supxlabel(scales.x_label, fontsize="medium")
+    figure.supylabel(scales.y_label, fontsize="medium")
+    if any(lines):
+        order = [label for label in lines if label in handles]
+        shown = [handles[label] for label in order]
+        figure.legend(shown, order, loc="outside right upper", fontsize="small", ncols=legend_columns)
+    first: matplotlib.axes.Axes = next(axes for axes, panel in zip(grid.flat, itertools.chain(*panels), strict=True) if panel)
+    return first
 
 
-def _lines(rows: list[_Row], subjects: list[str], x: str, axes: list[str]) -> dict[str, list[_Row]]:
-    """Returns the lines by their labels: one for each subject and each combination of values of the axes beside `x`."""
-    others = [axis for axis in axes if x not in ("cell", axis)]
-    varied = [axis for axis in others if len({row.others[axis] for row in rows}) > 1]
-    short = {axis: axis.rsplit(".", 1)[-1] for axis in varied}
-    names = {axis: name if list(short.values()).count(name) == 1 else axis for axis, name in short.items()}
-    lines: dict[str, list[_Row]] = {}
-    for row in sorted(rows, key=lambda row: subjects.index(row.subject)):
-        label = ", ".join([row.subject, *(f"{names[axis]} {row.others[axis]}" for axis in varied)])
-        lines.setdefault(label, []).append(row)
-    # Cells may differ in more than their axes. What is left of a name without its place on the line tells them apart.
-    for apart in (functools.partial(_stem, x), _cell):
-        for label, line in list(lines.items()):
-            if len({row.place for row in line}) < len(line):
-                del lines[label]
-                for row in line:
-                    lines.setdefault(f"{label}, {apart(row)}", []).append(row)
-    return lines
+def _draw(axes: matplotlib.axes.Axes, lines: dict[str, list[Point]], scales: _Scales, width: float) -> list[Any]:
+    """Draws lines into a plot of a width in inches, and returns them. A line has the same style in every plot."""
+    colours = [f"C{number}" for number in range(10)]
+    styles = itertools.cycle(itertools.product([("-", "o"), ("--", "s"), (":", "D"), ("-.", "^")], colours))
+    drawn: list[Any] = []
+    for (label, line), ((dashes, marker), colour) in zip(lines.items(), styles):  # noqa: B905 (the styles have no end)
+        points = sorted((scales.at[point.x], point.mean / scales.factor, point.half / scales.factor) for point in line)
+        if points:
+            positions, means, halves = zip(*points, strict=True)
+            style: dict[str, Any] = {"color": colour, "linestyle": dashes, "marker": marker, "markersize": 4, "capsize": 3}
+            drawn.append(axes.errorbar(positions, means, yerr=halves, label=label, **style))
+    axes.grid(alpha=0.3)
+    if not scales.are_numbers:
+        angle = _angle(scales, width)
+        turned: dict[str, Any] = {"rotation": angle, "rotation_mode": "anchor", "ha": "right", "va": "center"} if angle else {}
+        axes.set_xticks(list(scales.at.values()), list(scales.at), **turned)
+    return drawn
 
 
-def _stem(x: str, row: _Row) -> str:
-    """Returns the name of a cell without its value of an axis: `calm` for `calm-queue5packets`."""
-    key, words = x.rsplit(".", 1)[-1], re.findall(r"[^\W_]+", row.place)
-    value = r"\W*".join(map(re.escape, words))
-    return re.sub(rf"(?<!\w)(?:{re.escape(key)}\W*)?{value}(?!\w)", "", row.cell).strip(" ,/-=") or row.cell
+def _angle(scales: _Scales, width: float) -> int:
+    """Returns by how much to turn the values below a plot, so that they do not cover each other."""
+    if scales.are_numbers or _CHARACTER * sum(len(text) + 2 for text in scales.at) <= width:
+        return 0
+    return 30 if len(scales.at) * 5 * _CHARACTER <= width else 90
 
 
-def _cell(row: _Row) -> str:
-    return row.cell
+def _below(scales: _Scales, width: float) -> float:
+    """Returns the room in inches that turned values need below a plot."""
+    share = {0: 0.0, 30: 0.5, 90: 1.0}[_angle(scales, width)]
+    return share * _CHARACTER * max(map(len, scales.at))
 
 
-def _is_named(pattern: str, name: str) -> bool:
-    """Returns whether a pattern matches a name. A star does not stand for a slash, as in `Results.mean`."""
-    parts = [re.escape(part) for part in pattern.split("*")]
-    return re.fullmatch("[^/]*".join(parts), name) is not None
+def _scales(chosen: Selection, metric: str) -> _Scales:
+    places = chosen.places
+    # An axis whose values are numbers of one quantity gets a scale, any other one a position for each value.
+    numbers, x_unit = scaled(places) or (range(len(places)), "")
+    factor, unit = scale(chosen.points[0].unit, max(abs(point.mean) for point in chosen.points))
+    name = metric.replace("_", " ")
+    return _Scales(
+        at=dict(zip(places, numbers, strict=True)),
+        are_numbers=scaled(places) is not None,
+        factor=factor,
+        x_label=f"{chosen.x}, {x_unit}" if x_unit else chosen.x,
+        y_label=f"{name}, {unit}" if unit else name,
+    )
 
 
-def _scale(unit: str, most: float) -> tuple[float, str]:
-    """Returns what to divide values by, and the unit that they then have."""
-    scales = {
-        "bit/s": [(1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")],
-        "s": [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs")],
-    }
-    for factor, name in scales.get(unit, []):
-        if most >= factor:
-            return factor, name
-    return 1.0, unit
+def _panels(chosen: Selection) -> list[list[Panel | None]]:
+    """Returns the plots in rows of the same length; None where there is no cell."""
+    there = {chosen.panel(point) for point in chosen.points}
+    rows, columns = chosen.values(chosen.rows), chosen.values(chosen.columns)
+    grid = [[Panel(row, column) for column in columns] for row in rows]
+    if len(rows) == 1 and len(columns) > _WIDE:
+        # As square as it gets.
+        wide = min(_WIDE, -(-len(columns) // -(-len(columns) // _WIDE)))
+        grid = [grid[0][at : at + wide] for at in range(0, len(columns), wide)]
+    wide = max(map(len, grid))
+    shown = [[panel if panel in there else None for panel in row] for row in grid]
+    return [row + [None] * (wide - len(row)) for row in shown]
 
 
-# How much each unit is, in the first unit of its quantity.
-_UNITS = [
-    {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0},
-    {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9},
-    {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30},
-    {"": 1.0, "%": 0.01},
-]
-
-
-def _scaled(places: list[str]) -> tuple[Sequence[float], str] | None:
-    """Returns values as numbers with the largest of their units; None if they are not numbers of one quantity."""
-    numbers: list[float] = []
-    units: list[str] = []
-    for place in places:
-        number, unit = _number(place)
-        if number is None:
-            return None
-        numbers.append(number)
-        units.append(unit)
-    if len({*units}) == 1:
-        return numbers, units[0]
-    for quantity in _UNITS:
-        if all(unit in quantity for unit in units):
-            largest = max(units, key=lambda unit: quantity[unit])
-            return [n * quantity[unit] / quantity[largest] for n, unit in zip(numbers, units, strict=True)], largest
-    return None
-
-
-def _number(text: str) -> tuple[float | None, str]:
-    """Splits "10 packets" into its number and its unit."""
-    found = re.fullmatch(r"\s*([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*(.*)", text)
-    if found is None:
-        return None, text
-    try:
-        return float(found[1]), found[2]
-    except ValueError:
-        return None, text
+def _heading(chosen: Selection, panel: Panel) -> str:
+    """Returns the values that a plot is of."""
+    both = ((chosen.columns, panel.column), (chosen.rows, panel.row))
+    words = [value if facet == "of" else f"{chosen.names[facet]} {value}" for facet, value in both if facet is not None]
+    return "\n".join(textwrap.fill(word, 36) for word in words)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from fairwire import _fairwire
@@ -220,24 +221,40 @@ class Results:
         x: str | None = None,
         *,
         of: str | Sequence[str] | None = None,
+        where: Mapping[str, Any] | None = None,
+        columns: str | None = None,
+        rows: str | None = None,
         window: str | None = None,
         ax: matplotlib.axes.Axes | None = None,
     ) -> matplotlib.axes.Axes:
         """Draws the mean of a metric with its 95 % interval over an axis of the scenario. Needs the extra `plot`.
 
-        There is a line for each flow and each combination of values of the other axes.
+        There is a line for each flow and each value of one more axis. A third axis makes plots side by side, and a fourth
+        one rows of them, all on the same scales; further axes make lines. Returns the first plot; `.figure` has all.
 
-        x: an axis; the first one if it is None, or the cells if there is no axis.
-        of: the flows and links to show, by names or patterns ("dccp-*"); what the flows send if it is None.
+        An axis can be given by the last part of its name, such as "ccid".
+
+        x: the horizontal axis; the first one if it is None, or the cells if there is no axis.
+        of: the flows and links to show. A pattern ("dccp-*") is the mean of all that it matches, as in `mean`. If None,
+            what the flows send; of more than four flows, one of each kind.
+        where: the cells to show, by the values that they have on axes: `{"ccid": 3, "queue": ["codel", "fq-codel"]}`;
+            "cell" stands for their names.
+        columns, rows: the axes that make plots side by side and rows of them, or "of" for a plot for each flow. If None,
+            the second and the third axis beside `x` of which more than one value is shown.
         window: the window of time; the first one if it is None.
-        ax: where to draw; a new figure if it is None.
+        ax: where to draw everything, in one plot; a new figure if it is None.
         """
         from fairwire._plot import plot
 
         text("metric", metric, "the name of a metric")
         maybe_text("x", x, "the name of an axis")
+        maybe_text("columns", columns, "the name of an axis")
+        maybe_text("rows", rows, "the name of an axis")
         maybe_text("window", window, "the name of a window of time")
-        return plot(self, metric, x, None if of is None else names("of", of, "flows or links"), window, ax)
+        if where is not None and not isinstance(where, Mapping):
+            raise TypeError(f"where is a dict from axes to values, and not {where!r}")
+        wanted = None if of is None else names("of", of, "flows or links")
+        return plot(self, metric, x, wanted, where, (rows, columns), window, ax)
 
     def pcap(
         self,

@@ -26,7 +26,7 @@ pub use choice::{SeriesChoice, SeriesName};
 pub use json::to_json;
 pub(crate) use output::write_file;
 pub use output::{Form, Output, OutputDirectory, Placement, UNFINISHED};
-pub(crate) use representative::Representative;
+pub use representative::Representative;
 pub use summary::{Row, summary};
 pub use table::{overview, table};
 

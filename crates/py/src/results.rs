@@ -175,6 +175,19 @@ impl Results {
             .collect()
     }
 
+    /// The flows that stand for all in a plot of these cells, `most` at most, each with how many it stands for in words.
+    fn representatives(&self, cells: Vec<String>, most: usize) -> Vec<(String, Option<String>)> {
+        let cells = self.cells.iter().filter(|it| cells.contains(&it.name));
+        let cells: Vec<CellResult> = cells.map(empty).collect();
+        let found = results::Representative::of(&cells, most).into_iter();
+        found
+            .map(|it| {
+                let among = it.among();
+                (it.flow, among)
+            })
+            .collect()
+    }
+
     /// Whether runs are missing because they were interrupted.
     #[getter]
     fn partial(&self, py: Python<'_>) -> bool {

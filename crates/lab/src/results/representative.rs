@@ -5,9 +5,9 @@ use crate::scenario::Scenario;
 
 /// A flow that is shown, and the number of flows with the same settings that it stands for.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Representative {
+pub struct Representative {
     /// The flow's name.
-    pub(crate) flow: String,
+    pub flow: String,
     /// The least and the greatest number of flows like it in a cell, itself included; `None` if all are shown.
     alike: Option<(usize, usize)>,
 }
@@ -16,7 +16,7 @@ impl Representative {
     /// Returns the flows of `cells` to show: those that all cells have, `most` at most.
     ///
     /// If there are more, only the first of those that differ in name alone is taken.
-    pub(crate) fn of(cells: &[CellResult], most: usize) -> Vec<Self> {
+    pub fn of(cells: &[CellResult], most: usize) -> Vec<Self> {
         let scenarios = || cells.iter().map(|cell| &cell.scenario);
         let Some(first) = scenarios().next() else {
             return Vec::new();
@@ -52,7 +52,7 @@ impl Representative {
     }
 
     /// Returns how many flows it stands for, in words: `one of 5 alike`; `None` if it stands for itself.
-    pub(crate) fn among(&self) -> Option<String> {
+    pub fn among(&self) -> Option<String> {
         let (least, most) = self.alike?;
         Some(if least == most {
             format!("one of {most} alike")
