@@ -3,7 +3,7 @@
 //! `checks.json` divides each file into blocks: a block for each row group, and one for what comes after the last.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::StoreError;
 use crate::name::Name;
+use crate::regular;
 use crate::whole::write_whole;
 
 const CHECKS: &str = "checks.json";
@@ -33,7 +34,7 @@ impl Checks {
     /// Adds a file, whose row groups end at these places.
     pub(crate) fn add(&mut self, path: &Path, groups: &[u64]) -> Result<(), StoreError> {
         let read = |error| StoreError::read(path)(error);
-        let file = File::open(path).map_err(read)?;
+        let file = regular::open(path)?;
         let end = file.metadata().map_err(read)?.len();
         let mut blocks = Vec::new();
         let mut from = 0;
@@ -57,13 +58,13 @@ impl Checks {
     /// Reads those of a part.
     pub(crate) fn read(part: &Path) -> Result<Self, StoreError> {
         let path = part.join(CHECKS);
-        let json = fs::read(&path).map_err(StoreError::read(&path))?;
+        let json = regular::read(&path)?;
         serde_json::from_slice(&json).map_err(StoreError::damaged(&path))
     }
 
     /// Opens a file of the part, if what follows its row groups is what was written.
     pub(crate) fn open(&self, path: &Path) -> Result<Checked, StoreError> {
-        let file = File::open(path).map_err(StoreError::read(path))?;
+        let file = regular::open(path)?;
         let blocks = Name::of(path).and_then(|name| self.0.get(&name).cloned());
         let blocks = blocks.unwrap_or_default();
         let path = path.to_owned();

@@ -24,6 +24,7 @@ mod name;
 mod part;
 mod plan;
 mod record;
+mod regular;
 mod repair;
 mod seeds;
 mod segment;

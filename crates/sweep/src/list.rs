@@ -11,6 +11,7 @@ use crate::error::StoreError;
 use crate::key::ScenarioKey;
 use crate::name::Name;
 use crate::record::Origin;
+use crate::regular;
 use crate::store::{Store, has_end, paths};
 use crate::whole::write_whole;
 
@@ -71,7 +72,7 @@ impl Listed {
 
 /// Reads the file of a sweep.
 pub(crate) fn read_listed(path: &Path) -> Result<Listed, StoreError> {
-    let json = fs::read(path).map_err(StoreError::read(path))?;
+    let json = regular::read(path)?;
     let listed: Listed = serde_json::from_slice(&json).map_err(StoreError::damaged(path))?;
     // A pruning removes what no list has.
     if listed.id != id(&listed.name, &listed.cells) {

@@ -19,6 +19,7 @@ use crate::columns::{labels, table, texts};
 use crate::error::StoreError;
 use crate::key::{RunKey, ScenarioKey};
 use crate::name::{Name, machine, names, unique};
+use crate::regular;
 use crate::settings::settings;
 use crate::sorted::Sorted;
 use crate::tables::{Rows, Tables, keys, origins};
@@ -195,7 +196,7 @@ impl Part {
 /// Returns what a part replaces, by the names of files and folders.
 fn replaces(part: &Path) -> Result<Vec<Name>, StoreError> {
     let file = part.join(REPLACES);
-    let json = fs::read(&file).map_err(StoreError::read(&file))?;
+    let json = regular::read(&file)?;
     serde_json::from_slice(&json).map_err(StoreError::damaged(&file))
 }
 

@@ -10,7 +10,8 @@ use crate::list::read_listed;
 use crate::name::Name;
 use crate::part::{Part, PartWriter};
 use crate::record::Origin;
-use crate::segment::ASIDE;
+use crate::regular;
+use crate::segment::{ASIDE, ENDING};
 use crate::store::{Store, check_folders, check_format, has_end, is_part, is_store, name, paths};
 use crate::upkeep::alone;
 
@@ -38,6 +39,11 @@ impl Store {
             if has_end(&path, "json")
                 && matches!(read_listed(&path), Err(StoreError::Damaged { .. }))
             {
+                damaged.push(path);
+            }
+        }
+        for path in paths(&folder.join("segments"))? {
+            if has_end(&path, ENDING) && regular::check(&path).is_err() {
                 damaged.push(path);
             }
         }

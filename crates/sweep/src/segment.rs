@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
-use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use crate::bytes::decode;
@@ -11,6 +11,7 @@ use crate::frame::{self, Effort, HEADER, Kind, MAGIC, Read};
 use crate::key::{RunKey, ScenarioKey};
 use crate::lock::Lock;
 use crate::name::{machine, plain, unique};
+use crate::regular;
 use crate::tables::{Rows, keys, origins};
 use crate::text::ScenarioText;
 
@@ -113,10 +114,12 @@ pub(crate) struct Segment {
 impl Segment {
     /// Opens a segment; `None` if it is gone, or if its writer has not got as far as its header.
     pub(crate) fn open(path: &Path) -> Result<Option<Self>, StoreError> {
-        let mut file = match File::open(path) {
+        let mut file = match regular::open(path) {
             Ok(file) => file,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(StoreError::read(path)(error)),
+            Err(StoreError::File { error, .. }) if error.kind() == ErrorKind::NotFound => {
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
         };
         let mut header = [0; HEADER];
         if file.read_exact(&mut header).is_err() {
@@ -267,6 +270,7 @@ impl Segment {
     }
 
     fn lock(&self) -> Option<Lock> {
+        regular::check(&self.path).ok()?;
         let file = OpenOptions::new().append(true).open(&self.path).ok()?;
         Lock::on(file).ok()
     }

@@ -27,6 +27,7 @@ use crate::key::{RunKey, SOURCES, ScenarioKey};
 use crate::name::{Name, names};
 use crate::part::{Part, Table};
 use crate::record::{Origin, Recorded};
+use crate::regular;
 use crate::segment::{ASIDE, ENDING, Segment, Writer};
 use crate::tables::AnyRun;
 use crate::text::ScenarioText;
@@ -484,9 +485,11 @@ pub(crate) fn check_folders(folder: &Path) -> Result<(), StoreError> {
 /// Returns an error if the store in a folder has a format that is not known.
 pub(crate) fn check_format(folder: &Path) -> Result<(), StoreError> {
     let path = folder.join(MANIFEST);
-    let json = fs::read(&path).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => StoreError::NoStore(folder.to_owned()),
-        _ => StoreError::read(&path)(error),
+    let json = regular::read(&path).map_err(|error| match error {
+        StoreError::File { error, .. } if error.kind() == ErrorKind::NotFound => {
+            StoreError::NoStore(folder.to_owned())
+        }
+        other => other,
     })?;
     let manifest: Manifest = serde_json::from_slice(&json).map_err(StoreError::damaged(&path))?;
     if manifest.format > FORMAT {

@@ -14,6 +14,7 @@ use crate::lock::Lock;
 use crate::name::{Name, names, unique};
 use crate::part::{Part, PartWriter};
 use crate::record::Origin;
+use crate::regular;
 use crate::segment::{ASIDE, ENDING};
 use crate::store::{LOCK, Store, has_end, is_part, make_folders, paths};
 use crate::tables::{AnyRun, Rows};
@@ -295,6 +296,11 @@ impl Store {
 pub(crate) fn alone(folder: &Path) -> Result<Lock, StoreError> {
     make_folders(folder)?;
     let path = folder.join(LOCK);
+    if let Err(StoreError::Damaged { reason, .. }) = regular::check(&path) {
+        // A repair needs this file.
+        let error = std::io::Error::other(format!("{reason}: remove it"));
+        return Err(StoreError::write(&path)(error));
+    }
     let file = File::options().create(true).append(true).open(&path);
     let file = file.map_err(StoreError::write(&path))?;
     Lock::on(file).map_err(|error| match error {

@@ -5,6 +5,7 @@ use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use fairwire_sweep::{Origin, Prune, Store, StoreError};
 use serde_json::{Value, json};
@@ -106,6 +107,57 @@ fn the_folders_of_a_store_are_its_own() {
         assert!(text.contains("segments: it is a symbolic link"), "{text}");
     }
     assert!(file.exists());
+}
+
+/// A named pipe in the place of any file of a store, as somebody else may have made it, is damage that is named. Nobody
+/// waits for what comes out of it. A repair sets it aside.
+#[test]
+fn a_named_pipe_keeps_nobody_waiting() {
+    let origin = || Origin::here("here", "2026-01-01");
+    let names = [
+        "segments/strange.runs",
+        "store.json",
+        "sweeps/strange.json",
+        "parts/000001/checks.json",
+        "parts/000001/values.parquet",
+        "parts/000001/replaces.json",
+    ];
+    for name in names {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut store = open(folder.path());
+        sweep("5 packets", &mut store);
+        store.compact().expect("it is compacted");
+        drop(store);
+        let path = folder.path().join(name);
+        let _ = fs::remove_file(&path);
+        let made = Command::new("mkfifo").arg(&path).status();
+        assert!(made.expect("mkfifo").success());
+        // Whoever reads it gets this, and then waits for more.
+        let mut pipe = OpenOptions::new().read(true).write(true).open(&path);
+        let pipe = pipe.as_mut().expect("it opens");
+        pipe.write_all(&[0; 64]).expect("there is room");
+        let looked = Store::open_existing(folder.path(), origin()).and_then(|mut store| {
+            store.verify()?;
+            store.sweeps().map(|_| ())
+        });
+        let text = looked.expect_err("it is damaged").to_string();
+        let expected = format!("{} is damaged: it is not a regular file.", path.display());
+        assert!(text.starts_with(&expected), "{text}");
+        let (mut store, aside) = Store::repair(folder.path(), origin()).expect("it is repaired");
+        assert_eq!(aside.len(), 1, "{name}: {aside:?}");
+        store.verify().expect("it is whole");
+        assert!(store.sweeps().is_ok());
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut store = open(folder.path());
+    let path = folder.path().join(".upkeep.lock");
+    let made = Command::new("mkfifo").arg(&path).status();
+    assert!(made.expect("mkfifo").success());
+    let text = store.compact().expect_err("it cannot lock").to_string();
+    assert!(
+        text.ends_with("it is not a regular file: remove it"),
+        "{text}"
+    );
 }
 
 /// Looking at a store, or asking for what it has, writes and removes nothing.
