@@ -5,7 +5,7 @@ use std::sync::Arc;
 use toml::de::DeValue;
 
 use super::place::{COMMAND_LINE, SourceText};
-use super::tree::{Node, Value};
+use super::tree::{Node, Overlay, Value};
 
 /// The most parts of a key's dotted path on the command line. It is more than any key has, and safe for the stack.
 const DEEPEST: usize = 64;
@@ -18,13 +18,17 @@ pub(super) fn command_line(text: String) -> Arc<SourceText> {
     })
 }
 
-/// Returns the value of an argument: parsed as TOML if it is TOML, and a text otherwise.
-pub(super) fn parse_word(text: &str) -> Value {
+/// Returns the value of an argument, and how it is laid over another one: parsed as TOML if it is TOML, and a text
+/// otherwise.
+pub(super) fn parse_word(text: &str) -> (Value, Overlay) {
     let source = command_line(text.to_owned());
     DeValue::parse(text)
         .ok()
         .and_then(|value| Node::convert(&value, &source, None).ok())
-        .map_or_else(|| Value::Text(text.to_owned()), |node| node.value)
+        .map_or_else(
+            || (Value::Text(text.to_owned()), Overlay::Merge),
+            |node| (node.value, node.overlay),
+        )
 }
 
 /// Returns an error if the dotted path of a key is not well formed.

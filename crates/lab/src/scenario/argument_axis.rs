@@ -73,13 +73,17 @@ impl ArgumentAxis {
             return Err(ScenarioError::at(message, &whole));
         }
         let mut all: Vec<ArgumentValue> = Vec::with_capacity(values.len());
-        for (value, range) in values {
+        for ((value, overlay), range) in values {
             let node = Node {
                 value,
                 place: place(range),
                 provenance: None,
                 overlay: Overlay::Merge,
             };
+            if overlay != Overlay::Merge {
+                let message = "the values of an axis neither remove nor replace keys: write cells in the file, or --set";
+                return Err(ScenarioError::at(message, &node.place));
+            }
             let text = words_of(&node);
             let wrong = if text.is_empty() {
                 Some("a value is missing between two commas".to_owned())
@@ -132,14 +136,17 @@ impl ArgumentAxis {
 }
 
 /// Returns the values of `text` if it is a list.
-fn list(text: &str) -> Option<Vec<Value>> {
+fn list(text: &str) -> Option<Vec<(Value, Overlay)>> {
     if !text.trim_start().starts_with('[') {
         return None;
     }
     let source = command_line(text.to_owned());
     let list = DeValue::parse(text.trim()).ok()?;
     match Node::convert(&list, &source, None).ok()?.value {
-        Value::Array(items) => Some(items.into_iter().map(|item| item.value).collect()),
+        Value::Array(items) => {
+            let items = items.into_iter();
+            Some(items.map(|item| (item.value, item.overlay)).collect())
+        }
         _ => None,
     }
 }
@@ -212,6 +219,10 @@ mod tests {
             ("ccid=[]", "this axis has no value"),
             ("ccid=2,,3", "a value is missing between two commas"),
             ("ccid=2,3,2", "this axis has '2' twice"),
+            (
+                "topology.bottleneck.loss=1 %,{ remove = true }",
+                "neither remove nor replace keys",
+            ),
             ("flows..start=1s", "a part of the key's path is empty"),
         ] {
             let error = ArgumentAxis::parse(argument).expect_err(says).to_string();

@@ -16,6 +16,7 @@ use super::place::Place;
 
 pub(super) use lay::Level;
 pub use provenance::{Provenance, Source};
+pub(super) use written::{REMOVE, REPLACE};
 
 /// A value with its place and provenance.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! Values that a cell inherits from the base, and values that it removes.
 
-use super::super::{Adjust, Source};
+use super::super::{Adjust, ScenarioFile, Source};
 use super::{GOOD, cells, refusal};
 
 /// A size alone in a cell changes the size, but keeps the source of the queue's kind in the base.
@@ -126,6 +126,72 @@ fn a_way_back_removes_what_its_link_has() {
     }
     let message = refusal(&with("back.mtu.remove = true", ""));
     assert!(message.contains("'mtu' is not inherited"), "{message}");
+}
+
+/// On the command line as in a cell, `remove` lets a way back be without what its link has, whoever stated it; elsewhere
+/// it removes what is stated. `replace` removes what a table has.
+#[test]
+fn the_command_line_removes_too() {
+    let text = GOOD.replacen("back.loss = ", "loss = \"2 %\"\nback.loss = ", 1);
+    let with = |text: &str, set: &[&str]| {
+        let adjust = Adjust {
+            set: set.iter().map(|it| (*it).to_owned()).collect(),
+            ..Adjust::default()
+        };
+        ScenarioFile::parse("good.toml", text).and_then(|file| file.cells(&adjust))
+    };
+    let losses = |text: &str, set: &[&str]| {
+        let cells = with(text, set).unwrap_or_else(|error| panic!("{set:?}: {error}"));
+        let links = cells.iter().map(|cell| {
+            let link = cell.scenario.topology.link("bottleneck").expect("one");
+            (link.loss.is_some(), link.reversed().loss.is_some())
+        });
+        let links: Vec<(bool, bool)> = links.collect();
+        assert_eq!(links[0], links[1]);
+        links[0]
+    };
+    let back = "topology.bottleneck.back.loss";
+    let inherits = text.replacen("back.loss = \"1 %\"\n", "", 1);
+    let removed = text.replacen("back.loss = \"1 %\"", "back.loss.remove = true", 1);
+    for text in [&text, &inherits, &removed] {
+        for set in [
+            format!("{back}.remove=true"),
+            format!("{back}={{ remove = true }}"),
+            format!("{back} = {{ remove = true, note = \"clean\" }}"),
+        ] {
+            assert_eq!(losses(text, &[&set]), (true, false), "{set}");
+        }
+    }
+    let again = [format!("{back}.remove=true"), format!("{back}=3 %")];
+    let again = again.each_ref().map(String::as_str);
+    assert_eq!(losses(&text, &again), (true, true));
+    let forth = "topology.bottleneck.loss.remove=true";
+    assert_eq!(losses(&text, &[forth]), (false, true));
+    assert_eq!(losses(&inherits, &[forth]), (false, false));
+    let cells = with(&text, &["flows.web={ remove = true }"]).expect("removed");
+    assert!(
+        cells
+            .iter()
+            .all(|cell| cell.scenario.flows.get("web").is_none())
+    );
+    let cells = with(&text, &["topology.bottleneck.back.replace=true"]).expect("replaced");
+    let link = cells[0].scenario.topology.link("bottleneck").expect("one");
+    assert_eq!(link.reversed().loss, link.loss, "it has its own no more");
+
+    let refused = |text: &str, set: &str| with(text, &[set]).expect_err(set).to_string();
+    let error = refused(&inherits, &format!("{back}="));
+    let hint = format!("write --set {back}.remove=true for a way back without it");
+    assert!(error.contains(&hint), "{error}");
+    let error = refused(&text, "topology.bottleneck.back.mtu.remove=true");
+    assert!(
+        error.contains("nothing states 'topology.bottleneck.back.mtu'"),
+        "{error}"
+    );
+    let error = refused(&text, &format!("{back}.remove=false"));
+    assert!(
+        error.contains("write remove=true, or leave 'remove' out"),
+        "{error}"
+    );
 }
 
 /// Only inherited keys can be removed, and both words take only `true`. Each error points at its place.

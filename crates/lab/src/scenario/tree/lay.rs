@@ -3,7 +3,7 @@
 use fairwire_units::registry::nearest;
 
 use super::{Entry, Node, Overlay, Value};
-use crate::scenario::place::{IMPLIED, ScenarioError};
+use crate::scenario::place::{IMPLIED, Place, ScenarioError};
 use crate::scenario::shorten::{QUOTED, shorten};
 use crate::transport::TRANSPORTS;
 
@@ -131,6 +131,50 @@ impl Node {
             }
         }
         Ok(())
+    }
+
+    /// Lets the way back of a link be without what it inherits from the link at `path`. Returns false if the path leads
+    /// into no way back, or to nothing that the link states.
+    pub(in crate::scenario) fn leave_out_of_back(
+        &mut self,
+        path: &str,
+        place: &Place,
+    ) -> Result<bool, ScenarioError> {
+        if !self.is_inherited_by_back(path) {
+            return Ok(false);
+        }
+        let empty = Self::empty(place);
+        let mut node = Self {
+            overlay: Overlay::Remove,
+            ..empty.clone()
+        };
+        for name in path.rsplit('.') {
+            let entry = Entry {
+                name: name.to_owned(),
+                place: place.clone(),
+                node,
+            };
+            node = Self {
+                value: Value::Table(vec![entry]),
+                ..empty.clone()
+            };
+        }
+        self.lay_over(&node).map(|()| true)
+    }
+
+    /// Returns whether `path` leads to something that the way back of a link inherits from the link.
+    pub(in crate::scenario) fn is_inherited_by_back(&self, path: &str) -> bool {
+        let names: Vec<&str> = path.split('.').collect();
+        let mut level = Level::Top;
+        let back = names.iter().position(|name| {
+            level = level.below(name);
+            level == Level::Back
+        });
+        back.is_some_and(|back| {
+            let rest = &names[back + 1..];
+            let link = self.below(&names[..back]);
+            !rest.is_empty() && link.is_some_and(|link| link.below(rest).is_some())
+        })
     }
 
     /// Turns an override into a plain value where nothing is inherited.

@@ -12,10 +12,10 @@ use crate::scenario::place::{Place, ScenarioError, SourceText};
 use crate::scenario::shorten::{QUOTED, shorten};
 
 /// The key that removes what is inherited under the name of its table.
-const REMOVE: &str = "remove";
+pub(in crate::scenario) const REMOVE: &str = "remove";
 
 /// The key that removes everything that is inherited in its table.
-const REPLACE: &str = "replace";
+pub(in crate::scenario) const REPLACE: &str = "replace";
 
 impl Node {
     /// Parses a TOML document.
