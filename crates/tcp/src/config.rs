@@ -17,7 +17,31 @@ pub struct DelayedAcks {
     /// The longest delay of an acknowledgement; the RFC allows 500 ms.
     pub wait: Duration,
     /// The number of segments at the beginning that are acknowledged one by one. Linux does so to keep slow start fast.
+    /// With Linux's delays it is the most that are acknowledged one by one, each time that Linux does so.
     pub quick: u32,
+    /// How long an acknowledgement waits.
+    pub delay: AckDelay,
+}
+
+/// How long a delayed acknowledgement waits for a second segment.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[cfg_attr(
+    feature = "settings",
+    derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize)
+)]
+pub enum AckDelay {
+    /// Always the same time.
+    #[default]
+    #[cfg_attr(feature = "settings", serde(rename = "fixed"))]
+    Fixed,
+    /// As in Linux 2.6: the delay follows the time between segments, from the shortest delay to 500 ms or a round trip.
+    /// There is none at the beginning, after a copy or a pause, and after a short segment.
+    #[cfg_attr(feature = "settings", serde(rename = "linux-2.6"))]
+    Linux26,
+    /// As in Linux 6.1: the same up to 200 ms. There is also none after a full segment with PSH, and after a congestion
+    /// mark or its answer.
+    #[cfg_attr(feature = "settings", serde(rename = "linux-6.1"))]
+    Linux61,
 }
 
 impl Default for DelayedAcks {
@@ -26,6 +50,7 @@ impl Default for DelayedAcks {
             every: 2,
             wait: Duration::from_millis(200),
             quick: 0,
+            delay: AckDelay::Fixed,
         }
     }
 }

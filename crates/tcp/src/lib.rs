@@ -29,7 +29,7 @@ mod segment;
 mod sender;
 mod stats;
 
-pub use config::{Config, DelayedAcks, EcnMode, SackAfterTimeout, Source};
+pub use config::{AckDelay, Config, DelayedAcks, EcnMode, SackAfterTimeout, Source};
 pub use event::{Event, Traced};
 pub use receiver::Receiver;
 pub use recovery::RecoveryKind;

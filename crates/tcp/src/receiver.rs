@@ -1,6 +1,7 @@
 //! The receiver of a connection.
 
 mod echo;
+mod linux;
 mod reassembly;
 #[cfg(test)]
 mod tests;
@@ -14,6 +15,7 @@ use crate::sack::SackBlocks;
 use crate::segment::{Flags, TcpSegment, Timestamps};
 use crate::stats::ReceiverStats;
 use echo::Echo;
+use linux::LinuxDelay;
 use reassembly::{Arrival, Reassembly};
 
 /// A receiver whose application reads at once.
@@ -35,8 +37,12 @@ pub struct Receiver {
     /// The in-order segments that share a delayed acknowledgement so far.
     unacknowledged: u32,
     delayed_until: Option<Instant>,
-    /// The number of segments that may still be acknowledged one by one.
+    /// The number of segments that may still be acknowledged one by one. Linux's delays count for themselves.
     quick_left: u32,
+    /// Linux's delays, if the configuration asks for them.
+    linux: Option<LinuxDelay>,
+    /// The end of the data in order that the newest acknowledgement due covers.
+    acknowledged: u64,
     stats: ReceiverStats,
 }
 
@@ -56,6 +62,8 @@ impl Receiver {
             unacknowledged: 0,
             delayed_until: None,
             quick_left: config.delayed_acks.map_or(0, |delayed| delayed.quick),
+            linux: LinuxDelay::new(&config),
+            acknowledged: Reassembly::FIRST,
             stats: ReceiverStats::default(),
         }
     }
@@ -70,14 +78,28 @@ impl Receiver {
             self.echo.on_syn(segment.flags);
             return;
         }
-        if !self.open || segment.len == 0 {
+        if !self.open {
+            return;
+        }
+        if let Some(linux) = &mut self.linux {
+            linux.on_established(now);
+        }
+        if segment.len == 0 {
             return;
         }
         self.stats.segments += 1;
         self.stats.marked += u64::from(segment.ecn == Ecn::Ce);
-        let turned = self.record_mark(segment);
-        match self.reassembly.insert(segment.seq, segment.end()) {
-            Arrival::InOrder { filled_gap } => self.acknowledge_in_order(now, filled_gap || turned),
+        let hurries = self.record_mark(segment);
+        let arrival = self.reassembly.insert(segment.seq, segment.end());
+        if let (Some(linux), Arrival::Duplicate | Arrival::BeyondWindow) =
+            (&mut self.linux, arrival)
+        {
+            linux.on_useless();
+        }
+        match arrival {
+            Arrival::InOrder { filled_gap } => {
+                self.acknowledge_in_order(now, segment, filled_gap || hurries);
+            }
             // RFC 5681, 4.2: an out-of-order segment is acknowledged at once.
             Arrival::OutOfOrder => {
                 self.stats.out_of_order += 1;
@@ -97,7 +119,7 @@ impl Receiver {
 
     /// Returns the next acknowledgement to send now, if there is one.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<TcpSegment> {
-        let mut segment = self.next_to_send()?;
+        let mut segment = self.next_to_send(now)?;
         if let Some(timestamps) = &mut segment.timestamps {
             timestamps.value = self.config.stamp(now);
         }
@@ -105,9 +127,12 @@ impl Receiver {
         Some(segment)
     }
 
-    fn next_to_send(&mut self) -> Option<TcpSegment> {
+    fn next_to_send(&mut self, now: Instant) -> Option<TcpSegment> {
         if self.syn_ack_due {
             self.syn_ack_due = false;
+            if let Some(linux) = &mut self.linux {
+                linux.on_syn_ack(now);
+            }
             return Some(self.acknowledgement(true));
         }
         if let Some(earlier) = self.earlier_acks.pop_front() {
@@ -141,6 +166,9 @@ impl Receiver {
     /// Handles the delayed-acknowledgement timer if it has expired at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
         if self.delayed_until.is_some_and(|until| until <= now) {
+            if let Some(linux) = &mut self.linux {
+                linux.on_expiry();
+            }
             self.acknowledge_at_once();
         }
     }
@@ -158,6 +186,11 @@ impl Receiver {
         }
         let marked = segment.ecn == Ecn::Ce;
         let turns = self.echo.changes_echo(marked);
+        let mut hurries = turns;
+        if let (Some(linux), true) = (&mut self.linux, self.echo.is_agreed()) {
+            linux.on_ecn_field(segment.ecn, self.echo.flag(false));
+            hurries |= segment.flags.cwr && linux.hurries_after_cwr();
+        }
         if turns && self.unacknowledged > 0 {
             // RFC 8257, 3.2, permits two acknowledgements here; this is the one for the earlier segments.
             let earlier = self.acknowledgement(false);
@@ -166,13 +199,23 @@ impl Receiver {
             self.delayed_until = None;
         }
         self.echo.on_data(marked, segment.flags.cwr);
-        turns
+        hurries
     }
 
-    fn acknowledge_in_order(&mut self, now: Instant, at_once: bool) {
+    fn acknowledge_in_order(&mut self, now: Instant, segment: &TcpSegment, at_once: bool) {
         let Some(delayed) = self.config.delayed_acks else {
             return self.acknowledge_at_once();
         };
+        if let Some(linux) = &mut self.linux {
+            let unacknowledged = self.reassembly.next() - self.acknowledged;
+            return match linux.on_in_order(now, segment, unacknowledged) {
+                Some(until) if !at_once => {
+                    let due = self.delayed_until.map_or(until, |due| due.min(until));
+                    self.delayed_until = Some(due);
+                }
+                _ => self.acknowledge_at_once(),
+            };
+        }
         self.unacknowledged += 1;
         let is_quick = self.quick_left > 0;
         self.quick_left = self.quick_left.saturating_sub(1);
@@ -188,6 +231,10 @@ impl Receiver {
         self.due = self.due.saturating_add(1);
         self.unacknowledged = 0;
         self.delayed_until = None;
+        self.acknowledged = self.reassembly.next();
+        if let Some(linux) = &mut self.linux {
+            linux.on_ack();
+        }
     }
 
     fn acknowledgement(&self, syn: bool) -> TcpSegment {

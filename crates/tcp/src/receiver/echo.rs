@@ -27,6 +27,11 @@ impl Echo {
         self.agreed = self.mode != EcnMode::Off && flags.ece && flags.cwr;
     }
 
+    /// Returns whether both sides have agreed to use ECN.
+    pub(super) fn is_agreed(&self) -> bool {
+        self.agreed
+    }
+
     /// Returns the ECE flag of an acknowledgement. On a SYN-ACK it accepts the offer (RFC 3168, section 6.1.1).
     pub(super) fn flag(&self, syn: bool) -> bool {
         self.agreed && (syn || self.echoes)

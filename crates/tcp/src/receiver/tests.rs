@@ -1,5 +1,7 @@
 //! Tests of when acknowledgements leave.
 
+mod linux;
+
 use fairwire_units::{Duration, Instant};
 
 use super::Receiver;

@@ -22,6 +22,7 @@ pub(super) fn config(tcp: &Tcp, wire_bytes: u32) -> Config {
             every: 2,
             wait: tcp.ack_wait,
             quick: tcp.quick_acks.0,
+            delay: tcp.ack_delay,
         }),
         handshake: tcp.handshake,
         recovery: tcp.recovery,

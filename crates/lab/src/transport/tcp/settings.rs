@@ -1,7 +1,7 @@
 //! TCP's settings: a window law, a recovery, a preset that imitates a simulator or a kernel, and further parameters.
 
 use fairwire_cc::{Law, default_law};
-use fairwire_tcp::{RecoveryKind, SackAfterTimeout};
+use fairwire_tcp::{AckDelay, RecoveryKind, SackAfterTimeout};
 use fairwire_units::registry::Chosen;
 use fairwire_units::{Duration, Packets};
 use schemars::JsonSchema;
@@ -39,14 +39,18 @@ pub struct Tcp {
     /// Whether the receiver acknowledges only every second segment (RFC 5681, section 4.2).
     #[serde(default = "yes")]
     pub delayed_acks: bool,
-    /// The time for which a delayed acknowledgement waits for a second segment.
+    /// How long a delayed acknowledgement waits.
+    #[serde(default)]
+    pub ack_delay: AckDelay,
+    /// The time for which a delayed acknowledgement waits for a second segment: always, or at least (`ack_delay`).
     #[serde(default = "ack_wait")]
     #[schemars(extend(
         "maximum_quantity" = "10 s",
         "advice" = "an acknowledgement waits at most 10 s"
     ))]
     pub ack_wait: Duration,
-    /// The number of segments at the beginning that are acknowledged one by one despite `delayed_acks`.
+    /// The number of segments at the beginning that are acknowledged one by one despite `delayed_acks`. With Linux's
+    /// `ack_delay` it is the most that are, each time that Linux does so.
     #[serde(default)]
     pub quick_acks: Packets,
     /// The least retransmission timeout. `"ns2"` is one second.
