@@ -160,8 +160,8 @@ pub use fairwire_proto::{
     EncoderTarget, EndpointConfig, EndpointStats, EquationForm, ErrorText, Fate, FeedbackRate,
     FirstInterval, FirstIntervalLife, FirstRate, Gauges, IdleRule, InitCookies, LimitedBy,
     ListenError, LossEvents, LossMean, PathMtuDiscovery, QueueLimits, QueuePolicy, ReceiveLimit,
-    ReceiveQueuePolicy, ReceiveRateOver, Reports, Segment, SlowStart, StartError, Stats,
-    TargetBitrate, Unreachable, Waiting, laws,
+    ReceiveQueuePolicy, ReceiveRateOver, ReceiverRtt, ReductionFrom, Reports, Segment, SlowStart,
+    StartError, Stats, TargetBitrate, Unreachable, Waiting, laws,
 };
 use fairwire_tls::{ClientConfig, ServerConfig};
 pub use fairwire_units::{Ecn, Percent, Rate};

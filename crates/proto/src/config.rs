@@ -13,8 +13,8 @@ use crate::error::ConfigError;
 use crate::shard::Shard;
 
 pub use ccids::{
-    Ccid2Config, Ccid3Config, FeedbackRate, FirstInterval, LossEvents, ReceiveRateOver, Reports,
-    Segment,
+    Ccid2Config, Ccid3Config, FeedbackRate, FirstInterval, LossEvents, ReceiveRateOver,
+    ReceiverRtt, Reports, Segment,
 };
 
 /// Limits and policies of an [`Endpoint`](crate::Endpoint) as a whole.

@@ -41,7 +41,9 @@ mod tfrc;
 mod transmit;
 mod work;
 
-pub use fairwire_cc::tfrc::{EquationForm, FirstIntervalLife, FirstRate, LossMean, ReceiveLimit};
+pub use fairwire_cc::tfrc::{
+    EquationForm, FirstIntervalLife, FirstRate, LossMean, ReceiveLimit, ReductionFrom,
+};
 pub use fairwire_cc::{
     EncoderConfig, EncoderInput, EncoderTarget, Gauges, IdleRule, LimitedBy, SlowStart,
     TargetBitrate,
@@ -66,7 +68,7 @@ pub mod laws {
 pub use config::{
     Ccid2Config, Ccid3Config, Config, DamagedData, DataChecksum, EndpointConfig, FeedbackRate,
     FirstInterval, InitCookies, LossEvents, PathMtuDiscovery, QueueLimits, QueuePolicy,
-    ReceiveQueuePolicy, ReceiveRateOver, Reports, Segment,
+    ReceiveQueuePolicy, ReceiveRateOver, ReceiverRtt, Reports, Segment,
 };
 pub use constants::DATAGRAM_OVERHEAD;
 pub use endpoint::{Admit, AdmitHook, Attempt, Endpoint};

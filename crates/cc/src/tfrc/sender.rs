@@ -13,7 +13,7 @@ mod segment;
 #[cfg(test)]
 mod tests;
 
-pub use rules::{FirstRate, ReceiveLimit};
+pub use rules::{FirstRate, ReceiveLimit, ReductionFrom};
 pub use segment::SegmentSize;
 
 use fairwire_units::plant::{Plant, planted};
@@ -47,6 +47,8 @@ pub struct TfrcConfig {
     pub max_segment: u32,
     /// Whether oscillations are reduced (RFC 5348, section 4.5).
     pub oscillation_reduction: bool,
+    /// From when on they are.
+    pub oscillation_reduction_from: ReductionFrom,
     /// How the reported receive rate limits the sending rate.
     pub receive_limit: ReceiveLimit,
     /// The rule for the rate until the first report and after it.
@@ -72,6 +74,7 @@ impl Default for TfrcConfig {
             segment: SegmentSize::Mean,
             max_segment: 1_460,
             oscillation_reduction: true,
+            oscillation_reduction_from: ReductionFrom::FirstReport,
             receive_limit: ReceiveLimit::Rfc5348,
             start: FirstRate::Handshake,
             initial_rate: None,
@@ -173,12 +176,19 @@ impl Sender {
             self.first_rate()
         };
         let x = match self.rtt {
-            Some(rtt) if self.config.oscillation_reduction && self.has_report => {
-                x * rtt.mean_sqrt / rtt.latest_sqrt
-            }
+            Some(rtt) if self.reduces_oscillations() => x * rtt.mean_sqrt / rtt.latest_sqrt,
             _ => x,
         };
         self.bounded(x)
+    }
+
+    /// Returns whether the rate follows the square root of the latest round-trip time (RFC 5348, section 4.5).
+    fn reduces_oscillations(&self) -> bool {
+        let begun = match self.config.oscillation_reduction_from {
+            ReductionFrom::FirstReport => self.has_report,
+            ReductionFrom::FirstLoss => self.p > 0.0,
+        };
+        self.config.oscillation_reduction && begun
     }
 
     /// Returns the rate at which packets may leave, bytes per second.

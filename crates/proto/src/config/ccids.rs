@@ -3,7 +3,9 @@
 use std::num::NonZeroU16;
 use std::time::Duration;
 
-use fairwire_cc::tfrc::{EquationForm, FirstIntervalLife, FirstRate, LossMean, ReceiveLimit};
+use fairwire_cc::tfrc::{
+    EquationForm, FirstIntervalLife, FirstRate, LossMean, ReceiveLimit, ReductionFrom,
+};
 use fairwire_cc::{IdleRule, Law, SlowStart, default_law};
 use fairwire_units::registry::Chosen;
 
@@ -122,6 +124,8 @@ pub struct Ccid3Config {
     pub t_rto_rtts: f64,
     /// Whether to reduce oscillations with the square root of the round-trip time (RFC 5348, section 4.5).
     pub oscillation_reduction: bool,
+    /// Sender: from when on oscillations are reduced.
+    pub oscillation_reduction_from: ReductionFrom,
     /// Whether recent losses weigh less after a long time without loss (RFC 5348, section 5.5).
     pub history_discounting: bool,
     /// What the mean of the loss intervals is divided by before eight of them are closed. It affects the rate of our
@@ -138,6 +142,9 @@ pub struct Ccid3Config {
     pub equation: EquationForm,
     /// Receiver: what its reports say about losses. CCID 4 always reports intervals.
     pub reports: Reports,
+    /// Receiver: how it measures the round trip with the window counters, if the sender does not tell it
+    /// (`send_rtt_estimate`).
+    pub receiver_rtt: ReceiverRtt,
     /// Receiver: the period over which it measures the receive rate that it reports.
     pub receive_rate: ReceiveRateOver,
     /// Sender: how the reported receive rate limits the sending rate.
@@ -231,6 +238,25 @@ pub enum Reports {
     Rate,
 }
 
+/// How a TFRC receiver measures the round trip with the sender's window counters, which count quarters of it (RFC 4342,
+/// section 8.1).
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[cfg_attr(
+    feature = "settings",
+    derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
+    serde(rename_all = "kebab-case")
+)]
+#[non_exhaustive]
+pub enum ReceiverRtt {
+    /// The average of samples, each between the first packets with two counters that are four apart (RFC 4342, section
+    /// 8.1).
+    #[default]
+    Smoothed,
+    /// The latest sample, as in ns-2's module: each packet is compared with the nearest one before it whose counter is
+    /// at least five lower.
+    Latest,
+}
+
 /// The period over which a TFRC receiver measures the receive rate.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[cfg_attr(
@@ -272,6 +298,7 @@ impl Default for Ccid3Config {
             b: 1.0,
             t_rto_rtts: 4.0,
             oscillation_reduction: true,
+            oscillation_reduction_from: ReductionFrom::FirstReport,
             history_discounting: true,
             loss_mean: LossMean::Known,
             first_interval: FirstInterval::LargestRate,
@@ -279,6 +306,7 @@ impl Default for Ccid3Config {
             loss_events: LossEvents::RoundTrip,
             equation: EquationForm::Exact,
             reports: Reports::Intervals,
+            receiver_rtt: ReceiverRtt::Smoothed,
             receive_rate: ReceiveRateOver::RoundTrip,
             receive_limit: ReceiveLimit::Rfc5348,
             start: FirstRate::Handshake,

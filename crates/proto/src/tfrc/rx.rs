@@ -119,7 +119,7 @@ impl TfrcRx {
             },
             newest_data: numbers.newest(),
             numbers,
-            clock: CounterClock::new(),
+            clock: CounterClock::new(config.receiver_rtt),
             rate: ReceiveRate::new(),
             rtt_hint: rtt,
             sender_rtt: None,

@@ -452,6 +452,7 @@ fn controller_config(config: &Ccid3Config, profile: Profile, mps: u32) -> TfrcCo
         segment: profile.segment(config),
         max_segment: mps,
         oscillation_reduction: config.oscillation_reduction,
+        oscillation_reduction_from: config.oscillation_reduction_from,
         receive_limit: config.receive_limit,
         start: config.start,
         initial_rate: config.initial_rate,

@@ -16,6 +16,22 @@ pub enum ReceiveLimit {
     Rfc3448,
 }
 
+/// From when on oscillations are reduced (RFC 5348, section 4.5).
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[cfg_attr(
+    feature = "settings",
+    derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
+    serde(rename_all = "kebab-case")
+)]
+pub enum ReductionFrom {
+    /// From the first report on, in slow start too (RFC 5348, section 4.5).
+    #[default]
+    FirstReport,
+    /// From the first report of a loss on, as in the DCCP module of ns-2.35. A queue that fills up in slow start then
+    /// does not slow the sender down, and overflows further.
+    FirstLoss,
+}
+
 /// The sending rate until the first report, and after it.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[cfg_attr(

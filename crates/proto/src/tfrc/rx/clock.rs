@@ -3,10 +3,12 @@
 use fairwire_units::plant::{Plant, planted};
 use fairwire_units::{Duration, Instant};
 
-/// Steps between the two packets of a round-trip time sample: `D` = 4, which RFC 4342, section 8.1, prefers.
+use crate::config::ReceiverRtt;
+
+/// Steps of a round trip, and between the two packets of a sample: `D` = 4, which RFC 4342, section 8.1, prefers.
 const STEPS: u64 = 4;
-/// The number of first arrivals kept: more than `STEPS`, and a power of two.
-const KEPT: usize = 8;
+/// The number of arrivals kept: more than twice `STEPS`, and a power of two.
+const KEPT: usize = 16;
 /// The unwrapped form of counter 0, which stands before all data (RFC 4342, section 8.1). The first packet's counter is
 /// at or above it, and there is room below for older counters.
 pub(super) const BASE: u64 = 1 << 20;
@@ -15,16 +17,19 @@ pub(super) const BASE: u64 = 1 << 20;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CounterClock {
     newest: Option<u64>,
-    /// `T(I)`: counter and arrival time of the first packet with each counter value.
-    firsts: [Option<(u64, Instant)>; KEPT],
+    rule: ReceiverRtt,
+    /// Counter and arrival time of a packet with each counter value: of the first one, `T(I)`, for a smoothed round
+    /// trip, and of the newest one for the latest sample.
+    arrivals: [Option<(u64, Instant)>; KEPT],
     rtt: Option<Duration>,
 }
 
 impl CounterClock {
-    pub(super) const fn new() -> Self {
+    pub(super) const fn new(rule: ReceiverRtt) -> Self {
         Self {
             newest: None,
-            firsts: [None; KEPT],
+            rule,
+            arrivals: [None; KEPT],
             rtt: None,
         }
     }
@@ -55,6 +60,10 @@ impl CounterClock {
                 (16 + ccval - newest % 16) % 16
             };
             if ahead == 0 {
+                if self.rule == ReceiverRtt::Latest {
+                    self.arrivals[place(newest)] = Some((newest, now));
+                    self.sample(now, newest);
+                }
                 return newest;
             }
             return self.advance(now, newest.saturating_add(ahead));
@@ -64,9 +73,10 @@ impl CounterClock {
 
     fn advance(&mut self, now: Instant, counter: u64) -> u64 {
         self.newest = Some(counter);
-        self.firsts[place(counter)] = Some((counter, now));
-        let earlier = counter - STEPS;
-        if let Some((_, at)) = self.firsts[place(earlier)].filter(|(of, _)| *of == earlier) {
+        self.arrivals[place(counter)] = Some((counter, now));
+        if self.rule == ReceiverRtt::Latest {
+            self.sample(now, counter);
+        } else if let Some(at) = self.arrival(counter - STEPS) {
             let sample = now.saturating_since(at);
             // RFC 4342, 8.1: packets four steps apart give a sample. The weight is that of the sender's average.
             self.rtt = Some(match self.rtt {
@@ -75,6 +85,32 @@ impl CounterClock {
             });
         }
         counter
+    }
+
+    /// Takes the latest sample, as ns-2's module does: back from the packet with `counter` to the newest one that is
+    /// more than a round trip of steps before it. A jump of more steps in between may be a pause, and gives no sample.
+    fn sample(&mut self, now: Instant, counter: u64) {
+        let mut after = counter;
+        for earlier in (counter - 2 * STEPS..counter).rev() {
+            let Some(at) = self.arrival(earlier) else {
+                continue;
+            };
+            if after - earlier > STEPS {
+                return;
+            }
+            after = earlier;
+            let steps = counter - earlier;
+            if steps > STEPS {
+                self.rtt = Some(now.saturating_since(at) * STEPS / steps);
+                return;
+            }
+        }
+    }
+
+    /// Returns when the packet that is kept for `counter` arrived.
+    fn arrival(&self, counter: u64) -> Option<Instant> {
+        let (_, at) = self.arrivals[place(counter)].filter(|(of, _)| *of == counter)?;
+        Some(at)
     }
 }
 
@@ -85,6 +121,7 @@ fn place(counter: u64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::CounterClock;
+    use crate::config::ReceiverRtt;
     use fairwire_units::{Duration, Instant};
 
     fn at(ms: u64) -> Instant {
@@ -95,7 +132,7 @@ mod tests {
     /// with K+3 changes nothing.
     #[test]
     fn the_example_of_the_rfc() {
-        let mut clock = CounterClock::new();
+        let mut clock = CounterClock::new(ReceiverRtt::Smoothed);
         for (ms, ccval, newest) in [
             (10, 15, true),
             (12, 15, true),
@@ -113,7 +150,7 @@ mod tests {
     /// The counter continues across its wrap; an overtaken packet gets an older counter.
     #[test]
     fn counters_unwrap() {
-        let mut clock = CounterClock::new();
+        let mut clock = CounterClock::new(ReceiverRtt::Smoothed);
         let first = clock.on_data(at(0), 13, true);
         assert_eq!(clock.on_data(at(1), 2, true), first + 5);
         assert_eq!(clock.on_data(at(2), 15, false), first + 2);
@@ -124,10 +161,33 @@ mod tests {
     /// Jumps of five, as from a slow sender, give no sample.
     #[test]
     fn jumps_are_no_sample() {
-        let mut clock = CounterClock::new();
+        let mut clock = CounterClock::new(ReceiverRtt::Smoothed);
         for i in 0..20 {
             clock.on_data(at(i * 1_000), (i * 5 % 16) as u8, true);
         }
         assert_eq!(clock.rtt(), None);
+    }
+
+    /// As in ns-2's module, each packet gives a sample: four steps' share of the time since the newest packet that is
+    /// at least five steps before it. Nothing is averaged.
+    #[test]
+    fn the_latest_sample_counts() {
+        let mut clock = CounterClock::new(ReceiverRtt::Latest);
+        let mut rtt = |ms, ccval| {
+            clock.on_data(at(ms), ccval, true);
+            clock.rtt()
+        };
+        for (ms, ccval) in [(0, 0), (20, 0), (40, 1), (60, 2), (80, 3), (100, 4)] {
+            assert_eq!(rtt(ms, ccval), None);
+        }
+        // Five steps since the second packet with counter 0.
+        assert_eq!(rtt(120, 5), Some(Duration::from_millis(80)));
+        assert_eq!(rtt(170, 5), Some(Duration::from_millis(120)), "a later one");
+        // Five steps since the one with counter 3.
+        assert_eq!(rtt(360, 8), Some(Duration::from_millis(224)));
+        // Six steps since the one with counter 5: there is none with 6.
+        assert_eq!(rtt(380, 11), Some(Duration::from_millis(140)));
+        let jump = rtt(5_000, 0);
+        assert_eq!(jump, Some(Duration::from_millis(140)), "a jump of five");
     }
 }

@@ -1,8 +1,8 @@
 //! The rules of RFC 3448, and of stacks with another first rate.
 
 use super::{GREEDY, MODEST, R, S, assert_rate, at, by_equation, ms, plain, report};
-use crate::tfrc::{FirstRate, ReceiveLimit, Sender, TfrcConfig};
-use crate::{Controller, Feedback};
+use crate::tfrc::{Equation, FirstRate, ReceiveLimit, ReductionFrom, Sender, TfrcConfig};
+use crate::{Controller, Feedback, TfrcReport};
 
 /// Returns a sender that got the round trip of the handshake and then sent its first packet.
 fn started(config: TfrcConfig) -> Sender {
@@ -120,5 +120,44 @@ fn the_nofeedback_timer_can_have_a_floor() {
         });
         report(&mut sender, 1_100, 40_000.0, 0.0);
         assert_eq!(sender.next_timeout(), Some(at(expires)), "{least}");
+    }
+}
+
+/// In ns-2's module a longer round trip does not lower the rate in slow start. It does after a loss, with the average
+/// that the samples of slow start belong to.
+#[test]
+fn oscillations_are_reduced_from_the_first_loss_on() {
+    for (from, slow_start) in [
+        (ReductionFrom::FirstReport, 0.9 * f64::sqrt(0.5) + 0.1),
+        (ReductionFrom::FirstLoss, 1.0),
+    ] {
+        let mut sender = Sender::new(TfrcConfig {
+            oscillation_reduction_from: from,
+            ..TfrcConfig::default()
+        });
+        sender.on_sent(at(0), GREEDY, S);
+        report(&mut sender, 100, 0.0, 0.0);
+        let mut late = |at_ms, p| {
+            let report = TfrcReport {
+                x_recv: 1e6,
+                p,
+                new_loss: false,
+                covers_until: Some(at(0)),
+            };
+            let feedback = Feedback {
+                rtt: Some(ms(200)),
+                tfrc: Some(report),
+                ..Feedback::default()
+            };
+            sender.on_feedback(at(at_ms), GREEDY, &feedback);
+            sender.clone()
+        };
+        // R = 110 ms: too early to double the initial rate.
+        assert_rate(&late(150, 0.0), 40_000.0 * slow_start);
+        let sender = late(160, 0.01);
+        // R = 119 ms. Two samples of 200 ms in the average of the square roots.
+        let x = Equation::RFC5348.rate(f64::from(S), ms(119), 0.01);
+        let ratio = 0.81 * f64::sqrt(0.5) + 0.19;
+        assert_rate(&sender, x * ratio);
     }
 }
