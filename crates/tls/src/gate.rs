@@ -72,6 +72,8 @@ pub(crate) struct Gate {
     pub(crate) verdict: Verdict,
     /// The library has taken a hello, so that it can have keys.
     pub(crate) is_keyed: bool,
+    /// The session is connected.
+    pub(crate) is_open: bool,
     /// Records are only looked at: the library gets none, and they do not count as opened.
     pub(crate) withholds: bool,
     allowed: &'static [u8],
@@ -101,6 +103,7 @@ impl Gate {
             forged: 0,
             verdict: Verdict::Unread,
             is_keyed: false,
+            is_open: false,
             withholds: false,
             allowed,
             place: Place {
@@ -151,7 +154,7 @@ impl Gate {
         };
         match inner[end] {
             ALERT | ACK => Verdict::Pass,
-            DATA if self.place.is_finished => Verdict::Pass,
+            DATA if self.is_open => Verdict::Pass,
             HANDSHAKE => self.messages(&mut inner[..end]),
             _ => Verdict::Drop,
         }
@@ -159,7 +162,7 @@ impl Gate {
 
     /// Takes all messages of a record, or none.
     fn messages(&mut self, mut content: &mut [u8]) -> Verdict {
-        let (mut place, was_open) = (self.place, self.place.is_finished);
+        let mut place = self.place;
         let (mut old, mut new, mut tickets) = (0, 0, 0);
         while !content.is_empty() {
             let Some((part, body, _)) = Part::read(content) else {
@@ -168,10 +171,13 @@ impl Gate {
             let length = Part::HEADER + body.len();
             let (this, after) = content.split_at_mut(length);
             let is_ticket = part.kind == NEW_SESSION_TICKET;
+            // RFC 8446, 5.1, and RFC 9147, 8: a change of keys ends its record, and the next one waits until this one is
+            // acknowledged. The library takes one of a record, and would keep the record for the others.
+            let is_possible = self.is_open && (is_ticket || after.is_empty());
+            let is_late = place.is_finished;
             match place.take(self.allowed, &part, this) {
-                // RFC 8446, 5.1, and RFC 9147, 8: a change of keys ends its record, and the next one waits until this one
-                // is acknowledged. The library takes one of a record, and would keep the record for the others.
-                Ok(true) if was_open && !is_ticket && !after.is_empty() => return Verdict::Drop,
+                // If the last message was wrong, the library would keep those that follow.
+                Ok(true) if is_late && !is_possible => return Verdict::Drop,
                 Ok(true) => new += 1,
                 Ok(false) => old += 1,
                 Err(verdict) => return verdict,
@@ -180,7 +186,7 @@ impl Gate {
             content = after;
         }
         // Beside a message that came before, the library loses a new one, except with tickets.
-        let is_mixed = old > 0 && new > 0 && !(was_open && tickets == old + new);
+        let is_mixed = old > 0 && new > 0 && !(self.is_open && tickets == old + new);
         if is_mixed || !(1..=MAX_MESSAGES).contains(&(old + new)) {
             return Verdict::Drop;
         }

@@ -36,6 +36,7 @@ fn open(allowed: &'static [u8]) -> Gate {
     gate.expect(1);
     let finished = part(FINISHED, 1, 32, 0, 32);
     assert_eq!(handshake(&mut gate, &[finished]), Verdict::Pass);
+    gate.is_open = true;
     gate
 }
 
@@ -74,7 +75,13 @@ fn a_flight_passes_in_order() {
     assert_eq!(handshake(&mut gate, &finished), Verdict::Later(4, 0));
     let both = [part(15, 3, 70, 0, 70), part(FINISHED, 4, 32, 0, 32)];
     assert_eq!(look(&mut gate, 23, &[]).0, Verdict::Drop, "data");
+    let behind = [&both[..], &[part(KEY_UPDATE, 5, 1, 0, 1)]].concat();
+    assert_eq!(handshake(&mut gate, &behind), Verdict::Drop, "one too many");
     assert_eq!(handshake(&mut gate, &both), Verdict::Pass);
+    assert_eq!(look(&mut gate, 23, &[]).0, Verdict::Drop, "data");
+    let update = [part(KEY_UPDATE, 5, 1, 0, 1)];
+    assert_eq!(handshake(&mut gate, &update), Verdict::Drop, "not open");
+    gate.is_open = true;
     assert_eq!(look(&mut gate, 23, &[]).0, Verdict::Pass, "data");
     assert_eq!(handshake(&mut gate, &both), Verdict::Pass, "copies");
 }

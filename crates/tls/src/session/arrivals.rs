@@ -219,6 +219,7 @@ impl Session {
         let open = self.is_connected();
         self.gate.expect(self.clear.passed());
         self.longest_record = self.longest_record.max(record.len());
+        self.gate.is_open = open;
         let (result, version) = self.call(|library| {
             let result = library.handle_packet(record);
             (result, library.protocol_version())

@@ -202,6 +202,28 @@ fn unfinished_clients_hold_little_memory() {
     assert!(held <= WITH_KEYS, "{held}");
 }
 
+/// A client that ends its handshake with a message of the wrong length and then goes on as if it were connected holds
+/// little memory: no message follows the last one before the handshake is complete.
+#[test]
+fn clients_with_a_wrong_end_hold_little_memory() {
+    let (_, config) = pinned();
+    let held = held_by("with keys, messages after a wrong end", || {
+        let mut server = server(&config);
+        let mut client = Keyed::client();
+        let end = [part(20, 2, 31, 0, &[0; 31]), vec![HANDSHAKE]].concat();
+        client.connect(&mut server, vec![end]);
+        for number in 3..25 {
+            let update = [part(KEY_UPDATE, number, 1, 0, &[0]), vec![HANDSHAKE]].concat();
+            for datagram in client.repeat(update) {
+                let _ = server.handle_datagram(NOW, &datagram);
+            }
+        }
+        assert!(!server.is_connected());
+        server
+    });
+    assert!(held <= WITH_KEYS, "{held}");
+}
+
 /// An anonymous client that is connected holds little memory with messages that wait for others, and those end no
 /// session: what it then sends is delivered.
 #[test]
