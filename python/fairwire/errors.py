@@ -71,11 +71,21 @@ class DtlsError(ConnectError):
     """DTLS could not be set up. Nothing was sent in clear text.
 
     fingerprint: that of the peer's certificate, if this is what was not accepted.
+    refusal: why the peer's DTLS refused this end, if it said so: "not-dtls", "no-certificate" or "certificate".
+    peer_text: what the peer said in its Reset. Nobody protects these words.
     """
 
-    def __init__(self, message: str, fingerprint: str | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        fingerprint: str | None = None,
+        refusal: str | None = None,
+        peer_text: str | None = None,
+    ) -> None:
         super().__init__(message)
         self.fingerprint = fingerprint
+        self.refusal = refusal
+        self.peer_text = peer_text
 
 
 class ConnectionClosed(FairwireError, ConnectionError):

@@ -39,6 +39,25 @@ def test_a_wrong_fingerprint_is_refused() -> None:
     run(main())
 
 
+def test_a_refused_client_learns_why_from_connect() -> None:
+    """A server that knows its clients says whether one showed no certificate, or one that it does not accept."""
+
+    async def main() -> None:
+        security = Dtls.server(SERVER, client_fingerprints=[CLIENT.fingerprint])
+        async with aio.listen("127.0.0.1:0", ECHO, security=security) as listener:
+            accepting = asyncio.create_task(listener.accept())
+            for identity, refusal in ((None, "no-certificate"), (SERVER, "certificate")):
+                client = Dtls.pinned(SERVER.fingerprint, identity=identity)
+                with pytest.raises(errors.DtlsError) as refused:
+                    await aio.connect(str(listener.address), ECHO, security=client)
+                assert refused.value.refusal == refusal, refused.value
+                assert refused.value.peer_text is not None and "certificate" in refused.value.peer_text
+                assert refused.value.fingerprint is None
+            accepting.cancel()
+
+    run(main())
+
+
 def test_bad_credentials_are_named() -> None:
     with pytest.raises(errors.CredentialError, match="64 hexadecimal digits"):
         Dtls.pinned("12:34")
@@ -193,6 +212,7 @@ def test_errors_survive_pickling() -> None:
         errors.ConnectionClosed("over", True, "closed", None, None, True),
         errors.DatagramTooLarge("too large", 10, 5),
         errors.DtlsError("refused", "12:34"),
+        errors.DtlsError("refused", None, "certificate", "DTLS: your certificate is not accepted"),
         errors.SendError("late", "deadline-passed"),
         errors.ConnectRefused("nobody there"),
     ):

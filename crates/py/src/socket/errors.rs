@@ -24,7 +24,11 @@ pub(crate) fn not_connected(error: &fairwire::ConnectError) -> PyErr {
     match kind(error) {
         Kind::Refused => ConnectRefused::new_err(text),
         Kind::Timeout => ConnectTimeout::new_err(text),
-        Kind::Dtls { shown } => DtlsError::new_err((text, shown)),
+        Kind::Dtls {
+            shown,
+            refusal,
+            peer_text,
+        } => DtlsError::new_err((text, shown, refusal, peer_text)),
         Kind::Config => ConfigError::new_err(text),
         Kind::Other => ConnectError::new_err(text),
     }
@@ -34,9 +38,12 @@ pub(crate) fn not_connected(error: &fairwire::ConnectError) -> PyErr {
 enum Kind {
     Refused,
     Timeout,
-    /// DTLS could not be set up; with the fingerprint of the certificate that was not accepted.
+    /// DTLS could not be set up; with the fingerprint of the certificate that was not accepted, or why the peer refused
+    /// this end, and its words.
     Dtls {
         shown: Option<String>,
+        refusal: Option<&'static str>,
+        peer_text: Option<String>,
     },
     Config,
     Other,
@@ -51,14 +58,23 @@ fn kind(error: &fairwire::ConnectError) -> Kind {
             ..
         } => Kind::Refused,
         Error::Timeout { .. } => Kind::Timeout,
-        Error::Handshake { error, .. } => Kind::Dtls {
-            shown: match error {
+        Error::Handshake { error, .. } => {
+            let shown = match error {
                 HandshakeError::Dtls(SessionError::Certificate(error)) => {
                     Some(error.shown().to_string())
                 }
                 _ => None,
-            },
-        },
+            };
+            let closed = match error {
+                HandshakeError::Closed(closed) => Some(closed),
+                _ => None,
+            };
+            Kind::Dtls {
+                shown,
+                refusal: closed.and_then(refusal),
+                peer_text: closed.and_then(|closed| peer_text(&closed.reason)),
+            }
+        }
         Error::Start(StartError::Config(_)) => Kind::Config,
         Error::All { tried, .. } => {
             let mut kinds = tried.iter().map(|(_, error)| kind(error));
@@ -89,26 +105,34 @@ pub(crate) fn not_listening(error: &ListenError) -> PyErr {
 
 /// Returns the exception for a connection that is over.
 pub(crate) fn closed(closed: &fairwire::ConnectionClosed) -> PyErr {
-    let refusal = closed.dtls_refusal().map(|refusal| match refusal {
-        DtlsRefusal::NotDtls => "not-dtls",
-        DtlsRefusal::NoCertificate => "no-certificate",
-        DtlsRefusal::Certificate => "certificate",
-        _ => "other",
-    });
-    let peer_text = match &closed.reason {
-        CloseReason::Reset {
-            text: Some(text), ..
-        } => Some(text.as_str().to_owned()),
-        _ => None,
-    };
     ConnectionClosed::new_err((
         closed.to_string(),
         closed.is_orderly(),
         reason(&closed.reason),
-        peer_text,
-        refusal,
+        peer_text(&closed.reason),
+        refusal(closed),
         closed.is_authenticated,
     ))
+}
+
+/// Returns the name of the reason for which the peer's DTLS refused this end, if it did.
+fn refusal(closed: &fairwire::ConnectionClosed) -> Option<&'static str> {
+    closed.dtls_refusal().map(|refusal| match refusal {
+        DtlsRefusal::NotDtls => "not-dtls",
+        DtlsRefusal::NoCertificate => "no-certificate",
+        DtlsRefusal::Certificate => "certificate",
+        _ => "other",
+    })
+}
+
+/// Returns what the peer said in its Reset.
+fn peer_text(reason: &CloseReason) -> Option<String> {
+    match reason {
+        CloseReason::Reset {
+            text: Some(text), ..
+        } => Some(text.as_str().to_owned()),
+        _ => None,
+    }
 }
 
 /// Returns the name of a reason for the end of a connection.
