@@ -140,7 +140,7 @@ impl Attack {
         match code {
             0..=119 => {
                 let (kind, content) = content(input)?;
-                for _ in 0..1 + usize::from(code >> 5 & 3) * usize::from(number % 12) {
+                for _ in 0..=usize::from(code >> 5 & 3) * usize::from(number % 12) {
                     let record = self.peer.try_seal(kind, &content);
                     self.pile.extend(record);
                 }

@@ -232,7 +232,7 @@ mod tests {
         let short = [0x23; 19];
         assert_eq!(Head::of(&short), Head::Sealed { epoch_bits: 3 });
         assert_eq!(Head::of(&short[..18]), Head::Foreign);
-        let mut long = [&[0x2f, 0, 1, 0x41, 0][..], &[0; 0x4100]].concat();
+        let mut long = [vec![0x2f, 0, 1, 0x41, 0], vec![0; 0x4100]].concat();
         assert_eq!(Head::of(&long), Head::Sealed { epoch_bits: 3 });
         long[4] = 1;
         long.push(0);

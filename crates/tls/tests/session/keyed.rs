@@ -118,14 +118,14 @@ impl Keyed {
         let _ = self.library.handle_packet(datagram);
     }
 
-    /// Puts these contents in place of those of its next protected records, one after the other.
-    pub(crate) fn forge(&mut self, contents: Vec<Vec<u8>>) {
+    /// Puts these contents in place of those of the next records that an end of this thread protects, one after the other.
+    pub(crate) fn forge(contents: Vec<Vec<u8>>) {
         FORGED.set(contents.into());
     }
 
     /// Exchanges datagrams until both rest. The first `forged` replace what its own protected records have.
     pub(crate) fn connect(&mut self, peer: &mut Session, forged: Vec<Vec<u8>>) {
-        self.forge(forged);
+        Self::forge(forged);
         loop {
             let mut is_any = false;
             loop {
@@ -143,7 +143,7 @@ impl Keyed {
                 let _ = peer.handle_datagram(Instant::START, &datagram);
             }
             if !is_any {
-                self.forge(Vec::new());
+                Self::forge(Vec::new());
                 return;
             }
         }
@@ -157,9 +157,9 @@ impl Keyed {
         {
             self.now = self.now.max(at);
         }
-        self.forge(vec![forged]);
+        Self::forge(vec![forged]);
         let _ = self.library.handle_timeout(self.now);
-        self.forge(Vec::new());
+        Self::forge(Vec::new());
         std::iter::from_fn(|| self.poll()).collect()
     }
 
@@ -170,9 +170,9 @@ impl Keyed {
 
     /// The same, unless its own handshake is not complete or it has ended.
     pub(crate) fn try_seal(&mut self, kind: u8, content: &[u8]) -> Option<Vec<u8>> {
-        self.forge(vec![[content, &[kind]].concat()]);
+        Self::forge(vec![[content, &[kind]].concat()]);
         let sealed = self.library.send_application_data(content);
-        self.forge(Vec::new());
+        Self::forge(Vec::new());
         sealed.ok()?;
         self.poll()
     }
@@ -190,9 +190,9 @@ impl Keyed {
     /// key once its peer has acknowledged the second one, and announces no other before.
     pub(crate) fn renew(&mut self, messages: &[u8]) -> Option<Vec<u8>> {
         let mut records = self.seal(23, b"data");
-        self.forge(vec![[messages, &[22]].concat()]);
+        Self::forge(vec![[messages, &[22]].concat()]);
         self.library.handle_timeout(self.now).expect("it goes on");
-        self.forge(Vec::new());
+        Self::forge(Vec::new());
         let sealed = self.poll()?;
         // Behind a longer record is the one that it replaces.
         let length = HEADER + usize::from(u16::from_be_bytes([sealed[3], sealed[4]]));

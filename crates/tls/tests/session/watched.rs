@@ -74,12 +74,12 @@ impl Watched {
 
     /// Exchanges datagrams until both rest. The first `forged` replace what the peer's own protected records have.
     pub(crate) fn meet(&mut self, peer: &mut Keyed, forged: Vec<Vec<u8>>) {
-        peer.forge(forged);
+        Keyed::forge(forged);
         self.tell(peer);
         while let Some(datagram) = peer.poll() {
             self.give(peer, &datagram);
         }
-        peer.forge(Vec::new());
+        Keyed::forge(Vec::new());
     }
 
     /// Runs a step that a datagram of this length causes, or the application, or time. Lets `peer` hear what it says.
@@ -114,7 +114,7 @@ impl Watched {
                     self.received += data.len();
                 }
                 Output::Idle => break,
-                _ => {}
+                Output::Closed => {}
             }
             let before = bytes();
             drop(output);
