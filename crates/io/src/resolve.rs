@@ -42,14 +42,17 @@ pub async fn resolve(host: &str) -> io::Result<Vec<SocketAddr>> {
 pub fn interface(name: &str) -> io::Result<u32> {
     #[cfg(target_os = "linux")]
     {
-        let number = match name.parse() {
-            Ok(number) => nix::net::if_::if_indextoname(number).map(|_| number),
-            Err(_) => nix::net::if_::if_nametoindex(name),
+        let all = nix::net::if_::if_nameindex()?;
+        let is_it = |one: &&nix::net::if_::Interface| {
+            one.name().to_bytes() == name.as_bytes() || name.parse() == Ok(one.index())
         };
-        number.map_err(|error| {
-            let text = format!("there is no interface '{name}' on this host");
-            io::Error::new(io::Error::from(error).kind(), text)
-        })
+        all.iter()
+            .find(is_it)
+            .map(nix::net::if_::Interface::index)
+            .ok_or_else(|| {
+                let text = format!("there is no interface '{name}' on this host");
+                io::Error::new(io::ErrorKind::NotFound, text)
+            })
     }
     #[cfg(not(target_os = "linux"))]
     {

@@ -255,7 +255,7 @@ pub(crate) struct Connection {
     /// Bytes of memory in use, as last counted.
     counted: Counted,
     /// Bytes of memory that the application keeps for this connection.
-    reserved: usize,
+    reserved: u32,
     known: Visibility,
     /// Set when the connection is over, and taken by the endpoint: whether the flow must stay in TIMEWAIT.
     ended: Option<bool>,

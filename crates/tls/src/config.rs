@@ -7,9 +7,9 @@ use fairwire_units::Duration;
 
 use crate::fingerprint::Fingerprint;
 use crate::identity::Identity;
+use crate::memory::memory_of_handshake;
 use crate::name::PeerName;
 use crate::provider;
-use crate::session::memory_of_handshake;
 use crate::trust::{Authorities, Trust};
 
 /// The largest datagrams of handshakes are multiples of this, in bytes, so that peers whose paths differ do not make the

@@ -79,6 +79,7 @@ mod gate;
 mod head;
 mod identity;
 mod key;
+mod memory;
 mod name;
 mod provider;
 mod reason;

@@ -23,6 +23,7 @@ use crate::error::{SealError, SessionError, StartError};
 use crate::fingerprint::Fingerprint;
 use crate::gate::Gate;
 use crate::head;
+use crate::memory::memory_of_handshake;
 use crate::name::PeerName;
 use crate::trust::Trust;
 
@@ -34,10 +35,6 @@ pub const MIN_DATAGRAM: usize = 256;
 
 /// The longest data of a record (RFC 8446, section 5.1).
 const MAX_RECORD: usize = 1 << 14;
-
-/// The most memory of a session during its handshake, if it asks its peer for no certificate and if it does, in bytes.
-const HANDSHAKE_MEMORY: usize = 96 << 10;
-const CERTIFICATE_MEMORY: usize = 192 << 10;
 
 /// The most memory of a session that is connected, in bytes: with short records, and more for each byte of its longest
 /// record and of the longest message of its handshake.
@@ -377,15 +374,6 @@ impl Session {
     /// Returns what the session has counted.
     pub fn stats(&self) -> Stats {
         self.stats
-    }
-}
-
-/// Returns how many bytes of memory a session holds at most during its handshake.
-pub(crate) const fn memory_of_handshake(asks_for_certificate: bool) -> usize {
-    if asks_for_certificate {
-        CERTIFICATE_MEMORY
-    } else {
-        HANDSHAKE_MEMORY
     }
 }
 

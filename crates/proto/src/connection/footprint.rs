@@ -58,12 +58,13 @@ impl Connection {
 
     /// Returns the bytes that the application keeps for it. They are part of the count.
     pub(crate) fn reserved(&self) -> usize {
-        self.reserved
+        self.reserved as usize
     }
 
     /// Sets the bytes that the application keeps for it.
     pub(crate) fn reserve(&mut self, bytes: usize) {
-        self.reserved = bytes;
+        // A connection has no use for more.
+        self.reserved = u32::try_from(bytes).unwrap_or(u32::MAX);
     }
 
     /// Returns its memory, counted again, bytes.
@@ -95,7 +96,7 @@ impl Connection {
             .max(ONE_DATAGRAM)
             .saturating_add(self.received.bytes().max(ONE_DATAGRAM))
             .saturating_add(self.kept.as_ref().map_or(0, |kept| kept.bytes()))
-            .saturating_add(self.reserved)
+            .saturating_add(self.reserved())
     }
 }
 

@@ -160,7 +160,9 @@ fn ends_with_keys_connect() {
             victim.give(&mut peer, &record);
         }
         assert_eq!(victim.received(), 17_001);
-        let too_long = peer.try_seal(23, &[7; 17_000]).expect("it is connected");
+        let too_long = peer
+            .try_seal(23, &vec![7; 17_000])
+            .expect("it is connected");
         victim.give(&mut peer, &too_long);
         assert_eq!(victim.received(), 17_001, "dropped");
     }

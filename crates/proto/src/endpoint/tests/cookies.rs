@@ -406,6 +406,11 @@ fn a_late_second_response_does_no_harm() {
     assert_eq!(pair.ends[1].endpoint_stats().connections, 1);
 }
 
+/// Makes a Request so long that its Response has room for everything.
+fn lengthen(encoder: &mut Encoder<'_>) {
+    encoder.raw_option(200, &[7; 40]).unwrap();
+}
+
 /// RFC 4340, 8.1.3: the Response reports the data of a forgotten Request with Drop Code 0.
 ///
 /// The application gets only later data.
@@ -416,7 +421,7 @@ fn forgotten_data_is_reported() {
         pair.rule(|_| Some(Fault::Lose));
         pair.connect(Config::default(), Config::default());
         let kind = |_| Kind::Request { service: SERVICE };
-        let request = pair.forge(0, 0, kind, |_| (), data(len));
+        let request = pair.forge(0, 0, kind, lengthen, data(len));
         let response = pair.answers_to(&request);
         let options = response[0].packet().options;
         let dropped = options
@@ -445,6 +450,7 @@ fn forgotten_data_is_not_called_damaged() {
         let bytes = Payload::from(vec![3; 20]);
         let checksum = DccpOption::DataChecksum(bytes.view().data_checksum());
         let options = |encoder: &mut Encoder<'_>| {
+            lengthen(encoder);
             if mandatory {
                 encoder.option(&DccpOption::Mandatory).unwrap();
             }
