@@ -420,11 +420,11 @@ impl Connection {
 mod tests {
     use super::Connection;
 
-    /// A hundred thousand connections fit into half a gigabyte, without the memory that they hold elsewhere.
+    /// A hundred thousand connections fit into half a gibibyte, without the memory that they hold elsewhere.
     #[test]
     fn not_too_large() {
         assert!(
-            size_of::<Connection>() <= 5_000,
+            size_of::<Connection>() <= (512 << 20) / 100_000,
             "{}",
             size_of::<Connection>()
         );
