@@ -139,10 +139,11 @@ async fn without_memory_it_waits_for_room() {
     // options needs 384 bytes more than a plain one. So in one step at least, a plain one would still fit.
     for step in 0..6 {
         let mut config = EndpointConfig::default();
-        // One connection may use a sixteenth of what is left.
-        config.max_memory = (256 << 10) + step * 16 * 100;
+        // Enough for a handshake of a client. One connection may use a sixteenth of what is left.
+        config.max_memory = (512 << 10) + step * 16 * 100;
         let pair = Pair::new(config, |_, _| false);
-        let (here, there) = tokio::join!(pair.connect(), pair.listener.accept());
+        let both = async { tokio::join!(pair.connect(), pair.listener.accept()) };
+        let (here, there) = timeout(ms(10_000), both).await.expect("they meet");
         let (here, _there) = (here.expect("it answers"), there.expect("it connects"));
         let network = pair.here.network();
         let set_up = |up| [0, 1].map(|link| network.set_up(LinkId(link), up));
