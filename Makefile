@@ -30,8 +30,7 @@ setup: ## Install what the tests need (tshark, Chromium, target/python), where w
 test: ## All checks and tests
 	@# What the tests need is installed while the code is checked.
 	@scripts/setup & setup=$$!; $(MAKE) --no-print-directory lint; lint=$$?; wait $$setup && exit $$lint
-	$(CARGO) test --workspace $(FEATURES) --locked
-	scripts/check-release target/debug/fairwire
+	scripts/test
 
 test-all: test py ## Also every notebook and the tests on clusters, with the wheel in a fresh environment (ten minutes more)
 	scripts/test-wheel
