@@ -113,8 +113,13 @@ pub enum SessionError {
         /// How many bytes are accepted.
         limit: usize,
     },
-    /// Too many parts of the peer's handshake wait for others.
-    TooManyParts,
+    /// The peer cut a message of its handshake, most likely a chain of certificates, into more parts than are accepted.
+    TooManyParts {
+        /// The length of the message in bytes.
+        length: usize,
+        /// How many parts are accepted.
+        limit: usize,
+    },
     /// Too many records failed authentication.
     TooManyForgeries {
         /// How many are accepted.
@@ -182,9 +187,11 @@ impl fmt::Display for SessionError {
                 f,
                 "a message of the peer's handshake has {length} bytes, and at most {limit} are accepted"
             ),
-            Self::TooManyParts => {
-                f.write_str("the peer cut its handshake into too many parts, or sent them in no useful order")
-            }
+            Self::TooManyParts { length, limit } => write!(
+                f,
+                "the peer cut a message of its handshake with {length} bytes into more than {limit} parts; it needs \
+                 larger packets, or fewer or shorter certificates"
+            ),
             Self::TooManyForgeries { limit } => write!(
                 f,
                 "more than {limit} records failed authentication (RFC 9147, section 4.5.3)"

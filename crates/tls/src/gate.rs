@@ -1,11 +1,12 @@
 //! What a peer's protected records may have, checked between their decryption and the library.
 //!
 //! The library keeps each record of a handshake until the messages before it are complete, in some 10 kB however short
-//! it is, and it gives up the session when 64 wait. A peer that numbers its messages wrongly, cuts them into bytes or
+//! it is, and it gives up the session when too many wait. A peer that numbers its messages wrongly, cuts them into bytes or
 //! leaves one out would use that memory or end the session. So the library gets messages in order and in few parts.
 //! What is refused looks to it like a record that cannot be authenticated: it is dropped and not acknowledged, and an
 //! honest peer sends it again.
 
+use crate::config::QUEUED_RECEIVED;
 use crate::head::{ACK, ALERT, HANDSHAKE, Part};
 
 /// The longest message of a handshake, in bytes: a chain of several certificates.
@@ -56,6 +57,11 @@ pub(crate) enum Verdict {
     Misplaced(u8),
     /// A message is too long.
     TooLong {
+        length: usize,
+        limit: usize,
+    },
+    /// A message of this length has more parts than the library holds.
+    TooManyParts {
         length: usize,
         limit: usize,
     },
@@ -228,6 +234,12 @@ impl Place {
         let is_known = end <= self.bytes && part.length > 0;
         if !agrees || is_known || self.parts > part.length / SHORT_PART + 1 {
             return Err(Verdict::Drop);
+        }
+        if self.parts == QUEUED_RECEIVED {
+            return Err(Verdict::TooManyParts {
+                length: part.length,
+                limit: QUEUED_RECEIVED,
+            });
         }
         self.has_begun = true;
         self.bytes = end;

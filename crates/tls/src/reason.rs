@@ -14,7 +14,6 @@ pub(crate) fn of(error: &Error, limit: Duration) -> SessionError {
         Error::SecurityError(security) => of_security(security),
         Error::Timeout(TimeoutError::Connect) => SessionError::TimedOut { limit },
         Error::Timeout(_) | Error::TransmitHistoryFull => SessionError::Unacknowledged,
-        Error::ReceiveQueueFull => SessionError::TooManyParts,
         Error::IncompleteServerHello => SessionError::OlderVersion,
         Error::CertificateError(CertificateError::NoClientCertificateReceived) => {
             SessionError::NoCertificate

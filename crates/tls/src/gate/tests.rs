@@ -117,6 +117,31 @@ fn a_flight_has_limits() {
     );
 }
 
+/// A message passes in as many parts as the library holds. One part more is refused with the length and the limit.
+#[test]
+fn a_message_has_a_limit_of_parts() {
+    for (length, last) in [
+        (9_600, Verdict::Pass),
+        (
+            9_601,
+            Verdict::TooManyParts {
+                length: 9_601,
+                limit: 20,
+            },
+        ),
+    ] {
+        let mut gate = Gate::new(OF_SERVER);
+        gate.expect(0);
+        let mut verdict = Verdict::Unread;
+        for offset in (0..length).step_by(480) {
+            assert!(offset == 0 || verdict == Verdict::Pass);
+            let bytes = 480.min(length - offset);
+            verdict = handshake(&mut gate, &[part(CERTIFICATE, 0, length, offset, bytes)]);
+        }
+        assert_eq!(verdict, last);
+    }
+}
+
 /// After the handshake only the next message passes, whole. One that is missing keeps nothing waiting.
 #[test]
 fn after_the_handshake_one_message_at_a_time() {

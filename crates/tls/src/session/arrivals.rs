@@ -190,6 +190,9 @@ impl Session {
             Verdict::TooLong { length, limit } => {
                 self.fail(SessionError::MessageTooLarge { length, limit })
             }
+            Verdict::TooManyParts { length, limit } => {
+                self.fail(SessionError::TooManyParts { length, limit })
+            }
             Verdict::Pass | Verdict::Drop => Ok(true),
         }
     }

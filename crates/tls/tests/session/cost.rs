@@ -18,7 +18,7 @@ const NOW: Instant = Instant::START;
 /// towards `max_memory` is no less (`Session::memory`).
 const BEFORE_KEYS: u64 = 48 << 10;
 const WITH_KEYS: u64 = 96 << 10;
-const WITH_CERTIFICATE: u64 = 192 << 10;
+const WITH_CERTIFICATE: u64 = 256 << 10;
 const CONNECTED: u64 = 48 << 10;
 const CONNECTED_LONG: u64 = 64 << 10;
 
@@ -365,20 +365,58 @@ fn clients_with_certificates_hold_bounded_memory() {
     let held = held_by("asked for a certificate", || {
         let mut server = server(&config);
         let mut client = Keyed::client();
+        // Bytes of a certificate of 10 kB, as many as the library holds, and then of the message behind it.
         let cut = |number: u8| {
             let header = [11, 0, 40, 0, 0, 2, 0, 0, number, 0, 0, 1, 7];
             [&header[..], &[HANDSHAKE]].concat()
         };
         client.connect(&mut server, vec![cut(0), cut(1), cut(2)]);
-        for number in 3..9 {
+        for number in 3..20 {
             for datagram in client.repeat(cut(number)) {
-                let _ = server.handle_datagram(NOW, &datagram);
+                server.handle_datagram(NOW, &datagram).expect("a part");
             }
+        }
+        for _ in 0..20 {
+            let early = client.seal(23, &[9; 1_280]);
+            server.handle_datagram(NOW, &early).expect("it waits");
         }
         assert!(!server.is_connected());
         server
     });
     assert!(held <= WITH_CERTIFICATE, "{held}");
+}
+
+/// A client that cuts its certificate into more parts than the library holds is told from one that breaks the protocol:
+/// the error names the length of the message and the limit.
+#[test]
+fn a_certificate_in_too_many_parts_is_refused_with_its_length() {
+    let (_, config) = pinned();
+    let mut server = server(&config.clients(Trust::Fingerprints(Vec::new())));
+    let mut client = Keyed::client();
+    // Parts of 450 bytes, as a path of 576 bytes carries them.
+    let cut = |number: u16| {
+        let [high, low] = (450 * number).to_be_bytes();
+        let header = [11, 0, 40, 0, 0, 2, 0, high, low, 0, 1, 194];
+        [&header[..], &[7; 450], &[HANDSHAKE]].concat()
+    };
+    client.connect(&mut server, vec![cut(0), cut(1), cut(2)]);
+    let mut results = Vec::new();
+    for number in 3..21 {
+        for datagram in client.repeat(cut(number)) {
+            results.push(server.handle_datagram(NOW, &datagram));
+        }
+    }
+    let error = SessionError::TooManyParts {
+        length: 10_240,
+        limit: 20,
+    };
+    assert!(results.contains(&Ok(())));
+    assert_eq!(results.last(), Some(&Err(error.clone())));
+    let text = error.to_string();
+    assert!(
+        text.contains("10240 bytes") && text.contains("20 parts"),
+        "{text}"
+    );
 }
 
 /// Data in many short records hold at most some ten times the bytes of their datagram, and asking for them takes no
