@@ -173,7 +173,13 @@ impl Session {
         if matches!(self.role, Role::Server) && !self.gate.is_keyed {
             return Ok(false);
         }
-        match self.give(now, record)? {
+        let verdict = self.give(now, record)?;
+        self.follow(verdict, record)
+    }
+
+    /// Does what the verdict on a protected record of the handshake asks for. Returns whether it was authentic.
+    fn follow(&mut self, verdict: Verdict, record: &[u8]) -> Result<bool, SessionError> {
+        match verdict {
             Verdict::Unread => Ok(false),
             Verdict::Later(number, offset) => {
                 if self.later.len() < MAX_WAITING
@@ -209,7 +215,8 @@ impl Session {
             && self.gate.is_ready_for(entry.key().0, entry.key().1)
         {
             let record = entry.remove();
-            self.give(now, &record)?;
+            let verdict = self.give(now, &record)?;
+            self.follow(verdict, &record)?;
         }
         Ok(())
     }

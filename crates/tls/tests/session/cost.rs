@@ -419,6 +419,23 @@ fn a_certificate_in_too_many_parts_is_refused_with_its_length() {
     );
 }
 
+/// A record that waits for the messages before it is judged like any other when they have come.
+#[test]
+fn a_wrong_message_that_came_early_ends_the_handshake() {
+    let (_, config) = pinned();
+    let mut server = server(&config.clients(Trust::Fingerprints(Vec::new())));
+    let waits = [part(15, 3, 4, 0, &[9; 4]), part(8, 4, 1, 0, &[0])].concat();
+    // Not readable, so that it leads to no other error.
+    let certificate = part(11, 2, 4, 0, &[9; 4]);
+    let forged = [waits, certificate].map(|messages| [messages, vec![HANDSHAKE]].concat());
+    Keyed::client().connect(&mut server, forged.into());
+    let result = server.handle_datagram(NOW, b"");
+    let Err(SessionError::Protocol { reason }) = result else {
+        panic!("{result:?}");
+    };
+    assert!(reason.contains("type 8"), "{reason}");
+}
+
 /// Data in many short records hold at most some ten times the bytes of their datagram, and asking for them takes no
 /// more.
 #[test]
