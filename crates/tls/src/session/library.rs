@@ -35,7 +35,7 @@ enum Event {
 impl Session {
     /// Calls the library. No other function does.
     ///
-    /// If it panics, this session fails and never calls it again, and nothing else ends.
+    /// If it panics, this session fails, and nothing else ends. Whoever called must not call it again.
     pub(super) fn call<T>(&mut self, run: impl FnOnce(&mut Dtls) -> T) -> Result<T, SessionError> {
         self.stats.calls = self.stats.calls.saturating_add(1);
         let (library, gate) = (&mut self.library, &mut self.gate);
@@ -203,9 +203,11 @@ impl Session {
 
     /// Closes the library's end, and takes what it still sends.
     pub(super) fn close_library(&mut self) {
-        // It fails only if its queue is full, and then the peer learns of the end from DCCP.
-        let _ = self.call(Dtls::close);
-        self.take_last();
+        // An error means that its queue is full, and then the peer learns of the end from DCCP. After a panic nobody
+        // calls it again.
+        if self.call(Dtls::close).is_ok() {
+            self.take_last();
+        }
     }
 
     /// Takes the last datagrams of the library.
@@ -236,20 +238,25 @@ impl Session {
         let alert = match error {
             SessionError::OlderVersion => Some(Alert::PROTOCOL_VERSION),
             SessionError::NothingInCommon => Some(Alert::HANDSHAKE_FAILURE),
-            SessionError::NoCertificate => {
-                self.take_last();
-                None
-            }
             _ => None,
         };
         if let Some(alert) = alert {
             let datagram = Bytes::copy_from_slice(&alert.in_the_clear());
             self.outputs.push_back(Output::Send(datagram));
         }
-        self.fail(error)
+        let has_alert = error == SessionError::NoCertificate;
+        let failed = self.fail(error);
+        if has_alert {
+            self.take_last();
+        }
+        failed
     }
 
+    /// Fails. A session that has failed keeps its first error.
     pub(super) fn fail<T>(&mut self, error: SessionError) -> Result<T, SessionError> {
+        if let State::Failed(first) = &self.state {
+            return Err(first.clone());
+        }
         self.state = State::Failed(error.clone());
         Err(error)
     }

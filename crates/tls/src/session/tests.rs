@@ -3,6 +3,7 @@
 use fairwire_units::{Duration, Instant};
 
 use super::{MAX_ANSWERS, MAX_FORGED, Output, Session, State};
+use crate::provider::PANICS;
 use crate::{ClientConfig, Date, Identity, ServerConfig, SessionError, Validity};
 
 const TODAY: Date = Date::from_unix_seconds(1_795_000_000);
@@ -200,6 +201,28 @@ fn a_panic_of_the_library_ends_one_session() {
         (ends[0].poll(), ends[0].next_timeout()),
         (Output::Idle, None)
     );
+}
+
+/// If the library panics while it says that the session ends, it is not called again, and the session keeps the reason
+/// for its end if it has one.
+#[test]
+fn a_panic_at_the_end_is_the_last_call() {
+    let flaw = SessionError::Library {
+        message: "a flaw".to_owned(),
+    };
+    let mut ends = connected(None);
+    let before = ends.each_ref().map(|end| end.stats().calls);
+    PANICS.set(true);
+    ends[0].close();
+    let refused = ends[1].refuse(SessionError::NoCertificate);
+    PANICS.set(false);
+    assert_eq!(refused, Err(SessionError::NoCertificate));
+    assert_eq!(ends[0].state, State::Failed(flaw));
+    assert_eq!(ends[1].state, State::Failed(SessionError::NoCertificate));
+    for (end, before) in ends.iter_mut().zip(before) {
+        assert_eq!(end.stats().calls, before + 1);
+        assert_eq!(end.poll(), Output::Idle);
+    }
 }
 
 /// A session that has to check its peer does not connect before it has, whatever the library says.
