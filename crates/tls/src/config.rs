@@ -193,7 +193,7 @@ pub(crate) struct Common {
     pub(crate) trust: Option<Arc<Trust>>,
     pub(crate) handshake_timeout: Duration,
     retransmission: Retransmission,
-    records_per_key: u64,
+    pub(crate) records_per_key: u64,
     cookies: bool,
     library: Library,
 }

@@ -23,6 +23,12 @@ const AHEAD: u16 = 5;
 
 const DATA: u8 = 23;
 
+/// The last records of a key during which a peer's request for another one is not answered: the key is replaced anyway.
+const LAST_RECORDS: u64 = 4_096;
+
+/// What a new key asks of the other end (RFC 8446, section 4.6.3).
+const UPDATE_NOT_REQUESTED: u8 = 0;
+
 /// Types of messages (RFC 8446, section 4).
 const NEW_SESSION_TICKET: u8 = 4;
 const ENCRYPTED_EXTENSIONS: u8 = 8;
@@ -82,6 +88,12 @@ pub(crate) struct Gate {
     pub(crate) is_open: bool,
     /// Records are only looked at: the library gets none, and they do not count as opened.
     pub(crate) withholds: bool,
+    /// The peer has announced a new key, in the last call.
+    pub(crate) is_renewed: bool,
+    /// How many records this end's key has protected, the one that was used last.
+    pub(crate) sealed: u64,
+    /// How many it protects at most.
+    sealed_limit: u64,
     allowed: &'static [u8],
     place: Place,
 }
@@ -103,7 +115,8 @@ struct Place {
 }
 
 impl Gate {
-    pub(crate) const fn new(allowed: &'static [u8]) -> Self {
+    /// A gate for a peer that sends these messages, and an end whose keys protect `sealed_limit` records.
+    pub(crate) const fn new(allowed: &'static [u8], sealed_limit: u64) -> Self {
         Self {
             opened: 0,
             forged: 0,
@@ -111,6 +124,9 @@ impl Gate {
             is_keyed: false,
             is_open: false,
             withholds: false,
+            is_renewed: false,
+            sealed: 0,
+            sealed_limit,
             allowed,
             place: Place {
                 number: 0,
@@ -127,6 +143,7 @@ impl Gate {
     /// Forgets what was seen of records before, and sets the number of the first protected message unless it came.
     pub(crate) fn expect(&mut self, first: u16) {
         (self.opened, self.forged, self.verdict) = (0, 0, Verdict::Unread);
+        self.is_renewed = false;
         if !self.place.has_begun {
             self.place.number = first;
         }
@@ -170,6 +187,7 @@ impl Gate {
     fn messages(&mut self, mut content: &mut [u8]) -> Verdict {
         let mut place = self.place;
         let (mut old, mut new, mut tickets) = (0, 0, 0);
+        let mut is_renewed = false;
         while !content.is_empty() {
             let Some((part, body, _)) = Part::read(content) else {
                 return Verdict::Drop;
@@ -184,7 +202,15 @@ impl Gate {
             match place.take(self.allowed, &part, this) {
                 // If the last message was wrong, the library would keep those that follow.
                 Ok(true) if is_late && !is_possible => return Verdict::Drop,
-                Ok(true) => new += 1,
+                Ok(true) => {
+                    new += 1;
+                    if is_late && part.kind == KEY_UPDATE {
+                        is_renewed = true;
+                        if self.renews_soon() {
+                            this[Part::HEADER] = UPDATE_NOT_REQUESTED;
+                        }
+                    }
+                }
                 Ok(false) => old += 1,
                 Err(verdict) => return verdict,
             }
@@ -197,7 +223,22 @@ impl Gate {
             return Verdict::Drop;
         }
         self.place = place;
+        self.is_renewed |= is_renewed;
         Verdict::Pass
+    }
+
+    /// Returns whether this end is about to replace its own key.
+    ///
+    /// If the library has to answer a request for a new key and also has to replace its own for its age, it announces two
+    /// at once. It then repeats only the second one, and counts both as one key, so that the ends no longer agree. Its
+    /// limit is a random one in the last quarter, and only the acknowledgement of the request can make both fall
+    /// together, because the session lets it answer at once. So the answer to a request that comes shortly before is the
+    /// key that follows anyway.
+    const fn renews_soon(&self) -> bool {
+        let next = self.sealed.saturating_add(1);
+        let first = self.sealed_limit - self.sealed_limit / 4;
+        let last = self.sealed_limit.saturating_sub(LAST_RECORDS);
+        next >= first && next >= last
     }
 }
 

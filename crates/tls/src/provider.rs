@@ -2,7 +2,7 @@
 //!
 //! It is that of `aws-lc-rs`, with two additions. Ciphers show what they open to the session's [`Gate`], which decides
 //! what the library gets and counts the records that fail authentication (RFC 9147, section 4.5.3, asks for it and the
-//! library does not do it). And the library gets no private key as bytes, of which it would keep a copy that is never
+//! library does not do it). They tell it how many records their key has protected. And the library gets no private key as bytes, of which it would keep a copy that is never
 //! overwritten: it signs with the [`Key`] that is lent to it.
 //!
 //! The library takes its cryptography as references that live forever, so the gate and the key are lent to it in
@@ -92,7 +92,10 @@ impl SupportedDtls13CipherSuite for Counting {
     }
 
     fn create_cipher(&self, key: &[u8]) -> Result<Box<dyn Cipher>, CryptoError> {
-        Ok(Box::new(CountingCipher(self.inner().create_cipher(key)?)))
+        Ok(Box::new(CountingCipher {
+            inner: self.inner().create_cipher(key)?,
+            sealed: 0,
+        }))
     }
 
     fn encrypt_sn(&self, key: &[u8], sample: &[u8; 16]) -> [u8; 16] {
@@ -101,17 +104,27 @@ impl SupportedDtls13CipherSuite for Counting {
 }
 
 #[derive(Debug)]
-struct CountingCipher(Box<dyn Cipher>);
+struct CountingCipher {
+    inner: Box<dyn Cipher>,
+    /// How many records its key has protected.
+    sealed: u64,
+}
 
 impl Cipher for CountingCipher {
     fn encrypt(&mut self, text: &mut Buf, aad: Aad, nonce: Nonce) -> Result<(), CryptoError> {
         #[cfg(test)]
         assert!(!PANICS.get(), "a flaw");
-        self.0.encrypt(text, aad, nonce)
+        self.sealed = self.sealed.saturating_add(1);
+        GATE.with_borrow_mut(|gate| {
+            if let Some(gate) = gate {
+                gate.sealed = self.sealed;
+            }
+        });
+        self.inner.encrypt(text, aad, nonce)
     }
 
     fn decrypt(&mut self, text: &mut TmpBuf, aad: Aad, nonce: Nonce) -> Result<(), CryptoError> {
-        let result = self.0.decrypt(text, aad, nonce);
+        let result = self.inner.decrypt(text, aad, nonce);
         GATE.with_borrow_mut(|gate| {
             // The library's tests of itself have no gate.
             let Some(gate) = gate else {

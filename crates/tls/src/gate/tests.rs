@@ -7,6 +7,9 @@ const CERTIFICATE: u8 = 11;
 const NEW_SESSION_TICKET: u8 = 4;
 const KEY_UPDATE: u8 = 24;
 
+/// How many records a key of the end behind the gate protects.
+const LIMIT: u64 = 1 << 20;
+
 fn part(kind: u8, number: u16, length: usize, offset: usize, bytes: usize) -> Vec<u8> {
     let part = Part {
         kind,
@@ -32,7 +35,7 @@ fn handshake(gate: &mut Gate, messages: &[Vec<u8>]) -> Verdict {
 
 /// A gate of a server or a client after the peer's handshake, which expects the message 2.
 fn open(allowed: &'static [u8]) -> Gate {
-    let mut gate = Gate::new(allowed);
+    let mut gate = Gate::new(allowed, LIMIT);
     gate.expect(1);
     let finished = part(FINISHED, 1, 32, 0, 32);
     assert_eq!(handshake(&mut gate, &[finished]), Verdict::Pass);
@@ -43,7 +46,7 @@ fn open(allowed: &'static [u8]) -> Gate {
 /// Messages of a flight pass in order, whole or in parts; what comes too early is told from what is useless.
 #[test]
 fn a_flight_passes_in_order() {
-    let mut gate = Gate::new(OF_CLIENT);
+    let mut gate = Gate::new(OF_CLIENT, LIMIT);
     gate.expect(2);
     let certificate = |offset, bytes| [part(CERTIFICATE, 2, 600, offset, bytes)];
     assert_eq!(
@@ -90,7 +93,7 @@ fn a_flight_passes_in_order() {
 /// those of the other end.
 #[test]
 fn a_flight_has_limits() {
-    let mut gate = Gate::new(OF_CLIENT);
+    let mut gate = Gate::new(OF_CLIENT, LIMIT);
     gate.expect(0);
     for offset in 0..6 {
         let byte = [part(CERTIFICATE, 0, 600, offset, 1)];
@@ -98,7 +101,7 @@ fn a_flight_has_limits() {
     }
     let byte = [part(CERTIFICATE, 0, 600, 6, 1)];
     assert_eq!(handshake(&mut gate, &byte), Verdict::Drop);
-    let mut gate = Gate::new(OF_CLIENT);
+    let mut gate = Gate::new(OF_CLIENT, LIMIT);
     let long = Verdict::TooLong {
         length: 16_385,
         limit: 16_384,
@@ -130,7 +133,7 @@ fn a_message_has_a_limit_of_parts() {
             },
         ),
     ] {
-        let mut gate = Gate::new(OF_SERVER);
+        let mut gate = Gate::new(OF_SERVER, LIMIT);
         gate.expect(0);
         let mut verdict = Verdict::Unread;
         for offset in (0..length).step_by(480) {
@@ -207,4 +210,32 @@ fn a_ticket_needs_one_part() {
         handshake(&mut gate, &[part(KEY_UPDATE, 4, 1, 0, 1)]),
         Verdict::Pass
     );
+}
+
+/// A request for a new key is passed on as one without, while the own key is about to be replaced anyway: in the last
+/// 4,096 records of a long limit, and in the last quarter of a short one.
+#[test]
+fn a_key_that_is_about_to_be_replaced_answers_a_request() {
+    for (limit, first) in [(LIMIT, LIMIT - 4_096), (50, 38), (16, 12)] {
+        for (sealed, asks) in [
+            (0, true),
+            (first - 2, true),
+            (first - 1, false),
+            (limit, false),
+        ] {
+            let mut gate = Gate {
+                sealed_limit: limit,
+                ..open(OF_SERVER)
+            };
+            gate.expect(0);
+            gate.sealed = sealed;
+            let (verdict, inner) = look(&mut gate, 22, &[part(KEY_UPDATE, 2, 1, 0, 1)]);
+            assert_eq!((verdict, gate.is_renewed), (Verdict::Pass, true));
+            assert_eq!(inner[Part::HEADER], u8::from(asks), "{sealed} of {limit}");
+            // A copy is no new key.
+            gate.expect(0);
+            let (verdict, _) = look(&mut gate, 22, &[part(KEY_UPDATE, 2, 1, 0, 1)]);
+            assert_eq!((verdict, gate.is_renewed), (Verdict::Pass, false));
+        }
+    }
 }

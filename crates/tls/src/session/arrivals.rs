@@ -243,7 +243,8 @@ impl Session {
         }
         result.or_else(|error| self.fail_with(&error))?;
         let sent = self.drain(record.len())?;
-        if self.overdue {
+        // The library answers a new key, if it is asked to, with its next turn.
+        if self.overdue || self.gate.is_renewed {
             self.handle_timeout(now)?;
         }
         if open {

@@ -80,7 +80,7 @@ impl Session {
         let mut session = Self {
             library,
             clear,
-            gate: Gate::new(allowed),
+            gate: Gate::new(allowed, config.records_per_key),
             early: Vec::new(),
             later: BTreeMap::new(),
             longest_record: 0,

@@ -7,6 +7,7 @@ mod handshake;
 mod hostile;
 mod identity;
 mod keyed;
+mod keys;
 mod net;
 mod records;
 mod trust;
