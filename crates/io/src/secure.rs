@@ -295,6 +295,11 @@ impl Secure {
         self.sealed.push(raw);
     }
 
+    /// Returns how many datagrams were handed over; it wraps around.
+    pub(crate) fn pushed(&self) -> usize {
+        self.sealed.pushed()
+    }
+
     /// Returns whether a datagram is about to be readable, so that the end of the connection is not the next to read.
     /// Then readers are woken when it is.
     pub(crate) fn awaits_pushed(&self) -> bool {

@@ -26,6 +26,10 @@ const COVERED: usize = 1_500;
 /// How long a handshake waits for memory.
 const MEMORY_TIME: time::Duration = time::Duration::from_secs(10);
 
+/// How long nobody reads before the session's task does. A peer that waits for an acknowledgement asks for it every few
+/// seconds by then, for some minutes.
+const UNREAD_TIME: time::Duration = time::Duration::from_secs(1);
+
 /// How often it is looked whether there is memory.
 const MEMORY_TURN: time::Duration = time::Duration::from_millis(100);
 
@@ -345,8 +349,9 @@ impl Drop for CloseOnDrop<'_> {
 
 /// Serves the timer of a session until the connection is over or has no handle.
 ///
-/// While the session waits for an answer, this task reads for it, in case the application does not. What it decrypts is
-/// kept for the application.
+/// While the session waits for an answer, this task reads for it, in case the application does not. It also reads if
+/// nobody else does: the peer may have a new key, which has to be acknowledged. What it decrypts is kept for the
+/// application.
 async fn serve(handle: Handle, id: ConnectionId, secure: Arc<Secure>) {
     while !secure.is_over() {
         secure.say_rest(&handle, id);
@@ -365,6 +370,12 @@ async fn serve(handle: Handle, id: ConnectionId, secure: Arc<Secure>) {
                 }
                 secure.keep(&handle, id);
             }
+            is_pushed = push_unread(&handle, id, &secure), if wants.is_none() => {
+                if !is_pushed {
+                    return;
+                }
+                secure.keep(&handle, id);
+            }
         }
     }
 }
@@ -377,6 +388,17 @@ async fn until(now: Instant, at: Option<Instant>) {
     match at {
         Some(at) => tokio::time::sleep(at.saturating_since(now).into()).await,
         None => std::future::pending().await,
+    }
+}
+
+/// Waits until nobody has read for a while and there is room for what is kept. Then does what [`push_next`] does.
+async fn push_unread(handle: &Handle, id: ConnectionId, secure: &Secure) -> bool {
+    loop {
+        let before = secure.pushed();
+        tokio::time::sleep(UNREAD_TIME).await;
+        if secure.pushed() == before && secure.kept() < KEPT {
+            return push_next(handle, id, secure).await;
+        }
     }
 }
 

@@ -15,6 +15,8 @@ pub(super) struct Sealed {
     queue: Mutex<VecDeque<Received>>,
     /// How many were pushed and are not readable yet.
     pending: AtomicUsize,
+    /// How many were pushed; it wraps around.
+    pushed: AtomicUsize,
     /// Whether a task waits until they are, because it saw nothing behind them.
     is_awaited: AtomicBool,
 }
@@ -26,7 +28,13 @@ impl Sealed {
 
     pub(super) fn push(&self, raw: Received) {
         self.pending.fetch_add(1, Ordering::SeqCst);
+        self.pushed.fetch_add(1, Ordering::Relaxed);
         self.queue().push_back(raw);
+    }
+
+    /// Returns how many were pushed; it wraps around.
+    pub(super) fn pushed(&self) -> usize {
+        self.pushed.load(Ordering::Relaxed)
     }
 
     /// Takes the oldest. [`note_readable`](Self::note_readable) follows when its data can be read.
