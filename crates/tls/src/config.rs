@@ -62,7 +62,7 @@ const RECORDS_PER_KEY: u64 = 1 << 23;
 const QUEUED_TO_SEND: usize = 64;
 
 /// Records that wait inside the library, each in some 10 kB. It gets messages in order, so these are the parts of one.
-pub(crate) const QUEUED_RECEIVED: usize = 20;
+pub(crate) const QUEUED_RECEIVED: usize = 16;
 
 /// The configuration of clients.
 #[derive(Clone, Debug)]
@@ -115,7 +115,7 @@ impl ClientConfig {
     /// Returns how many bytes of memory a session needs at most for its handshake, whatever its peer sends. What it holds
     /// then [falls](crate::Session::memory).
     pub fn handshake_memory(&self) -> usize {
-        memory_of_handshake(true)
+        self.common.handshake_memory()
     }
 
     /// Sets how many records one key protects at most before this end replaces it; 2^23 by default, which is also the
@@ -165,7 +165,7 @@ impl ServerConfig {
     /// Returns how many bytes of memory a session needs at most for its handshake; see
     /// [`ClientConfig::handshake_memory`].
     pub fn handshake_memory(&self) -> usize {
-        memory_of_handshake(self.common.trust.is_some())
+        self.common.handshake_memory()
     }
 
     /// Sets how many records one key protects; see [`ClientConfig::records_per_key`].
@@ -225,6 +225,12 @@ impl Common {
             cookies: true,
             library: Library::default(),
         }
+    }
+
+    /// Returns how many bytes of memory a session needs at most for its handshake.
+    pub(crate) fn handshake_memory(&self) -> usize {
+        let own = self.identity.as_ref().map(|own| own.certificate().len());
+        memory_of_handshake(self.trust.is_some(), own.unwrap_or(0))
     }
 
     fn set_handshake_timeout(&mut self, timeout: Duration) {

@@ -108,7 +108,7 @@ pub enum SessionError {
     },
     /// A message of the peer's handshake is longer than is accepted.
     MessageTooLarge {
-        /// The length of the message in bytes.
+        /// The length of the message in bytes, or that of its records with their padding if only that is too long.
         length: usize,
         /// How many bytes are accepted.
         limit: usize,

@@ -10,7 +10,11 @@ use crate::config::QUEUED_RECEIVED;
 use crate::head::{ACK, ALERT, HANDSHAKE, Part};
 
 /// The longest message of a handshake, in bytes: a chain of several certificates.
-const MAX_MESSAGE: usize = 1 << 14;
+const MAX_MESSAGE: usize = 12 << 10;
+
+/// The most bytes of the records that one message comes in, with their headers of parts and their padding (RFC 9147,
+/// section 4). The library keeps them until the message is complete.
+const MAX_PADDED: usize = MAX_MESSAGE + (1 << 10);
 
 /// The most messages of a record that the library reads.
 const MAX_MESSAGES: usize = 8;
@@ -88,8 +92,8 @@ pub(crate) struct Gate {
     pub(crate) is_open: bool,
     /// Records are only looked at: the library gets none, and they do not count as opened.
     pub(crate) withholds: bool,
-    /// The peer has announced a new key, in the last call.
-    pub(crate) is_renewed: bool,
+    /// The peer has asked for a new key, in the last call, and the library is to answer.
+    pub(crate) is_asked: bool,
     /// How many records this end's key has protected, the one that was used last.
     pub(crate) sealed: u64,
     /// How many it protects at most.
@@ -108,6 +112,8 @@ struct Place {
     /// How many bytes of it came, and in how many parts.
     bytes: usize,
     parts: usize,
+    /// How many bytes the records of those parts had.
+    padded: usize,
     /// The longest message so far.
     longest: usize,
     has_begun: bool,
@@ -124,7 +130,7 @@ impl Gate {
             is_keyed: false,
             is_open: false,
             withholds: false,
-            is_renewed: false,
+            is_asked: false,
             sealed: 0,
             sealed_limit,
             allowed,
@@ -133,6 +139,7 @@ impl Gate {
                 message: None,
                 bytes: 0,
                 parts: 0,
+                padded: 0,
                 longest: 0,
                 has_begun: false,
                 is_finished: false,
@@ -143,7 +150,7 @@ impl Gate {
     /// Forgets what was seen of records before, and sets the number of the first protected message unless it came.
     pub(crate) fn expect(&mut self, first: u16) {
         (self.opened, self.forged, self.verdict) = (0, 0, Verdict::Unread);
-        self.is_renewed = false;
+        self.is_asked = false;
         if !self.place.has_begun {
             self.place.number = first;
         }
@@ -175,25 +182,26 @@ impl Gate {
         let Some(end) = inner.iter().rposition(|byte| *byte != 0) else {
             return Verdict::Drop;
         };
+        let length = inner.len();
         match inner[end] {
             ALERT | ACK => Verdict::Pass,
             DATA if self.is_open => Verdict::Pass,
-            HANDSHAKE => self.messages(&mut inner[..end]),
+            HANDSHAKE => self.messages(&mut inner[..end], length),
             _ => Verdict::Drop,
         }
     }
 
-    /// Takes all messages of a record, or none.
-    fn messages(&mut self, mut content: &mut [u8]) -> Verdict {
+    /// Takes all messages of a record, or none. `length` is that of the record with its padding.
+    fn messages(&mut self, mut content: &mut [u8], length: usize) -> Verdict {
         let mut place = self.place;
         let (mut old, mut new, mut tickets) = (0, 0, 0);
-        let mut is_renewed = false;
+        let mut is_asked = false;
         while !content.is_empty() {
             let Some((part, body, _)) = Part::read(content) else {
                 return Verdict::Drop;
             };
-            let length = Part::HEADER + body.len();
-            let (this, after) = content.split_at_mut(length);
+            let end = Part::HEADER + body.len();
+            let (this, after) = content.split_at_mut(end);
             let is_ticket = part.kind == NEW_SESSION_TICKET;
             // RFC 8446, 5.1, and RFC 9147, 8: a change of keys ends its record, and the next one waits until this one is
             // acknowledged. The library takes one of a record, and would keep the record for the others.
@@ -205,10 +213,10 @@ impl Gate {
                 Ok(true) => {
                     new += 1;
                     if is_late && part.kind == KEY_UPDATE {
-                        is_renewed = true;
                         if self.renews_soon() {
                             this[Part::HEADER] = UPDATE_NOT_REQUESTED;
                         }
+                        is_asked = this[Part::HEADER] != UPDATE_NOT_REQUESTED;
                     }
                 }
                 Ok(false) => old += 1,
@@ -222,8 +230,23 @@ impl Gate {
         if is_mixed || !(1..=MAX_MESSAGES).contains(&(old + new)) {
             return Verdict::Drop;
         }
+        // What is kept with this record: the ones before it, unless their message is complete and it has the next one.
+        let padded = self.place.padded + length;
+        if new > 0 && !self.place.is_finished && padded > MAX_PADDED {
+            return Verdict::TooLong {
+                length: padded,
+                limit: MAX_PADDED,
+            };
+        }
+        if new > 0 {
+            place.padded = match place.message {
+                None => 0,
+                Some(_) if place.number == self.place.number => padded,
+                Some(_) => length,
+            };
+        }
         self.place = place;
-        self.is_renewed |= is_renewed;
+        self.is_asked = is_asked;
         Verdict::Pass
     }
 

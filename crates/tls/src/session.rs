@@ -23,7 +23,6 @@ use crate::error::{SealError, SessionError, StartError};
 use crate::fingerprint::Fingerprint;
 use crate::gate::Gate;
 use crate::head;
-use crate::memory::memory_of_handshake;
 use crate::name::PeerName;
 use crate::trust::Trust;
 
@@ -39,7 +38,7 @@ const MAX_RECORD: usize = 1 << 14;
 /// The most memory of a session that is connected, in bytes: with short records, and more for each byte of its longest
 /// record and of the longest message of its handshake.
 const OPEN_MEMORY: usize = 20 << 10;
-const MEMORY_PER_RECORD_BYTE: usize = 2;
+const MEMORY_PER_RECORD_BYTE: usize = 4;
 const MEMORY_PER_MESSAGE_BYTE: usize = 6;
 
 /// Records that may fail authentication (RFC 9147, section 4.5.3). It is the limit of a key, applied to the session.
@@ -76,6 +75,8 @@ pub struct Session {
     trust: Option<Arc<Trust>>,
     date: Date,
     handshake_timeout: Duration,
+    /// The most memory of its handshake, in bytes.
+    handshake_memory: usize,
     peer: Option<Fingerprint>,
     /// Why the certificate of a client is not accepted, until the client can be told.
     refused: Option<SessionError>,
@@ -333,7 +334,7 @@ impl Session {
     /// It falls when the handshake is complete. Data and datagrams that were not polled come in addition.
     pub fn memory(&self, datagram: usize) -> usize {
         if !self.is_connected() {
-            return memory_of_handshake(self.trust.is_some());
+            return self.handshake_memory;
         }
         let record = self.longest_record.max(datagram.min(head::LONGEST));
         OPEN_MEMORY

@@ -103,11 +103,11 @@ fn a_flight_has_limits() {
     assert_eq!(handshake(&mut gate, &byte), Verdict::Drop);
     let mut gate = Gate::new(OF_CLIENT, LIMIT);
     let long = Verdict::TooLong {
-        length: 16_385,
-        limit: 16_384,
+        length: 12_289,
+        limit: 12_288,
     };
     assert_eq!(
-        handshake(&mut gate, &[part(CERTIFICATE, 0, 16_385, 0, 1)]),
+        handshake(&mut gate, &[part(CERTIFICATE, 0, 12_289, 0, 1)]),
         long
     );
     assert_eq!(
@@ -124,12 +124,12 @@ fn a_flight_has_limits() {
 #[test]
 fn a_message_has_a_limit_of_parts() {
     for (length, last) in [
-        (9_600, Verdict::Pass),
+        (7_680, Verdict::Pass),
         (
-            9_601,
+            7_681,
             Verdict::TooManyParts {
-                length: 9_601,
-                limit: 20,
+                length: 7_681,
+                limit: 16,
             },
         ),
     ] {
@@ -230,12 +230,51 @@ fn a_key_that_is_about_to_be_replaced_answers_a_request() {
             gate.expect(0);
             gate.sealed = sealed;
             let (verdict, inner) = look(&mut gate, 22, &[part(KEY_UPDATE, 2, 1, 0, 1)]);
-            assert_eq!((verdict, gate.is_renewed), (Verdict::Pass, true));
+            assert_eq!((verdict, gate.is_asked), (Verdict::Pass, asks));
             assert_eq!(inner[Part::HEADER], u8::from(asks), "{sealed} of {limit}");
-            // A copy is no new key.
+            // A copy asks for nothing.
             gate.expect(0);
             let (verdict, _) = look(&mut gate, 22, &[part(KEY_UPDATE, 2, 1, 0, 1)]);
-            assert_eq!((verdict, gate.is_renewed), (Verdict::Pass, false));
+            assert_eq!((verdict, gate.is_asked), (Verdict::Pass, false));
         }
     }
+}
+
+/// The records of one message may have a kilobyte more than the longest message, with their padding. What is complete
+/// does not count.
+#[test]
+fn padding_has_a_limit() {
+    let padded = |gate: &mut Gate, message: Vec<u8>, zeros: usize| {
+        let mut inner = [message, vec![22], vec![0; zeros]].concat();
+        gate.admit(&mut inner);
+        gate.verdict
+    };
+    let limit = 13 << 10;
+    let mut gate = Gate::new(OF_SERVER, LIMIT);
+    gate.expect(0);
+    let extensions = part(8, 0, 2, 0, 2);
+    assert_eq!(padded(&mut gate, extensions, limit - 15), Verdict::Pass);
+    let first = part(CERTIFICATE, 1, 600, 0, 300);
+    assert_eq!(padded(&mut gate, first, 8_000 - 313), Verdict::Pass);
+    let last = part(CERTIFICATE, 1, 600, 300, 300);
+    let mut other = gate;
+    assert_eq!(
+        padded(&mut other, last.clone(), limit - 8_000 - 313),
+        Verdict::Pass
+    );
+    assert_eq!(
+        padded(&mut gate, last, limit - 8_000 - 312),
+        Verdict::TooLong {
+            length: limit + 1,
+            limit
+        }
+    );
+    // Another message begins in the record that ends one: that record is kept for it.
+    let both = [part(15, 2, 4, 0, 4), part(FINISHED, 3, 32, 0, 10)].concat();
+    assert_eq!(padded(&mut other, both, limit - 39), Verdict::Pass);
+    let rest = part(FINISHED, 3, 32, 10, 22);
+    assert!(matches!(
+        padded(&mut other, rest, 0),
+        Verdict::TooLong { .. }
+    ));
 }

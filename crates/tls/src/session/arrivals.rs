@@ -23,7 +23,7 @@ pub(super) const RECORD_COST: usize = 64;
 /// The most records that wait for the end of the handshake because they overtook it, and the most that wait for messages
 /// before them; and the bytes of both.
 const MAX_WAITING: usize = 16;
-const MAX_WAITING_BYTES: usize = 32 << 10;
+const MAX_WAITING_BYTES: usize = 24 << 10;
 
 /// The most records of a datagram that are looked at: before the handshake is complete, and then. Honest peers put some
 /// messages of a handshake into one.
@@ -243,8 +243,8 @@ impl Session {
         }
         result.or_else(|error| self.fail_with(&error))?;
         let sent = self.drain(record.len())?;
-        // The library answers a new key, if it is asked to, with its next turn.
-        if self.overdue || self.gate.is_renewed {
+        // The library answers a request for a new key with its next turn.
+        if self.overdue || self.gate.is_asked {
             self.handle_timeout(now)?;
         }
         if open {

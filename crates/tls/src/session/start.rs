@@ -95,6 +95,7 @@ impl Session {
             trust: config.trust.clone(),
             date,
             handshake_timeout: config.handshake_timeout,
+            handshake_memory: config.handshake_memory(),
             peer: None,
             refused: None,
             spoke: false,
