@@ -79,6 +79,10 @@ pub(crate) enum Verdict {
 
 /// How far a peer's messages have come, and what was seen of the records of one call.
 #[derive(Clone, Copy, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, each for one reader"
+)]
 pub(crate) struct Gate {
     /// Records that were authentic, in the last call.
     pub(crate) opened: u64,

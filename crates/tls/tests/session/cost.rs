@@ -509,7 +509,7 @@ fn no_order_of_records_holds_more_than_is_reserved() {
             number += u16::from(matches!(step, 2 | 3));
             server.handle_datagram(now, &record).expect("genuine");
             while let out @ (Output::Data(_) | Output::Send(_)) = server.poll() {
-                if step % 2 == 0
+                if step.is_multiple_of(2)
                     && let Output::Send(datagram) = out
                 {
                     client.hear(&datagram);
