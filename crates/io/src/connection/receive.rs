@@ -267,3 +267,6 @@ impl Next {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
