@@ -59,7 +59,7 @@ pub use error::PaperError;
 pub use figure::{Figure, Form, Line, Mark, Point, Scale, XAxis, YAxis};
 pub use findings::Report;
 pub use judge::{Controlled, Isolated, Judged};
-pub use manifest::Overview;
+pub use manifest::{Ground, Overview, Unfounded};
 pub use moment::Moment;
 pub use part::Part;
 pub use published::Published;
@@ -177,18 +177,18 @@ impl Paper {
             tables.push(plan.map_err(|message| document::refuse(&node, &message))?);
         }
         let figures = figures(shown.figures, shorter.is_some(), &names)?;
+        let text = bundle.text(&manifest.claims);
+        let text = text.map_err(|message| document.refuse(&message))?;
+        let mut of_claims = Document::read(bundle.path(&manifest.claims), text)?;
+        of_claims.expand_families(&mut families)?;
+        let claims = claim::read(&mut of_claims, &names)?;
         if let Some(problem) = manifest
             .overview
             .as_ref()
-            .and_then(|it| it.problem(&figures))
+            .and_then(|it| it.problem(&figures, &claims))
         {
             return Err(document.refuse(&problem).into());
         }
-        let text = bundle.text(&manifest.claims);
-        let text = text.map_err(|message| document.refuse(&message))?;
-        let mut document = Document::read(bundle.path(&manifest.claims), text)?;
-        document.expand_families(&mut families)?;
-        let claims = claim::read(&mut document, &names)?;
         families.refuse_unused()?;
         let unperturbed = shown_unperturbed(&tables);
         for cell in &mut cells {
@@ -266,6 +266,15 @@ impl Paper {
         self.figures.clear();
         self.tables_only = true;
         Ok(self)
+    }
+
+    /// Returns the cells whose runs decide whether the statements of the overview stand, without those of a sweep.
+    pub fn cells_of_overview(&self) -> BTreeSet<&str> {
+        let grounds = self.overview.iter().flat_map(|it| &it.rests_on);
+        let ids: BTreeSet<&String> = grounds.flat_map(|ground| ground.verdicts.keys()).collect();
+        let claims = self.claims.iter().filter(|claim| ids.contains(&claim.id));
+        let cells = claims.flat_map(|claim| [claim.cells(), claim.cells_of_controls()]);
+        cells.flatten().collect()
     }
 
     /// Returns whether it is the quick form, with fewer seeds and possibly shorter runs.

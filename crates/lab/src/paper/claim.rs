@@ -365,6 +365,12 @@ impl Claim {
         Ok(())
     }
 
+    /// Returns the names of the cells of its controls.
+    pub(super) fn cells_of_controls(&self) -> Vec<&str> {
+        let cells = self.controls.iter().flat_map(|control| &control.by);
+        cells.map(String::as_str).collect()
+    }
+
     /// Returns the names of the cells that decide about it.
     pub(super) fn cells(&self) -> Vec<&str> {
         let beyond = self.beyond.iter().map(|beyond| &beyond.check);

@@ -7,12 +7,13 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use super::claim::Claim;
 use super::document::Document;
 use super::figure::{FigurePlan, WrittenFigure};
 use super::quantity::Quantity;
 use super::quick::Quick;
 use super::sweep::Sweep;
-use super::{Moment, Names, Part, Unit};
+use super::{Judged, Moment, Names, Part, Unit, Verdict};
 use crate::results::WHOLE;
 use crate::scenario::ScenarioError;
 use crate::scenario::read::Reader;
@@ -54,14 +55,87 @@ pub struct Overview {
     pub found: String,
     /// The name of the figure that shows it.
     pub figure: Option<String>,
+    /// The verdicts that the answer rests on.
+    #[serde(default)]
+    pub rests_on: Vec<Ground>,
+}
+
+/// A statement of the answer, and the verdicts without which it would not be true.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ground {
+    /// The statement, in the words of the answer.
+    pub says: String,
+    /// Verdicts by the ids of claims, in words.
+    pub verdicts: BTreeMap<String, String>,
+}
+
+/// A statement of the answer that a verdict does not bear out.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Unfounded {
+    /// The statement.
+    pub says: String,
+    /// The id of the claim.
+    pub claim: String,
+    /// The verdict that the statement rests on, in words.
+    pub expected: String,
+    /// The verdict of these runs, in words.
+    pub found: &'static str,
 }
 
 impl Overview {
-    /// Returns what is wrong with it in a paper that has these figures.
-    pub(super) fn problem(&self, figures: &[FigurePlan]) -> Option<String> {
-        let name = self.figure.as_ref()?;
-        let is_there = figures.iter().any(|it| it.name == *name);
-        (!is_there).then(|| format!("overview: there is no figure '{name}'"))
+    /// Returns what is wrong with it in a paper that has these figures and claims.
+    pub(super) fn problem(&self, figures: &[FigurePlan], claims: &[Claim]) -> Option<String> {
+        if let Some(name) = &self.figure
+            && !figures.iter().any(|it| it.name == *name)
+        {
+            return Some(format!("overview: there is no figure '{name}'"));
+        }
+        let mut grounds = self.rests_on.iter();
+        grounds.find_map(|ground| ground.problem(&self.found, claims))
+    }
+
+    /// Returns the statements that these verdicts do not bear out. A claim that was not run says nothing about them.
+    pub fn unfounded(&self, judged: &[Judged]) -> Vec<Unfounded> {
+        let verdicts = self.rests_on.iter().flat_map(|ground| {
+            let verdicts = ground.verdicts.iter();
+            verdicts.map(move |(claim, expected)| (&ground.says, claim, expected))
+        });
+        let differ = verdicts.filter_map(|(says, claim, expected)| {
+            let one = judged.iter().find(|one| one.id == *claim)?;
+            let found = one.verdict.words();
+            (one.verdict != Verdict::NotRun && found != expected).then(|| Unfounded {
+                says: says.clone(),
+                claim: claim.clone(),
+                expected: expected.clone(),
+                found,
+            })
+        });
+        differ.collect()
+    }
+}
+
+impl Ground {
+    fn problem(&self, answer: &str, claims: &[Claim]) -> Option<String> {
+        let says = &self.says;
+        if says.trim().is_empty() || !answer.contains(says) {
+            return Some(format!("overview: 'found' does not say '{says}'"));
+        }
+        if self.verdicts.is_empty() {
+            return Some(format!("overview: '{says}' rests on no verdict"));
+        }
+        let mut verdicts = self.verdicts.iter();
+        verdicts.find_map(|(claim, verdict)| {
+            if !claims.iter().any(|it| it.id == *claim) {
+                return Some(format!("overview: there is no claim '{claim}'"));
+            }
+            let words = Verdict::KINDS.each_ref().map(Verdict::words);
+            let is_known = words.contains(&verdict.as_str());
+            (!is_known).then(|| {
+                let words = words.join(", ");
+                format!("overview: there is no verdict '{verdict}': there are {words}")
+            })
+        })
     }
 }
 

@@ -5,6 +5,7 @@ use maud::{Markup, html};
 use super::figure::small_figure;
 use super::markup::{paragraph, prose, slug};
 use super::reported::Reported;
+use crate::paper::{Overview, Report};
 
 /// Returns the first page of a report on several papers.
 pub(super) fn overview(papers: &[Reported<'_>]) -> Markup {
@@ -40,9 +41,41 @@ pub(super) fn finding(one: &Reported<'_>) -> Markup {
             div {
                 p { b { "Asked:" } " " (prose(overview.asked.trim())) }
                 p { b { "Found:" } " " (prose(overview.found.trim())) }
+                (grounds(overview, &one.report))
                 (counts(one))
             }
             @if let Some(figure) = figure { (small_figure(&one.paper.name, figure)) }
+        }
+    }
+}
+
+/// Returns the verdicts that the answer rests on, and which statements the verdicts of these runs do not bear out.
+fn grounds(overview: &Overview, report: &Report) -> Markup {
+    let mut claims: Vec<&String> = Vec::new();
+    for claim in overview.rests_on.iter().flat_map(|it| it.verdicts.keys()) {
+        if !claims.contains(&claim) {
+            claims.push(claim);
+        }
+    }
+    let mut judged = report.verdicts.iter();
+    let is_judged = judged.any(|one| claims.contains(&&one.id));
+    html! {
+        @if is_judged {
+            p class="small" {
+                "This rests on the verdicts on "
+                @for (number, claim) in claims.iter().enumerate() {
+                    @if number > 0 { ", " }
+                    a href={ "#claim-" (slug(claim)) } { (claim) }
+                }
+                "."
+            }
+            @for it in overview.unfounded(&report.verdicts) {
+                p class="partial" role="note" {
+                    "These runs do not bear out \u{201c}" (prose(&it.says)) "\u{201d}: "
+                    a href={ "#claim-" (slug(&it.claim)) } { (it.claim) }
+                    " is " (it.found) " here, and not " (it.expected) "."
+                }
+            }
         }
     }
 }

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::paper::synthetic::{figured_paper, paper_with_flows, results};
+use crate::paper::synthetic::{extended_paper, figured_paper, paper_with_flows, results};
 use crate::paper::{Paper, catalogue};
 use crate::report::Reported;
 use crate::report::page;
 use crate::results::Results;
+use crate::scenario::Adjust;
 
 const FIGURE: &str = r#"
 [[figures]]
@@ -19,6 +20,16 @@ published = "t.csv"
 x = { title = "cell", labels = ["a", "b"] }
 y = { unit = "kbit/s" }
 lines = [{ label = "one", cells = ["a", "b"] }]
+"#;
+
+const CLAIM: &str = r#"
+[[claims]]
+id = "C1"
+place = "Table 1"
+says = "b has more"
+windows = ["whole"]
+because = { holds = "It has.", fails = "It has not." }
+checks = [{ what = "order", kind = "increasing", unit = "kbit/s", cells = ["a", "b"], flow = "dccp", metric = "throughput", why = "as printed" }]
 "#;
 
 fn html(cells: &[(&str, &[(f64, f64)])], papers: usize) -> String {
@@ -125,6 +136,47 @@ fn an_overview_without_its_figure_is_refused() {
         "{error}"
     );
     figured_paper(&format!("{FIGURE}{}", overview.replace("\"g\"", "\"f\""))).expect("loads");
+}
+
+/// A finding names the claims that it rests on, with links, and what the verdicts do not bear out. It must quote itself,
+/// and the claims and verdicts must exist.
+#[test]
+fn a_finding_names_its_verdicts() {
+    let with = |ground: &str| {
+        let overview = "[overview]\nasked = \"a?\"\nfound = \"It is so.\"\n";
+        let overview = format!("{overview}rests_on = [{{ says = {ground} }}]\n");
+        extended_paper(CLAIM, &overview, &Adjust::default())
+    };
+    for (ground, says) in [
+        (
+            "'It was', verdicts = { C1 = 'reproduced' }",
+            "'found' does not say 'It was'",
+        ),
+        ("'It is', verdicts = {}", "'It is' rests on no verdict"),
+        (
+            "'It is', verdicts = { C7 = 'reproduced' }",
+            "there is no claim 'C7'",
+        ),
+        (
+            "'It is', verdicts = { C1 = 'right' }",
+            "there is no verdict 'right': there are reproduced,",
+        ),
+    ] {
+        let error = with(ground).expect_err(ground).to_string();
+        assert!(error.contains(says), "{error}");
+    }
+    for (verdict, is_borne_out) in [("reproduced", true), ("fitted", false)] {
+        let ground = format!("'It is', verdicts = {{ C1 = '{verdict}' }}");
+        let paper = with(&ground).unwrap_or_else(|error| panic!("{error}"));
+        let one = Reported {
+            paper: &paper,
+            report: paper.report(&results(&paper, BOTH)),
+        };
+        let page = page(&[one.clone(), one]);
+        assert!(page.contains("<a href=\"#claim-C1\">C1</a>"));
+        let told = "These runs do not bear out \u{201c}It is\u{201d}";
+        assert_eq!(!page.contains(told), is_borne_out, "{verdict}");
+    }
 }
 
 /// A page over some of the runs says so at its top, and shows no number for missing values.

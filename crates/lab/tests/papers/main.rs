@@ -2,6 +2,7 @@
 //!
 //! `fairwire paper all --check-digests` compares every run of every quick form.
 
+mod findings;
 mod long_delay;
 mod queue_size;
 mod satellite;
