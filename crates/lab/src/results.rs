@@ -28,6 +28,7 @@ pub(crate) use output::write_file;
 pub use output::{Form, Output, OutputDirectory, Placement, UNFINISHED};
 pub use representative::Representative;
 pub use summary::{Row, summary};
+pub(crate) use table::{Grid, NO_VALUE, Tables, WindowTables, tables};
 pub use table::{overview, table};
 
 /// The subject of a value: a flow, a link, or all flows together.

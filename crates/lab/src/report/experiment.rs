@@ -12,8 +12,9 @@ use maud::{Markup, html};
 use super::figure::figure;
 use super::markup::{paragraph, prose};
 use super::shell::shell;
+use super::table::grid;
 use super::topology::{networks, spaced};
-use crate::results::{CellResult, Results, table, write_file};
+use crate::results::{CellResult, Grid, Results, Tables, WindowTables, tables, write_file};
 use crate::scenario::Cell;
 use plots::plots;
 
@@ -70,7 +71,7 @@ pub fn experiment_page(results: &Results) -> String {
                         }
                     }
                 }
-                (tables(results))
+                (of_cells(results))
             }
             footer {
                 p {
@@ -144,8 +145,8 @@ fn notes(notes: &[String]) -> Markup {
     }
 }
 
-/// Returns a table of each cell, as the command prints it.
-fn tables(results: &Results) -> Markup {
+/// Returns the tables of each cell, with the values that the command prints.
+fn of_cells(results: &Results) -> Markup {
     let is_only = results.cells.len() == 1;
     html! {
         section aria-labelledby="tables" {
@@ -158,12 +159,43 @@ fn tables(results: &Results) -> Markup {
                         @for (axis, value) in &cell.axes { ", " (axis) " = " (value) }
                         ": " (counted(cell.runs.len() as u64, "seed")) ", " (spaced(&cell.scenario.run.duration.to_string()))
                     }
-                    div class="scroll" role="region" tabindex="0" aria-label=(cell.name) {
-                        pre { (table(cell)) }
-                    }
+                    (of_cell(cell))
                     @for note in cell.notes() { p class="small" { "Note: " (prose(note)) } }
                 }
             }
+        }
+    }
+}
+
+fn of_cell(cell: &CellResult) -> Markup {
+    let Tables { windows, remarks } = tables(cell);
+    html! {
+        @for window in &windows { (of_window(&cell.name, window)) }
+        @for remark in &remarks { p class="small" { (remark) } }
+    }
+}
+
+fn of_window(cell: &str, window: &WindowTables) -> Markup {
+    let title = match window.title.split_once(", ") {
+        Some((name, span)) => {
+            let words: Vec<String> = span.split(' ').map(spaced).collect();
+            format!("{name}, {}", words.join(" "))
+        }
+        None => window.title.clone(),
+    };
+    let [flows, links] = &window.subjects;
+    // All flows together have one row.
+    let (mut head, mut row) = (vec!["flows".to_owned()], vec!["all".to_owned()]);
+    for [heading, value] in &window.all {
+        head.push(heading.clone());
+        row.push(value.clone());
+    }
+    let all = (!window.all.is_empty()).then(|| Grid(vec![head, row]));
+    let all_kinds = [("flows", flows), ("links", links), ("all flows", &all)];
+    html! {
+        h4 { (title) }
+        @for (kind, rows) in all_kinds {
+            @if let Some(rows) = rows { (grid(&format!("{cell}, {title}: {kind}"), rows)) }
         }
     }
 }

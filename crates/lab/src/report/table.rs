@@ -9,6 +9,7 @@ use maud::{Markup, html};
 use super::contents::table_anchor;
 use super::markup::{mean_and_interval, minus, paragraph, prose};
 use crate::paper::{Block, Difference, Measured, POINTS, Paper, Row, Table, Unit};
+use crate::results::{Grid, NO_VALUE};
 
 /// Returns a table with its heading.
 pub(super) fn table(paper: &Paper, table: &Table) -> Markup {
@@ -230,6 +231,56 @@ impl View<'_> {
     }
 }
 
+/// Returns a table of texts: its first row is the head, its first column names the rows, and the rest are numbers.
+pub(super) fn grid(label: &str, grid: &Grid) -> Markup {
+    let Some((head, rows)) = grid.0.split_first() else {
+        return Markup::default();
+    };
+    let texts = rows.iter().flat_map(|row| row.iter().skip(1));
+    let interval = texts.map(|text| mean_and_rest(text).1.chars().count());
+    html! {
+        div class="scroll" role="region" tabindex="0" aria-label=(label) {
+            table class="numbers alone" role="table" aria-label=(label) style={ "--pm:" (interval.max().unwrap_or(0)) "ch" } {
+                thead role="rowgroup" {
+                    tr role="row" {
+                        @for (at, heading) in head.iter().enumerate() {
+                            (column(if at == 0 { "text" } else { "number" }, heading))
+                        }
+                    }
+                }
+                tbody role="rowgroup" {
+                    @for row in rows {
+                        tr role="row" {
+                            @for (at, (text, heading)) in row.iter().zip(head).enumerate() {
+                                @if at == 0 {
+                                    th role="rowheader" scope="row" class="text label" { (text) }
+                                } @else {
+                                    td role="cell" class="number" data-h=(heading) { (of_text(text)) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Returns the value that `text` shows, or that there is none.
+fn of_text(text: &str) -> Markup {
+    if text == NO_VALUE {
+        return none();
+    }
+    let (mean, rest) = mean_and_rest(text);
+    value(&minus(mean), &rest)
+}
+
+/// Splits the text of an estimate into the mean and its interval, or the reason why it has none.
+fn mean_and_rest(text: &str) -> (&str, String) {
+    let (mean, rest) = text.split_once(' ').unwrap_or((text, ""));
+    (mean, rest.trim_matches(['(', ')']).to_owned())
+}
+
 fn column(class: &str, text: &str) -> Markup {
     html! { th role="columnheader" scope="col" class=(class) { (text) } }
 }
@@ -245,12 +296,12 @@ fn unit_after_comma(block: &Block) -> String {
 /// Returns the mean, interval and difference of one value. A report has thousands of these, so the markup is short.
 fn cell(measured: &Measured, published: Option<f64>, has_differences: bool) -> Markup {
     let Some(estimate) = measured.estimate else {
-        return html! { span class="none" { "no value" } };
+        return none();
     };
     let (mean, interval) = mean_and_interval(estimate, measured.unit.digits);
     let runs = measured.runs;
     html! {
-        span { b { (mean) } " " i { (interval) } }
+        (value(&mean, &interval))
         @if estimate.count < runs as u64 {
             span class="some" { "in " (estimate.count) " of " (runs) " runs" }
         }
@@ -261,6 +312,14 @@ fn cell(measured: &Measured, published: Option<f64>, has_differences: bool) -> M
             small {}
         }
     }
+}
+
+fn value(mean: &str, interval: &str) -> Markup {
+    html! { span { b { (mean) } " " i { (interval) } } }
+}
+
+fn none() -> Markup {
+    html! { span class="none" { "no value" } }
 }
 
 fn difference(mean: f64, published: f64, unit: Unit) -> Markup {

@@ -1,4 +1,4 @@
-//! The results of a cell as a text table.
+//! The results of a cell as tables, and these as text.
 
 mod grid;
 
@@ -6,8 +6,12 @@ use std::fmt::Write;
 
 use fairwire_measure::{Estimate, Spread, counted};
 
-use self::grid::{Grid, Layout};
+pub(crate) use self::grid::Grid;
+use self::grid::Layout;
 use super::{CellResult, Metric, Representative, Subject, WHOLE};
+
+/// What tables show where there is no value.
+pub(crate) const NO_VALUE: &str = "-";
 
 /// A column: its heading and its metric.
 struct Column {
@@ -38,10 +42,30 @@ const LINK: [(&str, Metric); 6] = [
 /// The values of all flows together if the scenario selects no metrics.
 const ALL: [(&str, Metric); 1] = [("Jain's index", Metric::Jain)];
 
-/// Returns one block per window, with flows, links and all flows together: means with 95 % intervals.
+/// The values of a cell, as tables show them: means with 95 % intervals.
 ///
 /// The metrics are those that the scenario selects, or a fixed few if it selects none.
-pub fn table(cell: &CellResult) -> String {
+#[derive(Clone, Debug)]
+pub(crate) struct Tables {
+    /// The windows, in their order.
+    pub(crate) windows: Vec<WindowTables>,
+    /// Selected metrics without values, and the values of the unperturbed run.
+    pub(crate) remarks: Vec<String>,
+}
+
+/// The values of one window.
+#[derive(Clone, Debug)]
+pub(crate) struct WindowTables {
+    /// The window's name and span.
+    pub(crate) title: String,
+    /// A table of the flows and one of the links, if there are any.
+    pub(crate) subjects: [Option<Grid>; 2],
+    /// Headings and values of all flows together.
+    pub(crate) all: Vec<[String; 2]>,
+}
+
+/// Returns the tables of a cell.
+pub(crate) fn tables(cell: &CellResult) -> Tables {
     let keys = cell.keys();
     let mut windows: Vec<&str> = Vec::new();
     for (_, window, _) in &keys {
@@ -59,37 +83,63 @@ pub fn table(cell: &CellResult) -> String {
         subjects
     };
     let [of_flows, of_links, of_all] = [&FLOW[..], &LINK, &ALL].map(|fixed| columns(cell, fixed));
-    let grids = windows.iter().map(|window| {
-        let title = title(cell, window);
-        let of_window = |kind, heading: &str, columns: &[Column]| {
-            grid(cell, (window, heading), columns, &subjects(kind, window))
+    let windows = windows.into_iter().map(|window| {
+        let of_kind = |(kind, columns): (&str, &[Column])| {
+            grid(cell, (window, kind), columns, &subjects(kind, window))
         };
-        let flows = of_window("flow", &title, &of_flows);
-        // The first block of a window has the window's title.
-        let heading = if flows.is_some() { "link" } else { &title };
-        let links = of_window("link", heading, &of_links);
-        (title, [flows, links])
+        let all = of_all.iter().filter_map(|column| {
+            let estimate = cell.estimate(&Subject::All, window, column.metric)?;
+            Some([column.heading.clone(), show(&estimate, column)])
+        });
+        WindowTables {
+            title: title(cell, window),
+            subjects: [("flow", &of_flows[..]), ("link", &of_links)].map(of_kind),
+            all: all.collect(),
+        }
     });
-    let grids: Vec<(String, [Option<Grid>; 2])> = grids.collect();
-    let layouts = [0, 1].map(|kind| Layout::of(grids.iter().filter_map(|it| it.1[kind].as_ref())));
+    Tables {
+        windows: windows.collect(),
+        remarks: without_value(cell)
+            .into_iter()
+            .chain(unperturbed(cell))
+            .collect(),
+    }
+}
+
+/// Returns the tables of a cell as text: one block per window, with flows, links and all flows together.
+pub fn table(cell: &CellResult) -> String {
+    let Tables {
+        mut windows,
+        remarks,
+    } = tables(cell);
+    for window in &mut windows {
+        // The first block of a window has the window's title.
+        let first = window.subjects.iter_mut().flatten().next();
+        if let Some(heading) = first.and_then(|grid| grid.0.first_mut()?.first_mut()) {
+            heading.clone_from(&window.title);
+        }
+    }
+    let layouts = [0, 1].map(|kind| {
+        let grids = windows.iter().filter_map(|it| it.subjects[kind].as_ref());
+        Layout::of(grids)
+    });
     let mut text = String::new();
-    for (window, (title, blocks)) in windows.iter().zip(&grids) {
-        for (grid, layout) in blocks.iter().zip(layouts) {
+    for window in &windows {
+        for (grid, layout) in window.subjects.iter().zip(layouts) {
             if let Some(grid) = grid {
                 grid.write(layout, &mut text);
             }
         }
-        if blocks.iter().all(Option::is_none) {
-            let _ = writeln!(text, "  {title}");
+        if window.subjects.iter().all(Option::is_none) {
+            let _ = writeln!(text, "  {}", window.title);
         }
-        for column in &of_all {
-            if let Some(estimate) = cell.estimate(&Subject::All, window, column.metric) {
-                let _ = writeln!(text, "  {} {}", column.heading, show(&estimate, column));
-            }
+        for [heading, value] in &window.all {
+            let _ = writeln!(text, "  {heading} {value}");
         }
     }
-    without_value(cell, &mut text);
-    unperturbed(cell, &mut text);
+    for remark in remarks {
+        let _ = writeln!(text, "  {remark}");
+    }
     text
 }
 
@@ -133,7 +183,7 @@ pub fn overview(cells: &[CellResult]) -> String {
     let rows = cells.iter().map(|cell| {
         let values = columns.iter().map(|(subject, column)| {
             let estimate = cell.estimate(subject, window, column.metric);
-            estimate.map_or_else(|| "-".to_owned(), |estimate| show(&estimate, column))
+            estimate.map_or_else(|| NO_VALUE.to_owned(), |estimate| show(&estimate, column))
         });
         std::iter::once(cell.name.clone()).chain(values).collect()
     });
@@ -210,8 +260,8 @@ const fn is_often_fixed(metric: Metric) -> bool {
     matches!(metric, Metric::Offered | Metric::Sent | Metric::QueueMax)
 }
 
-/// Writes the selected metrics that nothing in this cell has, for example the opinion score of a flow without a codec.
-fn without_value(cell: &CellResult, text: &mut String) {
+/// Returns the selected metrics that nothing in this cell has, for example the opinion score of a flow without a codec.
+fn without_value(cell: &CellResult) -> Option<String> {
     let has = |metric: &Metric| {
         let mut runs = cell.runs.iter().chain(&cell.unperturbed);
         runs.any(|run| run.values.iter().any(|value| value.metric == *metric))
@@ -221,29 +271,22 @@ fn without_value(cell: &CellResult, text: &mut String) {
         .filter(|metric| !has(metric))
         .map(|metric| metric.name())
         .collect();
-    if !none.is_empty() {
-        let _ = writeln!(text, "  no values of: {}", none.join(", "));
-    }
+    (!none.is_empty()).then(|| format!("no values of: {}", none.join(", ")))
 }
 
-/// Writes the values of flows in the unperturbed run, for the first column that has any.
-fn unperturbed(cell: &CellResult, text: &mut String) {
-    let Some(run) = &cell.unperturbed else {
-        return;
-    };
-    for column in columns(cell, &FLOW) {
+/// Returns the values of flows in the unperturbed run, for the first column that has any.
+fn unperturbed(cell: &CellResult) -> Option<String> {
+    let run = cell.unperturbed.as_ref()?;
+    columns(cell, &FLOW).into_iter().find_map(|column| {
         let (_, scale, digits) = shown(column.metric);
         let flows = cell.scenario.enabled_flows().filter_map(|(name, _)| {
             let value = run.value(&Subject::flow(name), WHOLE, column.metric)?;
             Some(format!("{name} {:.digits$}", value / scale))
         });
         let flows: Vec<String> = flows.collect();
-        if !flows.is_empty() {
-            let (heading, flows) = (&column.heading, flows.join(", "));
-            let _ = writeln!(text, "  unperturbed run, {heading}: {flows}");
-            return;
-        }
-    }
+        let (heading, texts) = (&column.heading, flows.join(", "));
+        (!flows.is_empty()).then(|| format!("unperturbed run, {heading}: {texts}"))
+    })
 }
 
 fn title(cell: &CellResult, window: &str) -> String {
@@ -290,7 +333,7 @@ fn grid(
     let rows = subjects.iter().map(|subject| {
         let cells = columns.iter().map(|column| {
             let estimate = cell.estimate(subject, window, column.metric);
-            estimate.map_or_else(|| "-".to_owned(), |estimate| show(&estimate, column))
+            estimate.map_or_else(|| NO_VALUE.to_owned(), |estimate| show(&estimate, column))
         });
         std::iter::once(subject.name().to_owned())
             .chain(cells)

@@ -1,7 +1,7 @@
 //! The reports in a real browser: Chromium, with the windows of a desktop, of a telephone of 390 pixels, and of paper.
 //!
-//! A page shows every paper of the catalogue with made-up numbers that are as long as possible, and two papers with
-//! real results of two seeds. Without Chromium the tests are skipped with a message; with `FAIRWIRE_NO_SKIP=1` they
+//! A page shows every paper of the catalogue with made-up numbers that are as long as possible, and others have real
+//! results of two seeds: two papers, and a scenario file. Without Chromium the tests are skipped with a message; with `FAIRWIRE_NO_SKIP=1` they
 //! fail (`scripts/setup` installs it).
 
 mod chromium;
@@ -20,7 +20,7 @@ use serde_json::Value;
 const LAYOUT: &str = include_str!("layout.js");
 
 /// Returns these of the reports: on one paper (`alone`), which has no first page for several, on all papers (`all`), and
-/// on two papers that are really run (`real`).
+/// on two papers that are really run (`real`), and the page of a scenario file (`run`).
 fn pages(names: &[&str]) -> Vec<(String, String)> {
     let papers: Vec<Paper> = catalogue()
         .iter()
@@ -38,6 +38,7 @@ fn pages(names: &[&str]) -> Vec<(String, String)> {
         let page = match *name {
             "alone" => report::page(&reported[..1]),
             "all" => report::page(&reported),
+            "run" => real::run_page(),
             _ => real::page(),
         };
         ((*name).to_owned(), page)
@@ -72,7 +73,7 @@ fn browser() -> Option<Chromium> {
 /// have enough contrast. The page makes no network requests and writes no errors to the console.
 #[test]
 fn reports_fit_every_window() {
-    let pages = pages(&["alone", "all", "real"]);
+    let pages = pages(&["alone", "all", "real", "run"]);
     // A browser for each of two processors; the pages differ in size, so each takes every other one.
     std::thread::scope(|scope| {
         for first in 0..2 {

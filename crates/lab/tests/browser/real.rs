@@ -1,11 +1,12 @@
-//! A report with real results: two papers that run quickly, with two seeds each.
+//! Reports with real results: two papers that run quickly, and a scenario file, with two seeds each.
 
 use std::sync::atomic::AtomicBool;
 
-use fairwire_lab::campaign::{self, Batch, Campaign, run_batches};
+use fairwire_lab::campaign::{self, Batch, Campaign, run_batches, run_cells};
 use fairwire_lab::paper::{Bundle, Paper};
 use fairwire_lab::report;
 use fairwire_lab::report::Reported;
+use fairwire_lab::scenario::{Adjust, ScenarioFile};
 
 /// Calls with curves over time and unperturbed runs; links with losses and fitted values.
 const PAPERS: [&str; 2] = ["voip", "satellite"];
@@ -43,4 +44,27 @@ pub(crate) fn page() -> String {
         .collect();
     assert!(!Reported::is_partial(&reported));
     report::page(&reported)
+}
+
+/// Returns the page of a scenario file with two cells and two windows.
+pub(crate) fn run_page() -> String {
+    let adjust = Adjust {
+        axes: vec!["ccid=2,3".to_owned()],
+        set: vec!["measure.windows.late.from=1 s".to_owned()],
+        duration: Some("2s".parse().expect("a time")),
+        seeds: Some(2),
+        ..Adjust::default()
+    };
+    let cells = ScenarioFile::dumbbell().and_then(|file| file.cells(&adjust));
+    let cells = cells.unwrap_or_else(|error| panic!("{error}"));
+    let campaign = Campaign {
+        name: "dumbbell".to_owned(),
+        threads: campaign::threads(),
+        stop: &AtomicBool::new(false),
+        progress: &|_| {},
+        capture: None,
+    };
+    let results = run_cells(&cells, campaign, &mut |_| Ok(()));
+    let results = results.unwrap_or_else(|error| panic!("{error}"));
+    report::experiment_page(&results)
 }

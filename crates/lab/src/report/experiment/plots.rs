@@ -445,8 +445,8 @@ fn numbers(values: &[String]) -> Option<(Vec<f64>, String)> {
 /// Returns the title of the vertical axis: the metric, and what its values mean if it has no unit.
 fn axis_title(metric: Metric) -> String {
     match metric {
-        Metric::Jain => "Jain's fairness index of the throughputs (1: all equal)".to_owned(),
-        Metric::MaxOverMin => "greatest throughput / least throughput (1: all equal)".to_owned(),
+        Metric::Jain => "Jain's fairness index (1: all equal)".to_owned(),
+        Metric::MaxOverMin => "greatest / least throughput (1: all equal)".to_owned(),
         metric => metric.name().replace('_', " "),
     }
 }

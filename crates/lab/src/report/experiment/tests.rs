@@ -6,7 +6,8 @@ use super::experiment_page;
 use super::plots::{Group, plots};
 use crate::campaign::{Campaign, run_cells};
 use crate::paper::{Form, Scale};
-use crate::results::{Metric, Results, Subject};
+use crate::report::table::grid;
+use crate::results::{Grid, Metric, Results, Subject, table, tables};
 use crate::scenario::{Adjust, ScenarioFile};
 
 fn results(axes: &[&str], set: &[&str]) -> Results {
@@ -130,7 +131,68 @@ fn the_page_has_plots_tables_and_notes() {
     ] {
         assert!(page.contains(part), "{part} is missing");
     }
-    for foreign in ["http://", "https://", "<script"] {
+    for foreign in ["http://", "https://", "<script", "<pre"] {
         assert!(!page.contains(foreign), "{foreign}");
     }
+}
+
+/// The values of a cell stand in tables like those of papers: each column has a heading, each row begins with the name
+/// of its flow or link, and numbers stand at the right, the mean apart from its interval. They are the printed ones.
+#[test]
+fn values_of_cells_are_in_tables() {
+    let results = results(&[], &[]);
+    let page = experiment_page(&results);
+    let cell = &results.cells[0];
+    let windows = tables(cell).windows;
+    assert_eq!(windows.len(), 1, "the whole run");
+    assert!(page.contains("<h4>whole run, 2 s</h4>"), "{page}");
+    let text = table(cell);
+    for grid in windows[0].subjects.iter().flatten() {
+        let (head, rows) = grid.0.split_first().expect("a head");
+        assert!(!rows.is_empty());
+        for (at, heading) in head.iter().enumerate() {
+            let class = if at == 0 { "text" } else { "number" };
+            let head =
+                format!("<th role=\"columnheader\" scope=\"col\" class=\"{class}\">{heading}</th>");
+            assert!(page.contains(&head), "{head}");
+        }
+        for row in rows {
+            let begins = format!(
+                "<th role=\"rowheader\" scope=\"row\" class=\"text label\">{}</th>",
+                row[0]
+            );
+            let of_row = page.split_once(&begins).expect(&begins).1;
+            let of_row = of_row.split_once("</tr>").expect("its end").0;
+            for (value, heading) in row.iter().zip(head).skip(1) {
+                let (mean, rest) = value.split_once(' ').unwrap_or((value, ""));
+                let rest = rest.trim_matches(['(', ')']).replace('<', "&lt;");
+                let begins = format!("<td role=\"cell\" class=\"number\" data-h=\"{heading}\">");
+                let shown = of_row.split_once(&begins).expect(&begins).1;
+                let expected = format!("<span><b>{mean}</b> <i>{rest}</i></span></td>");
+                assert!(shown.starts_with(&expected), "{expected} in {shown}");
+                assert!(text.contains(value.as_str()), "{value} in {text}");
+            }
+        }
+    }
+    let jain = &windows[0].all[0][1];
+    let mean = jain.split(' ').next().expect("a mean");
+    let shown = format!("data-h=\"Jain's index\"><span><b>{mean}</b>");
+    assert!(page.contains(&shown), "{jain}");
+}
+
+/// A value that a run does not have is not a number, and a negative one has a minus sign.
+#[test]
+fn missing_values_are_told() {
+    let rows = [["flow", "loss %"], ["f", "-"], ["g", "-1.5 ± <0.1"]];
+    let rows = rows.map(|row| row.map(str::to_owned).to_vec());
+    let table = grid("losses", &Grid(rows.to_vec())).into_string();
+    assert!(
+        table.contains("<span class=\"none\">no value</span>"),
+        "{table}"
+    );
+    assert!(
+        table.contains("<b>\u{2212}1.5</b> <i>± &lt;0.1</i>"),
+        "{table}"
+    );
+    assert!(table.contains("--pm:6ch"), "{table}");
 }

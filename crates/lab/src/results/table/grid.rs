@@ -12,7 +12,7 @@ const GAP: usize = 2;
 
 /// A table: the first row is its head, and the first column names the rows.
 #[derive(Clone, Debug)]
-pub(super) struct Grid(pub(super) Vec<Vec<String>>);
+pub(crate) struct Grid(pub(crate) Vec<Vec<String>>);
 
 /// The arrangement of a table with many columns.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
