@@ -20,4 +20,4 @@ pub use average::{FirstIntervalLife, INTERVALS, LossAverage, LossMean};
 pub use equation::{Equation, EquationForm};
 pub use history::{ByTime, Grouping, LossHistory, ReceivedPacket, ReportedInterval};
 pub use receive_rate::ReceiveRate;
-pub use sender::{FirstRate, ReceiveLimit, ReductionFrom, SegmentSize, Sender, TfrcConfig};
+pub use sender::{Bursts, FirstRate, ReceiveLimit, ReductionFrom, SegmentSize, Sender, TfrcConfig};

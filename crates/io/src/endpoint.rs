@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::sync::atomic::AtomicBool;
 
-use fairwire_proto::{CloseReason, Encapsulation, EndpointStats, ListenError, Path};
+use fairwire_proto::{CloseReason, Encapsulation, EndpointStats, ListenError, Path, StartError};
 use fairwire_tls::{ClientConfig, ServerConfig};
 use fairwire_wire::ServiceCode;
 
@@ -61,6 +61,8 @@ fn listen(
     if state.driver_ended || state.closing {
         return Err(ListenError::EndpointClosed);
     }
+    let network = options.config.check_for_network();
+    network.map_err(ListenError::Config)?;
     state.proto.listen(port, services, options.config.clone())?;
     state.proto.reserve();
     state.proto.set_accept_places(port, options.backlog);
@@ -351,6 +353,8 @@ impl Endpoint {
         options: ConnectOptions,
     ) -> Result<Connection, ConnectError> {
         let mut config = options.config;
+        let network = config.check_for_network();
+        network.map_err(|error| ConnectError::Start(StartError::Config(error)))?;
         let Facts {
             local,
             encapsulation,

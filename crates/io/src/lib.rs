@@ -155,13 +155,13 @@ pub use error::{
 };
 pub use event::ConnectionEvent;
 pub use fairwire_proto::{
-    Admit, AdmitHook, Attempt, Ccid2Config, Ccid3Config, ChangeCcidError, CloseReason, Config,
-    ConfigError, DamagedData, DataChecksum, DatagramId, Direction, EncoderConfig, EncoderInput,
-    EncoderTarget, EndpointConfig, EndpointStats, EquationForm, ErrorText, Fate, FeedbackRate,
-    FirstInterval, FirstIntervalLife, FirstRate, Gauges, IdleRule, InitCookies, LimitedBy,
-    ListenError, LossEvents, LossMean, PathMtuDiscovery, QueueLimits, QueuePolicy, ReceiveLimit,
-    ReceiveQueuePolicy, ReceiveRateOver, ReceiverRtt, ReductionFrom, Reports, Segment, SlowStart,
-    StartError, Stats, TargetBitrate, Unreachable, Waiting, laws,
+    AckRatioFollows, Admit, AdmitHook, Attempt, Bursts, Ccid2Config, Ccid3Config, ChangeCcidError,
+    CloseReason, Config, ConfigError, DamagedData, DataChecksum, DatagramId, Direction,
+    EncoderConfig, EncoderInput, EncoderTarget, EndpointConfig, EndpointStats, EquationForm,
+    ErrorText, Fate, FeedbackRate, FirstInterval, FirstIntervalLife, FirstRate, Gauges, IdleRule,
+    InitCookies, LimitedBy, ListenError, LossEvents, LossMean, PathMtuDiscovery, QueueLimits,
+    QueuePolicy, ReceiveLimit, ReceiveQueuePolicy, ReceiveRateOver, ReceiverRtt, ReductionFrom,
+    Reports, Segment, SlowStart, StartError, Stats, TargetBitrate, Unreachable, Waiting, laws,
 };
 use fairwire_tls::{ClientConfig, ServerConfig};
 pub use fairwire_units::{Ecn, Percent, Rate};

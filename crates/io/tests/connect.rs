@@ -6,8 +6,8 @@ use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
 use fairwire::{
-    AddressKind, Config, ConnectError, ConnectOptions, DccpAddr, Endpoint, Listener, Security,
-    ServiceCode, connect_any,
+    AckRatioFollows, AddressKind, Bursts, Config, ConnectError, ConnectOptions, DccpAddr, Endpoint,
+    ListenError, ListenOptions, Listener, Security, ServiceCode, StartError, connect_any,
 };
 
 const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"?tst");
@@ -278,4 +278,43 @@ async fn finding_23_all_errors_are_told() {
     soon(endpoint.wait_idle()).await;
     tokio::time::sleep(Duration::from_millis(50)).await;
     assert_eq!(types(&hole), [0, 7], "Request, Reset");
+}
+
+/// What Linux does against a MUST of the RFCs can be simulated, but no socket does it: neither a client nor a listener.
+#[tokio::test]
+async fn violations_are_not_imitated_on_sockets() {
+    type Imitate = fn(&mut Config);
+    let (_listener, at) = server("127.0.0.1");
+    let imitations: [(&str, Imitate); 3] = [
+        ("ccid3.bursts", |config| {
+            config.ccid3.bursts = Bursts::Unbounded;
+        }),
+        ("ccid3.keep_sequence_window", |config| {
+            config.ccid3.keep_sequence_window = true;
+        }),
+        ("ccid2.ack_ratio_follows", |config| {
+            config.ccid2.ack_ratio_follows = AckRatioFollows::Window;
+        }),
+    ];
+    let here = endpoint("127.0.0.1:0");
+    for (field, imitate) in imitations {
+        let mut config = Config::default();
+        imitate(&mut config);
+        let options = ConnectOptions::new().config(config.clone());
+        let to = DccpAddr {
+            addr: at,
+            dccp_port: at.port(),
+        };
+        let error = soon(here.connect_with(to, SERVICE, Security::None, options)).await;
+        match error.expect_err("refused") {
+            ConnectError::Start(StartError::Config(error)) => assert_eq!(error.field(), field),
+            error => panic!("{error}"),
+        }
+        let options = ListenOptions::new().config(config);
+        let error = here.listen_with(at.port(), &[SERVICE], Security::None, options);
+        match error.expect_err("refused") {
+            ListenError::Config(error) => assert_eq!(error.field(), field),
+            error => panic!("{error}"),
+        }
+    }
 }

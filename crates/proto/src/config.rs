@@ -1,6 +1,7 @@
 //! The settings of an endpoint and of a connection, with their defaults.
 
 mod ccids;
+mod network;
 #[cfg(feature = "settings")]
 mod written;
 
@@ -13,8 +14,8 @@ use crate::error::ConfigError;
 use crate::shard::Shard;
 
 pub use ccids::{
-    Ccid2Config, Ccid3Config, FeedbackRate, FirstInterval, LossEvents, ReceiveRateOver,
-    ReceiverRtt, Reports, Segment,
+    AckRatioFollows, Ccid2Config, Ccid3Config, FeedbackRate, FirstInterval, LossEvents,
+    ReceiveRateOver, ReceiverRtt, Reports, Segment,
 };
 
 /// Limits and policies of an [`Endpoint`](crate::Endpoint) as a whole.

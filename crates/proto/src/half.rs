@@ -233,6 +233,11 @@ pub(crate) trait Tx: fmt::Debug + Send {
     /// Returns the number of packets per round trip for which the Sequence Window needs room (RFC 4340, section 7.5.2).
     fn packets_per_rtt(&self) -> u64;
 
+    /// Returns whether the Sequence Window is widened for this half, and limits its flight (RFC 4340, section 7.5.2).
+    fn heeds_window(&self) -> bool {
+        true
+    }
+
     /// Returns the smoothed round-trip time, once there is one.
     fn srtt(&self) -> Option<Duration>;
 

@@ -42,7 +42,7 @@ mod transmit;
 mod work;
 
 pub use fairwire_cc::tfrc::{
-    EquationForm, FirstIntervalLife, FirstRate, LossMean, ReceiveLimit, ReductionFrom,
+    Bursts, EquationForm, FirstIntervalLife, FirstRate, LossMean, ReceiveLimit, ReductionFrom,
 };
 pub use fairwire_cc::{
     EncoderConfig, EncoderInput, EncoderTarget, Gauges, IdleRule, LimitedBy, SlowStart,
@@ -66,9 +66,9 @@ pub mod laws {
 }
 
 pub use config::{
-    Ccid2Config, Ccid3Config, Config, DamagedData, DataChecksum, EndpointConfig, FeedbackRate,
-    FirstInterval, InitCookies, LossEvents, PathMtuDiscovery, QueueLimits, QueuePolicy,
-    ReceiveQueuePolicy, ReceiveRateOver, ReceiverRtt, Reports, Segment,
+    AckRatioFollows, Ccid2Config, Ccid3Config, Config, DamagedData, DataChecksum, EndpointConfig,
+    FeedbackRate, FirstInterval, InitCookies, LossEvents, PathMtuDiscovery, QueueLimits,
+    QueuePolicy, ReceiveQueuePolicy, ReceiveRateOver, ReceiverRtt, Reports, Segment,
 };
 pub use constants::DATAGRAM_OVERHEAD;
 pub use endpoint::{Admit, AdmitHook, Attempt, Endpoint};

@@ -13,7 +13,7 @@ mod segment;
 #[cfg(test)]
 mod tests;
 
-pub use rules::{FirstRate, ReceiveLimit, ReductionFrom};
+pub use rules::{Bursts, FirstRate, ReceiveLimit, ReductionFrom};
 pub use segment::SegmentSize;
 
 use fairwire_units::plant::{Plant, planted};
@@ -61,6 +61,8 @@ pub struct TfrcConfig {
     /// The granularity of the timer that sends packets, `t_gran` (RFC 5348, section 8.3). The nofeedback timer is at
     /// least four times this; a shorter one would measure only the timer itself.
     pub granularity: Duration,
+    /// How large bursts may be.
+    pub bursts: Bursts,
     /// The highest rate, bytes per second.
     pub max_rate: f64,
     /// The least time between two packets (RFC 4828, section 4.3); zero sets no bound.
@@ -80,6 +82,7 @@ impl Default for TfrcConfig {
             initial_rate: None,
             min_nofeedback: Duration::ZERO,
             granularity: Duration::from_millis(1),
+            bursts: Bursts::Bounded,
             max_rate: 125e9,
             min_interval: Duration::ZERO,
         }
@@ -135,7 +138,7 @@ impl Sender {
         Self {
             config,
             segments: Segments::new(config.segment, config.max_segment),
-            schedule: Schedule::new(config.granularity, config.min_interval),
+            schedule: Schedule::new(config.granularity, config.bursts, config.min_interval),
             limited: DataLimited::new(),
             received: RecvSet::new(),
             host: HostLimit::default(),
@@ -265,10 +268,8 @@ impl Sender {
         let Some(nominal) = self.schedule.next(interval) else {
             return Instant::START;
         };
-        // RFC 5348, 8.3: at most half an interval early, and by less than a round trip.
         let rtt = self.rtt.map_or(Duration::ZERO, |rtt| rtt.mean);
-        let early = interval.min(self.config.granularity).min(rtt) / 2;
-        nominal.saturating_before(early)
+        nominal.saturating_before(self.schedule.early(interval, rtt))
     }
 
     /// Returns the nofeedback time: `max(4R, 2s/X)` (RFC 5348, section 4.3, step 3), and at least two seconds before

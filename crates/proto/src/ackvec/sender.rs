@@ -75,7 +75,7 @@ impl Sender {
             timer: None,
             acked_since_ack_of_ack: 0,
             mean_size: f64::from(size_hint),
-            ack_ratio: AckRatio::new(config.ack_ratio),
+            ack_ratio: AckRatio::new(config),
             agreed_ratio: DEFAULT_ACK_RATIO,
             acks: AckLossDetector::default(),
             wants_counts: false,
@@ -291,7 +291,8 @@ impl Sender {
         };
         self.controller
             .on_feedback(now, self.flight_with(waiting), &feedback);
-        self.ack_ratio.on_report(taken.acked, self.window());
+        self.ack_ratio
+            .on_report(taken.acked, self.window(), self.agreed_ratio);
     }
 }
 
@@ -434,7 +435,8 @@ impl Tx for Sender {
         };
         self.controller
             .on_feedback(now, self.flight_with(waiting), &feedback);
-        self.ack_ratio.on_report(0, self.window());
+        self.ack_ratio
+            .on_report(0, self.window(), self.agreed_ratio);
     }
 
     fn wants_ack_of_ack(&self) -> bool {

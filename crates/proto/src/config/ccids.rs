@@ -4,7 +4,7 @@ use std::num::NonZeroU16;
 use std::time::Duration;
 
 use fairwire_cc::tfrc::{
-    EquationForm, FirstIntervalLife, FirstRate, LossMean, ReceiveLimit, ReductionFrom,
+    Bursts, EquationForm, FirstIntervalLife, FirstRate, LossMean, ReceiveLimit, ReductionFrom,
 };
 use fairwire_cc::{IdleRule, Law, SlowStart, default_law};
 use fairwire_units::registry::Chosen;
@@ -59,6 +59,8 @@ pub struct Ccid2Config {
     /// covers. It is at most half the window. `None` adapts it to the loss of acknowledgements (RFC 4341, 6.1.2).
     #[cfg_attr(feature = "settings", serde(with = "written::ratio", skip_serializing_if = "Option::is_none"), schemars(with = "Option<fairwire_units::Packets>", extend("minimum_quantity" = "1 packet", "maximum_quantity" = "65535 packets", "advice" = "an Ack Ratio is from 1 to 65535 packets")))]
     pub ack_ratio: Option<NonZeroU16>,
+    /// What the Ack Ratio adapts to, if it is not fixed.
+    pub ack_ratio_follows: AckRatioFollows,
     /// Whether each data packet we send carries an Ack Vector, even if no packet of the peer arrived since the last
     /// one. RFC 4341, section 6, asks for one by the Ack Ratio. More vectors make up for lost acknowledgements and take
     /// room from data.
@@ -77,6 +79,7 @@ impl Default for Ccid2Config {
             growth_after_cut: false,
             growth_unused: false,
             ack_ratio: None,
+            ack_ratio_follows: AckRatioFollows::LostAcks,
             ack_vector_on_all_data: false,
         }
     }
@@ -102,6 +105,25 @@ impl Ccid2Config {
             Err(ConfigError::new("ccid2.law", problem))
         })
     }
+}
+
+/// What the Ack Ratio of CCID 2 adapts to.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[cfg_attr(
+    feature = "settings",
+    derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
+    serde(rename_all = "kebab-case")
+)]
+#[non_exhaustive]
+pub enum AckRatioFollows {
+    /// Lost and marked acknowledgements: they double it, and windows without any lower it again (RFC 4341, section
+    /// 6.1.2).
+    #[default]
+    LostAcks,
+    /// The window, as in Linux 6.1: the ratio doubles when a window causes 20 acknowledgements, and halves when it
+    /// causes fewer than ten. After a timeout it is one. Sockets refuse it
+    /// ([`Config::check_for_network`](crate::Config::check_for_network)).
+    Window,
 }
 
 /// Parameters of CCID 3 (RFC 4342, RFC 5348) and CCID 4 (RFC 5622, RFC 4828).
@@ -178,6 +200,13 @@ pub struct Ccid3Config {
         )
     )]
     pub granularity: Duration,
+    /// Sender: how large bursts may be.
+    pub bursts: Bursts,
+    /// Sender: whether the Sequence Window stays as wide as the handshake made it, and does not limit the flight. RFC
+    /// 4340, section 7.5.2, widens it with the rate. Linux keeps it: once more than a window of packets leaves in a
+    /// round trip, reports are too old to be valid. Sockets refuse it
+    /// ([`Config::check_for_network`](crate::Config::check_for_network)).
+    pub keep_sequence_window: bool,
     /// Receiver: how often it gives feedback on arriving data: a number of reports per round trip, or the time from one
     /// report to the next (a round trip if that is shorter). There is at most one report per data packet. A loss event
     /// is reported at once, and each report's receive rate covers a whole round trip (RFC 5348, section 6).
@@ -313,6 +342,8 @@ impl Default for Ccid3Config {
             initial_rate: None,
             min_nofeedback: Duration::ZERO,
             granularity: Duration::from_millis(1),
+            bursts: Bursts::Bounded,
+            keep_sequence_window: false,
             feedback: FeedbackRate::PerRoundTrip(1),
         }
     }

@@ -104,7 +104,9 @@ impl Connection {
         let (expected, ratio) = (tx.packets_per_rtt(), tx.wanted_ack_ratio());
         let wants_counts = tx.wants_ndp_counts();
         let (gss, gar) = (self.sequence.gss, self.sequence.gar);
-        if let Some(window) = self.window.widen(now, self.rtt(), gss, gar, expected) {
+        if tx.heeds_window()
+            && let Some(window) = self.window.widen(now, self.rtt(), gss, gar, expected)
+        {
             let (feature, here) = (Feature::SequenceWindow, Location::Local);
             asked |= self.negotiation.request_change(feature, here, window);
         }

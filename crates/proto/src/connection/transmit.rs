@@ -285,7 +285,8 @@ impl Connection {
         };
         // RFC 4340, 7.5.2: never persistently more than the window in a round trip. Below half of it, the rest stays
         // valid after a burst of loss.
-        if u64::from(tx.flight().packets) >= self.sequence.local_window / 2 {
+        let flight = u64::from(tx.flight().packets);
+        if tx.heeds_window() && flight >= self.sequence.local_window / 2 {
             return Departure::Unknown(Waiting::Window);
         }
         match tx.permit(now, waiting, u32::try_from(size).unwrap_or(u32::MAX)) {

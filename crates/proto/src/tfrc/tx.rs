@@ -43,6 +43,8 @@ pub(crate) struct TfrcTx {
     equation: Equation,
     /// The checks of reports against what was sent, if enabled.
     checks: Option<Box<Checks>>,
+    /// Whether the Sequence Window is widened with the rate, and limits the flight.
+    heeds_window: bool,
     /// When the newest feedback came.
     newest_feedback_at: Option<Instant>,
     /// Whether the peer was caught lying, or has restarted its loss history, since the newest feedback.
@@ -73,6 +75,7 @@ impl TfrcTx {
             profile,
             equation: equation(config),
             checks: None,
+            heeds_window: !config.keep_sequence_window,
             has_restarted: false,
         };
         if let Some(rtt) = rtt {
@@ -403,6 +406,10 @@ impl Tx for TfrcTx {
         self.loss_event_rate = on;
     }
 
+    fn heeds_window(&self) -> bool {
+        self.heeds_window
+    }
+
     fn packets_per_rtt(&self) -> u64 {
         let packets = self.packets_in_rtt();
         #[expect(
@@ -458,6 +465,7 @@ fn controller_config(config: &Ccid3Config, profile: Profile, mps: u32) -> TfrcCo
         initial_rate: config.initial_rate,
         min_nofeedback: config.min_nofeedback.into(),
         granularity: config.granularity.into(),
+        bursts: config.bursts,
         min_interval: profile.min_interval(),
         ..TfrcConfig::default()
     }

@@ -32,6 +32,23 @@ pub enum ReductionFrom {
     FirstLoss,
 }
 
+/// How much of what the rate allowed and the sender did not use may leave at once.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[cfg_attr(
+    feature = "settings",
+    derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
+    serde(rename_all = "kebab-case")
+)]
+pub enum Bursts {
+    /// At most the packets of one `granularity`, or two if that is more, and at most those of a round trip in all (RFC
+    /// 5348, section 4.6).
+    #[default]
+    Bounded,
+    /// All of it, as in Linux 6.1. Each packet may also leave half of `granularity` early, even if packets are closer
+    /// together than that. Only simulations may have it: on a network a pause of a minute would end in a flood.
+    Unbounded,
+}
+
 /// The sending rate until the first report, and after it.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[cfg_attr(

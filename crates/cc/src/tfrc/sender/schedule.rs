@@ -2,6 +2,8 @@
 
 use fairwire_units::{Duration, Instant};
 
+use super::Bursts;
+
 /// The nominal send times and the present burst. Unused send times are kept for at most one round trip.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Schedule {
@@ -10,6 +12,7 @@ pub(super) struct Schedule {
     /// The start of the burst and the number of its packets.
     burst: Option<(Instant, u64)>,
     granularity: Duration,
+    bursts: Bursts,
     /// When the last packet really left; set only if there is a least interval.
     left: Option<Instant>,
     min_interval: Duration,
@@ -19,12 +22,13 @@ impl Schedule {
     /// Creates a schedule in which packets are at least `min_interval` apart.
     ///
     /// A burst has at most the packets of one `granularity`, or two if that is more. A granularity of zero leaves only
-    /// the bound of one round trip.
-    pub(super) const fn new(granularity: Duration, min_interval: Duration) -> Self {
+    /// the bound of one round trip. Without a bound ([`Bursts::Unbounded`]) all unused send times are kept.
+    pub(super) const fn new(granularity: Duration, bursts: Bursts, min_interval: Duration) -> Self {
         Self {
             last: None,
             burst: None,
             granularity,
+            bursts,
             left: None,
             min_interval,
         }
@@ -44,11 +48,20 @@ impl Schedule {
         self.last.map(|last| last + interval)
     }
 
+    /// Returns how long before its nominal time a packet may leave, `t_delta`.
+    pub(super) fn early(&self, interval: Duration, rtt: Duration) -> Duration {
+        match self.bursts {
+            // RFC 5348, 8.3: at most half an interval early, and by less than a round trip.
+            Bursts::Bounded => interval.min(self.granularity).min(rtt) / 2,
+            Bursts::Unbounded => self.granularity / 2,
+        }
+    }
+
     /// Returns until when a full burst delays the next packet: half the granularity after the burst began.
     ///
     /// So packets saved up by a pause or a late timer leave at no more than about twice the rate.
     pub(super) fn burst_until(&self, interval: Duration) -> Option<Instant> {
-        let (began, packets) = self.burst?;
+        let (began, packets) = self.burst.filter(|_| self.bursts == Bursts::Bounded)?;
         let full = (self.granularity.as_nanos() / interval.as_nanos().max(1)).max(2);
         (packets >= full).then_some(began + self.granularity / 2)
     }
@@ -57,7 +70,10 @@ impl Schedule {
     pub(super) fn on_sent(&mut self, now: Instant, interval: Duration, rtt: Duration) {
         self.left = (self.min_interval > Duration::ZERO).then_some(now);
         // RFC 5348, 4.6: a burst is at most one round trip's packets, this packet included.
-        let oldest = now.saturating_before(rtt.saturating_sub(interval));
+        let oldest = match self.bursts {
+            Bursts::Bounded => now.saturating_before(rtt.saturating_sub(interval)),
+            Bursts::Unbounded => Instant::START,
+        };
         self.last = Some(
             self.next(interval)
                 .map_or(now, |nominal| nominal.max(oldest)),
@@ -71,7 +87,7 @@ impl Schedule {
 
 #[cfg(test)]
 mod tests {
-    use super::Schedule;
+    use super::{Bursts, Schedule};
     use fairwire_units::{Duration, Instant};
 
     fn ms(ms: u64) -> Duration {
@@ -85,7 +101,7 @@ mod tests {
     /// A packet that is late by less than a round trip does not delay the next one: the mean rate is kept.
     #[test]
     fn lateness_is_made_up_for() {
-        let mut schedule = Schedule::new(Duration::ZERO, Duration::ZERO);
+        let mut schedule = Schedule::new(Duration::ZERO, Bursts::Bounded, Duration::ZERO);
         schedule.on_sent(at(0), ms(10), ms(100));
         schedule.on_sent(at(17), ms(10), ms(100));
         assert_eq!(schedule.next(ms(10)), Some(at(20)));
@@ -95,7 +111,7 @@ mod tests {
     /// once and no more.
     #[test]
     fn a_burst_is_one_round_trip_at_most() {
-        let mut schedule = Schedule::new(Duration::ZERO, Duration::ZERO);
+        let mut schedule = Schedule::new(Duration::ZERO, Bursts::Bounded, Duration::ZERO);
         schedule.on_sent(at(0), ms(10), ms(100));
         let mut burst = 0;
         while schedule.next(ms(10)).is_some_and(|next| next <= at(60_000)) {
@@ -108,7 +124,7 @@ mod tests {
     /// Below one packet per round trip nothing is saved up.
     #[test]
     fn no_credit_below_one_packet_per_round_trip() {
-        let mut schedule = Schedule::new(Duration::ZERO, Duration::ZERO);
+        let mut schedule = Schedule::new(Duration::ZERO, Bursts::Bounded, Duration::ZERO);
         schedule.on_sent(at(0), ms(500), ms(100));
         schedule.on_sent(at(9_000), ms(500), ms(100));
         assert_eq!(schedule.next(ms(500)), Some(at(9_500)));
@@ -119,7 +135,7 @@ mod tests {
     #[test]
     fn bursts_are_as_coarse_as_the_granularity() {
         let burst = |interval, granularity| {
-            let mut schedule = Schedule::new(granularity, Duration::ZERO);
+            let mut schedule = Schedule::new(granularity, Bursts::Bounded, Duration::ZERO);
             let mut packets = 0;
             while packets < 1_000
                 && schedule
@@ -135,5 +151,19 @@ mod tests {
         assert_eq!(burst(ms(10), ms(1)), (2, Some(half)));
         assert_eq!(burst(ms(1) / 50, ms(1)), (50, Some(half)));
         assert_eq!(burst(ms(10), Duration::ZERO).0, 1_000);
+    }
+
+    /// Without a bound, all packets of a pause of a minute leave at once, at one packet per 10 ms.
+    #[test]
+    fn a_pause_is_made_up_for_without_a_bound() {
+        let mut schedule = Schedule::new(ms(4), Bursts::Unbounded, Duration::ZERO);
+        schedule.on_sent(at(0), ms(10), ms(100));
+        let mut burst = 0;
+        while schedule.next(ms(10)).is_some_and(|next| next <= at(60_000)) {
+            assert_eq!(schedule.burst_until(ms(10)), None);
+            schedule.on_sent(at(60_000), ms(10), ms(100));
+            burst += 1;
+        }
+        assert_eq!(burst, 6_000);
     }
 }

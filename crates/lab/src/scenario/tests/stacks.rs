@@ -121,6 +121,29 @@ fn a_coarse_clock_makes_bursts() {
     assert!(coarse > Some(2.0 * smooth.max(1.0)), "{coarse:?}, {smooth}");
 }
 
+/// CCID 3 of Linux 6.1 does not keep more than its Sequence Window of 100 packets in a round trip: reports on packets
+/// further behind are not valid, and without reports the rate falls. A wider window lets slow start fill the link.
+#[test]
+fn a_sequence_window_that_stays_limits_the_rate() {
+    let peak = |window: &str| {
+        let cell = with(&[
+            "topology.links.wire.rate=10 Mbit/s",
+            "topology.links.wire.delay=100 ms",
+            &format!("flows.f.dccp={{ ccid = 3, preset = \"linux-6.1\"{window} }}"),
+        ]);
+        let cell = cell.unwrap_or_else(|error| panic!("{error}"));
+        let run = run(&cell.scenario, (1, false), RunOptions::default()).expect("runs");
+        let peak = run.value(&Subject::flow("f"), WHOLE, Metric::PeakThroughput);
+        peak.expect("measured")
+    };
+    // A round trip has at least 200 ms, and the rate is at most twice what a valid report has counted.
+    let bound = 2.0 * 100.0 * 500.0 * 8.0 / 0.2;
+    let kept = peak("");
+    assert!(kept <= bound, "{kept}");
+    let wide = peak(", sequence_window = \"10000 packets\"");
+    assert!(wide >= 2.0 * bound, "{wide}");
+}
+
 /// CCID 4 is refused for a stack that lacks it, and the error for an unknown stack names the nearest one.
 #[test]
 fn impossible_stacks_are_refused() {
@@ -134,4 +157,27 @@ fn impossible_stacks_are_refused() {
         let error = with(&[set]).expect_err(set).to_string();
         assert!(error.contains(told), "{error}");
     }
+}
+
+/// Short sequence numbers allow a Sequence Window of 1,024 packets (RFC 4340, section 7.6.1), and a window has at least
+/// 32 (section 7.5.2).
+#[test]
+fn a_sequence_window_has_bounds() {
+    let short = "flows.f.dccp.short_seqnos=true";
+    let window = |packets: u32| format!("flows.f.dccp.sequence_window={packets} packets");
+    for sets in [
+        vec![window(32)],
+        vec![window(1_025), "flows.f.dccp.short_seqnos=false".to_owned()],
+        vec![window(1_024), short.to_owned()],
+    ] {
+        let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
+        with(&sets).unwrap_or_else(|error| panic!("{sets:?}: {error}"));
+    }
+    let error = with(&[&window(31)]).expect_err("31 packets").to_string();
+    assert!(error.contains("at least 32 packets"), "{error}");
+    let error = with(&[&window(1_025), short]).expect_err("a wide window");
+    assert!(
+        error.to_string().contains("at most 1024 packets"),
+        "{error}"
+    );
 }

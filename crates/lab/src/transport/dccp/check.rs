@@ -72,6 +72,11 @@ pub(super) fn problem(dccp: &Dccp) -> Option<(&'static str, String)> {
             "queue.limit",
             "a send queue that holds nothing sends nothing",
         ),
+        (
+            !dccp.short_seqnos || dccp.sequence_window.0 <= 1_024,
+            "sequence_window",
+            "short sequence numbers (short_seqnos) need a window of at most 1024 packets",
+        ),
     ];
     let broken = rules.into_iter().find(|(holds, ..)| !holds);
     broken.map(|(_, key, message)| (key, message.to_owned()))

@@ -25,6 +25,7 @@ pub(super) fn config(dccp: &Dccp, wire_bytes: u32, send_ccid: u8, receive_ccid: 
     if !dccp.ccid_changes.is_empty() {
         config.ccid_change_interval = Duration::ZERO.into();
     }
+    config.sequence_window = dccp.sequence_window.0.into();
     config.short_seqnos = dccp.short_seqnos;
     if dccp.data_checksum {
         config.data_checksum = fairwire_proto::DataChecksum::On;

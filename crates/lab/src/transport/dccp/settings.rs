@@ -66,6 +66,14 @@ pub struct Dccp {
     /// of the results say when each takes effect.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ccid_changes: Vec<CcidChange>,
+    /// The Sequence Window of each side at first (RFC 4340, section 7.5.2). It is widened as the traffic needs it, except
+    /// with `ccid3.keep_sequence_window`.
+    #[serde(default = "sequence_window")]
+    #[schemars(extend(
+        "minimum_quantity" = "32 packets",
+        "advice" = "a Sequence Window has at least 32 packets"
+    ))]
+    pub sequence_window: Packets,
     /// Whether to use 24-bit sequence numbers, in headers of 12 bytes (RFC 4340, section 7.6). They are used only while
     /// the Sequence Window is at most 1,024 packets.
     #[serde(default)]
@@ -218,6 +226,10 @@ impl Default for Receive {
 
 fn yes() -> bool {
     true
+}
+
+fn sequence_window() -> Packets {
+    Packets(1_024)
 }
 
 fn receive_limit() -> Packets {

@@ -5,7 +5,7 @@ use fairwire_wire::feature::Feature;
 use fairwire_wire::{Ccid, DccpOption, PacketType};
 
 use super::pair::{Dice, Fault, Pair, Wire, ms};
-use crate::{Config, ConnectionId};
+use crate::{AckRatioFollows, Config, ConnectionId};
 
 const CLIENT: usize = 0;
 const SERVER: usize = 1;
@@ -275,4 +275,20 @@ fn a_clear_way_back_changes_nothing() {
         );
         assert!(!asks, "{packet:?}");
     }
+}
+
+/// As in Linux 6.1, the Ack Ratio can follow the window: between ten and 20 acknowledgements cover one.
+#[test]
+fn the_ratio_can_follow_the_window() {
+    let mut config = ccid2();
+    config.ccid2.ack_ratio_follows = AckRatioFollows::Window;
+    let mut pair = Pair::new();
+    let (client, _) = pair.open(config.clone(), config);
+    // 1,000 packets per second, and room for 60 of them: the window has 30 to 80.
+    pair.bottleneck = Some((ms(1), 60));
+    pair.saturate(CLIENT, client, 500, ms(20_000));
+    let ratios: Vec<u16> = asked(&pair).into_iter().map(|(_, ratio)| ratio).collect();
+    assert_eq!(ratios[..4], [1, 2, 4, 8], "slow start: {ratios:?}");
+    let low = ratios[4..].iter().all(|ratio| [1, 2, 4, 8].contains(ratio));
+    assert!(low, "{ratios:?}");
 }

@@ -1,8 +1,8 @@
 //! The rules of RFC 3448, and of stacks with another first rate.
 
 use super::{GREEDY, MODEST, R, S, assert_rate, at, by_equation, ms, plain, report};
-use crate::tfrc::{Equation, FirstRate, ReceiveLimit, ReductionFrom, Sender, TfrcConfig};
-use crate::{Controller, Feedback, TfrcReport};
+use crate::tfrc::{Bursts, Equation, FirstRate, ReceiveLimit, ReductionFrom, Sender, TfrcConfig};
+use crate::{Controller, Feedback, Permit, TfrcReport};
 
 /// Returns a sender that got the round trip of the handshake and then sent its first packet.
 fn started(config: TfrcConfig) -> Sender {
@@ -159,5 +159,31 @@ fn oscillations_are_reduced_from_the_first_loss_on() {
         let x = Equation::RFC5348.rate(f64::from(S), ms(119), 0.01);
         let ratio = 0.81 * f64::sqrt(0.5) + 0.19;
         assert_rate(&sender, x * ratio);
+    }
+}
+
+/// On a host whose clock ticks every 4 ms, a sender in the manner of Linux keeps a rate of one packet in 1.5 ms: at each
+/// tick it sends what is due until two milliseconds later. With the bound of RFC 5348 a tick has two packets.
+#[test]
+fn a_host_with_ticks_keeps_its_rate() {
+    for (bursts, expected) in [(Bursts::Unbounded, 667), (Bursts::Bounded, 500)] {
+        let mut sender = started(TfrcConfig {
+            granularity: ms(4),
+            bursts,
+            initial_rate: Some(1_000.0 / 1.5e-3),
+            ..plain()
+        });
+        let mut sent = 0;
+        for tick in 1..=250 {
+            while sender.permit(at(1_000 + 4 * tick), GREEDY, S) == Permit::Now {
+                sender.on_sent(at(1_000 + 4 * tick), GREEDY, S);
+                sent += 1;
+            }
+        }
+        // In a second; the first packet left before, and the last tick may send one early.
+        assert!(
+            (expected..=expected + 1).contains(&sent),
+            "{bursts:?}: {sent}"
+        );
     }
 }
