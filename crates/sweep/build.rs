@@ -5,11 +5,12 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use proc_macro2::{Delimiter, Group, LexError, TokenStream, TokenTree};
 use sha2::{Digest, Sha256};
 
 /// The crates between a scenario and its results.
-const CRATES: [&str; 8] = [
-    "units", "wire", "cc", "proto", "tcp", "net", "measure", "lab",
+const CRATES: [&str; 9] = [
+    "units", "wire", "cc", "proto", "tcp", "net", "measure", "scenario", "sim",
 ];
 
 /// The libraries that shape results: random numbers, mathematical functions, and the hash of what is on the wires.
@@ -21,9 +22,6 @@ const LIBRARIES: [&str; 6] = [
     "siphasher",
     "xxhash-rust",
 ];
-
-/// The parts of `lab` that only show results.
-const SHOWS: [&str; 2] = ["lab/src/paper", "lab/src/report"];
 
 fn main() -> io::Result<()> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
@@ -37,10 +35,15 @@ fn main() -> io::Result<()> {
         for file in files {
             let path = file.strip_prefix(&crates).unwrap_or(&file);
             let path = path.to_string_lossy().replace('\\', "/");
-            if SHOWS.iter().any(|part| path.starts_with(part)) || is_test(&path) {
+            if is_test(&path) {
                 continue;
             }
-            let text = fs::read(&file)?;
+            let text = fs::read_to_string(&file)?;
+            let text = match file.extension() {
+                Some(end) if end == "rs" => code(&text)
+                    .map_err(|error| io::Error::other(format!("{}: {error}", file.display())))?,
+                _ => text,
+            };
             hash.update((path.len() as u64).to_le_bytes());
             hash.update(path.as_bytes());
             hash.update((text.len() as u64).to_le_bytes());
@@ -68,6 +71,33 @@ fn main() -> io::Result<()> {
         u64::from_be_bytes(first)
     );
     Ok(())
+}
+
+/// Returns the tokens of a source without comments, those of the documentation among them.
+fn code(text: &str) -> Result<String, LexError> {
+    Ok(without_docs(text.parse()?).to_string())
+}
+
+fn without_docs(tokens: TokenStream) -> TokenStream {
+    let mut kept: Vec<TokenTree> = Vec::new();
+    for token in tokens {
+        let TokenTree::Group(group) = token else {
+            kept.push(token);
+            continue;
+        };
+        let is_doc = group.delimiter() == Delimiter::Bracket
+            && matches!(group.stream().into_iter().next(), Some(TokenTree::Ident(name)) if name == "doc");
+        let is_punctuation = |token: Option<&TokenTree>, of: char| matches!(token, Some(TokenTree::Punct(punctuation)) if punctuation.as_char() == of);
+        let is_inner = is_punctuation(kept.last(), '!');
+        let before = kept.len().checked_sub(if is_inner { 2 } else { 1 });
+        if is_doc && is_punctuation(before.and_then(|place| kept.get(place)), '#') {
+            kept.truncate(before.unwrap_or_default());
+            continue;
+        }
+        let inside = without_docs(group.stream());
+        kept.push(Group::new(group.delimiter(), inside).into());
+    }
+    kept.into_iter().collect()
 }
 
 fn is_test(path: &str) -> bool {

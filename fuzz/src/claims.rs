@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 
 use fairwire_held::thread::measure;
-use fairwire_lab::paper::{Bundle, Paper, PaperError};
-use fairwire_lab::results::Results;
-use fairwire_lab::scenario::Adjust;
+use fairwire_paper::{Bundle, Paper, PaperError};
+use fairwire_scenario::Adjust;
+use fairwire_sim::results::Results;
 
 /// The files of the small paper.
 pub(crate) const FILES: [(&str, &str); 4] = [
@@ -73,8 +73,6 @@ fn judged(paper: &Paper) {
 mod tests {
     use std::path::Path;
 
-    use fairwire_lab::paper::{Bundle, catalogue};
-
     use super::{FILES, load, run};
     use crate::seeds;
 
@@ -97,10 +95,16 @@ mod tests {
     /// The claims of a real paper do not fit the small one, and are refused without harm.
     #[test]
     fn claims_of_real_papers_are_refused() {
-        for paper in catalogue().iter().map(Bundle::name) {
-            let papers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../papers");
-            let claims = std::fs::read(papers.join(paper).join("claims.toml"));
-            run(&[b"\0", claims.expect("claims").as_slice()].concat());
+        let papers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../papers");
+        let mut seen = 0;
+        for paper in std::fs::read_dir(papers).expect("papers") {
+            let Ok(claims) = std::fs::read(paper.expect("an entry").path().join("claims.toml"))
+            else {
+                continue;
+            };
+            run(&[b"\0", claims.as_slice()].concat());
+            seen += 1;
         }
+        assert!(seen >= 5, "{seen} papers");
     }
 }

@@ -7,7 +7,7 @@
 use std::sync::Once;
 
 use fairwire_held::thread::measure;
-use fairwire_lab::scenario::{Adjust, Cell, Scenario, ScenarioError, ScenarioFile, explain};
+use fairwire_scenario::{Adjust, Cell, Scenario, ScenarioError, ScenarioFile, explain};
 
 /// The files that settings are applied to.
 pub(crate) const BASES: [&str; 4] = [

@@ -1,8 +1,8 @@
 //! The options of `run` and `sweep` that say which cells of a scenario file run, and how.
 
 use clap::Args;
-use fairwire_lab::scenario::Adjust;
-use fairwire_lab::units::Duration;
+use fairwire_scenario::Adjust;
+use fairwire_units::Duration;
 
 use crate::number;
 

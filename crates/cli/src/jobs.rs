@@ -1,6 +1,6 @@
 //! `--jobs`: how many runs run at the same time.
 
-use fairwire_lab::campaign;
+use fairwire_sim::campaign;
 
 /// Returns the stated number of jobs, or one for each processor.
 pub(crate) fn jobs(stated: Option<u32>) -> usize {

@@ -28,7 +28,7 @@ use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
-use fairwire_lab::units::registry::nearest;
+use fairwire_units::registry::nearest;
 
 /// DCCP in user space, with a simulator and a lab that reproduces papers.
 #[derive(Debug, Parser)]

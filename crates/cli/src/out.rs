@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
-use fairwire_lab::results::{OutputDirectory, Placement};
+use fairwire_sim::results::{OutputDirectory, Placement};
 
 use crate::print;
 

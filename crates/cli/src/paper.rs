@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
-use fairwire_lab::counted;
-use fairwire_lab::paper::{Bundle, Paper, PaperError, catalogue};
-use fairwire_lab::report::Reported;
-use fairwire_lab::results::{Form, Output, OutputDirectory, Results, SeriesChoice};
+use fairwire_measure::counted;
+use fairwire_paper::{Bundle, Paper, PaperError, Reported};
+use fairwire_papers::catalogue;
+use fairwire_sim::results::{Form, Output, OutputDirectory, Results, SeriesChoice};
 
 use crate::jobs::jobs;
 use crate::print::{self, FAILED, USAGE, fail};
@@ -176,7 +176,7 @@ impl Args {
         }
         let bundle = match paper_directory(name) {
             Some(directory) => Bundle::read(directory)?,
-            None => Bundle::find(name)?.clone(),
+            None => fairwire_papers::find(name)?.clone(),
         };
         let mut paper = Paper::load(&bundle, &adjust)?;
         if !self.table.is_empty() {
@@ -301,10 +301,10 @@ fn write<'a>(
 ) -> io::Result<PathBuf> {
     for (one, (results, output)) in reported.iter().zip(results) {
         output.finish(results)?;
-        one.write(&directory.place(folder(one.paper, all)))?;
+        fairwire_report::write(one, &directory.place(folder(one.paper, all)))?;
     }
     if all {
-        Reported::write_all(reported, &directory.place(None))?;
+        fairwire_report::write_all(reported, &directory.place(None))?;
     }
     let published = out::publish(directory, Reported::is_partial(reported))?;
     Ok(published.directory().to_owned())
@@ -326,7 +326,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
 fn paper_directory(name: &str) -> Option<&Path> {
     let path = Path::new(name);
     let is_path = name.contains(std::path::is_separator) || [".", ".."].contains(&name);
-    let is_known = name == ALL || Bundle::find(name).is_ok();
+    let is_known = name == ALL || fairwire_papers::find(name).is_ok();
     (is_path || (!is_known && Bundle::is_in(path))).then_some(path)
 }
 

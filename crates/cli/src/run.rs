@@ -10,17 +10,17 @@ use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 
 use clap::Parser;
-use fairwire_lab::campaign::{self, Campaign, CampaignError, Progress};
-use fairwire_lab::counted;
-use fairwire_lab::digests::{self, DigestError};
-use fairwire_lab::report::{PAGE, write_experiment};
-use fairwire_lab::results::{
-    CellResult, Form, Output, OutputDirectory, Results, overview, table, to_json,
-};
-use fairwire_lab::scenario::{
+use fairwire_measure::counted;
+use fairwire_report::{PAGE, write_experiment};
+use fairwire_scenario::{
     Cell, DUMBBELL, Encapsulation, Scenario, ScenarioError, ScenarioFile, notes,
 };
-use fairwire_lab::sim::{Tap, check_links};
+use fairwire_sim::campaign::{self, Campaign, CampaignError, Progress};
+use fairwire_sim::digests::{self, DigestError};
+use fairwire_sim::results::{
+    CellResult, Form, Output, OutputDirectory, Results, overview, table, to_json,
+};
+use fairwire_sim::{Tap, check_links};
 
 use self::explain::{explanation, note_lines};
 use crate::cells::CellArgs;

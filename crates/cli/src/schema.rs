@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use fairwire_lab::scenario;
+use fairwire_scenario as scenario;
 
 use crate::print;
 

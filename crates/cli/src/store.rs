@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use fairwire_lab::counted;
+use fairwire_measure::counted;
 use fairwire_sweep::{Prune, SOURCES, Store, StoreError};
 
 use crate::origin::origin;

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use fairwire_lab::campaign::Progress;
-use fairwire_lab::counted;
-use fairwire_lab::results::{CellResult, Results, overview, table, to_json};
-use fairwire_lab::scenario::{Cell, ScenarioError, ScenarioFile, notes};
+use fairwire_measure::counted;
+use fairwire_scenario::{Cell, ScenarioError, ScenarioFile, notes};
+use fairwire_sim::campaign::Progress;
+use fairwire_sim::results::{CellResult, Results, overview, table, to_json};
 use fairwire_sweep::{Plan, Precision, Seeds, Store, StoreError};
 
 use crate::cells::CellArgs;

@@ -54,34 +54,3 @@ fn send_and_receive() {
         assert!(source.lines().count() < 30);
     }
 }
-
-/// A registered law works on a socket and in a scenario, and the example has fewer than 80 lines.
-///
-/// Let a law add `a` packets per round trip and reduce the window by the factor `b` at a loss. With random losses of
-/// probability p, its window settles at sqrt(a / (b p)) packets, where gain and loss balance. This law settles at 1.41
-/// times the window of NewReno. About 200 losses spread the ratio by a few percent. Cuts that round down to whole
-/// packets lower it by as much.
-#[test]
-fn own_law() {
-    let ran = example("own_law").output().expect("runs");
-    let said = String::from_utf8_lossy(&ran.stdout);
-    assert!(
-        ran.status.success(),
-        "{}",
-        String::from_utf8_lossy(&ran.stderr)
-    );
-    assert!(
-        said.contains("over sockets: 100 datagrams by 'gentle'"),
-        "{said}"
-    );
-    let rate = |law: &str| -> f64 {
-        let before = format!("in a scenario: {law} ");
-        let rate = said
-            .lines()
-            .find_map(|line| line.strip_prefix(&before)?.strip_suffix(" kbit/s"));
-        rate.expect("a line").parse().expect("a number")
-    };
-    let ratio = rate("gentle") / rate("newreno");
-    assert!((ratio - 1.41).abs() < 0.15, "{said}");
-    assert!(include_str!("../examples/own_law.rs").lines().count() < 80);
-}

@@ -1,6 +1,6 @@
 //! The changes to a scenario, as Python states them.
 
-use fairwire_lab::scenario::Adjust;
+use fairwire_scenario::Adjust;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

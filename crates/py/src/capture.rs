@@ -4,10 +4,10 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
 
-use fairwire_lab::campaign::{Campaign, run_cells};
-use fairwire_lab::results;
-use fairwire_lab::scenario::Cell;
-use fairwire_lab::sim::{Tap, check_links};
+use fairwire_scenario::Cell;
+use fairwire_sim::campaign::{Campaign, run_cells};
+use fairwire_sim::results;
+use fairwire_sim::{Tap, check_links};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fairwire_lab::results::{CellResult, Metric, RunResult, Subject};
 use fairwire_measure::{Confidence, Estimate, Moments};
+use fairwire_sim::results::{CellResult, Metric, RunResult, Subject};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 

@@ -8,8 +8,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use fairwire::laws::{Adjustment, Kind, Law, Signal, Window, WindowLaw, register_law};
-use fairwire_lab::scenario::Cell;
-use fairwire_lab::units::Duration;
+use fairwire_scenario::Cell;
+use fairwire_units::Duration;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
@@ -155,7 +155,7 @@ pub(crate) fn registered(names: &[String]) -> Vec<&'static str> {
 /// Python it is one, because one thread at a time has the interpreter, and the others would only wait for it.
 pub(crate) fn threads(jobs: Option<usize>, laws: &[&str]) -> usize {
     let all = if laws.is_empty() {
-        fairwire_lab::campaign::threads()
+        fairwire_sim::campaign::threads()
     } else {
         1
     };

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use fairwire_lab::campaign::{Batch, Campaign, run_batches};
-use fairwire_lab::paper::{Bundle, Paper, PaperError as LabError, catalogue};
-use fairwire_lab::scenario::Cell;
+use fairwire_paper::{Bundle, Paper, PaperError as LabError, Reported};
+use fairwire_papers::catalogue;
+use fairwire_scenario::Cell;
+use fairwire_sim::campaign::{Batch, Campaign, run_batches};
 use fairwire_sweep::columns::{labels, texts};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -44,7 +45,7 @@ pub(crate) fn paper(
     if jobs == Some(0) {
         return Err(PyValueError::new_err("jobs is a number from 1"));
     }
-    let bundle = match Bundle::find(name) {
+    let bundle = match fairwire_papers::find(name) {
         Ok(bundle) => bundle.clone(),
         // As the command: what is not the name of a paper may be a directory.
         Err(_) if name.contains(std::path::is_separator) || Bundle::is_in(name.as_ref()) => {
@@ -79,11 +80,11 @@ pub(crate) fn paper(
     };
     let report = paper.report(&results);
     let text = paper.text(&report);
-    let reported = fairwire_lab::report::Reported {
+    let reported = Reported {
         paper: &paper,
         report: report.clone(),
     };
-    let page = fairwire_lab::report::page(&[reported]);
+    let page = fairwire_report::page(&[reported]);
     let verdicts: Vec<_> = report.verdicts.iter().collect();
     let words: Vec<String> = verdicts
         .iter()

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
-use fairwire_lab::results::{self, CellResult, SeriesMetric, overview, to_json};
-use fairwire_lab::scenario::Cell;
+use fairwire_scenario::Cell;
+use fairwire_sim::results::{self, CellResult, SeriesMetric, overview, to_json};
 use fairwire_sweep::Axis;
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
@@ -202,7 +202,7 @@ impl Results {
     fn notes(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let mut notes: Vec<String> = match &self.source {
             Source::Memory(results) => results.notes.clone(),
-            Source::Stored(_) => fairwire_lab::scenario::notes(&self.cells),
+            Source::Stored(_) => fairwire_scenario::notes(&self.cells),
         };
         let on_cell = |cell: &CellResult| {
             let notes = cell.notes().into_iter().map(str::to_owned);

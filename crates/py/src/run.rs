@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use fairwire_lab::campaign::{Campaign, run_cells};
-use fairwire_lab::results;
-use fairwire_lab::scenario::{Cell, notes};
+use fairwire_scenario::{Cell, notes};
+use fairwire_sim::campaign::{Campaign, run_cells};
+use fairwire_sim::results;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use fairwire_lab::scenario::{Adjust, Cell, ScenarioError as LabError, ScenarioFile};
+use fairwire_scenario::{Adjust, Cell, ScenarioError as LabError, ScenarioFile};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use fairwire_lab::results::{self, CellResult};
+use fairwire_sim::results::{self, CellResult};
 use fairwire_sweep::{Plan, Store, StoreError};
 
 /// Where results are.
@@ -72,7 +72,7 @@ impl Source {
                     name: plan.name().to_owned(),
                     version: env!("CARGO_PKG_VERSION"),
                     partial: !plan.is_complete(),
-                    notes: fairwire_lab::scenario::notes(plan.cells()),
+                    notes: fairwire_scenario::notes(plan.cells()),
                     cells,
                 }))
             }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use fairwire_lab::results::Metric;
+use fairwire_sim::results::Metric;
 use fairwire_sweep::{
     Origin, Plan, Precision, Seeds, Store as LabStore, SweepError, TaskError, decode, encode,
     work as do_work,
@@ -275,7 +275,7 @@ pub(crate) fn work<'py>(
             let bytes = encode(&runs).map_err(|error| InternalError::new_err(error.to_string()))?;
             Ok(PyBytes::new(py, &bytes))
         }
-        Err(TaskError::Run(fairwire_lab::sim::RunError::Interrupted)) => {
+        Err(TaskError::Run(fairwire_sim::RunError::Interrupted)) => {
             Err(PyKeyboardInterrupt::new_err("the worker was interrupted"))
         }
         Err(TaskError::Run(error)) => Err(RunError::new_err(error.to_string())),

@@ -4,8 +4,8 @@ use std::iter::once;
 
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
-use fairwire_lab::results::{CellResult, Row, RunResult, SeriesMetric, Subject, summary};
 use fairwire_measure::{Estimate, Spread};
+use fairwire_sim::results::{CellResult, Row, RunResult, SeriesMetric, Subject, summary};
 use fairwire_sweep::Axis;
 use fairwire_sweep::columns::{Column, counts, labels, numbers, table, texts};
 

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use fairwire_lab::campaign::Progress;
+use fairwire_sim::campaign::Progress;
 use pyo3::PyErr;
 
 /// What the thread that computes and the thread of the interpreter tell each other.

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BooleanArray, Int64Array};
-use fairwire_lab::units::{Duration, Packets, Percent, Rate, Size};
+use fairwire_units::{Duration, Packets, Percent, Rate, Size};
 
 use crate::columns::{Column, labels, numbers};
 

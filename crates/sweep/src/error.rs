@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use arrow_schema::ArrowError;
-use fairwire_lab::counted;
+use fairwire_measure::counted;
 use parquet::errors::ParquetError;
 
 /// Why a store cannot be read or written. What was written before stays whole.

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use fairwire_lab::sim::RunError;
+use fairwire_sim::RunError;
 
 use crate::error::StoreError;
 use crate::plan::{Plan, Task};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use fairwire_lab::scenario::{Resolved, Scenario};
+use fairwire_scenario::{Resolved, Scenario};
 use sha2::{Digest, Sha256};
 
 /// The hash of the sources that compute results, as 16 hexadecimal digits. Runs of other sources are other runs.

@@ -5,8 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use fairwire_lab::results::{CellResult, RunResult};
-use fairwire_lab::scenario::{Cell, Scenario};
+use fairwire_scenario::{Cell, Scenario};
+use fairwire_sim::results::{CellResult, RunResult};
 
 use crate::error::StoreError;
 use crate::key::{RunKey, ScenarioKey};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fairwire_lab::results::RunResult;
+use fairwire_sim::results::RunResult;
 use serde::{Deserialize, Serialize};
 
 use crate::key::{RunKey, SOURCES, ScenarioKey};

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use fairwire_lab::campaign::seeds_needed;
-use fairwire_lab::results::{CellResult, Metric, Subject};
-use fairwire_lab::scenario::{Cell, Scenario};
+use fairwire_scenario::{Cell, Scenario};
+use fairwire_sim::campaign::seeds_needed;
+use fairwire_sim::results::{CellResult, Metric, Subject};
 
 use crate::error::StoreError;
 

@@ -10,8 +10,8 @@ use arrow_array::{BooleanArray, RecordBatch};
 use arrow_schema::ArrowError;
 use arrow_select::concat::concat_batches;
 use arrow_select::filter::filter_record_batch;
-use fairwire_lab::results::{DigestValue, Metric, RunResult, Series, SeriesMetric, Subject, Value};
-use fairwire_lab::units::Duration;
+use fairwire_sim::results::{DigestValue, Metric, RunResult, Series, SeriesMetric, Subject, Value};
+use fairwire_units::Duration;
 
 use crate::columns::{Column, Columns, counts, flags, labels, lists, numbers, table, texts};
 use crate::key::{RunKey, ScenarioKey};

@@ -6,8 +6,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use fairwire_lab::scenario::{Scenario, ScenarioError};
-use fairwire_lab::sim::{RunError, RunOptions, run};
+use fairwire_scenario::{Scenario, ScenarioError};
+use fairwire_sim::{RunError, RunOptions, run};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 

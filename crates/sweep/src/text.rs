@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use fairwire_lab::scenario::Resolved;
+use fairwire_scenario::Resolved;
 use serde::{Deserialize, Serialize};
 
 use crate::key::ScenarioKey;

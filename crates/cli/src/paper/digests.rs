@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
-use fairwire_lab::counted;
-use fairwire_lab::paper::{Bundle, Paper, digests};
-use fairwire_lab::results::Results;
+use fairwire_measure::counted;
+use fairwire_paper::{Bundle, Paper, digests};
+use fairwire_sim::results::Results;
 
 use super::running::{Finished, run};
 use crate::print::{self, FAILED, fail, note};

@@ -4,9 +4,9 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use fairwire_lab::campaign::{Batch, Campaign, CampaignError, Progress, run_batches};
-use fairwire_lab::paper::Paper;
-use fairwire_lab::results::{CellResult, Output, Results};
+use fairwire_paper::Paper;
+use fairwire_sim::campaign::{Batch, Campaign, CampaignError, Progress, run_batches};
+use fairwire_sim::results::{CellResult, Output, Results};
 
 use crate::progress;
 

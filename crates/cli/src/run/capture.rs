@@ -4,7 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use fairwire_lab::sim::whole_packets;
+use fairwire_sim::whole_packets;
 
 /// Creates the file at `path` for writing, and the directories above it that do not exist.
 pub(super) fn create(path: &Path) -> io::Result<Box<dyn Write + Send>> {

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use fairwire_lab::counted;
-use fairwire_lab::scenario::{Cell, explain, notes};
+use fairwire_measure::counted;
+use fairwire_scenario::{Cell, explain, notes};
 
 /// Describes what would run. Of a family it shows only the axes, unless its cells were selected by name.
 pub(super) fn explanation(cells: &[Cell], by_name: bool) -> String {

@@ -10,9 +10,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use fairwire_lab::campaign::{Campaign, run_cells};
-use fairwire_lab::results::{Metric, RunResult};
-use fairwire_lab::scenario::{Adjust, Cell, ScenarioFile};
+use fairwire_scenario::{Adjust, Cell, ScenarioFile};
+use fairwire_sim::campaign::{Campaign, run_cells};
+use fairwire_sim::results::{Metric, RunResult};
 use fairwire_sweep::{
     Origin, Plan, Precision, Prune, Seeds, Store, StoreError, TaskError, decode, encode, work,
 };
@@ -414,7 +414,7 @@ fn seeds_follow_the_wanted_interval() {
         plan.run_here(&mut store, 2, &stop, &|_, _| ())
             .expect("runs");
         let widths = plan.map_cells(&mut store, |cell| {
-            let subject = fairwire_lab::results::Subject::flow("one");
+            let subject = fairwire_sim::results::Subject::flow("one");
             let estimate = cell
                 .estimate(&subject, "whole", Metric::Throughput)
                 .expect("values");

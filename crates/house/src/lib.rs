@@ -1,0 +1,1 @@
+//! Tests of the repository itself, which use no other crate: `tests/house`.

@@ -1,0 +1,58 @@
+//! The glossary at the end of a page.
+
+use maud::{Markup, html};
+
+use super::markup::prose;
+
+/// The glossary of the documentation: paragraphs that begin with a term in bold.
+const GLOSSARY: &str = include_str!("../../../docs/glossary.md");
+
+/// Returns all terms with their meanings.
+pub(super) fn glossary() -> Markup {
+    html! {
+        details class="part" {
+            summary { h2 { "Glossary" } }
+            dl class="words" id="words" {
+                @for (term, meaning) in terms(GLOSSARY) {
+                    div { dt { (term) } dd { (prose(&meaning)) } }
+                }
+            }
+        }
+    }
+}
+
+/// Returns the terms that `text` explains in paragraphs `**term**: meaning`.
+fn terms(text: &str) -> Vec<(&str, String)> {
+    let paragraphs = text.split("\n\n");
+    paragraphs
+        .filter_map(|paragraph| {
+            let (term, meaning) = paragraph.trim().strip_prefix("**")?.split_once("**: ")?;
+            Some((
+                term,
+                meaning.split_whitespace().collect::<Vec<_>>().join(" "),
+            ))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{GLOSSARY, terms};
+
+    /// Each paragraph after the introduction explains a term; the terms are in alphabetical order without duplicates.
+    #[test]
+    fn every_paragraph_is_a_term() {
+        let all = terms(GLOSSARY);
+        let paragraphs = GLOSSARY.trim().split("\n\n").count();
+        assert_eq!(
+            all.len() + 2,
+            paragraphs,
+            "a heading, an introduction, and terms"
+        );
+        let keys: Vec<String> = all.iter().map(|(term, _)| term.to_lowercase()).collect();
+        let mut sorted = keys.clone();
+        sorted.sort();
+        sorted.dedup();
+        assert_eq!(keys, sorted);
+    }
+}

@@ -1,0 +1,79 @@
+//! Families of flows.
+
+use super::{adjusted, names, read, text};
+use crate::{Adjust, Cell};
+
+/// Three flows by number, and two by values of the author's choice.
+const FAMILY: &str = r#"
+[flows."web{n}"]
+count = 3
+wire = "1500 B"
+traffic = "greedy"
+start = "{n}.5 s"
+tcp.window = "{n}0 packets"
+[flows.between]
+wire = "900 B"
+traffic = "greedy"
+tcp = {}
+[flows."to-{who}"]
+for.who.a = { size = 500 }
+for.who.b = { size = 600 }
+wire = "{who.size} B"
+traffic = "greedy"
+tcp = {}
+"#;
+
+const WRITTEN_OUT: &str = r#"
+flows.web1 = { wire = "1500 B", traffic = "greedy", start = "1.5 s", tcp.window = "10 packets" }
+flows.web2 = { wire = "1500 B", traffic = "greedy", start = "2.5 s", tcp.window = "20 packets" }
+flows.web3 = { wire = "1500 B", traffic = "greedy", start = "3.5 s", tcp.window = "30 packets" }
+flows.between = { wire = "900 B", traffic = "greedy", tcp = {} }
+flows.to-a = { wire = "500 B", traffic = "greedy", tcp = {} }
+flows.to-b = { wire = "600 B", traffic = "greedy", tcp = {} }
+"#;
+
+fn flows(cell: &Cell) -> Vec<&str> {
+    cell.scenario.flows.iter().map(|(name, _)| name).collect()
+}
+
+/// A family is the same scenario as its members written out, so it sends the same bytes.
+#[test]
+fn a_family_is_its_members() {
+    let family = read(&text("", FAMILY), &[]).unwrap_or_else(|error| panic!("{error}"));
+    let alone = read(&text("", WRITTEN_OUT), &[]).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(family[0].scenario, alone[0].scenario);
+    let order = ["one", "web1", "web2", "web3", "between", "to-a", "to-b"];
+    assert_eq!(flows(&family[0]), order);
+}
+
+/// A cell can override a whole family by its name, and one member by its own name. An axis can be the count, even zero.
+#[test]
+fn families_and_members_are_overridden() {
+    let head = "axes.webs = [0, 2]";
+    let tail = format!(
+        "{FAMILY}\n[cells.\"{{webs}}\"]\nflows.\"web{{n}}\".count = \"{{webs}}\"\n\
+         [cells.late]\nflows.\"web{{n}}\".start = \"7 s\"\nflows.web2.start = \"8 s\"\nflows.web3.enabled = false"
+    );
+    let cells = read(&text(head, &tail), &[]).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(names(&cells), ["0", "2", "late"]);
+    assert_eq!(flows(&cells[0]), ["one", "between", "to-a", "to-b"]);
+    assert_eq!(
+        flows(&cells[1]),
+        ["one", "web1", "web2", "between", "to-a", "to-b"]
+    );
+    let of = |cell: &Cell, name: &str| cell.scenario.flows.get(name).cloned().expect("there");
+    let starts = ["web1", "web2", "web3"].map(|name| of(&cells[2], name).start.as_millis());
+    assert_eq!(starts, [7_000, 8_000, 7_000]);
+    assert!(of(&cells[2], "web2").enabled && !of(&cells[2], "web3").enabled);
+    let adjust = Adjust {
+        set: vec![
+            "flows.web1.start=9s".into(),
+            "flows.web{n}.wire=700 B".into(),
+        ],
+        only: vec!["late".into()],
+        ..Adjust::default()
+    };
+    let set = adjusted(&text(head, &tail), &[], &adjust).unwrap_or_else(|error| panic!("{error}"));
+    let one = of(&set[0], "web1");
+    assert_eq!((one.start.as_millis(), one.wire_bytes()), (9_000, 700));
+}

@@ -1,0 +1,239 @@
+//! Completion of TCP and DCCP tables from `presets.toml`: the values of a preset and of a TCP's law are laid under what
+//! a flow states.
+
+use std::sync::{Arc, LazyLock};
+
+use super::place::{IMPLIED, SourceText};
+use super::tree::{Entry, Node, Value};
+use crate::transport::dccp::Dccp;
+use crate::transport::tcp::Tcp;
+
+/// Returns the contents of `presets.toml`.
+fn presets() -> &'static Node {
+    static PRESETS: LazyLock<Node> = LazyLock::new(|| {
+        let source = Arc::new(SourceText {
+            name: IMPLIED.into(),
+            text: include_str!("presets.toml").into(),
+        });
+        Node::parse(&source).expect("a file of ours, which the tests read")
+    });
+    &PRESETS
+}
+
+/// Completes the table of a DCCP flow. The tables `ccid2` and `ccid3` are completed only for CCIDs that the flow has.
+pub(super) fn complete_dccp(dccp: &mut Node) {
+    let preset = dccp.text("preset").map(str::to_owned);
+    let Some(mut set) = preset.and_then(|name| stack(&name).cloned()) else {
+        return;
+    };
+    for (table, ccid) in [("ccid2", 2), ("ccid3", 3)] {
+        if !has_ccid(dccp, ccid) {
+            set.take(table);
+        }
+    }
+    lay_under(dccp, &set);
+}
+
+/// Returns the values that the preset `name` sets for DCCP.
+fn stack(name: &str) -> Option<&'static Node> {
+    presets().below(&["dccp", name])
+}
+
+/// Returns whether the flow with the table `dccp` has CCID `wanted` at any time, in either direction.
+fn has_ccid(dccp: &Node, wanted: i64) -> bool {
+    let is_wanted = |table: &Node, key: &str| {
+        let ccid = table.below(&[key]).map(|ccid| &ccid.value);
+        matches!(ccid, Some(Value::Integer(ccid)) if *ccid == wanted)
+    };
+    let changes = dccp.below(&["ccid_changes"]).map(|changes| &changes.value);
+    let changes = match changes {
+        Some(Value::Array(changes)) => changes.as_slice(),
+        _ => &[],
+    };
+    is_wanted(dccp, "ccid")
+        || is_wanted(dccp, "back_ccid")
+        || changes.iter().any(|change| is_wanted(change, "ccid"))
+}
+
+/// Completes the table of a TCP flow.
+pub(super) fn complete(tcp: &mut Node) {
+    let preset = tcp.text("preset").map(str::to_owned);
+    let preset = preset.and_then(|name| presets().below(&["preset", &name]));
+    let stated = law(tcp).map(str::to_owned);
+    let law = stated
+        .as_deref()
+        .or_else(|| law(preset?))
+        .unwrap_or("newreno");
+    let sets = [
+        preset.and_then(|preset| preset.below(&[CASES, law])),
+        preset,
+        presets().below(&["law", law]),
+    ];
+    for set in sets.into_iter().flatten() {
+        lay_under(tcp, set);
+    }
+    if let Some(preset) = preset {
+        follow(tcp, preset);
+    }
+}
+
+/// Sets the keys that have the value of another key of the same table, unless they are stated.
+fn follow(tcp: &mut Node, preset: &Node) {
+    let Some(Value::Table(pairs)) = preset.below(&[FOLLOWERS]).map(|pairs| &pairs.value) else {
+        return;
+    };
+    for pair in pairs {
+        let Value::Text(leader) = &pair.node.value else {
+            continue;
+        };
+        let Some(leader) = tcp.below(&[leader]).cloned() else {
+            continue;
+        };
+        let Value::Table(entries) = &mut tcp.value else {
+            return;
+        };
+        if !entries.iter().any(|entry| entry.name == pair.name) {
+            entries.push(Entry {
+                node: Node {
+                    place: pair.node.place.clone(),
+                    provenance: None,
+                    ..leader
+                },
+                ..pair.clone()
+            });
+        }
+    }
+}
+
+/// Returns the window law that `table` names.
+fn law(table: &Node) -> Option<&str> {
+    table.below(&["law"])?.kind()
+}
+
+/// The key of the values that a preset sets for one law only.
+const CASES: &str = "when";
+
+/// The key of the table of keys that have the value of another key.
+const FOLLOWERS: &str = "follows";
+
+/// Adds to `table` what `set` has and it lacks, and does the same in the tables that both have.
+fn lay_under(table: &mut Node, set: &Node) {
+    // A law of another kind has settings of its own.
+    if table.kind().is_some() && table.kind() != set.kind() {
+        return;
+    }
+    let (Value::Table(entries), Value::Table(new)) = (&mut table.value, &set.value) else {
+        return;
+    };
+    for entry in new.iter().filter(|entry| !is_of_presets(&entry.name)) {
+        match entries.iter_mut().find(|old| old.name == entry.name) {
+            Some(old) => lay_under(&mut old.node, &entry.node),
+            None => entries.push(entry.clone()),
+        }
+    }
+}
+
+/// Returns whether `name` is a table about a preset's values rather than a key of a flow.
+fn is_of_presets(name: &str) -> bool {
+    [CASES, FOLLOWERS].contains(&name)
+}
+
+/// Returns whether the preset of `dccp` sets `key`, a dotted path.
+pub(super) fn is_of_stack(dccp: &Dccp, key: &str) -> bool {
+    let stack = dccp.preset.and_then(|preset| stack(preset.word()));
+    let names: Vec<&str> = key.split('.').collect();
+    stack.is_some_and(|stack| stack.below(&names).is_some())
+}
+
+/// Returns whether the preset of `tcp` sets `key`, given as the names down to it.
+pub(super) fn is_of_preset(tcp: &Tcp, key: &[&str]) -> bool {
+    let Some(preset) = tcp.preset else {
+        return false;
+    };
+    let preset = toml::Value::try_from(preset).ok();
+    let preset = preset.as_ref().and_then(toml::Value::as_str);
+    preset.is_some_and(|preset| sets(preset, tcp.law.kind(), key))
+}
+
+/// Returns whether the window law `law` of a TCP sets `key`, given as the names down to it.
+pub(super) fn is_of_law(law: &str, key: &[&str]) -> bool {
+    let set = presets().below(&["law", law]);
+    set.is_some_and(|set| set.below(key).is_some())
+}
+
+/// Returns whether `preset` sets `key` for a flow of this law.
+fn sets(preset: &str, law: &str, key: &[&str]) -> bool {
+    let cases: [&[&str]; 3] = [
+        &["preset", preset, CASES, law],
+        &["preset", preset],
+        &["preset", preset, FOLLOWERS],
+    ];
+    let mut sets = cases.iter().filter_map(|path| presets().below(path));
+    sets.any(|set| match key {
+        ["law", ..] if self::law(set) != Some(law) => false,
+        _ => set.below(key).is_some(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::super::tree::Value;
+    use super::{presets, sets, stack};
+
+    /// The table in docs/models/dccp.md lists exactly what each stack sets.
+    #[test]
+    fn the_table_of_stacks_is_in_step() {
+        let text = include_str!("../../../docs/models/dccp.md");
+        let (_, text) = text.split_once("## What each sets").expect("a section");
+        let (text, _) = text.split_once("\n## ").expect("the next one");
+        let rows = text.lines().filter(|line| line.starts_with("| "));
+        let rows = rows.map(|line| -> Vec<String> {
+            let cells = line.trim_matches('|').split('|');
+            cells.map(|cell| cell.trim().replace('`', "")).collect()
+        });
+        let mut rows = rows.skip_while(|row| row[0] != "key");
+        let head = rows.next().expect("the head of the table");
+        let mut told = BTreeSet::new();
+        for row in rows {
+            for (name, value) in head.iter().zip(&row).skip(2) {
+                if !value.is_empty() {
+                    told.insert(format!("{name}: {} = {value}", row[0]));
+                }
+            }
+        }
+        let mut set = BTreeSet::new();
+        for name in presets().below(&["dccp"]).expect("stacks").names() {
+            let stack = stack(name).expect("it is there");
+            stack.leaves("", &mut |key, node| {
+                let value = match &node.value {
+                    Value::Text(text) => text.clone(),
+                    Value::Bool(yes) => (if *yes { "yes" } else { "no" }).to_owned(),
+                    other => panic!("{name}: {key} = {other:?}"),
+                };
+                set.insert(format!("{name}: {key} = {value}"));
+            });
+        }
+        let apart: Vec<&String> = told.symmetric_difference(&set).collect();
+        assert!(apart.is_empty(), "{apart:#?}");
+    }
+
+    /// The file of presets is valid, and a preset's values are distinguished from the law's.
+    #[test]
+    fn presets_are_read() {
+        assert_eq!(presets().names(), ["law", "preset", "dccp"]);
+        assert!(sets("ns2", "newreno", &["window"]));
+        assert!(sets("ns2", "newreno", &["initial_ssthresh"]));
+        assert!(sets("ns2", "vegas", &["limited_transmit"]));
+        assert!(!sets("ns2", "cubic", &["recovery"]));
+        assert!(sets("modern", "veno", &["recovery"]));
+        assert!(
+            !sets("ns2", "newreno", &["law", "kind"]) && sets("modern", "cubic", &["law", "kind"])
+        );
+        assert!(
+            sets("modern", "vegas", &["law", "alpha"]) && !sets("ns2", "vegas", &["law", "alpha"])
+        );
+        assert!(!sets("modern", "veno", &["law", "beta"]));
+    }
+}

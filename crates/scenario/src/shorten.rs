@@ -1,0 +1,32 @@
+//! Long texts in messages, shortened to their beginning and their end.
+
+/// The most characters that a message quotes from a file or an argument.
+pub const QUOTED: usize = 120;
+
+/// Returns `text`, or as much of its beginning and its end as fits into `most` characters.
+pub fn shorten(text: &str, most: usize) -> String {
+    let count = text.chars().count();
+    if count <= most {
+        return text.to_owned();
+    }
+    let kept = most.saturating_sub(5);
+    let (head, tail) = (kept - kept / 2, kept / 2);
+    let start: String = text.chars().take(head).collect();
+    let end: String = text.chars().skip(count - tail).collect();
+    format!("{start} ... {end}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shorten;
+
+    /// Short texts are unchanged, and long ones keep both ends. Characters are never cut.
+    #[test]
+    fn both_ends_are_kept() {
+        assert_eq!(shorten("as it is", 8), "as it is");
+        let long = format!("a{}z", "\u{b5}".repeat(1_000));
+        let short = shorten(&long, 20);
+        assert_eq!(short.chars().count(), 20);
+        assert!(short.starts_with('a') && short.ends_with('z'), "{short}");
+    }
+}

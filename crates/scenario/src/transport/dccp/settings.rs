@@ -1,0 +1,241 @@
+//! DCCP's settings.
+
+use fairwire_proto::{Ccid2Config, Ccid3Config, Encapsulation, QueuePolicy, ReceiveQueuePolicy};
+use fairwire_units::{Duration, Packets};
+use fairwire_wire::ServiceCode;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::sending::Sending;
+
+/// The parameters of DCCP.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent yes-or-no keys of one table"
+)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Dccp {
+    /// The stack to imitate ([settings and omissions of each](models/dccp.md)). It sets the values that the file does
+    /// not state. Without a preset the defaults follow the current RFCs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preset: Option<Stack>,
+    /// The CCID of the data: 2 (TCP-like), 3 (TFRC) or 4 (TFRC for small packets, at most 100 a second).
+    #[schemars(
+        range(min = 2, max = 4),
+        extend(
+            "advice" = "the CCID is 2 (TCP-like), 3 (TFRC) or 4 (TFRC for small packets)"
+        )
+    )]
+    pub ccid: u8,
+    /// The CCID of traffic in the other direction. With it, the receiver sends the same kind of traffic back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(
+        range(min = 2, max = 4),
+        extend(
+            "advice" = "the CCID is 2 (TCP-like), 3 (TFRC) or 4 (TFRC for small packets)"
+        )
+    )]
+    pub back_ccid: Option<u8>,
+    /// The encapsulation: directly in IP, or in UDP.
+    #[serde(default)]
+    pub encapsulation: Encapsulation,
+    /// The Service Code that the server offers and the client asks for, as `"SC:name"`, `"SC=number"` or `"SC=xhex"`
+    /// (RFC 5595). The default is `SC:fair`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service: Option<ServiceCode>,
+    /// The interval of the clock of each host. Timers fire only at its ticks, so packets that CCID 3 paces leave in
+    /// bursts. The first tick is random (`tick/FLOW/SIDE`). Without it timers fire at any time. Set `ccid3.granularity`
+    /// to the same time, or bursts are spread.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend(
+        "exclusive_minimum_quantity" = "0 s",
+        "maximum_quantity" = "1 s",
+        "advice" = "a clock ticks at least once a second"
+    ))]
+    pub tick: Option<Duration>,
+    /// Whether to send ECN-capable packets and to react to marks.
+    #[serde(default = "yes")]
+    pub ecn: bool,
+    /// Whether to send ECN nonces and to verify the receiver's echoes (RFC 4340, section 12.2); CCID 2 only. Data is
+    /// sent as ECT(0) or ECT(1) at random (from `secret/FLOW/SIDE`). A receiver with wrong echoes slows its sender
+    /// down, and is reset in the end (section 12.3).
+    #[serde(default)]
+    pub ecn_nonce: bool,
+    /// The changes of the data's CCID while the connection is open, in order: `[{ at = "10 s", ccid = 3 }]`. The notes
+    /// of the results say when each takes effect.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ccid_changes: Vec<CcidChange>,
+    /// The Sequence Window of each side at first (RFC 4340, section 7.5.2). It is widened as the traffic needs it, except
+    /// with `ccid3.keep_sequence_window`.
+    #[serde(default = "sequence_window")]
+    #[schemars(extend(
+        "minimum_quantity" = "32 packets",
+        "advice" = "a Sequence Window has at least 32 packets"
+    ))]
+    pub sequence_window: Packets,
+    /// Whether to use 24-bit sequence numbers, in headers of 12 bytes (RFC 4340, section 7.6). They are used only while
+    /// the Sequence Window is at most 1,024 packets.
+    #[serde(default)]
+    pub short_seqnos: bool,
+    /// Whether to probe the path MTU with padded Syncs (RFC 4340, section 14.1; RFC 8899). Probing starts from the
+    /// packet's size, at least 1,500 bytes, and goes down. Datagrams are shortened to the size found, and the notes
+    /// list each size.
+    #[serde(default)]
+    pub probe_path_mtu: bool,
+    /// Whether each datagram has a Data Checksum (RFC 4340, section 9.3): a CRC-32c in an option of 8 bytes, which the
+    /// receiver verifies.
+    #[serde(default)]
+    pub data_checksum: bool,
+    /// The `CsCov` of data packets (RFC 4340, section 9.2), if the other side accepts it: 0 covers everything, and n
+    /// covers the first 4(n - 1) bytes of data.
+    #[serde(default)]
+    #[schemars(
+        range(max = 15),
+        extend("advice" = "checksum coverage is 0 for everything, or 1 to 15")
+    )]
+    pub checksum_coverage: u8,
+    /// The least `CsCov` that each side accepts (RFC 4340, section 9.2.1). With 0 only complete coverage is accepted.
+    #[serde(default)]
+    #[schemars(
+        range(max = 15),
+        extend("advice" = "checksum coverage is 0 for everything, or 1 to 15")
+    )]
+    pub minimum_checksum_coverage: u8,
+    /// The receiving application and its queue.
+    #[serde(default)]
+    pub receive: Receive,
+    /// The parameters of CCID 2.
+    #[serde(default)]
+    pub ccid2: Ccid2Config,
+    /// The parameters of CCID 3 and CCID 4.
+    #[serde(default)]
+    pub ccid3: Ccid3Config,
+    /// Whether data packets carry their sender's round-trip time estimate, so that receivers need not guess it (RFC
+    /// 6323); CCID 3 and 4 only.
+    #[serde(default)]
+    pub send_rtt_estimate: bool,
+    /// The send queue.
+    #[serde(default)]
+    pub queue: SendQueue,
+    /// How datagrams are sent: with a deadline, in groups, by priority.
+    #[serde(default, skip_serializing_if = "Sending::is_plain")]
+    pub send: Sending,
+}
+
+/// A DCCP implementation that exists elsewhere.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+pub enum Stack {
+    /// The current RFCs: all defaults.
+    #[serde(rename = "rfc")]
+    Rfc,
+    /// The DCCP module in ns-2.35.
+    #[serde(rename = "ns2-module")]
+    Ns2Module,
+    /// Linux 2.6.20.
+    #[serde(rename = "linux-2.6.20")]
+    Linux2620,
+    /// Linux 2.6.25.
+    #[serde(rename = "linux-2.6.25")]
+    Linux2625,
+    /// Linux 6.1.
+    #[serde(rename = "linux-6.1")]
+    Linux61,
+}
+
+impl Stack {
+    /// Returns the word for it in files.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Rfc => "rfc",
+            Self::Ns2Module => "ns2-module",
+            Self::Linux2620 => "linux-2.6.20",
+            Self::Linux2625 => "linux-2.6.25",
+            Self::Linux61 => "linux-6.1",
+        }
+    }
+}
+
+/// A change of CCID during a connection (RFC 4340, section 10).
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct CcidChange {
+    /// The time at which the sender asks for the change.
+    pub at: Duration,
+    /// The new CCID.
+    #[schemars(
+        range(min = 2, max = 4),
+        extend(
+            "advice" = "the CCID is 2 (TCP-like), 3 (TFRC) or 4 (TFRC for small packets)"
+        )
+    )]
+    pub ccid: u8,
+}
+
+/// The send queue.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct SendQueue {
+    /// The most datagrams in the queue.
+    #[serde(default = "queue_limit")]
+    pub limit: Packets,
+    /// The age at which a waiting datagram is dropped. Without it none is dropped for its age.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub age: Option<Duration>,
+    /// What a full queue does with a new datagram. If it refuses, a greedy source waits, and a CBR source loses the
+    /// datagram.
+    #[serde(default)]
+    pub policy: QueuePolicy,
+}
+
+impl Default for SendQueue {
+    fn default() -> Self {
+        Self {
+            limit: queue_limit(),
+            age: None,
+            policy: QueuePolicy::default(),
+        }
+    }
+}
+
+/// The receiving application and its queue.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Receive {
+    /// The most datagrams in the receive queue. From three quarters of it on, the sender is told not to speed up (Slow
+    /// Receiver). Drops are reported, so that the sender slows down (Data Dropped).
+    #[serde(default = "receive_limit")]
+    pub limit: Packets,
+    /// Which datagram a full queue drops.
+    #[serde(default)]
+    pub policy: ReceiveQueuePolicy,
+    /// The time in which the application reads one datagram. Without it each is read at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub every: Option<Duration>,
+}
+
+impl Default for Receive {
+    fn default() -> Self {
+        Self {
+            limit: receive_limit(),
+            policy: ReceiveQueuePolicy::default(),
+            every: None,
+        }
+    }
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn sequence_window() -> Packets {
+    Packets(1_024)
+}
+
+fn receive_limit() -> Packets {
+    Packets(4_096)
+}
+
+fn queue_limit() -> Packets {
+    Packets(256)
+}
