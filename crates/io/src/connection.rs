@@ -84,6 +84,9 @@ impl Connection {
     ///
     /// Datagrams in the receive queue are discarded. The peer is told that nobody reads, so that it stops sending (RFC
     /// 4340, section 11.7.2). [`recv`](Self::recv) then waits for the end of the connection.
+    ///
+    /// With DTLS the session reads no more either, so that it ends at the next new key of an end, which cannot be
+    /// acknowledged: after 2^23 datagrams. To go on sending for longer, read and discard.
     pub fn stop_reading(&self) {
         self.with_proto(fairwire_proto::Endpoint::stop_reading);
     }

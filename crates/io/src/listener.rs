@@ -62,8 +62,8 @@ impl Listener {
     /// ends: the oldest one whose client has said nothing, or else the oldest one. Otherwise the client waits, with up
     /// to 3,072 others, until a handshake is over. Meanwhile a handshake ends whose client has said nothing for 2 s, or
     /// which lasts 10 s. A network is an IPv4 address, or an IPv6 /64, /56 or /48; a /56 may have twice as many
-    /// handshakes as a /64, and a /48 three times. Clients whose handshake fails are reset and counted ([`failed_handshakes`](Self::failed_handshakes)); to learn
-    /// why, use [`incoming`](Self::incoming).
+    /// handshakes as a /64, and a /48 three times. Clients whose handshake fails are reset and counted
+    /// ([`failed_handshakes`](Self::failed_handshakes)); to learn why, use [`incoming`](Self::incoming).
     ///
     /// # Errors
     /// [`AcceptError`] once the endpoint is closed.

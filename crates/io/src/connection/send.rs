@@ -423,7 +423,8 @@ impl Connection {
     /// Drops every datagram in the send queue; returns how many there were.
     ///
     /// Their fate is [`Fate::Refused`](crate::Fate::Refused), or [`Fate::Lost`](crate::Fate::Lost) if they were to be
-    /// sent again. Groups with members among them are broken. Use it when everything that waits has become useless, for example after a scene change before a new key frame.
+    /// sent again. Groups with members among them are broken. Use it when everything that waits has become useless, for
+    /// example after a scene change before a new key frame.
     pub fn purge(&self) -> usize {
         self.with_proto(fairwire_proto::Endpoint::purge)
     }
