@@ -24,7 +24,10 @@ const LIBRARIES: [&str; 6] = [
 ];
 
 fn main() -> io::Result<()> {
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    // When it runs and not when it is compiled: a build folder may be moved.
+    let own = std::env::var_os("CARGO_MANIFEST_DIR")
+        .ok_or_else(|| io::Error::other("cargo runs this"))?;
+    let crates = Path::new(&own).join("..");
     let mut hash = Sha256::new();
     for name in CRATES {
         let folder = crates.join(name).join("src");
