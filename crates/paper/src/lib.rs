@@ -3,7 +3,7 @@
 //! 1. A [`Bundle`] holds the files of a paper; [`Paper::load`] reads it and checks every name in it.
 //! 2. [`Paper::cells`] are run like any other cells ([`campaign`](fairwire_sim::campaign)).
 //! 3. [`Paper::report`] compares measured with published numbers and judges each claim. The result is shown as text,
-//!    CSV or JSON ([`Reported`](crate::report::Reported)), or as a page ([`report`](crate::report)).
+//!    CSV or JSON ([`Reported`]), or by another crate as a page.
 //! 4. [`digests`] tells whether the runs have changed.
 //!
 //! Nothing here is specific to one paper: a new paper is a directory ([`Bundle::read`]).

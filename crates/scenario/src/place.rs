@@ -17,7 +17,7 @@ pub(crate) const IMPLIED: &str = "what follows from the scenario";
 /// A text that was read: a scenario file or an argument of the command line.
 #[derive(Debug, Eq, PartialEq)]
 pub struct SourceText {
-    /// The name in messages: a path, or [`COMMAND_LINE`].
+    /// The name in messages: a path, or "command line" for what stands there.
     pub name: String,
     /// The whole text.
     pub text: String,
