@@ -2,7 +2,8 @@
 
 use fairwire_measure::counted;
 
-use super::{Figure, Judged, Paper, Table, quick};
+use super::manifest::{Overview, Unfounded};
+use super::{Figure, Judged, Paper, Table, Verdict, quick};
 use fairwire_sim::NO_DELIVERY_NOTES;
 use fairwire_sim::results::{CellResult, Results, RunResult};
 
@@ -98,4 +99,25 @@ fn silent(results: &Results) -> String {
         " In some runs of {} a flow delivered nothing: the notes in runs.csv say which flow, and whether it ever connected.",
         cells.join(", ")
     )
+}
+
+impl Overview {
+    /// Returns the statements that these verdicts do not bear out. A claim that was not run says nothing about them.
+    pub fn unfounded(&self, judged: &[Judged]) -> Vec<Unfounded> {
+        let verdicts = self.rests_on.iter().flat_map(|ground| {
+            let verdicts = ground.verdicts.iter();
+            verdicts.map(move |(claim, expected)| (&ground.says, claim, expected))
+        });
+        let differ = verdicts.filter_map(|(says, claim, expected)| {
+            let one = judged.iter().find(|one| one.id == *claim)?;
+            let found = one.verdict.words();
+            (one.verdict != Verdict::NotRun && found != expected).then(|| Unfounded {
+                says: says.clone(),
+                claim: claim.clone(),
+                expected: expected.clone(),
+                found,
+            })
+        });
+        differ.collect()
+    }
 }

@@ -13,7 +13,7 @@ use super::figure::{FigurePlan, WrittenFigure};
 use super::quantity::Quantity;
 use super::quick::Quick;
 use super::sweep::Sweep;
-use super::{Judged, Moment, Names, Part, Unit, Verdict};
+use super::{Moment, Names, Part, Unit, Verdict};
 use fairwire_scenario::ScenarioError;
 use fairwire_scenario::read::Reader;
 use fairwire_scenario::tree::Node;
@@ -93,25 +93,6 @@ impl Overview {
         }
         let mut grounds = self.rests_on.iter();
         grounds.find_map(|ground| ground.problem(&self.found, claims))
-    }
-
-    /// Returns the statements that these verdicts do not bear out. A claim that was not run says nothing about them.
-    pub fn unfounded(&self, judged: &[Judged]) -> Vec<Unfounded> {
-        let verdicts = self.rests_on.iter().flat_map(|ground| {
-            let verdicts = ground.verdicts.iter();
-            verdicts.map(move |(claim, expected)| (&ground.says, claim, expected))
-        });
-        let differ = verdicts.filter_map(|(says, claim, expected)| {
-            let one = judged.iter().find(|one| one.id == *claim)?;
-            let found = one.verdict.words();
-            (one.verdict != Verdict::NotRun && found != expected).then(|| Unfounded {
-                says: says.clone(),
-                claim: claim.clone(),
-                expected: expected.clone(),
-                found,
-            })
-        });
-        differ.collect()
     }
 }
 

@@ -10,7 +10,6 @@ use super::quantity::Quantity;
 use super::synthetic::{extended_paper, figured_paper, paper, results};
 use super::{Bundle, Paper, Reported};
 use fairwire_scenario::Adjust;
-use fairwire_sim::results::{Form, Output, OutputDirectory, SeriesChoice};
 
 /// Returns the papers of the repository, which another crate builds in.
 fn papers() -> Vec<Bundle> {
@@ -222,52 +221,6 @@ fn a_report_in_brief() {
     let table = table.expect("a table");
     let brief = Reported::brief(&reported(&table), false);
     assert!(brief.contains("Table 1"), "{brief}");
-}
-
-/// `Reported::files` lists exactly the files that papers write.
-#[test]
-fn what_is_written_is_known_before() {
-    let place = std::env::temp_dir().join(format!("fairwire-together-{}", std::process::id()));
-    let paper = paper(HOLDS).expect("loads");
-    let reported = [Reported {
-        paper: &paper,
-        report: paper.report(&results(&paper, &[])),
-    }];
-    for all in [true, false] {
-        let known = Reported::files(std::slice::from_ref(&paper), all);
-        let claimed =
-            OutputDirectory::open(&place, known.clone(), None, "a test").expect("claimed");
-        let folder = claimed.place(all.then_some(paper.name.as_str()));
-        let form = Form {
-            gzip: true,
-            series: SeriesChoice::All,
-            ..Form::default()
-        };
-        let output = Output::create(&folder, form).expect("a folder");
-        output.finish(&results(&paper, &[])).expect("written");
-        reported[0].write(&folder).expect("written");
-        if all {
-            Reported::write_all(&reported, &claimed.place(None)).expect("written");
-        }
-        for (folder, prefix) in [(claimed.place(None), ""), (folder, "test/")] {
-            for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
-                let is_file = entry.path().is_file();
-                let name = entry.file_name().to_string_lossy().into_owned();
-                let prefix = if all { prefix } else { "" };
-                let is_known = known.contains(&format!("{prefix}{name}"));
-                assert!(
-                    is_known || !is_file || name == "fairwire-out.json",
-                    "{name}"
-                );
-            }
-        }
-        claimed.publish(false).expect("published");
-        assert_eq!(place.join("papers.json.gz").exists(), all);
-        assert_eq!(place.join(&paper.name).exists(), all);
-        assert_eq!(place.join("paper.json.gz").exists(), !all);
-        assert!(place.join("report.html").exists());
-    }
-    std::fs::remove_dir_all(&place).expect("removed");
 }
 
 /// A selection of tables keeps only the cells that it needs.

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use fairwire_paper::{Bundle, Paper, PaperError, Reported};
 use fairwire_papers::catalogue;
 use fairwire_scenario::Adjust;
-use fairwire_sim::results::Results;
+use fairwire_sim::results::{Form, Output, OutputDirectory, Results, SeriesChoice};
 
 use self::synthetic::{extended_paper, figured_paper, paper_with_flows, results};
-use crate::page;
+use crate::{page, write, write_all};
 
 #[path = "../../paper/src/synthetic.rs"]
 mod synthetic;
@@ -219,4 +219,50 @@ fn equal_flows_are_drawn_once() {
         "in the wide drawing and in the narrow one"
     );
     assert!(page.contains("Flows: dccp, second and third (DCCP, left to right). other (DCCP"));
+}
+
+/// `Reported::files` lists exactly the files that papers write.
+#[test]
+fn what_is_written_is_known_before() {
+    let place = std::env::temp_dir().join(format!("fairwire-together-{}", std::process::id()));
+    let paper = figured_paper(FIGURE).expect("loads");
+    let reported = [Reported {
+        paper: &paper,
+        report: paper.report(&results(&paper, &[])),
+    }];
+    for all in [true, false] {
+        let known = Reported::files(std::slice::from_ref(&paper), all);
+        let claimed =
+            OutputDirectory::open(&place, known.clone(), None, "a test").expect("claimed");
+        let folder = claimed.place(all.then_some(paper.name.as_str()));
+        let form = Form {
+            gzip: true,
+            series: SeriesChoice::All,
+            ..Form::default()
+        };
+        let output = Output::create(&folder, form).expect("a folder");
+        output.finish(&results(&paper, &[])).expect("written");
+        write(&reported[0], &folder).expect("written");
+        if all {
+            write_all(&reported, &claimed.place(None)).expect("written");
+        }
+        for (folder, prefix) in [(claimed.place(None), ""), (folder, "test/")] {
+            for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+                let is_file = entry.path().is_file();
+                let name = entry.file_name().to_string_lossy().into_owned();
+                let prefix = if all { prefix } else { "" };
+                let is_known = known.contains(&format!("{prefix}{name}"));
+                assert!(
+                    is_known || !is_file || name == "fairwire-out.json",
+                    "{name}"
+                );
+            }
+        }
+        claimed.publish(false).expect("published");
+        assert_eq!(place.join("papers.json.gz").exists(), all);
+        assert_eq!(place.join(&paper.name).exists(), all);
+        assert_eq!(place.join("paper.json.gz").exists(), !all);
+        assert!(place.join("report.html").exists());
+    }
+    std::fs::remove_dir_all(&place).expect("removed");
 }

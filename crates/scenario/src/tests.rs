@@ -539,6 +539,8 @@ fn what_does_nothing_is_known() {
         "start",
         "min_nofeedback",
         "granularity",
+        "bursts",
+        "keep_sequence_window",
         "feedback",
     ];
     let of_2 = explained(&[]);

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use fairwire_units::Duration;
 
 use crate::fingerprint::Fingerprint;
+use crate::gate::QUEUED_RECEIVED;
 use crate::identity::Identity;
 use crate::memory::memory_of_handshake;
 use crate::name::PeerName;
@@ -60,9 +61,6 @@ const RECORDS_PER_KEY: u64 = 1 << 23;
 
 /// Datagrams that wait inside the library to be sent. A flight of a handshake has at most 12.
 const QUEUED_TO_SEND: usize = 64;
-
-/// Records that wait inside the library, each in some 10 kB. It gets messages in order, so these are the parts of one.
-pub(crate) const QUEUED_RECEIVED: usize = 16;
 
 /// The configuration of clients.
 #[derive(Clone, Debug)]

@@ -6,8 +6,10 @@
 //! What is refused looks to it like a record that cannot be authenticated: it is dropped and not acknowledged, and an
 //! honest peer sends it again.
 
-use crate::config::QUEUED_RECEIVED;
 use crate::head::{ACK, ALERT, HANDSHAKE, Part};
+
+/// Records that wait inside the library, each in some 10 kB. It gets messages in order, so these are the parts of one.
+pub(crate) const QUEUED_RECEIVED: usize = 16;
 
 /// The longest message of a handshake, in bytes: a chain of several certificates.
 const MAX_MESSAGE: usize = 12 << 10;

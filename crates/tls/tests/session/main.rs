@@ -9,6 +9,7 @@ mod identity;
 mod keyed;
 mod keys;
 mod net;
+mod panics;
 mod records;
 mod trust;
 mod versions;
