@@ -556,6 +556,7 @@ fn what_does_nothing_is_known() {
         "slow_start",
         "growth_after_cut",
         "growth_unused",
+        "ack_ratio_follows",
         "ack_vector_on_all_data",
         "kind",
     ];
