@@ -1,10 +1,10 @@
 //! What a peer's protected records may have, checked between their decryption and the library.
 //!
 //! The library keeps each record of a handshake until the messages before it are complete, in some 10 kB however short
-//! it is, and it gives up the session when too many wait. A peer that numbers its messages wrongly, cuts them into bytes or
-//! leaves one out would use that memory or end the session. So the library gets messages in order and in few parts.
-//! What is refused looks to it like a record that cannot be authenticated: it is dropped and not acknowledged, and an
-//! honest peer sends it again.
+//! it is, and it gives up the session when too many wait. A peer that numbers its messages wrongly, cuts them into
+//! bytes or leaves one out would use that memory or end the session. So the library gets messages in order and in few
+//! parts. What is refused looks to it like a record that cannot be authenticated: it is dropped and not acknowledged,
+//! and an honest peer sends it again.
 
 use crate::head::{ACK, ALERT, HANDSHAKE, Part};
 
@@ -209,8 +209,8 @@ impl Gate {
             let end = Part::HEADER + body.len();
             let (this, after) = content.split_at_mut(end);
             let is_ticket = part.kind == NEW_SESSION_TICKET;
-            // RFC 8446, 5.1, and RFC 9147, 8: a change of keys ends its record, and the next one waits until this one is
-            // acknowledged. The library takes one of a record, and would keep the record for the others.
+            // RFC 8446, 5.1, and RFC 9147, 8: a change of keys ends its record, and the next one waits until this one
+            // is acknowledged. The library takes one of a record, and would keep the record for the others.
             let is_possible = self.is_open && (is_ticket || after.is_empty());
             let is_late = place.is_finished;
             match place.take(self.allowed, &part, this) {
@@ -258,11 +258,11 @@ impl Gate {
 
     /// Returns whether this end is about to replace its own key.
     ///
-    /// If the library has to answer a request for a new key and also has to replace its own for its age, it announces two
-    /// at once. It then repeats only the second one, and counts both as one key, so that the ends no longer agree. Its
-    /// limit is a random one in the last quarter, and only the acknowledgement of the request can make both fall
-    /// together, because the session lets it answer at once. So the answer to a request that comes shortly before is the
-    /// key that follows anyway.
+    /// If the library has to answer a request for a new key and also has to replace its own for its age, it announces
+    /// two at once. It then repeats only the second one, and counts both as one key, so that the ends no longer agree.
+    /// Its limit is a random one in the last quarter, and only the acknowledgement of the request can make both fall
+    /// together, because the session lets it answer at once. So the answer to a request that comes shortly before is
+    /// the key that follows anyway.
     const fn renews_soon(&self) -> bool {
         let next = self.sealed.saturating_add(1);
         let first = self.sealed_limit - self.sealed_limit / 4;

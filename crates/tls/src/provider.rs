@@ -2,8 +2,8 @@
 //!
 //! It is that of `aws-lc-rs`, with two additions. Ciphers show what they open to the session's [`Gate`], which decides
 //! what the library gets and counts the records that fail authentication (RFC 9147, section 4.5.3, asks for it and the
-//! library does not do it). They tell it how many records their key has protected. And the library gets no private key as bytes, of which it would keep a copy that is never
-//! overwritten: it signs with the [`Key`] that is lent to it.
+//! library does not do it). They tell it how many records their key has protected. And the library gets no private key
+//! as bytes, of which it would keep a copy that is never overwritten: it signs with the [`Key`] that is lent to it.
 //!
 //! The library takes its cryptography as references that live forever, so the gate and the key are lent to it in
 //! variables of the thread. Each is set and taken back within one call.
