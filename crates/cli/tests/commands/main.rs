@@ -1,12 +1,19 @@
-//! Tests of `fairwire run` and `fairwire paper` as people and scripts use them, and the helpers that they share.
+//! Tests of the command `fairwire` as people and scripts use it, and the helpers that they share.
 
+#[cfg(target_os = "linux")]
+mod native;
 mod out_directory;
+mod own_law;
 mod own_paper;
 mod paper;
+#[cfg(target_os = "linux")]
+mod path_mtu;
 #[cfg(target_os = "linux")]
 mod perf;
 mod run;
 mod sweep;
+#[cfg(target_os = "linux")]
+mod two_hosts;
 
 use std::io::Read as _;
 use std::path::Path;

@@ -1,5 +1,6 @@
 //! Whole runs of scenarios, held to what models, papers and other programs say.
 
+mod allocations;
 mod both_ways;
 mod capture;
 mod dctcp;
@@ -15,3 +16,7 @@ mod tcp;
 mod trace;
 mod video;
 mod wlan;
+
+/// Counts the allocations of each thread.
+#[global_allocator]
+static ALLOCATOR: fairwire_held::Counting = fairwire_held::Counting;

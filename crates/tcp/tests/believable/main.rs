@@ -5,6 +5,7 @@
 mod cubic;
 mod dctcp;
 mod delivery;
+mod ecn;
 mod fill;
 mod losses;
 mod path;

@@ -1,6 +1,7 @@
 //! Tests of hosts that handle a limited number of packets per second.
 
-use crate::support::{Cells, Host, at_ms, ms, run};
+use super::support::{Cells, Host, run};
+use crate::support::{at_ms, ms};
 use fairwire_net::{HostSpec, Network};
 use fairwire_units::{Duration, Instant, Packets};
 

@@ -1,6 +1,7 @@
 //! Stations that change their access point.
 
-use crate::support::{Cells, Host, at_ms, ms, run};
+use super::support::{Cells, Host, run};
+use crate::support::{at_ms, ms};
 use fairwire_net::{HandOff, Network, NodeId, WaitingPackets};
 use fairwire_units::{Duration, Instant};
 

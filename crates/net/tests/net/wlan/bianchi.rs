@@ -4,7 +4,8 @@
 //! The model has the finite number of attempts that Wu et al. (INFOCOM 2002) added: a frame that has failed seven times
 //! is dropped, and the next one starts in the first window.
 
-use crate::support::{Cells, Host, ms};
+use super::support::{Cells, Host};
+use crate::support::ms;
 use fairwire_net::{Dcf, Network, PhyRate, RateControl};
 use fairwire_units::{Duration, Instant};
 

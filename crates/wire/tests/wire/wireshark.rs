@@ -111,7 +111,7 @@ fn dtls_in_dccp_is_read_by_our_dissector() {
         "_ws.malformed",
     ];
     let options = ["-X", &script, "-o", "dccp_udp.port:7021"];
-    let read = tshark.fields(include_bytes!("dtls.pcap"), &options, &names);
+    let read = tshark.fields(include_bytes!("wireshark/dtls.pcap"), &options, &names);
     assert_eq!(read.len(), 15);
     for (number, packet) in (1..).zip(&read) {
         let kind = packet["dccp.type"][0].as_str();

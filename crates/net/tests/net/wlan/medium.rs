@@ -1,6 +1,7 @@
 //! Frames on the shared medium, singly and in large numbers.
 
-use crate::support::{Cells, Host, at_ms, ms, run};
+use super::support::{Cells, Host, run};
+use crate::support::{at_ms, ms};
 use fairwire_net::{Network, PhyRate, RateControl};
 use fairwire_units::Instant;
 

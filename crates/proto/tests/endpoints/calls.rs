@@ -1,19 +1,14 @@
 //! An application that makes any call at any time (adversarial item 32).
-//!
-//! This test is a binary of its own, because the allocator counts for the entire process.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fairwire_held::Counting;
+use fairwire_held::thread::bytes;
 use fairwire_proto::{
     Config, ConnectionId, DataChecksum, Direction, Encapsulation, Endpoint, EndpointConfig, Event,
     IcmpError, IcmpQuote, InitCookies, Meta, Path, Payload, QueuePolicy, Unreachable,
 };
 use fairwire_units::{Duration, Ecn, Instant};
 use fairwire_wire::{Ccid, DropCode, Encoder, HeadBuf, Kind, Ports, Seq, ServiceCode};
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 const SERVICES: [ServiceCode; 2] = [ServiceCode(42), ServiceCode(43)];
 
@@ -450,7 +445,7 @@ fn item_32_calls_in_any_order_leave_nothing() {
                 let [begun, accepted] = round(&mut ends, &mut now, seed);
                 sum = [sum[0] + begun, sum[1] + accepted];
             }
-            fairwire_held::bytes()
+            bytes()
         };
         let before = rounds(1..=30);
         let after = rounds(31..=120);

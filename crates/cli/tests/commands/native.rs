@@ -1,32 +1,10 @@
-//! `fairwire perf --native` as people run it: on two hosts connected by a cable. The hosts are network namespaces
-//! (`scripts/two-hosts`).
+//! `fairwire perf --native` as people run it: on two hosts connected by a cable.
 
-#![cfg(target_os = "linux")]
-
-use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 
 use serde_json::Value;
 
-/// Runs `perf` with these arguments on the first host, then on the second. Returns `None` where network namespaces are
-/// not possible; with `FAIRWIRE_NO_SKIP=1` the test then fails.
-fn two_hosts(first: &str, second: &str) -> Option<Output> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let fairwire = env!("CARGO_BIN_EXE_fairwire");
-    let ran = Command::new(root.join("scripts/two-hosts"))
-        .arg(format!("'{fairwire}' perf {first}"))
-        .arg(format!("'{fairwire}' perf {second}"))
-        .output()
-        .expect("a script of ours");
-    if ran.status.code() == Some(77) {
-        let why = String::from_utf8_lossy(&ran.stderr);
-        let strict = std::env::var_os("FAIRWIRE_NO_SKIP").is_some_and(|value| value == "1");
-        assert!(!strict, "FAIRWIRE_NO_SKIP=1: {why}");
-        eprintln!("skipped: {why}");
-        return None;
-    }
-    Some(ran)
-}
+use crate::two_hosts;
 
 /// With IPv4 and IPv6, every CCID and both directions, a second of data arrives without loss. CCID 4 sends 100 packets a
 /// second at most, and empties its queue for half a second more.
@@ -41,7 +19,7 @@ fn perf_over_a_cable() {
         (4, "fd77::1", "-R"),
     ] {
         let client = format!("-c {ip} --native --ccid {ccid} -t 1 -b 5M --json {reverse}");
-        let Some(ran) = two_hosts("-s --native -1 >/dev/null", &client) else {
+        let Some(ran) = two_hosts::perf(&[], "-s --native -1", &client) else {
             return;
         };
         let text = String::from_utf8_lossy(&ran.stdout);
@@ -63,7 +41,7 @@ fn a_host_without_dccp() {
     for ip in ["10.77.0.1", "[fd77::1]"] {
         // A TCP server: the host is up, but has no raw socket.
         let client = format!("-c {ip} --native");
-        let Some(ran) = two_hosts("-s --proto tcp", &client) else {
+        let Some(ran) = two_hosts::perf(&[], "-s --proto tcp", &client) else {
             return;
         };
         let errors = String::from_utf8_lossy(&ran.stderr);

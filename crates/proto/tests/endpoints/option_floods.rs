@@ -1,14 +1,9 @@
 //! Options that a peer repeats for ever must not make memory use grow.
-//!
-//! This test is a binary of its own, because the allocator counts for the entire process.
 
-use fairwire_held::Counting;
+use fairwire_held::thread::bytes;
 use fairwire_proto::{Config, Encapsulation, Endpoint, EndpointConfig, Meta, Path, Payload};
 use fairwire_units::{Duration, Ecn, Instant};
 use fairwire_wire::{DccpOption, Encoder, HeadBuf, Kind, Packet, Ports, Seq, ServiceCode};
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 const SERVICE: ServiceCode = ServiceCode(42);
 const PORTS: Ports = Ports {
@@ -124,13 +119,13 @@ fn item_6_floods_of_options_do_not_grow_memory() {
     for round in 0..60 {
         victim.flood(round);
     }
-    let (before, confirms) = (fairwire_held::bytes(), victim.confirms);
+    let (before, confirms) = (bytes(), victim.confirms);
     for _ in 0..100 {
         for round in 0..60 {
             victim.flood(round);
         }
     }
-    let after = fairwire_held::bytes();
+    let after = bytes();
     assert!(after <= before, "{before} bytes, then {after}");
     assert_eq!(victim.end.endpoint_stats().connections, 1);
     let answered = victim.confirms - confirms;

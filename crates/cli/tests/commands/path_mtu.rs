@@ -1,35 +1,21 @@
-//! Path MTU discovery: `fairwire perf` between two hosts, past a router with a smaller link and into a black hole. The
-//! hosts are network namespaces (`scripts/two-hosts`).
+//! Path MTU discovery: `fairwire perf` between two hosts, past a router with a smaller link and into a black hole.
 
-#![cfg(target_os = "linux")]
-
-use std::path::Path;
 use std::process::Command;
 use std::thread;
 
 use serde_json::Value;
 
+use crate::two_hosts;
+
 /// Returns the report of a client on the second host; the path to the first carries 1,400 bytes. Returns `None` where
-/// network namespaces are not possible; with `FAIRWIRE_NO_SKIP=1` the test then fails.
+/// network namespaces are not possible.
 fn measure(how: &str, server: &str, client: &str) -> Option<Value> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let fairwire = env!("CARGO_BIN_EXE_fairwire");
-    let ran = Command::new(root.join("scripts/two-hosts"))
-        .args([how, "1400"])
-        .arg(format!("'{fairwire}' perf -s -1 {server} >/dev/null"))
-        .arg(format!("'{fairwire}' perf {client} --json"))
-        .output()
-        .expect("a script of ours");
+    let server = format!("-s -1 {server}");
+    let ran = two_hosts::perf(&[how, "1400"], &server, &format!("{client} --json"))?;
     let (text, errors) = (
         String::from_utf8_lossy(&ran.stdout),
         String::from_utf8_lossy(&ran.stderr),
     );
-    if ran.status.code() == Some(77) {
-        let strict = std::env::var_os("FAIRWIRE_NO_SKIP").is_some_and(|value| value == "1");
-        assert!(!strict, "FAIRWIRE_NO_SKIP=1: {errors}");
-        eprintln!("skipped: {errors}");
-        return None;
-    }
     let report = serde_json::from_str(&text);
     Some(report.unwrap_or_else(|error| panic!("{how} {client}: {error}: {text}{errors}")))
 }

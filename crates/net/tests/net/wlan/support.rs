@@ -130,14 +130,6 @@ impl Cells {
     }
 }
 
-pub(crate) fn ms(ms: u64) -> Duration {
-    Duration::from_millis(ms)
-}
-
-pub(crate) fn at_ms(at: u64) -> Instant {
-    Instant::START + ms(at)
-}
-
 /// Runs the network and returns all agents.
 pub(crate) fn run(mut net: Network<Host>, until: Instant) -> (Vec<Option<Host>>, Network<Host>) {
     net.run_until(until);

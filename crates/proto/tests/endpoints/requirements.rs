@@ -1,9 +1,7 @@
 //! Requirements of RFC 4340 that are only visible on the wire, tested with two endpoints over UDP whose packets are all
 //! recorded.
 
-#[path = "requirements/feedback.rs"]
 mod feedback;
-#[path = "requirements/header.rs"]
 mod header;
 
 use std::net::SocketAddr;

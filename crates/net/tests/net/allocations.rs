@@ -1,54 +1,11 @@
 //! In the steady state neither a packet nor a timer that moves costs an allocation.
-//!
-//! This is a separate binary because of its allocator. The allocator counts per thread, so allocations of the test
-//! harness in other threads do not count.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
+use fairwire_held::thread::without_allocation;
 use fairwire_net::{
     Agent, Bernoulli, Dcf, Digest, DropTail, FlowId, Handle, HostSpec, LinkSpec, Network, NodeId,
     Packet, PhyRate, RadioSpec, RateControl, Release, StationSpec, Streams, Topology,
 };
 use fairwire_units::{Duration, Ecn, Instant, Packets, Rate};
-
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-fn count() {
-    ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-}
-
-// SAFETY: every call is passed on to the system's allocator with unchanged arguments, so its guarantees hold for this
-// one. Counting does not touch memory that is handed out, and allocates nothing.
-#[expect(
-    unsafe_code,
-    reason = "an allocator can be written in no other way, and only a test uses it"
-)]
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count();
-        // SAFETY: the caller's guarantees about the layout are those that the system needs.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the pointer came from `alloc` above, and thus from the system, with this layout.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count();
-        // SAFETY: as for `dealloc`; the caller's guarantees about the size are those that the system needs.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 /// A store that only counts the live packets.
 struct Count(i64);
@@ -134,13 +91,13 @@ fn over_wires() {
         }
     }
     net.run_until(Instant::START + Duration::from_secs(1));
-    let (hops, allocations) = (net.packet_hops(), ALLOCATIONS.get());
-    net.run_until(Instant::START + Duration::from_secs(11));
-    let allocated = ALLOCATIONS.get() - allocations;
+    let hops = net.packet_hops();
+    without_allocation("a network in its steady state", || {
+        net.run_until(Instant::START + Duration::from_secs(11));
+    });
     assert!(net.packet_hops() - hops > 90_000, "{}", net.packet_hops());
     assert!(net.link_stats(dumbbell.forward).queue_drops > 1_000);
     assert!(net.link_stats(dumbbell.forward).wire_drops > 100);
-    assert_eq!(allocated, 0);
     // 50 ms of 15 Mbit/s in each direction are 94 packets; the queues and access links hold less.
     assert!((0..400).contains(&net.store().0), "{} alive", net.store().0);
 }
@@ -184,13 +141,13 @@ fn over_the_air() {
         net.place(*me, busy);
     }
     net.run_until(Instant::START + Duration::from_secs(1));
-    let (hops, allocations) = (net.packet_hops(), ALLOCATIONS.get());
-    net.run_until(Instant::START + Duration::from_secs(11));
-    let allocated = ALLOCATIONS.get() - allocations;
+    let hops = net.packet_hops();
+    without_allocation("a network in its steady state", || {
+        net.run_until(Instant::START + Duration::from_secs(11));
+    });
     assert!(net.packet_hops() - hops > 3_000, "{}", net.packet_hops());
     let stats = net.radio_stats(stations[0]).expect("it has a radio");
     assert!(stats.collisions > 100 && stats.garbled > 10, "{stats:?}");
-    assert_eq!(allocated, 0);
     // Five queues of 20, four hosts of 10, and the packets in service.
     assert!((0..160).contains(&net.store().0), "{} alive", net.store().0);
 }

@@ -35,5 +35,5 @@ fn own_law() {
     };
     let ratio = rate("gentle") / rate("newreno");
     assert!((ratio - 1.41).abs() < 0.15, "{said}");
-    assert!(include_str!("../examples/own_law.rs").lines().count() < 80);
+    assert!(include_str!("../../examples/own_law.rs").lines().count() < 80);
 }
