@@ -1,35 +1,24 @@
 //! Encrypted connections whose peer, path or application does what none should.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
 
-use fairwire::tls::{ClientConfig, Date, Fingerprint, Identity, ServerConfig, Validity};
+use fairwire::tls::{ClientConfig, Date, Fingerprint, ServerConfig};
 use fairwire::{
     Config, ConnectError, ConnectOptions, Connection, DccpAddr, Endpoint, EndpointConfig,
-    ListenOptions, Listener, ResetCode, Security, SendError, ServiceCode, TrySendError,
+    ListenOptions, Listener, ResetCode, Security, SendError, TrySendError,
 };
 use fairwire_tls::{Output, Session};
 use fairwire_units::Instant;
-use tokio::net::UdpSocket;
 use tokio::time::timeout;
 
-const SERVICE: ServiceCode = ServiceCode(42);
-const PORT: u16 = 5_001;
+use crate::relay::relay;
+use crate::{PORT, SERVICE, identity, in_time};
+
 const TODAY: Date = Date::from_unix_seconds(1_795_000_000);
-
-/// Fails instead of hanging.
-async fn soon<T>(what: impl Future<Output = T>) -> T {
-    let patience = Duration::from_secs(30);
-    timeout(patience, what).await.expect("within the patience")
-}
-
-fn identity() -> Identity {
-    let validity = Validity::days(Date::from_unix_seconds(0), 40_000);
-    Identity::generate(&["fairwire.test"], validity).expect("an identity")
-}
 
 /// Timeouts that end within the patience.
 fn hasty() -> Config {
@@ -70,7 +59,7 @@ async fn connect(
 ) -> Result<Connection, ConnectError> {
     let client = Endpoint::bind((local, 0).into()).expect("bound");
     let options = ConnectOptions::new().config(hasty());
-    soon(client.connect_with(remote, SERVICE, security, options)).await
+    in_time(client.connect_with(remote, SERVICE, security, options)).await
 }
 
 /// A client that speaks DTLS by hand, so that it can break its rules.
@@ -93,7 +82,7 @@ impl ByHand {
             while !client.session.is_connected() {
                 client.flush().await;
                 if !client.session.is_connected() {
-                    let received = soon(client.connection.recv()).await.expect("open");
+                    let received = in_time(client.connection.recv()).await.expect("open");
                     let handled = client
                         .session
                         .handle_datagram(Instant::START, &received.data);
@@ -103,7 +92,7 @@ impl ByHand {
             client.flush().await;
             client
         };
-        let (client, accepted) = soon(Box::pin(async {
+        let (client, accepted) = in_time(Box::pin(async {
             tokio::join!(connecting, server.listener.accept())
         }))
         .await;
@@ -123,45 +112,6 @@ impl ByHand {
     fn seal(&mut self, data: &[u8]) -> Vec<u8> {
         self.session.seal(data).expect("connected").to_vec()
     }
-}
-
-/// A relay that passes on as long as `passes` says so. It gets the number of datagrams passed so far.
-async fn relay(
-    server: SocketAddr,
-    passes: impl Fn(usize) -> bool + Send + 'static,
-) -> (SocketAddr, Arc<Mutex<Vec<Vec<u8>>>>) {
-    let front = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))
-        .await
-        .expect("bound");
-    let back = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))
-        .await
-        .expect("bound");
-    back.connect(server).await.expect("a route");
-    let at = front.local_addr().expect("an address");
-    let seen = Arc::new(Mutex::new(Vec::new()));
-    let copies = Arc::clone(&seen);
-    tokio::spawn(async move {
-        let (mut one, mut other) = ([0; 2_048], [0; 2_048]);
-        let (mut client, mut passed) = (None, 0);
-        loop {
-            tokio::select! {
-                Ok((len, from)) = front.recv_from(&mut one) => {
-                    client = Some(from);
-                    copies.lock().expect("sound").push(one[..len].to_vec());
-                    if passes(passed) {
-                        passed += 1;
-                        let _ = back.send(&one[..len]).await;
-                    }
-                }
-                Ok(len) = back.recv(&mut other) => if passes(passed) && let Some(client) = client {
-                    passed += 1;
-                    let _ = front.send_to(&other[..len], client).await;
-                },
-                else => return,
-            }
-        }
-    });
-    (at, seen)
 }
 
 fn through(at: SocketAddr) -> DccpAddr {
@@ -188,7 +138,7 @@ async fn many_records_in_one_datagram_are_read_in_order() {
     let mut all = Vec::new();
     while all.len() < 100 {
         let before = all.len();
-        let count = soon(there.recv_many(&mut all, 3)).await.expect("open");
+        let count = in_time(there.recv_many(&mut all, 3)).await.expect("open");
         assert!(
             (1..=3).contains(&count) && all.len() == before + count,
             "{count}"
@@ -206,7 +156,7 @@ async fn a_changed_record_counts_as_lost() {
     let (mut client, there) = Box::pin(ByHand::connect(&server)).await;
     let genuine = client.seal(b"first");
     client.connection.send(genuine.clone()).await.expect("open");
-    let received = soon(there.recv()).await.expect("open");
+    let received = in_time(there.recv()).await.expect("open");
     assert_eq!(
         (&received.data[..], received.lost_before),
         (&b"first"[..], 0)
@@ -217,7 +167,7 @@ async fn a_changed_record_counts_as_lost() {
     for datagram in [changed, genuine, last] {
         client.connection.send(datagram).await.expect("open");
     }
-    let received = soon(there.recv()).await.expect("open");
+    let received = in_time(there.recv()).await.expect("open");
     assert_eq!(
         (&received.data[..], received.lost_before),
         (&b"last"[..], 2)
@@ -233,14 +183,14 @@ async fn an_unread_announcement_is_known() {
     client.connection.send(data).await.expect("open");
     client.session.close();
     client.flush().await;
-    soon(client.connection.close()).await.expect("orderly");
-    soon(there.closed()).await;
+    in_time(client.connection.close()).await.expect("orderly");
+    in_time(there.closed()).await;
     let error = there.send("late").await.expect_err("closed");
     let SendError::Closed(closed) = error else {
         panic!("{error}");
     };
     assert!(closed.is_orderly() && closed.is_authenticated, "{closed:?}");
-    assert_eq!(soon(there.recv()).await.expect("unread").data, "unread");
+    assert_eq!(in_time(there.recv()).await.expect("unread").data, "unread");
     assert!(there.recv().await.expect_err("the end").is_authenticated);
 }
 
@@ -251,18 +201,19 @@ async fn an_end_that_only_sends_replaces_its_keys() {
     let (at, seen) = relay(server.remote.addr, |_| true).await;
     let config = ClientConfig::pinned([server.pin]).records_per_key(1);
     let connecting = connect(Ipv4Addr::LOCALHOST, through(at), Security::dtls(config));
-    let (here, there) = tokio::join!(connecting, soon(server.listener.accept()));
+    let (here, there) = tokio::join!(connecting, in_time(server.listener.accept()));
     let (here, there) = (here.expect("connected"), there.expect("accepted"));
     let reading = tokio::spawn(async move { while there.recv().await.is_ok() {} });
     for _ in 0..9_000 {
-        soon(here.send("one way")).await.expect("open");
+        in_time(here.send("one way")).await.expect("open");
     }
-    soon(here.close()).await.expect("orderly");
-    soon(reading).await.expect("no panic");
+    in_time(here.close()).await.expect("orderly");
+    in_time(reading).await.expect("no panic");
     // The lowest bits of an epoch stand in the first byte of its records; that of the first data is 3.
     let epochs = |datagram: &Vec<u8>| {
+        let is_ours = datagram[2..4] == PORT.to_be_bytes();
         let payload = datagram.get(usize::from(datagram[4]) * 4)?;
-        (payload >> 5 == 1).then_some(payload & 3)
+        (is_ours && payload >> 5 == 1).then_some(payload & 3)
     };
     let seen = seen.lock().expect("sound");
     let new = seen.iter().filter_map(epochs).filter(|epoch| *epoch == 0);
@@ -291,7 +242,7 @@ async fn silent_clients_keep_nobody_out() {
     });
     let mut silent = Vec::new();
     for _ in 0..1_100 {
-        let one = soon(crowd.connect(remote, SERVICE, Security::None)).await;
+        let one = in_time(crowd.connect(remote, SERVICE, Security::None)).await;
         silent.push(one.expect("open so far"));
     }
     for local in [Ipv4Addr::new(127, 0, 0, 2), Ipv4Addr::LOCALHOST] {
@@ -299,7 +250,7 @@ async fn silent_clients_keep_nobody_out() {
         let here = connect(local, remote, Security::dtls(config)).await;
         here.expect("served").close().await.expect("orderly");
     }
-    let (failed, _open) = soon(accepting).await.expect("no panic");
+    let (failed, _open) = in_time(accepting).await.expect("no panic");
     assert!(failed >= 1_100 + 2 - 1_024 - 2, "{failed}");
     assert!(failed <= 1_100 + 2 - 1_024, "{failed}");
 }
@@ -384,7 +335,7 @@ async fn strangers_use_no_more_than_the_budget() {
     let mut strangers = Vec::new();
     let refused = loop {
         assert!(strangers.len() < 100, "nobody is refused");
-        let stranger = match soon(crowd.connect(remote, SERVICE, Security::None)).await {
+        let stranger = match in_time(crowd.connect(remote, SERVICE, Security::None)).await {
             Ok(stranger) => stranger,
             Err(error) => break error,
         };
@@ -423,10 +374,10 @@ async fn strangers_use_no_more_than_the_budget() {
             }
         }
     };
-    let here = soon(honest).await;
-    let (_listener, there, _) = soon(accepting).await.expect("no panic");
+    let here = in_time(honest).await;
+    let (_listener, there, _) = in_time(accepting).await.expect("no panic");
     here.send("hello").await.expect("open");
-    assert_eq!(soon(there.recv()).await.expect("open").data, "hello");
+    assert_eq!(in_time(there.recv()).await.expect("open").data, "hello");
     // A connected session counts less than a handshake, but it counts.
     let connected = endpoint.stats().memory;
     assert!(connected < BUDGET / 2, "{connected}");
@@ -434,7 +385,7 @@ async fn strangers_use_no_more_than_the_budget() {
     let long = vec![7; here.max_datagram_size()];
     assert!(long.len() > 10_000, "{}", long.len());
     here.send(long).await.expect("open");
-    soon(there.recv()).await.expect("open");
+    in_time(there.recv()).await.expect("open");
     let grown = endpoint.stats().memory;
     assert!(grown > connected + 10_000, "{connected} {grown}");
 }
@@ -456,7 +407,8 @@ async fn a_handshake_cut_short_ends_at_both_ends() {
                     Err(_) => false,
                 }
             };
-            let (here, there) = soon(Box::pin(async { tokio::join!(connecting, accepting) })).await;
+            let (here, there) =
+                in_time(Box::pin(async { tokio::join!(connecting, accepting) })).await;
             (cut, here.is_ok(), there)
         });
     }
@@ -480,7 +432,7 @@ async fn a_close_does_not_wait_for_room() {
     .await;
     let config = ClientConfig::pinned([server.pin]);
     let connecting = connect(Ipv4Addr::LOCALHOST, through(at), Security::dtls(config));
-    let (here, there) = tokio::join!(connecting, soon(server.listener.accept()));
+    let (here, there) = tokio::join!(connecting, in_time(server.listener.accept()));
     let (here, _there) = (here.expect("connected"), there.expect("accepted"));
     dead.store(true, Ordering::Relaxed);
     loop {
@@ -504,7 +456,7 @@ async fn a_datagram_that_waits_long_arrives() {
     let server = listen(hasty());
     let security = Security::dtls(ClientConfig::pinned([server.pin]));
     let connecting = connect(Ipv4Addr::LOCALHOST, server.remote, security);
-    let (here, there) = tokio::join!(connecting, soon(server.listener.accept()));
+    let (here, there) = tokio::join!(connecting, in_time(server.listener.accept()));
     let (here, there) = (here.expect("connected"), there.expect("accepted"));
     let mut sent = 0;
     while here.try_send("early").is_ok() {
@@ -514,14 +466,14 @@ async fn a_datagram_that_waits_long_arrives() {
     let polled = std::future::poll_fn(|context| Poll::Ready(waiting.as_mut().poll(context)));
     assert!(polled.await.is_pending(), "there is no room");
     for _ in 0..sent {
-        assert_eq!(soon(there.recv()).await.expect("open").data, "early");
+        assert_eq!(in_time(there.recv()).await.expect("open").data, "early");
     }
     for _ in 0..100 {
         here.send("between").await.expect("open");
-        assert_eq!(soon(there.recv()).await.expect("open").data, "between");
+        assert_eq!(in_time(there.recv()).await.expect("open").data, "between");
     }
-    soon(waiting).await.expect("open");
-    assert_eq!(soon(there.recv()).await.expect("open").data, "late");
+    in_time(waiting).await.expect("open");
+    assert_eq!(in_time(there.recv()).await.expect("open").data, "late");
 }
 
 /// Every way to wait for room ends when there is some.
@@ -531,7 +483,7 @@ async fn who_waits_for_room_is_called() {
     let server = listen(hasty());
     let security = Security::dtls(ClientConfig::pinned([server.pin]));
     let connecting = connect(Ipv4Addr::LOCALHOST, server.remote, security);
-    let (here, there) = tokio::join!(connecting, soon(server.listener.accept()));
+    let (here, there) = tokio::join!(connecting, in_time(server.listener.accept()));
     let (here, there) = (here.expect("connected"), there.expect("accepted"));
     let reading = tokio::spawn(async move {
         let mut count = 0;
@@ -543,37 +495,12 @@ async fn who_waits_for_room_is_called() {
     let data = fairwire::Bytes::from_static(b"data");
     let mut queue: std::collections::VecDeque<_> = vec![data.clone(); COUNT].into();
     while !queue.is_empty() {
-        soon(here.send_many(&mut queue)).await.expect("open");
+        in_time(here.send_many(&mut queue)).await.expect("open");
     }
     for _ in 0..COUNT {
         let polled = std::future::poll_fn(|context| here.poll_send(context, &data));
-        soon(polled).await.expect("open");
+        in_time(polled).await.expect("open");
     }
-    soon(here.close()).await.expect("orderly");
-    assert_eq!(soon(reading).await.expect("no panic"), 2 * COUNT);
-}
-
-/// Encrypted connections need no file descriptors of their own, of which strangers could use up those of the process.
-#[cfg(target_os = "linux")]
-#[tokio::test]
-async fn connections_take_no_descriptors() {
-    let descriptors = || {
-        std::fs::read_dir("/proc/self/fd")
-            .expect("readable")
-            .count()
-    };
-    let server = listen(hasty());
-    let client = Endpoint::bind((Ipv4Addr::LOCALHOST, 0).into()).expect("bound");
-    let before = descriptors();
-    let mut all = Vec::new();
-    for _ in 0..300 {
-        let security = Security::dtls(ClientConfig::pinned([server.pin]));
-        let connecting = client.connect(server.remote, SERVICE, security);
-        let both = async { tokio::join!(connecting, server.listener.accept()) };
-        let (here, there) = soon(both).await;
-        all.push((here.expect("connected"), there.expect("accepted")));
-    }
-    // Other tests open some meanwhile.
-    let more = descriptors().saturating_sub(before);
-    assert!(more < 150, "{more} for 600 connections");
+    in_time(here.close()).await.expect("orderly");
+    assert_eq!(in_time(reading).await.expect("no panic"), 2 * COUNT);
 }

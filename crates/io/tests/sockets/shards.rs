@@ -1,24 +1,16 @@
 //! Endpoints with several shards behave as those with one.
 
-use std::future::Future;
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
 use fairwire::{
     BindError, ConnectError, ConnectOptions, Connection, DccpAddr, Endpoint, ListenOptions,
-    Listener, Security, ServiceCode,
+    Listener, Security,
 };
 
-const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"?tst");
-const PORT: u16 = 5_001;
-const SHARDS: u16 = 3;
+use crate::{PORT, SERVICE, in_time};
 
-/// Ends a test that hangs; nothing on loopback takes this long.
-async fn soon<T>(what: impl Future<Output = T>) -> T {
-    tokio::time::timeout(Duration::from_secs(20), what)
-        .await
-        .expect("an answer within 20 s")
-}
+const SHARDS: u16 = 3;
 
 fn endpoint(ip: &str, shards: u16) -> Endpoint {
     let ip = ip.parse().expect("an address");
@@ -51,13 +43,13 @@ async fn exchange(
             options = options.local_port(port);
         }
         let connecting = client.connect_with(remote, SERVICE, Security::None, options);
-        let (here, there) = soon(async { tokio::join!(connecting, listener.accept()) }).await;
+        let (here, there) = in_time(async { tokio::join!(connecting, listener.accept()) }).await;
         let (here, there) = (here.expect("connected"), there.expect("accepted"));
         for (from, to) in [(&here, &there), (&there, &here)] {
-            soon(from.send(n.to_be_bytes().to_vec()))
+            in_time(from.send(n.to_be_bytes().to_vec()))
                 .await
                 .expect("sent");
-            let got = soon(to.recv()).await.expect("received");
+            let got = in_time(to.recv()).await.expect("received");
             assert_eq!(got.data, n.to_be_bytes().to_vec());
         }
         pairs.push((here, there));
@@ -85,13 +77,13 @@ async fn every_shard_carries_connections() {
             let given = exchange(&client, &listener, remote, 6, |n| Some(7_000 + n)).await;
             assert_eq!(server.stats().connections, drawn.len() + given.len());
             assert_eq!(client.stats().connections, drawn.len() + given.len());
-            soon(client.close()).await;
+            in_time(client.close()).await;
             for (_, there) in drawn.iter().chain(&given) {
-                let end = soon(there.recv()).await.expect_err("the end");
+                let end = in_time(there.recv()).await.expect_err("the end");
                 assert!(end.is_orderly(), "{end}");
             }
             drop((drawn, given));
-            soon(server.wait_idle()).await;
+            in_time(server.wait_idle()).await;
             assert_eq!(server.stats().connections, 0);
         }
     }
@@ -122,10 +114,10 @@ async fn clients_of_all_shards_are_accepted() {
     }
     let mut accepted = Vec::new();
     for _ in 0..CLIENTS {
-        accepted.push(soon(listener.accept()).await.expect("accepted"));
+        accepted.push(in_time(listener.accept()).await.expect("accepted"));
     }
     for client in clients {
-        soon(client)
+        in_time(client)
             .await
             .expect("no panic")
             .expect("it is connected");
@@ -141,7 +133,7 @@ async fn a_closed_port_is_found_at_once() {
     let client = endpoint("127.0.0.1", SHARDS);
     for _ in 0..2 * SHARDS {
         let to = DccpAddr::from(nobody);
-        let refused = soon(client.connect(to, SERVICE, Security::None)).await;
+        let refused = in_time(client.connect(to, SERVICE, Security::None)).await;
         let error = refused.expect_err("nobody is there");
         assert!(matches!(error, ConnectError::Unreachable { .. }), "{error}");
     }
@@ -166,7 +158,7 @@ async fn invitations_reach_their_shard() {
         let waits =
             server.listen_towards(PORT, back, SERVICE, Security::None, ConnectOptions::new());
         let calls = client.connect_with(there, SERVICE, Security::None, options);
-        let (waited, called) = soon(async { tokio::join!(waits, calls) }).await;
+        let (waited, called) = in_time(async { tokio::join!(waits, calls) }).await;
         waited.expect("invited");
         called.expect("connected");
     }
@@ -199,8 +191,8 @@ async fn a_connection_outlives_the_other_shards() {
     tokio::time::sleep(Duration::from_millis(100)).await;
     let (here, there) = pairs.pop().expect("one pair");
     for _ in 0..20 {
-        soon(here.send("still")).await.expect("sent");
-        assert_eq!(soon(there.recv()).await.expect("data").data, "still");
+        in_time(here.send("still")).await.expect("sent");
+        assert_eq!(in_time(there.recv()).await.expect("data").data, "still");
     }
-    soon(here.close()).await.expect("an orderly end");
+    in_time(here.close()).await.expect("an orderly end");
 }

@@ -10,19 +10,9 @@ use fairwire::{
     ListenOptions, Listener, QueueLimits, Security, ServiceCode, TrySendError,
 };
 
-const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"?tst");
+use crate::{SERVICE, endpoint, soon};
+
 const ANY: &str = "127.0.0.1:0";
-
-/// Ends a test that hangs; nothing on loopback takes this long.
-async fn soon<T>(what: impl Future<Output = T>) -> T {
-    tokio::time::timeout(Duration::from_secs(5), what)
-        .await
-        .expect("an answer within 5 s")
-}
-
-fn endpoint(addr: &str) -> Endpoint {
-    Endpoint::bind(addr.parse().expect("an address")).expect("a free port")
-}
 
 fn listen(config: Config) -> (Endpoint, Listener, DccpAddr) {
     let server = endpoint(ANY);

@@ -6,13 +6,12 @@ use std::time::Duration;
 
 use fairwire::{
     Ccid, CloseReason, Config, ConnectOptions, Connection, DccpAddr, Direction, Endpoint,
-    ListenOptions, Listener, ResetCode, Security, ServiceCode,
+    ListenOptions, Listener, ResetCode, Security,
 };
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
-const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"?cnc");
-const PORT: u16 = 5_001;
+use crate::{PORT, SERVICE};
 
 /// How long tasks come and go.
 const BUSY: Duration = Duration::from_millis(2_500);

@@ -5,25 +5,17 @@ use std::time::Duration;
 
 use fairwire::{
     CloseReason, Connection, EncoderConfig, EncoderTarget, Endpoint, Listener, Security,
-    ServiceCode,
 };
 use tokio::time::timeout;
 
-const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"rate");
-
-/// Ends a test that hangs; nothing here takes long.
-async fn soon<F: Future>(future: F) -> F::Output {
-    timeout(Duration::from_secs(60), future)
-        .await
-        .expect("in time")
-}
+use crate::{SERVICE, in_time};
 
 async fn pair() -> (Endpoint, Listener, Connection, Connection) {
     let any = SocketAddr::from(([127, 0, 0, 1], 0));
     let listener = fairwire::listen(any, &[SERVICE], Security::None).expect("bound");
     let client = Endpoint::bind(any).expect("bound");
     let connecting = client.connect(listener.local_addr(), SERVICE, Security::None);
-    let (here, there) = soon(async { tokio::join!(connecting, listener.accept()) }).await;
+    let (here, there) = in_time(async { tokio::join!(connecting, listener.accept()) }).await;
     let (here, there) = (here.expect("connected"), there.expect("accepted"));
     (client, listener, here, there)
 }
@@ -33,7 +25,7 @@ async fn pair() -> (Endpoint, Listener, Connection, Connection) {
 #[tokio::test]
 async fn changes_of_the_rate_are_awaited() {
     let (_client, _listener, here, there) = pair().await;
-    let first = soon(here.rate_changed()).await.expect("open");
+    let first = in_time(here.rate_changed()).await.expect("open");
     assert_eq!(Some(first), here.target_bitrate());
     let mut waiting = Box::pin(here.rate_changed());
     let early = timeout(Duration::from_millis(20), &mut waiting).await;
@@ -44,7 +36,7 @@ async fn changes_of_the_rate_are_awaited() {
             tokio::task::yield_now().await;
         }
     };
-    let second = soon(async {
+    let second = in_time(async {
         tokio::select! {
             changed = waiting => changed.expect("open"),
             () = sending => panic!("the connection is open"),
@@ -61,9 +53,9 @@ async fn changes_of_the_rate_are_awaited() {
         }
     });
     here.abort();
-    let closed = soon(ends).await.expect("no panic");
+    let closed = in_time(ends).await.expect("no panic");
     assert_eq!(closed.reason, CloseReason::Aborted);
-    soon(reading).await.expect("no panic");
+    in_time(reading).await.expect("no panic");
 }
 
 /// What a connection reports gives an encoder a bitrate below its rate: nothing waits and nothing is lost.

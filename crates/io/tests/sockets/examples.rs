@@ -48,8 +48,8 @@ fn send_and_receive() {
     let rest: Vec<_> = lines.map(|line| line.expect("text")).collect();
     assert_eq!(rest, ["one (0 lost before)", "two (0 lost before)"]);
     for source in [
-        include_str!("../examples/send.rs"),
-        include_str!("../examples/receive.rs"),
+        include_str!("../../examples/send.rs"),
+        include_str!("../../examples/receive.rs"),
     ] {
         assert!(source.lines().count() < 30);
     }

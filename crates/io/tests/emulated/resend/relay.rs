@@ -8,14 +8,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fairwire::emulated::net::LinkId;
 use fairwire::emulated::{Host, Link, Socket};
-use fairwire::tls::{ClientConfig, Date, Identity, ServerConfig, Validity};
+use fairwire::tls::ClientConfig;
 use fairwire::{
     ConnectError, ConnectOptions, Connection, DccpAddr, Endpoint, EndpointConfig, Fate,
     ListenOptions, Listener, Rate, Security, SendOptions, TrySendError,
 };
 use tokio::time::{Instant, sleep, timeout};
 
-use super::{PORT, SERVICE, ms, resending};
+use super::resending;
+use crate::{PORT, SERVICE, dtls, ms};
 
 /// After the loss of one announcement of resending, `connect` and `accept` return within a second, and both ends can
 /// send lost datagrams again.
@@ -205,12 +206,9 @@ impl Pair {
             dccp_port: PORT,
         };
         tokio::spawn(pass_on(sockets, server.local_addr(), loses));
-        let validity = Validity::days(Date::from_unix_seconds(0), 40_000);
-        let identity = Identity::generate(&[], validity).expect("a key");
-        let security = ClientConfig::pinned([identity.fingerprint()]);
+        let (security, theirs) = dtls();
         let options = ListenOptions::new().config(resending());
-        let server_security = Security::dtls(ServerConfig::new(identity));
-        let listener = server.listen_with(PORT, &[SERVICE], server_security, options);
+        let listener = server.listen_with(PORT, &[SERVICE], Security::dtls(theirs), options);
         Self {
             here: a,
             client: client.expect("a free port"),

@@ -1,11 +1,9 @@
 //! Runs the soak example for seconds, so that `make soak`, which runs it for minutes, always works.
 
-#![cfg(target_os = "linux")]
-
 use std::process::Command;
 
 /// The arguments of the example, with their tests: cargo does not run tests inside an example.
-#[path = "../examples/soak/args.rs"]
+#[path = "../../examples/soak/args.rs"]
 mod args;
 
 /// A hundred connections at a time for three seconds leave nothing behind, and every kind of end occurs.

@@ -5,15 +5,13 @@ use std::time::Duration;
 
 use fairwire::emulated::Link;
 use fairwire::emulated::net::{LinkContext, Loss, LossModel, Verdict, nth};
-use fairwire::tls::{
-    ClientConfig, Date, Fingerprint, Identity, ServerConfig, SessionError, Trust, Validity,
-};
+use fairwire::tls::{ClientConfig, Fingerprint, ServerConfig, SessionError, Trust};
 use fairwire::{
     Bytes, Config, ConnectError, ConnectOptions, Connection, Fate, HandshakeError, ListenOptions,
-    Rate, Security, ServiceCode,
+    Rate, Security,
 };
 
-const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"?tst");
+use crate::{SERVICE, identity};
 
 /// Datagrams of one client. They leave within 300 ms; of those that leave in the first 50 ms, before a lost end of the
 /// handshake is repeated, a server keeps only some.
@@ -33,11 +31,6 @@ impl LossModel for LoseOne {
     }
 }
 
-fn identity() -> Identity {
-    let validity = Validity::days(Date::from_unix_seconds(0), 40_000);
-    Identity::generate(&["fairwire.test"], validity).expect("an identity")
-}
-
 /// A link that loses the packet with this number in one direction; none for number 0.
 fn link(to_server: u64, to_client: u64) -> Link {
     let one_way = || Link::new(Rate::from_bits_per_s(20_000_000), Duration::from_millis(10));
@@ -47,7 +40,7 @@ fn link(to_server: u64, to_client: u64) -> Link {
 
 /// Both ends' configurations of DTLS; with `shown`, the client has to show a certificate.
 fn dtls(shown: bool) -> (Security<ClientConfig>, Security<ServerConfig>) {
-    let (ours, theirs) = (identity(), identity());
+    let (ours, theirs) = (identity(&["fairwire.test"]), identity(&["fairwire.test"]));
     let mut client = ClientConfig::pinned([theirs.fingerprint()]);
     let mut server = ServerConfig::new(theirs);
     if shown {
@@ -169,7 +162,7 @@ async fn a_lost_packet_of_dtls_costs_a_few_round_trips() {
 /// A client whose certificate the server does not accept learns this from `connect`, not from a connection that ends.
 #[tokio::test(start_paused = true)]
 async fn a_refused_client_does_not_connect() {
-    let (stranger, theirs) = (identity(), identity());
+    let (stranger, theirs) = (identity(&["fairwire.test"]), identity(&["fairwire.test"]));
     let client = ClientConfig::pinned([theirs.fingerprint()]).identity(stranger);
     let nobody = Fingerprint::from_bytes([7; 32]);
     let server = ServerConfig::new(theirs).clients(Trust::Fingerprints([nobody].into()));

@@ -1,22 +1,12 @@
 //! Many clients at the same moment, on a runtime with one thread. Every wait is bounded.
 
-use std::future::Future;
 use std::time::Duration;
 
-use fairwire::{
-    ConnectError, Connection, DccpAddr, Endpoint, ListenOptions, Listener, Security, ServiceCode,
-};
+use fairwire::{ConnectError, Connection, DccpAddr, Endpoint, ListenOptions, Listener, Security};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"?tst");
-
-/// Ends a test that hangs; the limit is far more than any test here takes.
-async fn in_time<T>(what: impl Future<Output = T>) -> T {
-    timeout(Duration::from_secs(30), what)
-        .await
-        .expect("an answer within 30 s")
-}
+use crate::{SERVICE, in_time};
 
 fn endpoint() -> Endpoint {
     Endpoint::bind("127.0.0.1:0".parse().expect("an address")).expect("a free port")

@@ -1,31 +1,18 @@
 //! Connecting to addresses without a server and to several addresses at once, and the texts of the errors. On loopback,
 //! without names.
 
-use std::future::Future;
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
 use fairwire::{
-    AckRatioFollows, AddressKind, Bursts, Config, ConnectError, ConnectOptions, DccpAddr, Endpoint,
-    ListenError, ListenOptions, Listener, Security, ServiceCode, StartError, connect_any,
+    AckRatioFollows, AddressKind, Bursts, Config, ConnectError, ConnectOptions, DccpAddr,
+    ListenError, ListenOptions, Listener, Security, StartError, connect_any,
 };
 
-const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"?tst");
-
-/// Ends a test that hangs. The limit is less than the connect timeout; tests that wait for a connect timeout set their
-/// own.
-async fn soon<T>(what: impl Future<Output = T>) -> T {
-    tokio::time::timeout(Duration::from_secs(5), what)
-        .await
-        .expect("an answer within 5 s")
-}
+use crate::{SERVICE, endpoint, soon};
 
 fn addr(text: &str) -> SocketAddr {
     text.parse().expect("an address")
-}
-
-fn endpoint(at: &str) -> Endpoint {
-    Endpoint::bind(addr(at)).expect("a free port")
 }
 
 /// Makes a listener at `ip`. The port of the returned address is both the UDP port and the DCCP port.

@@ -3,8 +3,6 @@
 //! Both ends are this test program, called with a test name. `first` and `second` do nothing when the test runner runs
 //! them.
 
-#![cfg(target_os = "linux")]
-
 use std::future::Future;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -13,23 +11,16 @@ use std::time::Duration;
 
 use fairwire::{
     Config, ConnectError, ConnectOptions, Connection, DccpAddr, Ecn, Endpoint, ListenOptions,
-    Security, ServiceCode,
+    Security,
 };
 
-const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"?tst");
-const PORT: u16 = 5_001;
+use crate::{PORT, SERVICE, in_time};
 
 /// The variable that is set in the programs on the two hosts.
 const INSIDE: &str = "FAIRWIRE_TEST_TWO_HOSTS";
 
 /// The two addresses of the first host.
 const FIRST: [&str; 2] = ["10.77.0.1", "fd77::1"];
-
-async fn soon<T>(what: impl Future<Output = T>) -> T {
-    tokio::time::timeout(Duration::from_secs(10), what)
-        .await
-        .expect("an answer within 10 s")
-}
 
 fn inside(test: impl Future<Output = ()>) {
     if std::env::var_os(INSIDE).is_some() {
@@ -49,7 +40,8 @@ fn two_hosts() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let program = std::env::current_exe().expect("a test has a path");
     let program = program.to_str().expect("a plain path");
-    let role = |name| format!("'{program}' --exact {name} --nocapture --test-threads 1");
+    let role =
+        |name| format!("'{program}' --exact native_hosts::{name} --nocapture --test-threads 1");
     let ran = Command::new(root.join("scripts/two-hosts"))
         .args([role("first"), role("second")])
         .env(INSIDE, "1")
@@ -78,14 +70,14 @@ fn first() {
         let listener = endpoint.listen_with(PORT, &[SERVICE], Security::None, ListenOptions::new());
         let listener = listener.expect("a free port");
         for _ in FIRST {
-            let connection = soon(listener.accept()).await.expect("a client");
-            while let Ok(received) = soon(connection.recv()).await {
+            let connection = in_time(listener.accept()).await.expect("a client");
+            while let Ok(received) = in_time(connection.recv()).await {
                 assert_eq!(received.ecn, Ecn::Ect0);
-                soon(connection.send(received.data)).await.expect("open");
+                in_time(connection.send(received.data)).await.expect("open");
             }
         }
         drop(listener);
-        soon(endpoint.wait_idle()).await;
+        in_time(endpoint.wait_idle()).await;
     });
 }
 
@@ -105,13 +97,15 @@ fn second() {
             let error = silent.expect_err("nobody listens");
             assert!(matches!(error, ConnectError::Timeout { .. }), "{error}");
             let connecting = endpoint.connect(remote(ip, PORT), SERVICE, Security::None);
-            let connection = soon(connecting).await.expect(ip);
+            let connection = in_time(connecting).await.expect(ip);
             for n in 0..100_u8 {
-                soon(connection.send(vec![n; 1_000])).await.expect("sent");
-                let back = soon(connection.recv()).await.expect("open");
+                in_time(connection.send(vec![n; 1_000]))
+                    .await
+                    .expect("sent");
+                let back = in_time(connection.recv()).await.expect("open");
                 assert_eq!((back.data[999], back.ecn), (n, Ecn::Ect0), "{ip}");
             }
-            soon(connection.close()).await.expect("an orderly end");
+            in_time(connection.close()).await.expect("an orderly end");
             last = Some(connection);
         }
         drop(last);
@@ -139,5 +133,5 @@ async fn hurried(endpoint: &Endpoint, remote: DccpAddr) -> Result<Connection, Co
     let mut config = Config::default();
     config.connect_timeout = Duration::from_millis(500);
     let options = ConnectOptions::new().config(config);
-    soon(endpoint.connect_with(remote, SERVICE, Security::None, options)).await
+    in_time(endpoint.connect_with(remote, SERVICE, Security::None, options)).await
 }

@@ -3,8 +3,6 @@
 //! A raw socket receives every DCCP packet of its host, so these tests, which run in parallel, also receive each
 //! other's packets. Every test has its own DCCP ports.
 
-#![cfg(target_os = "linux")]
-
 use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
 use std::process::Command;
@@ -15,17 +13,10 @@ use fairwire::{
     ListenOptions, Security, ServiceCode,
 };
 
-const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"?tst");
+use crate::{SERVICE, soon};
 
 /// The variable that is set in the child that must not have the right to open raw sockets.
 const CHILD: &str = "FAIRWIRE_TEST_WITHOUT_RIGHT";
-
-/// Ends a test that hangs; nothing on loopback takes this long.
-async fn soon<T>(what: impl Future<Output = T>) -> T {
-    tokio::time::timeout(Duration::from_secs(5), what)
-        .await
-        .expect("an answer within 5 s")
-}
 
 /// Returns whether this test may open raw sockets. If not, prints that the test is skipped.
 fn may() -> bool {
@@ -289,7 +280,7 @@ fn a_missing_right_is_named() {
     let child = Command::new("setpriv")
         .args(["--bounding-set=-net_raw", "--inh-caps=-net_raw"])
         .arg(test)
-        .args(["--exact", "a_missing_right_is_named"])
+        .args(["--exact", "native::a_missing_right_is_named"])
         .env(CHILD, "1")
         .output()
         .expect("setpriv (util-linux)");

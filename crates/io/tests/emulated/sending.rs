@@ -3,13 +3,12 @@
 use std::time::Duration;
 
 use fairwire::emulated::Link;
-use fairwire::tls::{ClientConfig, Date, Identity, ServerConfig, Validity};
 use fairwire::{
     Config, ConnectOptions, Connection, Fate, QueuePolicy, Rate, Security, SendError, SendOptions,
-    ServiceCode, TrySendError,
+    TrySendError,
 };
 
-const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"?tst");
+use crate::{SERVICE, dtls};
 
 /// The datagrams that a send queue holds here.
 const ROOM: usize = 8;
@@ -49,11 +48,9 @@ async fn pair_with(
     let (a, b) = link.join().expect("a link");
     let (mut client, mut server) = (Security::None, Security::None);
     if encrypted {
-        let validity = Validity::days(Date::from_unix_seconds(0), 40_000);
-        let identity = Identity::generate(&[], validity).expect("a key");
-        let pinned = ClientConfig::pinned([identity.fingerprint()]);
-        client = Security::dtls(pinned.records_per_key(records_per_key[0]));
-        server = Security::dtls(ServerConfig::new(identity).records_per_key(records_per_key[1]));
+        let (ours, theirs) = dtls();
+        client = Security::dtls(ours.records_per_key(records_per_key[0]));
+        server = Security::dtls(theirs.records_per_key(records_per_key[1]));
     }
     let listener = b.listen(b.local_addr().port(), &[SERVICE], server);
     let listener = listener.expect("a free port");

@@ -4,19 +4,13 @@ use std::time::Duration;
 
 use fairwire::emulated::net::LinkId;
 use fairwire::emulated::{Link, LinkError, MAX_DATAGRAM};
-use fairwire::tls::{ClientConfig, Date, Identity, ServerConfig, Validity};
 use fairwire::{
     Bytes, Config, ConnectError, ConnectOptions, Connection, DccpAddr, Ecn, Endpoint,
-    EndpointConfig, ListenOptions, Rate, Security, ServiceCode,
+    EndpointConfig, ListenOptions, Rate, Security,
 };
 use tokio::time::Instant;
 
-const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"?tst");
-const PORT: u16 = 5_001;
-
-fn ms(ms: u64) -> Duration {
-    Duration::from_millis(ms)
-}
+use crate::{PORT, SERVICE, dtls, ms};
 
 fn mbit(mbit: u64) -> Rate {
     Rate::from_bits_per_s(mbit * 1_000_000)
@@ -182,11 +176,8 @@ async fn a_hand_off_delays_what_waits() {
 #[tokio::test(start_paused = true)]
 async fn dtls_works_over_it() {
     let (a, b) = lossy(3).loss(0.1).join().expect("a link");
-    let validity = Validity::days(Date::from_unix_seconds(0), 40_000);
-    let identity = Identity::generate(&[], validity).expect("a key");
-    let client = ClientConfig::pinned([identity.fingerprint()]);
-    let security = Security::dtls(ServerConfig::new(identity));
-    let listener = b.listen(b.local_addr().port(), &[SERVICE], security);
+    let (client, server) = dtls();
+    let listener = b.listen(b.local_addr().port(), &[SERVICE], Security::dtls(server));
     let listener = listener.expect("a free port");
     let connecting = a.connect(b.local_addr(), SERVICE, Security::dtls(client));
     let (here, there) = tokio::join!(connecting, listener.accept());

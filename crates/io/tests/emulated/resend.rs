@@ -3,22 +3,15 @@
 mod relay;
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use fairwire::emulated::Link;
-use fairwire::tls::{ClientConfig, Date, Identity, ServerConfig, Validity};
 use fairwire::{
     Ccid, Config, ConnectOptions, Connection, DccpAddr, Fate, ListenOptions, Rate, Received,
-    Security, SendError, SendOptions, ServiceCode, TrySendError,
+    Security, SendError, SendOptions, TrySendError,
 };
 use tokio::time::sleep;
 
-const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"?rsd");
-const PORT: u16 = 5_001;
-
-fn ms(ms: u64) -> Duration {
-    Duration::from_millis(ms)
-}
+use crate::{PORT, SERVICE, dtls, ms};
 
 fn resending() -> Config {
     let mut config = Config::default();
@@ -33,10 +26,9 @@ async fn connected(encrypted: bool, loss: f64, configs: [Config; 2]) -> (Connect
     let (a, b) = link.loss(loss).seed(5).join().expect("a link");
     let (mut client, mut server) = (Security::None, Security::None);
     if encrypted {
-        let validity = Validity::days(Date::from_unix_seconds(0), 40_000);
-        let identity = Identity::generate(&[], validity).expect("a key");
-        client = Security::dtls(ClientConfig::pinned([identity.fingerprint()]));
-        server = Security::dtls(ServerConfig::new(identity));
+        let (ours, theirs) = dtls();
+        client = Security::dtls(ours);
+        server = Security::dtls(theirs);
     }
     let [here, there] = configs;
     let options = ListenOptions::new().config(there);

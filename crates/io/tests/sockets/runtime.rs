@@ -6,10 +6,10 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 use fairwire::tls::{ClientConfig, Fingerprint};
-use fairwire::{BindError, ConnectError, ConnectOptions, Endpoint, Security, ServiceCode};
+use fairwire::{BindError, ConnectError, ConnectOptions, Endpoint, Security};
 use tokio::runtime::Builder;
 
-const SERVICE: ServiceCode = ServiceCode(42);
+use crate::SERVICE;
 
 fn any() -> SocketAddr {
     (Ipv4Addr::LOCALHOST, 0).into()

@@ -8,18 +8,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use fairwire::{
     Ccid, CloseReason, ConnectError, Connection, ConnectionEvent, Direction, Endpoint, ErrorText,
-    ListenError, Listener, ResetCode, Security, SendError, ServiceCode, TryRecvError, TrySendError,
+    ListenError, Listener, ResetCode, Security, SendError, TryRecvError, TrySendError,
 };
-use tokio::time::timeout;
 
-const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"test");
-
-/// Ends a test that hangs; nothing here takes long.
-async fn soon<F: Future>(future: F) -> F::Output {
-    timeout(Duration::from_secs(20), future)
-        .await
-        .expect("in time")
-}
+use crate::{SERVICE, in_time};
 
 fn any() -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], 0))
@@ -30,7 +22,7 @@ async fn pair() -> (Endpoint, Listener, Connection, Connection) {
     let listener = fairwire::listen(any(), &[SERVICE], Security::None).expect("bound");
     let client = Endpoint::bind(any()).expect("bound");
     let connecting = client.connect(listener.local_addr(), SERVICE, Security::None);
-    let (here, there) = soon(async { tokio::join!(connecting, listener.accept()) }).await;
+    let (here, there) = in_time(async { tokio::join!(connecting, listener.accept()) }).await;
     let (here, there) = (here.expect("connected"), there.expect("accepted"));
     (client, listener, here, there)
 }
@@ -44,7 +36,7 @@ async fn one_number_is_both_ports() {
         fairwire::listen(listener.local_addr(), &[SERVICE], Security::None).expect_err("taken");
     assert!(taken.to_string().contains("in use"), "{taken}");
     let name = listener.local_addr().to_string();
-    let (here, there) = soon(async {
+    let (here, there) = in_time(async {
         tokio::join!(
             fairwire::connect(&name, SERVICE, Security::None),
             listener.accept()
@@ -53,7 +45,7 @@ async fn one_number_is_both_ports() {
     .await;
     let there = there.expect("accepted");
     assert_eq!(there.local().expect("known"), listener.local_addr().into());
-    soon(here.expect("connected").close())
+    in_time(here.expect("connected").close())
         .await
         .expect("closed");
 }
@@ -71,8 +63,8 @@ async fn datagrams_are_tried_for() {
         }
     };
     assert_eq!(received.data, "now");
-    soon(here.close()).await.expect("closed");
-    soon(there.closed()).await;
+    in_time(here.close()).await.expect("closed");
+    in_time(there.closed()).await;
     let Err(TryRecvError::Closed(closed)) = there.try_recv() else {
         panic!("the connection is over")
     };
@@ -111,7 +103,7 @@ async fn batches_keep_the_order() {
         }
         received
     };
-    let (ids, received) = soon(async { tokio::join!(sending, receiving) }).await;
+    let (ids, received) = in_time(async { tokio::join!(sending, receiving) }).await;
     assert_eq!(ids.len(), all.len());
     let data: Vec<Bytes> = received.into_iter().map(|received| received.data).collect();
     assert_eq!(data, all);
@@ -121,13 +113,13 @@ async fn batches_keep_the_order() {
     let large = Bytes::from(vec![0; here.max_datagram_size() + 1]);
     let mut mixed = VecDeque::from([Bytes::from("fits"), large]);
     assert_eq!(
-        soon(here.send_many(&mut mixed))
+        in_time(here.send_many(&mut mixed))
             .await
             .expect("one fits")
             .len(),
         1
     );
-    let error = soon(here.send_many(&mut mixed))
+    let error = in_time(here.send_many(&mut mixed))
         .await
         .expect_err("too large");
     assert!(matches!(error, SendError::TooLarge { .. }), "{error}");
@@ -141,7 +133,7 @@ async fn futures_are_polled_by_hand() {
     let client = Endpoint::bind(any()).expect("bound");
     let connecting = client.connect(listener.local_addr(), SERVICE, Security::None);
     let arriving = poll_fn(|context| listener.poll_incoming(context));
-    let (here, there) = soon(async { tokio::join!(connecting, arriving) }).await;
+    let (here, there) = in_time(async { tokio::join!(connecting, arriving) }).await;
     let (here, there) = (here.expect("connected"), there.expect("arrived"));
     let there = there.accept().await.expect("no DTLS to set up");
     let sending = async {
@@ -160,9 +152,9 @@ async fn futures_are_polled_by_hand() {
             assert_eq!(received.data, n.to_be_bytes().to_vec());
         }
     };
-    soon(async { tokio::join!(sending, receiving) }).await;
-    soon(here.close()).await.expect("closed");
-    let end = soon(poll_fn(|context| there.poll_recv(context))).await;
+    in_time(async { tokio::join!(sending, receiving) }).await;
+    in_time(here.close()).await.expect("closed");
+    let end = in_time(poll_fn(|context| there.poll_recv(context))).await;
     assert!(end.expect_err("the end").is_orderly());
 }
 
@@ -174,7 +166,7 @@ async fn incoming_connections_are_inspected() {
     let client = Endpoint::bind(any()).expect("bound");
     for way in ["drop", "refuse", "say why"] {
         let connecting = client.connect(listener.local_addr(), SERVICE, Security::None);
-        let (here, there) = soon(async { tokio::join!(connecting, listener.incoming()) }).await;
+        let (here, there) = in_time(async { tokio::join!(connecting, listener.incoming()) }).await;
         let (here, there) = (here.expect("connected"), there.expect("arrived"));
         assert_eq!(there.service(), SERVICE);
         let remote = there.remote().expect("known");
@@ -185,7 +177,7 @@ async fn incoming_connections_are_inspected() {
             "refuse" => there.refuse(),
             _ => there.refuse_with("no seat is free"),
         }
-        let CloseReason::Reset { code, text, .. } = soon(here.closed()).await else {
+        let CloseReason::Reset { code, text, .. } = in_time(here.closed()).await else {
             panic!("{way}: not reset");
         };
         let expected = (way == "say why").then_some("no seat is free");
@@ -209,10 +201,10 @@ async fn an_abort_says_why() {
     let listener = fairwire::listen(any(), &[SERVICE], Security::None).expect("bound");
     let client = Endpoint::bind(any()).expect("bound");
     let connecting = client.connect(listener.local_addr(), SERVICE, Security::None);
-    let (here, there) = soon(async { tokio::join!(connecting, listener.accept()) }).await;
+    let (here, there) = in_time(async { tokio::join!(connecting, listener.accept()) }).await;
     let (here, there) = (here.expect("connected"), there.expect("accepted"));
     here.abort_with("code 7: \u{1b}[31mdisk full");
-    let closed = soon(there.recv()).await.expect_err("the end");
+    let closed = in_time(there.recv()).await.expect_err("the end");
     assert!(!closed.is_orderly());
     let shown = closed.to_string();
     assert!(shown.contains(r"code 7: \u{1b}[31mdisk full"), "{shown}");
@@ -221,7 +213,7 @@ async fn an_abort_says_why() {
     };
     let text = text.expect("it was sent");
     assert_eq!(text.as_str(), "code 7: \u{1b}[31mdisk full");
-    assert_eq!(soon(here.closed()).await, CloseReason::Aborted);
+    assert_eq!(in_time(here.closed()).await, CloseReason::Aborted);
 }
 
 /// Closing an endpoint closes all its connections properly, ends its listeners, and refuses new connections.
@@ -239,7 +231,7 @@ async fn an_endpoint_closes_as_a_whole() {
     let mut pairs = Vec::new();
     for _ in 0..3 {
         let connecting = client.connect(remote, SERVICE, Security::None);
-        let (here, there) = soon(async { tokio::join!(connecting, listener.accept()) }).await;
+        let (here, there) = in_time(async { tokio::join!(connecting, listener.accept()) }).await;
         pairs.push((here.expect("connected"), there.expect("accepted")));
     }
     for (here, there) in &pairs {
@@ -247,27 +239,27 @@ async fn an_endpoint_closes_as_a_whole() {
         there.send("before").await.expect("open");
     }
     let accepting = tokio::spawn(async move { (listener.accept().await.is_err(), listener) });
-    soon(server.close()).await;
-    let (ended, _listener) = soon(accepting).await.expect("no panic");
+    in_time(server.close()).await;
+    let (ended, _listener) = in_time(accepting).await.expect("no panic");
     assert!(ended, "nothing more is accepted");
     for (here, there) in &pairs {
-        assert_eq!(soon(there.closed()).await, CloseReason::Closed);
-        assert_eq!(soon(here.closed()).await, CloseReason::Closed);
+        assert_eq!(in_time(there.closed()).await, CloseReason::Closed);
+        assert_eq!(in_time(here.closed()).await, CloseReason::Closed);
         // Datagrams that had arrived can be read after the end.
-        assert_eq!(soon(here.recv()).await.expect("data").data, "before");
-        assert_eq!(soon(there.recv()).await.expect("data").data, "before");
+        assert_eq!(in_time(here.recv()).await.expect("data").data, "before");
+        assert_eq!(in_time(there.recv()).await.expect("data").data, "before");
     }
     let error = server
         .listen(5_002, &[SERVICE], Security::None)
         .expect_err("closed");
     assert_eq!(error, ListenError::EndpointClosed);
-    let error = soon(server.connect(client.local_addr(), SERVICE, Security::None)).await;
+    let error = in_time(server.connect(client.local_addr(), SERVICE, Security::None)).await;
     assert!(
         matches!(error, Err(ConnectError::EndpointClosed)),
         "{error:?}"
     );
     // With nothing left, a second close returns at once.
-    soon(server.close()).await;
+    in_time(server.close()).await;
 }
 
 /// Each event of the protocol reaches the application: a change of CCID, a slow peer, a peer that stopped reading.
@@ -275,10 +267,10 @@ async fn an_endpoint_closes_as_a_whole() {
 async fn events_are_told() {
     let (_client, _listener, here, there) = pair().await;
     here.send("open").await.expect("open");
-    soon(there.recv()).await.expect("data");
+    in_time(there.recv()).await.expect("data");
     let next = || async {
         loop {
-            match soon(here.event()).await.expect("open") {
+            match in_time(here.event()).await.expect("open") {
                 ConnectionEvent::MaxDatagramSize { .. } => {}
                 event => return event,
             }
@@ -310,6 +302,6 @@ async fn events_are_told() {
         }
     };
     assert_eq!(last, ConnectionEvent::NotListening);
-    soon(there.close()).await.expect("closed");
-    while soon(here.event()).await.is_ok() {}
+    in_time(there.close()).await.expect("closed");
+    while in_time(here.event()).await.is_ok() {}
 }

@@ -123,7 +123,7 @@ fn every_block_of_the_guide_is_here() {
         lines.collect::<Vec<_>>().join("\n") + "\n"
     };
     let here = trimmed(include_str!("guide.rs"));
-    let guide = include_str!("../../../docs/testing-your-application.md");
+    let guide = include_str!("../../../../docs/testing-your-application.md");
     let blocks: Vec<_> = guide.split("```rust\n").skip(1).collect();
     assert!(blocks.len() >= 5, "{} blocks", blocks.len());
     for block in blocks {

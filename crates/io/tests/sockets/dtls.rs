@@ -1,32 +1,19 @@
 //! Encrypted connections on loopback: DTLS 1.3 over DCCP (RFC 5238), through a relay that sees every datagram.
 
-use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::{Arc, Mutex};
+use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use fairwire::tls::{ClientConfig, Date, Fingerprint, Identity, ServerConfig, Trust, Validity};
+use fairwire::tls::{ClientConfig, Fingerprint, ServerConfig, Trust};
 use fairwire::{
     Config, ConnectError, ConnectOptions, Connection, DccpAddr, Endpoint, HandshakeError,
-    ListenOptions, Listener, Security, SendError, SendOptions, ServiceCode,
+    ListenOptions, Listener, Security, SendError, SendOptions,
 };
-use tokio::net::UdpSocket;
-use tokio::time::timeout;
 
-const SERVICE: ServiceCode = ServiceCode(42);
-const PORT: u16 = 5_001;
+use crate::relay::relay;
+use crate::{PORT, SERVICE, identity, in_time};
+
 /// No part of it may be seen on the path.
 const SECRET: &[u8] = b"the quick brown fox, whom nobody on the path may see";
-
-/// Fails instead of hanging.
-async fn soon<T>(what: impl Future<Output = T>) -> T {
-    let patience = Duration::from_secs(20);
-    timeout(patience, what).await.expect("within the patience")
-}
-
-fn identity() -> Identity {
-    let validity = Validity::days(Date::from_unix_seconds(0), 40_000);
-    Identity::generate(&["fairwire.test"], validity).expect("an identity")
-}
 
 fn pinned(server: Fingerprint) -> Security<ClientConfig> {
     Security::dtls(ClientConfig::pinned([server]))
@@ -56,7 +43,7 @@ async fn connect(
 ) -> Result<Connection, ConnectError> {
     let client = Endpoint::bind((Ipv4Addr::LOCALHOST, 0).into()).expect("bound");
     let options = ConnectOptions::new().config(hasty());
-    soon(client.connect_with(remote, SERVICE, security, options)).await
+    in_time(client.connect_with(remote, SERVICE, security, options)).await
 }
 
 /// Returns both ends of an encrypted connection.
@@ -65,7 +52,7 @@ async fn pair() -> (Connection, Connection) {
     let pin = server.fingerprint();
     let (_endpoint, listener, remote) = listen(Security::dtls(ServerConfig::new(server)));
     let both = async { tokio::join!(connect(remote, pinned(pin)), listener.accept()) };
-    let (here, there) = soon(both).await;
+    let (here, there) = in_time(both).await;
     (here.expect("connected"), there.expect("accepted"))
 }
 
@@ -77,62 +64,27 @@ fn handshake(error: ConnectError) -> HandshakeError {
     }
 }
 
-/// A relay between a client and `server` that keeps a copy of every datagram.
-async fn relay(server: SocketAddr) -> (SocketAddr, Arc<Mutex<Vec<Vec<u8>>>>) {
-    let front = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))
-        .await
-        .expect("bound");
-    let back = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))
-        .await
-        .expect("bound");
-    back.connect(server).await.expect("a route");
-    let at = front.local_addr().expect("an address");
-    let seen = Arc::new(Mutex::new(Vec::new()));
-    let copies = Arc::clone(&seen);
-    tokio::spawn(async move {
-        let (mut one, mut other) = ([0; 2_048], [0; 2_048]);
-        let mut client = None;
-        loop {
-            tokio::select! {
-                Ok((len, from)) = front.recv_from(&mut one) => {
-                    client = Some(from);
-                    copies.lock().expect("sound").push(one[..len].to_vec());
-                    let _ = back.send(&one[..len]).await;
-                }
-                Ok(len) = back.recv(&mut other) => {
-                    copies.lock().expect("sound").push(other[..len].to_vec());
-                    if let Some(client) = client {
-                        let _ = front.send_to(&other[..len], client).await;
-                    }
-                }
-                else => return,
-            }
-        }
-    });
-    (at, seen)
-}
-
 /// Data crosses both ways, and nobody on the path sees it: not the data, and not one run of eight of its bytes.
 #[tokio::test]
 async fn nobody_on_the_path_sees_the_data() {
     let server = identity();
     let pin = server.fingerprint();
     let (_endpoint, listener, remote) = listen(Security::dtls(ServerConfig::new(server)));
-    let (at, seen) = relay(remote.addr).await;
+    let (at, seen) = relay(remote.addr, |_| true).await;
     let through = DccpAddr {
         addr: at,
         dccp_port: PORT,
     };
     let both = async { tokio::join!(connect(through, pinned(pin)), listener.accept()) };
-    let (here, there) = soon(both).await;
+    let (here, there) = in_time(both).await;
     let (here, there) = (here.expect("connected"), there.expect("accepted"));
     assert!(here.is_encrypted() && there.is_encrypted());
     assert_eq!(here.peer_fingerprint(), Some(pin));
     for _ in 0..50 {
         here.send(SECRET).await.expect("open");
-        assert_eq!(soon(there.recv()).await.expect("open").data, SECRET);
+        assert_eq!(in_time(there.recv()).await.expect("open").data, SECRET);
         there.send(SECRET).await.expect("open");
-        assert_eq!(soon(here.recv()).await.expect("open").data, SECRET);
+        assert_eq!(in_time(here.recv()).await.expect("open").data, SECRET);
     }
     let seen = seen.lock().expect("sound");
     assert!(seen.len() > 100, "the relay saw {} datagrams", seen.len());
@@ -162,7 +114,7 @@ async fn a_wrong_fingerprint_is_refused() {
         "{text}"
     );
     assert!(text.contains(&shown), "{text}");
-    let there = soon(accepting).await.expect("no panic");
+    let there = in_time(accepting).await.expect("no panic");
     assert!(there.is_err(), "the server has no connection either");
 }
 
@@ -175,13 +127,13 @@ async fn servers_know_their_clients() {
     let (_endpoint, listener, remote) = listen(Security::dtls(config));
     let config = ClientConfig::pinned([pin]).identity(client);
     let both = async { tokio::join!(connect(remote, Security::dtls(config)), listener.accept()) };
-    let (here, there) = soon(both).await;
+    let (here, there) = in_time(both).await;
     let _here = here.expect("connected");
     assert_eq!(there.expect("accepted").peer_fingerprint(), Some(known));
     let stranger = ClientConfig::pinned([pin]).identity(identity());
     for security in [pinned(pin), Security::dtls(stranger)] {
         let accepting = async {
-            soon(listener.incoming())
+            in_time(listener.incoming())
                 .await
                 .expect("a client")
                 .accept()
@@ -191,7 +143,7 @@ async fn servers_know_their_clients() {
         assert!(there.is_err(), "a stranger");
         // The client may have been connected for a moment: its last message and the refusal cross.
         if let Ok(here) = here {
-            let end = soon(here.recv()).await.expect_err("refused");
+            let end = in_time(here.recv()).await.expect_err("refused");
             assert!(!end.is_orderly(), "{end}");
         }
     }
@@ -212,7 +164,7 @@ async fn a_server_without_dtls_is_refused() {
     let error = connect(remote, pinned(identity().fingerprint())).await;
     let text = error.expect_err("no DTLS there").to_string();
     assert!(text.contains("does not use DTLS"), "{text}");
-    let hellos = soon(reading).await.expect("no panic");
+    let hellos = in_time(reading).await.expect("no panic");
     let is_hello = |data: &fairwire::Bytes| data.starts_with(&[22, 0xfe, 0xfd]);
     assert!(
         !hellos.is_empty() && hellos.iter().all(is_hello),
@@ -225,7 +177,7 @@ async fn a_server_without_dtls_is_refused() {
 async fn a_client_without_dtls_is_refused() {
     let (_endpoint, listener, remote) = listen(Security::dtls(ServerConfig::new(identity())));
     let accepting = async {
-        soon(listener.incoming())
+        in_time(listener.incoming())
             .await
             .expect("a client")
             .accept()
@@ -234,7 +186,7 @@ async fn a_client_without_dtls_is_refused() {
     let talking = async {
         let here = connect(remote, Security::None).await.expect("open so far");
         here.send(SECRET).await.expect("open");
-        soon(here.recv()).await.expect_err("refused").to_string()
+        in_time(here.recv()).await.expect_err("refused").to_string()
     };
     let (there, text) = tokio::join!(accepting, talking);
     let error = there.expect_err("no DTLS there").to_string();
@@ -248,7 +200,7 @@ async fn the_largest_datagram_leaves_room_for_the_record() {
     let (here, there) = pair().await;
     let max = here.max_datagram_size();
     here.send(vec![7; max]).await.expect("fits");
-    assert_eq!(soon(there.recv()).await.expect("open").data.len(), max);
+    assert_eq!(in_time(there.recv()).await.expect("open").data.len(), max);
     let error = here.send(vec![7; max + 1]).await.expect_err("too large");
     let size = max + 1;
     assert_eq!(error, SendError::TooLarge { size, max });
@@ -260,25 +212,25 @@ async fn a_close_is_authenticated() {
     let (here, there) = pair().await;
     here.send(SECRET).await.expect("open");
     let closing = tokio::spawn(async move { here.close().await });
-    assert_eq!(soon(there.recv()).await.expect("open").data, SECRET);
-    let end = soon(there.recv()).await.expect_err("closed");
+    assert_eq!(in_time(there.recv()).await.expect("open").data, SECRET);
+    let end = in_time(there.recv()).await.expect_err("closed");
     assert!(end.is_orderly() && end.is_authenticated, "{end:?}");
-    soon(closing).await.expect("no panic").expect("orderly");
+    in_time(closing).await.expect("no panic").expect("orderly");
     // So is the close of a whole endpoint.
     let server = identity();
     let pin = server.fingerprint();
     let (endpoint, listener, remote) = listen(Security::dtls(ServerConfig::new(server)));
     let both = async { tokio::join!(connect(remote, pinned(pin)), listener.accept()) };
-    let (here, there) = soon(both).await;
+    let (here, there) = in_time(both).await;
     let (here, _there) = (here.expect("connected"), there.expect("accepted"));
     let closing = tokio::spawn(async move { endpoint.close().await });
-    let end = soon(here.recv()).await.expect_err("closed");
+    let end = in_time(here.recv()).await.expect_err("closed");
     assert!(end.is_orderly() && end.is_authenticated, "{end:?}");
-    soon(closing).await.expect("no panic");
+    in_time(closing).await.expect("no panic");
     // An abort is not announced: anyone could have sent the Reset.
     let (here, there) = pair().await;
     here.abort();
-    let end = soon(there.recv()).await.expect_err("reset");
+    let end = in_time(there.recv()).await.expect_err("reset");
     assert!(!end.is_orderly() && !end.is_authenticated, "{end:?}");
 }
 
@@ -289,11 +241,11 @@ async fn every_way_to_send_is_encrypted() {
     let mut queue: std::collections::VecDeque<fairwire::Bytes> =
         (0..20_u8).map(|n| vec![n; 100].into()).collect();
     while !queue.is_empty() {
-        soon(here.send_many(&mut queue)).await.expect("open");
+        in_time(here.send_many(&mut queue)).await.expect("open");
     }
     let mut all = Vec::new();
     while all.len() < 20 {
-        soon(there.recv_many(&mut all, 7)).await.expect("open");
+        in_time(there.recv_many(&mut all, 7)).await.expect("open");
     }
     let data: Vec<_> = all
         .iter()
@@ -302,7 +254,7 @@ async fn every_way_to_send_is_encrypted() {
     assert_eq!(data, (0..20).map(|n| (100, n)).collect::<Vec<_>>());
     here.try_send(SECRET).expect("room");
     let mut buffer = [0; 8];
-    let received = soon(there.recv_into(&mut buffer)).await.expect("open");
+    let received = in_time(there.recv_into(&mut buffer)).await.expect("open");
     assert_eq!((received.len, &buffer[..]), (SECRET.len(), &SECRET[..8]));
     assert!(there.try_recv().is_err(), "nothing else");
 }
@@ -335,14 +287,14 @@ async fn several_threads_read_one_connection() {
         })
         .collect();
     for number in 0..COUNT {
-        let sent = soon(here.send(number.to_be_bytes().to_vec())).await;
+        let sent = in_time(here.send(number.to_be_bytes().to_vec())).await;
         sent.expect("open");
     }
     let lost = || here.stats().lost + there.stats().receive_drops;
-    soon(here.close()).await.expect("open");
+    in_time(here.close()).await.expect("open");
     let mut numbers = Vec::new();
     for reader in readers {
-        numbers.extend(soon(reader).await.expect("no panic"));
+        numbers.extend(in_time(reader).await.expect("no panic"));
     }
     numbers.sort_unstable();
     numbers.dedup();
@@ -362,9 +314,9 @@ async fn a_stalled_handshake_delays_nobody() {
     });
     let _stalled = connect(remote, Security::None).await.expect("open so far");
     let here = connect(remote, pinned(pin)).await.expect("connected");
-    let (there, _listener) = soon(accepting).await.expect("no panic");
+    let (there, _listener) = in_time(accepting).await.expect("no panic");
     here.send(SECRET).await.expect("open");
-    assert_eq!(soon(there.recv()).await.expect("open").data, SECRET);
+    assert_eq!(in_time(there.recv()).await.expect("open").data, SECRET);
 }
 
 /// Urgent datagrams overtake more than the 64 records of the peer's protection against replays, and nothing is lost.
@@ -383,7 +335,7 @@ async fn overtaken_datagrams_arrive() {
     }
     let mut order = Vec::new();
     for _ in 0..250 {
-        let received = soon(there.recv()).await.expect("it arrives");
+        let received = in_time(there.recv()).await.expect("it arrives");
         order.push(i8::from_be_bytes([received.data[0]]));
     }
     let expected = [vec![1; 120], vec![0; 70], vec![-1; 60]].concat();

@@ -1,29 +1,17 @@
 //! Peers that vanish silently: a child process is killed, and its socket closes with it.
 
-#![cfg(target_os = "linux")]
-
-use std::future::Future;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use fairwire::{
-    CloseReason, Config, ConnectOptions, Connection, DccpAddr, Endpoint, Security, ServiceCode,
-    Unreachable,
+    CloseReason, Config, ConnectOptions, Connection, DccpAddr, Endpoint, Security, Unreachable,
 };
 
-const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"?tst");
-const PORT: u16 = 5_001;
+use crate::{PORT, SERVICE, soon};
 
 /// The variable that is set in the child, which accepts one connection and waits to be killed.
 const CHILD: &str = "FAIRWIRE_TEST_VANISHES";
-
-/// Ends a test that hangs. The limit is far less than any timeout of the connections here.
-async fn soon<T>(what: impl Future<Output = T>) -> T {
-    tokio::time::timeout(Duration::from_secs(5), what)
-        .await
-        .expect("an answer within 5 s")
-}
 
 /// The child process; it does nothing when the test runner runs it as a test.
 #[test]
@@ -58,7 +46,11 @@ impl Peer {
     fn start() -> (Self, DccpAddr) {
         let test = std::env::current_exe().expect("a test has a path");
         let mut child = Command::new(test)
-            .args(["--exact", "the_child_that_vanishes", "--nocapture"])
+            .args([
+                "--exact",
+                "vanished::the_child_that_vanishes",
+                "--nocapture",
+            ])
             .env(CHILD, "1")
             .stdout(Stdio::piped())
             .spawn()
