@@ -13,8 +13,14 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::{PORT, SERVICE};
 
-/// How long tasks come and go.
-const BUSY: Duration = Duration::from_millis(2_500);
+/// How long tasks come and go in each of [`ROUNDS`], at least.
+const ROUND: Duration = Duration::from_millis(800);
+
+/// Each round has a listener of its own.
+const ROUNDS: u64 = 3;
+
+/// The connections that are made during each round, at least. On a busy machine it lasts longer.
+const MADE: u64 = 7;
 
 /// The longest wait: far more than the idle timeout of two seconds and the shorter timeouts of a close.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -182,7 +188,8 @@ async fn item_32_tasks_cancelled_at_any_point_leave_nothing() {
         let made = Arc::clone(&made);
         clients.spawn(connect_for_ever(client.clone(), remote, seed, made));
     }
-    for round in 0..3 {
+    for round in 0..ROUNDS {
+        let until = made.load(Ordering::Relaxed) + MADE;
         let listener = Arc::new(listen());
         let mut acceptors = JoinSet::new();
         for seed in 0..2 {
@@ -191,11 +198,17 @@ async fn item_32_tasks_cancelled_at_any_point_leave_nothing() {
                 100 + round * 2 + seed,
             ));
         }
-        sleep(BUSY / 3).await;
+        sleep(ROUND).await;
+        let enough = async {
+            while made.load(Ordering::Relaxed) < until {
+                sleep(Duration::from_millis(10)).await;
+            }
+        };
+        let in_time = timeout(PATIENCE, enough).await;
+        assert!(in_time.is_ok(), "{made:?} connections, not {until}");
         acceptors.shutdown().await;
     }
     clients.shutdown().await;
-    assert!(made.load(Ordering::Relaxed) > 20, "{made:?} connections");
     comes_to_rest(&client, "the client").await;
     comes_to_rest(&server, "the server").await;
 
