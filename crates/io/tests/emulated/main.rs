@@ -1,5 +1,6 @@
 //! Endpoints on a simulated network, mostly with a paused clock.
 
+mod crowd;
 mod guide;
 mod handshake_losses;
 mod link;

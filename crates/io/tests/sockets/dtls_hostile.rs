@@ -255,44 +255,6 @@ async fn silent_clients_keep_nobody_out() {
     assert!(failed <= 1_100 + 2 - 1_024, "{failed}");
 }
 
-/// Clients that connect at one moment are all served, although they are more than there are handshakes at one time.
-#[tokio::test]
-async fn a_crowd_of_honest_clients_is_served() {
-    const CROWD: usize = 1_100;
-    let mut patient = Config::default();
-    patient.connect_timeout = Duration::from_secs(600);
-    let Server {
-        listener,
-        remote,
-        pin,
-    } = listen(patient.clone());
-    let accepting = tokio::spawn(async move {
-        let mut all = Vec::new();
-        while all.len() < CROWD {
-            all.push(listener.accept().await.expect("open"));
-        }
-        // They stay open until the last client knows that its handshake is complete.
-        (listener.failed_handshakes(), all, listener)
-    });
-    let crowd = Endpoint::bind((Ipv4Addr::LOCALHOST, 0).into()).expect("bound");
-    let security = Security::dtls(ClientConfig::pinned([pin]));
-    let mut all = tokio::task::JoinSet::new();
-    for _ in 0..CROWD {
-        let options = ConnectOptions::new().config(patient.clone());
-        let (crowd, security) = (crowd.clone(), security.clone());
-        all.spawn(async move { crowd.connect_with(remote, SERVICE, security, options).await });
-    }
-    let open = timeout(Duration::from_secs(300), all.join_all()).await;
-    let failed: Vec<_> = open
-        .expect("in time")
-        .into_iter()
-        .filter_map(Result::err)
-        .collect();
-    assert!(failed.is_empty(), "{} failed: {}", failed.len(), failed[0]);
-    let (refused, _all, _listener) = accepting.await.expect("no panic");
-    assert_eq!(refused, 0);
-}
-
 /// Strangers that begin handshakes and stall use no more than the endpoint's memory: each session counts at its worst,
 /// so only some of them get one, and when there is no memory for more, connections are refused. Once they are gone, an
 /// honest client is served.
