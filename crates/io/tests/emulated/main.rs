@@ -6,6 +6,7 @@ mod handshake_losses;
 mod link;
 mod resend;
 mod sending;
+mod waiting_handshakes;
 
 use std::time::Duration;
 
