@@ -10,7 +10,7 @@ use rcgen::{
     KeyUsagePurpose, date_time_ymd,
 };
 
-use crate::net::{CLIENT, Net, SERVER, TODAY, connected_peer, identity};
+use crate::net::{CLIENT, DELAY, Net, SERVER, TODAY, connected_peer, identity};
 
 /// An authority that signs certificates.
 struct Authority {
@@ -67,6 +67,54 @@ fn refusal(client: &ClientConfig, server: &Identity) -> CertificateError {
     );
     assert!(net.done.iter().all(Vec::is_empty), "nobody is connected");
     *error.clone()
+}
+
+/// A client checks the whole of a server's certificate that comes in parts, of any size and in any order: it connects to
+/// the one that it knows, and refuses another of that length.
+///
+/// RFC 9147, section 5.5: a message may be cut anywhere, and is put together again.
+#[test]
+fn a_certificate_in_parts_is_checked() {
+    let names: Vec<String> = (0..190)
+        .map(|n| format!("host-{n}.a.long.example.org"))
+        .collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let [own, other] = [(); 2]
+        .map(|()| Identity::generate(&names, Validity::days(TODAY, 1)).expect("an identity"));
+    let length = own.certificate().len();
+    assert!(length > 5_000, "{length}");
+    for max in [600, 900, 1_400] {
+        for is_reversed in [false, true] {
+            for known in [own.fingerprint(), other.fingerprint()] {
+                let client = ClientConfig::pinned([known]);
+                let mut net = Net::with_datagrams(&client, &ServerConfig::new(own.clone()), max);
+                let mut later = DELAY * 2;
+                net.path = Box::new(move |from, _| {
+                    if from == CLIENT || !is_reversed {
+                        return vec![DELAY];
+                    }
+                    later = later.saturating_sub(Duration::from_micros(100));
+                    vec![later]
+                });
+                net.run_for(Duration::from_secs(1));
+                let case = format!("{max} bytes, reversed {is_reversed}");
+                let parts = net.sent.iter().filter(|(from, _)| *from == SERVER).count();
+                assert!(parts > length / max, "{case}: {parts} parts");
+                if known == own.fingerprint() {
+                    net.expect_connected();
+                    assert_eq!(net.ends[CLIENT].peer(), Some(known), "{case}");
+                } else {
+                    let refused = CertificateError::OtherFingerprint {
+                        expected: vec![known],
+                        shown: own.fingerprint(),
+                    };
+                    let refused = SessionError::Certificate(Box::new(refused));
+                    assert_eq!(*net.error(CLIENT), refused, "{case}");
+                    assert!(net.done.iter().all(Vec::is_empty), "nobody is connected");
+                }
+            }
+        }
+    }
 }
 
 /// A client refuses a server with another certificate than the pinned one, tells both fingerprints, and connects to the
