@@ -77,7 +77,9 @@ impl CounterClock {
             (VALUES + ccval - newest % VALUES) % VALUES
         };
         let waited = now.saturating_since(self.newest_at);
-        if may_have_wrapped(ahead, after, waited, rtt) {
+        // ns-2's module does not look for a turn.
+        let looks = self.rule == ReceiverRtt::Smoothed;
+        if looks && may_have_wrapped(ahead, after, waited, rtt) {
             ahead += VALUES;
         }
         if ahead == 0 {
@@ -232,18 +234,16 @@ mod tests {
     /// counter seems to be four steps further. It takes four numbers and the time of a turn.
     #[test]
     fn a_turn_of_the_counter_may_be_hidden() {
-        for rule in [ReceiverRtt::Smoothed, ReceiverRtt::Latest] {
-            let mut clock = CounterClock::new(rule);
-            let mut first = 0;
-            for (ms, ccval) in [(0, 0), (25, 1), (50, 2), (75, 3), (100, 4), (125, 5)] {
-                first = arrives(&mut clock, ms, ccval, true);
-            }
-            assert_eq!(clock.rtt(), Some(R), "{rule:?}");
-            // Each of three lost packets left more than a round trip after the one before it.
-            let counter = clock.on_data(at(3_000), 9, Some(4), R);
-            assert_eq!(counter, first + 20, "{rule:?}");
-            assert_eq!(clock.rtt(), Some(R), "{rule:?}");
+        let mut clock = CounterClock::new(ReceiverRtt::Smoothed);
+        let mut first = 0;
+        for (ms, ccval) in [(0, 0), (25, 1), (50, 2), (75, 3), (100, 4), (125, 5)] {
+            first = arrives(&mut clock, ms, ccval, true);
         }
+        assert_eq!(clock.rtt(), Some(R));
+        // Each of three lost packets left more than a round trip after the one before it.
+        let counter = clock.on_data(at(3_000), 9, Some(4), R);
+        assert_eq!(counter, first + 20);
+        assert_eq!(clock.rtt(), Some(R));
     }
 
     /// A burst of losses in less time than a turn takes, or with too few numbers for one, hides none.
