@@ -132,7 +132,7 @@ fn the_rate_grows_again_behind_a_black_hole() {
             let mut pair = Pair::along(Encapsulation::Udp, Duration::from_micros(delay));
             let (client, server) = open(&mut pair, ccid, PathMtuDiscovery::Probe);
             let received = |pair: &Pair| pair.ends[1].stats(server).unwrap().data_received;
-            let mut send_each_10_ms = |pair: &mut Pair| {
+            let send_each_10_ms = |pair: &mut Pair| {
                 let max = pair.ends[0].max_datagram_size(client).unwrap();
                 if pair.ends[0].can_send(client, max) {
                     let sent = pair.ends[0].send(pair.now, client, data(max as u32));
