@@ -92,7 +92,8 @@ class ConnectionClosed(FairwireError, ConnectionError):
     """The connection is over, and everything that had arrived was read.
 
     orderly: whether it was closed, by either side. If not, the last datagrams may be missing.
-    reason: "closed", "reset", "peer-error", "unreachable", "idle-timeout", "close-timeout", "aborted" or another word.
+    reason: "closed", "reset", "peer-error", "unreachable", "idle-timeout", "close-timeout", "aborted", "dtls" (its
+        encryption failed) or another word.
     peer_text: what the peer said in its Reset. Nobody protects these words.
     refusal: why the peer's DTLS refused this end, if it said so: "not-dtls", "no-certificate" or "certificate".
     authenticated: whether the peer announced the end within DTLS, so that nobody on the path can have forged it.

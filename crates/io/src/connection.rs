@@ -6,7 +6,7 @@ mod receive;
 mod securing;
 mod send;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use fairwire_proto::{
     ChangeCcidError, CloseReason, ConnectionId, DatagramId, Direction, Fate, Stats,
@@ -17,8 +17,7 @@ use fairwire_wire::{Ccid, DropCode, ServiceCode};
 use crate::address::DccpAddr;
 use crate::error::ConnectionClosed;
 use crate::received::ReceivedId;
-use crate::secure::Secure;
-use crate::state::{ConnectionState, Handle, State};
+use crate::state::{ConnectionState, Handle, Progress, State};
 use crate::waiting::Place;
 
 /// A DCCP connection. Clones refer to the same connection; every method may be called from several tasks at once.
@@ -35,18 +34,12 @@ pub struct Connection {
 struct Inner {
     handle: Handle,
     id: ConnectionId,
-    /// The DTLS session, once its handshake is complete.
-    secure: OnceLock<Arc<Secure>>,
 }
 
 impl Connection {
     pub(crate) fn new(handle: Handle, id: ConnectionId) -> Self {
         Self {
-            inner: Arc::new(Inner {
-                handle,
-                id,
-                secure: OnceLock::new(),
-            }),
+            inner: Arc::new(Inner { handle, id }),
         }
     }
 
@@ -54,7 +47,7 @@ impl Connection {
     ///
     /// A client learns the MTU before it connects; a server learns it here, when it accepts.
     pub(crate) fn limit_mtu_to_route(&self) {
-        let Inner { handle, id, .. } = &*self.inner;
+        let Inner { handle, id } = &*self.inner;
         let Some((_, _, path)) = handle.lock().proto.addresses(*id) else {
             return;
         };
@@ -75,7 +68,7 @@ impl Connection {
     pub(crate) async fn established(&self) -> Result<(), CloseReason> {
         self.wait(|connection| match &connection.closed {
             Some(reason) => Some(Err(reason.clone())),
-            None => connection.open.then_some(Ok(())),
+            None => connection.reached(Progress::Open),
         })
         .await
     }
@@ -84,9 +77,6 @@ impl Connection {
     ///
     /// Datagrams in the receive queue are discarded. The peer is told that nobody reads, so that it stops sending (RFC
     /// 4340, section 11.7.2). [`recv`](Self::recv) then waits for the end of the connection.
-    ///
-    /// With DTLS the session reads no more either, so that it ends at the next new key of an end, which cannot be
-    /// acknowledged: after 2^23 datagrams. To go on sending for longer, read and discard.
     pub fn stop_reading(&self) {
         self.with_proto(fairwire_proto::Endpoint::stop_reading);
     }
@@ -111,7 +101,7 @@ impl Connection {
 
     /// Returns whether the peer said within the last round trip that it can hardly keep up.
     pub fn is_receiver_slow(&self) -> bool {
-        let Inner { handle, id, .. } = &*self.inner;
+        let Inner { handle, id } = &*self.inner;
         handle
             .lock()
             .proto
@@ -123,7 +113,7 @@ impl Connection {
         &self,
         what: impl FnOnce(&mut fairwire_proto::Endpoint, Instant, ConnectionId) -> T,
     ) -> T {
-        let Inner { handle, id, .. } = &*self.inner;
+        let Inner { handle, id } = &*self.inner;
         let mut state = handle.lock();
         let answer = what(&mut state.proto, handle.clock.now(), *id);
         handle.wake_driver(&mut state);
@@ -163,16 +153,11 @@ impl Connection {
     /// # Errors
     /// [`ConnectionClosed`] if the connection did not end with an orderly close.
     pub async fn close(&self) -> Result<(), ConnectionClosed> {
-        self.announce_end().await;
-        self.begin_close();
+        self.with_proto(fairwire_proto::Endpoint::close);
         match self.closed().await {
             CloseReason::Closed => Ok(()),
             reason => Err(self.closed_for(reason)),
         }
-    }
-
-    fn begin_close(&self) {
-        self.with_proto(fairwire_proto::Endpoint::close);
     }
 
     /// Waits until the connection is over, whichever side ends it, and returns why.
@@ -225,7 +210,7 @@ impl Connection {
     /// own datagrams (handshake, acknowledgements, new keys, the announcement of the end), some ten for each
     /// connection. [`fate`](Self::fate) reports only the application's datagrams.
     pub fn stats(&self) -> Stats {
-        let Inner { handle, id, .. } = &*self.inner;
+        let Inner { handle, id } = &*self.inner;
         handle.lock().proto.stats(*id).unwrap_or_default()
     }
 
@@ -234,9 +219,8 @@ impl Connection {
     /// A datagram that was accepted never fails later because of its size. With DTLS, one that begins like the messages
     /// with which both ends agree on sending again may have 16 bytes less; no datagram does by chance.
     pub fn max_datagram_size(&self) -> usize {
-        let Inner { handle, id, .. } = &*self.inner;
-        let max = handle.lock().proto.max_datagram_size(*id).unwrap_or(0);
-        max.saturating_sub(self.overhead())
+        let Inner { handle, id } = &*self.inner;
+        handle.lock().proto.max_datagram_size(*id).unwrap_or(0)
     }
 
     /// Starts path MTU discovery again, for example after a change of network.
@@ -251,14 +235,14 @@ impl Connection {
     /// At a server it is the one that the client asked for, among those that the listener offers (RFC 5595, section
     /// 3.3).
     pub fn service(&self) -> ServiceCode {
-        let Inner { handle, id, .. } = &*self.inner;
+        let Inner { handle, id } = &*self.inner;
         let service = handle.lock().proto.service(*id);
         service.unwrap_or(ServiceCode::NONE)
     }
 
     /// Returns the peer's address, also after the end; `None` only if it was never known.
     pub fn remote(&self) -> Option<DccpAddr> {
-        let Inner { handle, id, .. } = &*self.inner;
+        let Inner { handle, id } = &*self.inner;
         let (_, dccp_port, path) = handle.lock().proto.addresses(*id)?;
         Some(DccpAddr {
             addr: path.remote,
@@ -270,7 +254,7 @@ impl Connection {
     ///
     /// The peer sees this address unless a NAT is in between.
     pub fn local(&self) -> Option<DccpAddr> {
-        let Inner { handle, id, .. } = &*self.inner;
+        let Inner { handle, id } = &*self.inner;
         let (dccp_port, _, path) = handle.lock().proto.addresses(*id)?;
         Some(DccpAddr {
             addr: path.local,
@@ -283,7 +267,7 @@ impl Connection {
     where
         T: Ended,
     {
-        let Inner { handle, id, .. } = &*self.inner;
+        let Inner { handle, id } = &*self.inner;
         let ready_value = |state: &mut State| match state.connections.get_mut(id) {
             Some(connection) => ready_value(connection),
             None => Some(T::ended(CloseReason::Aborted)),
@@ -327,9 +311,6 @@ impl<T> Ended for Result<T, ConnectionClosed> {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        if let Some(secure) = self.secure.get() {
-            secure.end();
-        }
         let now = self.handle.clock.now();
         let mut state = self.handle.lock();
         state.abandon(now, self.id);

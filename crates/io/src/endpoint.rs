@@ -3,10 +3,11 @@
 use std::io;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use fairwire_proto::{CloseReason, Encapsulation, EndpointStats, ListenError, Path, StartError};
-use fairwire_tls::{ClientConfig, ServerConfig};
+use fairwire_tls::{ClientConfig, Dtls, ServerConfig};
 use fairwire_wire::ServiceCode;
 
 use crate::address::DccpAddr;
@@ -15,7 +16,7 @@ use crate::error::{AddressKind, BindError, ConnectError, is_out_of_descriptors};
 use crate::listener::Listener;
 use crate::options::{ConnectOptions, ListenOptions};
 use crate::race::race;
-use crate::security::{Role, Security};
+use crate::security::Security;
 use crate::shards::Shards;
 use crate::state::{Backlog, ConnectionState, Handle, State};
 use crate::timer;
@@ -288,7 +289,7 @@ impl Endpoint {
         invited: Option<u16>,
         remote: DccpAddr,
         service: ServiceCode,
-        security: Option<Role>,
+        security: Option<Arc<Dtls>>,
         options: ConnectOptions,
     ) -> Result<Connection, ConnectError> {
         if security.is_some() {
@@ -437,7 +438,6 @@ impl Endpoint {
 
 /// Closes one shard.
 fn begin_close(shard: &Handle) {
-    shard.announce_ends();
     let mut wakes = Vec::new();
     let mut state = shard.lock();
     state.close(shard.clock.now(), &mut wakes);

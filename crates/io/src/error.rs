@@ -1,7 +1,6 @@
 //! Errors, one enum per operation. Each message says what to do.
 
 mod connect;
-mod refusal;
 
 use std::error::Error;
 use std::fmt;
@@ -14,7 +13,7 @@ use fairwire_tls::{SessionError, StartError};
 use fairwire_wire::{Ccid, ResetCode};
 
 pub use connect::{AddressKind, ConnectError};
-pub use refusal::DtlsRefusal;
+pub use fairwire_tls::DtlsRefusal;
 
 /// Why an endpoint could not be made.
 #[derive(Debug)]
@@ -278,17 +277,30 @@ pub struct ConnectionClosed {
     /// Whether the peer announced the end inside its DTLS session (`close_notify`).
     ///
     /// Without it nobody can tell an end by the peer from one that somebody on the path has forged, or the announcement
-    /// was lost, as any datagram may be. Always false without DTLS. The error of a send may have it false while many
-    /// received datagrams are unread, because the announcement is behind them.
+    /// was lost, as any datagram may be. Always false without DTLS.
     pub is_authenticated: bool,
 }
 
 impl ConnectionClosed {
     pub(crate) fn of(reason: CloseReason) -> Self {
+        let dtls = match &reason {
+            CloseReason::Security { error } => error.downcast_ref().cloned(),
+            _ => None,
+        };
         Self {
             reason,
-            dtls: None,
+            dtls,
             is_authenticated: false,
+        }
+    }
+
+    /// Returns why the peer's DTLS refused this end, if that is what its Reset says.
+    pub fn dtls_refusal(&self) -> Option<DtlsRefusal> {
+        match &self.reason {
+            CloseReason::Reset {
+                text: Some(text), ..
+            } => DtlsRefusal::told(&text.to_string()),
+            _ => None,
         }
     }
 
@@ -414,6 +426,7 @@ impl fmt::Display for Reason<'_> {
             CloseReason::Aborted => {
                 f.write_str("this side aborted the connection, or its runtime ended")
             }
+            CloseReason::Security { error } => write!(f, "its encryption failed: {error}"),
             other => write!(f, "the connection ended: {other:?}"),
         }
     }

@@ -131,7 +131,6 @@ mod options;
 mod race;
 mod received;
 mod resolve;
-mod secure;
 mod security;
 mod shards;
 mod socket;

@@ -175,10 +175,6 @@ impl SendOptions {
     ///
     /// Priorities are strict: while a datagram of a higher priority waits, none of a lower priority leaves. Datagrams
     /// of the same priority leave in the order in which they were queued.
-    ///
-    /// With DTLS, datagrams that were queued by [`send`](crate::Connection::send) before the first one with options are
-    /// encrypted already. If more than 63 others overtake them, the peer takes them for copies and drops them (RFC
-    /// 9147, section 4.5.1). A connection that uses options from its first datagram on has no such datagrams.
     pub fn priority(mut self, priority: i8) -> Self {
         self.priority = priority;
         self

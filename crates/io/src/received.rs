@@ -59,7 +59,7 @@ impl Received {
             corrupt: received.corrupt,
             resent: received.resent,
             data: match received.payload {
-                Payload::Bytes(data) => data,
+                Payload::Bytes(data) | Payload::Sealed { record: data, .. } => data,
                 Payload::Synthetic { len, .. } => Bytes::from(vec![0; len as usize]),
             },
         }

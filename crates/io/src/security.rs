@@ -3,8 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use fairwire_tls::{ClientConfig, ServerConfig};
-use fairwire_units::Duration;
+use fairwire_tls::{ClientConfig, Dtls, ServerConfig};
+
+use crate::clock::date;
 
 /// How the datagrams of a connection are protected: with DTLS 1.3 (RFC 9147) over DCCP (RFC 5238), or not at all.
 ///
@@ -67,41 +68,12 @@ impl<C> fmt::Debug for Security<C> {
     }
 }
 
-/// One side's part in a DTLS handshake.
-#[derive(Clone)]
-pub(crate) enum Role {
-    Client(Arc<ClientConfig>),
-    Server(Arc<ServerConfig>),
-}
-
 impl Security<ClientConfig> {
-    /// Returns the client's part in the handshake, if there is one.
-    pub(crate) fn client(self) -> Option<Role> {
+    /// Returns what encrypts the connections of a client, if anything does.
+    pub(crate) fn client(self) -> Option<Arc<Dtls>> {
         match self {
             Self::None => None,
-            Self::Dtls(config) => Some(Role::Client(config)),
-        }
-    }
-}
-
-impl Role {
-    /// Returns the role on a path with this round-trip time, which DCCP's handshake has measured.
-    pub(crate) fn on_path(&self, rtt: Duration) -> Self {
-        match self {
-            Self::Client(config) => {
-                Self::Client(Arc::new(ClientConfig::clone(config).round_trip(rtt)))
-            }
-            Self::Server(config) => {
-                Self::Server(Arc::new(ServerConfig::clone(config).round_trip(rtt)))
-            }
-        }
-    }
-
-    /// Returns how many bytes of memory its handshake needs at most.
-    pub(crate) fn handshake_memory(&self) -> usize {
-        match self {
-            Self::Client(config) => config.handshake_memory(),
-            Self::Server(config) => config.handshake_memory(),
+            Self::Dtls(config) => Some(Arc::new(Dtls::client(config, date))),
         }
     }
 }
@@ -115,11 +87,11 @@ impl Security<ServerConfig> {
         }
     }
 
-    /// Returns the server's part in the handshake, if there is one.
-    pub(crate) fn server(self) -> Option<Role> {
+    /// Returns what encrypts the connections of a server, if anything does.
+    pub(crate) fn server(self) -> Option<Arc<Dtls>> {
         match self {
             Self::None => None,
-            Self::Dtls(config) => Some(Role::Server(config)),
+            Self::Dtls(config) => Some(Arc::new(Dtls::server(config, date))),
         }
     }
 }

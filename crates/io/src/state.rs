@@ -7,13 +7,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, PoisonError};
 use std::task::Waker;
-use std::time;
 
-use bytes::Bytes;
-use fairwire_proto::{
-    CloseReason, ConnectionId, DatagramId, Deferred, Endpoint, Event, Fate, Payload, QueuePolicy,
-    SendOptions, Stats,
-};
+use fairwire_proto::{CloseReason, ConnectionId, DatagramId, Endpoint, Event, Fate};
 use fairwire_units::Instant;
 
 use crate::clock::Clock;
@@ -28,9 +23,6 @@ const MAX_FATES: usize = 65_536;
 
 /// The number of events kept for an application that does not read them; the oldest are dropped.
 const MAX_EVENTS: usize = 64;
-
-/// The number of DTLS's own datagrams whose fates are kept from the application.
-const MAX_CONTROL: usize = 64;
 
 /// Everything that an endpoint's handles share with its driver.
 pub(crate) struct Shared {
@@ -85,75 +77,11 @@ impl Shared {
         !self.state.is_poisoned()
     }
 
-    /// Queues a datagram of DTLS itself. If there is no room for it, it waits for some.
-    pub(crate) fn send_control(&self, id: ConnectionId, datagram: Control) {
-        let mut state = self.lock();
-        state.queue_control(self.clock.now(), id, datagram);
-        self.wake_driver(&mut state);
-    }
-
-    /// Returns whether datagrams of DTLS itself wait in the send queue of a connection. An application that always has
-    /// something to send does not count.
-    pub(crate) fn has_control_queued(&self, id: ConnectionId) -> bool {
-        let state = self.lock();
-        let Some(connection) = state.connections.get(&id) else {
-            return false;
-        };
-        let stats = state.proto.stats(id);
-        let is_queued = stats.is_some_and(|stats| departed(&stats) < connection.control_left_at);
-        let waits = !connection.control_waiting.is_empty() && state.proto.takes_datagrams(id);
-        is_queued || waits
-    }
-
-    /// Returns how long the send queue of a connection may drain when it closes.
-    pub(crate) fn drain_timeout(&self, id: ConnectionId) -> Option<time::Duration> {
-        self.lock().proto.drain_timeout(id)
-    }
-
-    /// Counts memory that a connection's session may use towards the endpoint's budget. Returns false if it has no room.
-    pub(crate) fn reserve_memory(&self, id: ConnectionId, bytes: usize) -> bool {
-        self.lock().proto.reserve_memory(id, bytes)
-    }
-
-    /// Sets what announces the end of a connection.
-    pub(crate) fn set_farewell(&self, id: ConnectionId, farewell: Arc<dyn Farewell>) {
-        if let Some(connection) = self.lock().connections.get_mut(&id) {
-            connection.farewell = Some(farewell);
-        }
-    }
-
-    /// Announces this side's end on every connection that can. What has no room in its send queue is not sent.
-    pub(crate) fn announce_ends(&self) {
-        let state = self.lock();
-        let open = state.connections.iter();
-        let farewells: Vec<_> = open
-            .filter(|(_, connection)| connection.closed.is_none())
-            .filter_map(|(id, connection)| Some((*id, connection.farewell.clone()?)))
-            .collect();
-        drop(state);
-        for (id, farewell) in farewells {
-            for datagram in farewell.announce_end() {
-                self.send_control(id, datagram);
-            }
-        }
-    }
-
     /// Resets a connection and tells the peer why.
     pub(crate) fn abort_with(&self, id: ConnectionId, text: &str) {
         let mut state = self.lock();
         state.proto.abort_with(self.clock.now(), id, text);
         self.wake_driver(&mut state);
-    }
-
-    /// Wakes the tasks that wait to read.
-    pub(crate) fn wake_readers(&self, id: ConnectionId) {
-        let mut wakes = Vec::new();
-        if let Some(connection) = self.lock().connections.get_mut(&id) {
-            connection.readers.take(&mut wakes);
-        }
-        for waker in wakes {
-            waker.wake();
-        }
     }
 
     /// Wakes the driver, because the application changed something.
@@ -163,14 +91,6 @@ impl Shared {
             self.notify.notify_one();
         }
     }
-}
-
-/// Returns how many datagrams of a connection have left its send queue: sent, or dropped there. Copies do not count.
-fn departed(stats: &Stats) -> u64 {
-    stats.data_sent.saturating_sub(stats.resent)
-        + stats.expired
-        + stats.refused
-        + stats.group_broken
 }
 
 /// The protocol, and the tasks that wait for it.
@@ -198,67 +118,27 @@ pub(crate) struct State {
     pub driver_ended: bool,
 }
 
-/// A datagram of DTLS itself.
-pub(crate) enum Control {
-    /// It leaves in the order in which it is queued; if older datagrams make room for newer ones, before all others.
-    Ready(Bytes),
-    /// It leaves after everything that waits, and is made then, with `len` bytes.
-    Last { data: Deferred, len: usize },
-}
-
-impl Control {
-    /// Returns whether the send queue takes it.
-    pub(crate) fn has_room(&self, proto: &Endpoint, id: ConnectionId) -> bool {
-        let options = self.options(proto, id);
-        match self {
-            Self::Ready(_) if drops_oldest(proto, id) => proto.takes_datagrams(id),
-            Self::Ready(datagram) => proto.can_send_with(id, datagram.len(), options),
-            Self::Last { len, .. } => proto.can_send_with(id, *len, options),
-        }
-    }
-
-    fn options(&self, proto: &Endpoint, id: ConnectionId) -> SendOptions {
-        let mut options = SendOptions::default();
-        match self {
-            // Otherwise data that comes later would drop it. It may overtake others: with this policy they are encrypted
-            // when they leave.
-            Self::Ready(_) if drops_oldest(proto, id) => options.priority = i8::MAX,
-            Self::Ready(_) => {}
-            Self::Last { .. } => options.priority = i8::MIN,
-        }
-        options
-    }
-}
-
-/// Returns whether a datagram that finds the send queue full drops an older one.
-pub(crate) fn drops_oldest(proto: &Endpoint, id: ConnectionId) -> bool {
-    proto.send_queue_policy(id) == Some(QueuePolicy::DropOldest)
-}
-
-/// Announces this side's end to the peer before the connection closes.
-pub(crate) trait Farewell: Send + Sync {
-    /// Returns the datagrams that say so; none the second time. Call it without the endpoint's lock.
-    fn announce_end(self: Arc<Self>) -> Vec<Control>;
+/// How far a connection has come.
+#[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
+pub(crate) enum Progress {
+    #[default]
+    Begun,
+    Open,
+    /// The peer of an encrypted connection has sent something.
+    Heard,
+    /// The encryption is complete.
+    Secured,
 }
 
 /// The state of a connection for its handles.
 #[derive(Default)]
 pub(crate) struct ConnectionState {
-    pub open: bool,
+    pub progress: Progress,
     pub closed: Option<CloseReason>,
     /// Whether the last handle has been dropped.
     pub orphan: bool,
     pub fates: VecDeque<(DatagramId, Fate)>,
     pub events: VecDeque<ConnectionEvent>,
-    /// What announces this side's end within a DTLS session, if there is one.
-    pub farewell: Option<Arc<dyn Farewell>>,
-    /// Datagrams of DTLS itself, whose fates do not concern the application. At most the newest [`MAX_CONTROL`].
-    pub control: VecDeque<DatagramId>,
-    /// Datagrams of DTLS itself that wait for room in the send queue. The application's data takes it after them. At
-    /// most [`MAX_CONTROL`].
-    pub control_waiting: VecDeque<Bytes>,
-    /// The datagrams that will have left the send queue, in whatever way, when none of DTLS itself is left there.
-    pub control_left_at: u64,
     pub readers: Wakers,
     pub writers: Wakers,
     /// Tasks that wait for the handshake, the end, a fate or an event.
@@ -268,22 +148,22 @@ pub(crate) struct ConnectionState {
 }
 
 impl ConnectionState {
+    fn reach(&mut self, progress: Progress, wakes: &mut Vec<Waker>) {
+        self.progress = self.progress.max(progress);
+        self.watchers.take(wakes);
+    }
+
+    /// Returns a value once the connection has come so far, or is over.
+    pub(crate) fn reached(&self, progress: Progress) -> Option<Result<(), CloseReason>> {
+        if self.progress >= progress {
+            return Some(Ok(()));
+        }
+        self.closed.clone().map(Err)
+    }
+
     /// Returns the end of the connection, if it is over.
     pub(crate) fn end(&self) -> Option<ConnectionClosed> {
         self.closed.clone().map(ConnectionClosed::of)
-    }
-
-    fn keep_control(&mut self, id: DatagramId) {
-        if self.control.len() == MAX_CONTROL {
-            self.control.pop_front();
-        }
-        self.control.push_back(id);
-    }
-
-    /// Returns whether the datagram was one of DTLS's own, and forgets it.
-    fn take_control(&mut self, id: DatagramId) -> bool {
-        let found = self.control.iter().position(|own| *own == id);
-        found.is_some_and(|at| self.control.remove(at).is_some())
     }
 }
 
@@ -324,20 +204,12 @@ impl State {
                 continue;
             };
             match event {
-                Event::Connected => {
-                    connection.open = true;
-                    connection.watchers.take(wakes);
-                }
+                Event::Connected => connection.reach(Progress::Open, wakes),
+                Event::Heard => connection.reach(Progress::Heard, wakes),
+                Event::Secured => connection.reach(Progress::Secured, wakes),
                 Event::Readable => connection.readers.take(wakes),
-                Event::Writable => {
-                    connection.writers.take(wakes);
-                    for datagram in std::mem::take(&mut connection.control_waiting) {
-                        self.queue_control(now, id, Control::Ready(datagram));
-                        acted = true;
-                    }
-                }
+                Event::Writable => connection.writers.take(wakes),
                 Event::TargetBitrate => connection.rate_watchers.take(wakes),
-                Event::Fate { id, .. } if connection.take_control(id) => {}
                 Event::Fate { id, fate } => {
                     if connection.fates.len() == MAX_FATES {
                         connection.fates.pop_front();
@@ -375,7 +247,7 @@ impl State {
         wakes: &mut Vec<Waker>,
     ) -> bool {
         let mut connection = ConnectionState {
-            open: true,
+            progress: Progress::Open,
             ..ConnectionState::default()
         };
         let backlog = self.backlogs.get_mut(&port);
@@ -412,41 +284,6 @@ impl State {
         self.proto.release(id);
         self.connections.remove(&id);
         // The driver wakes the tasks that wait until nothing is left: the last packets have not left yet.
-    }
-
-    /// Queues a datagram of DTLS itself, or lets it wait for room. Of too many that wait the newest are lost, as the
-    /// network may lose them.
-    fn queue_control(&mut self, now: Instant, id: ConnectionId, datagram: Control) {
-        let has_room = datagram.has_room(&self.proto, id);
-        let options = datagram.options(&self.proto, id);
-        let sent = match datagram {
-            Control::Ready(datagram) if has_room => {
-                let payload = Payload::Bytes(datagram);
-                self.proto.send_with(now, id, payload, options)
-            }
-            Control::Ready(datagram) => {
-                let takes_any = self.proto.takes_datagrams(id);
-                let connection = self.connections.get_mut(&id).filter(|_| takes_any);
-                if let Some(connection) = connection
-                    && connection.control_waiting.len() < MAX_CONTROL
-                {
-                    connection.control_waiting.push_back(datagram);
-                    self.proto.ask_for_room(id);
-                }
-                return;
-            }
-            Control::Last { data, .. } if has_room => {
-                self.proto.send_deferred(now, id, data, options)
-            }
-            Control::Last { .. } => return,
-        };
-        let Ok(sent) = sent else { return };
-        let stats = self.proto.stats(id).unwrap_or_default();
-        if let Some(connection) = self.connections.get_mut(&id) {
-            connection.keep_control(sent);
-            let waiting = stats.queued_packets.saturating_sub(stats.queued_resends);
-            connection.control_left_at = departed(&stats) + waiting as u64;
-        }
     }
 
     /// Returns whether no connection is left and all last packets have been given to the system.

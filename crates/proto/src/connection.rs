@@ -12,6 +12,7 @@
 //!   [`resend`]: those that are sent again; [`dropped`] and [`reported`]: Data Dropped and Slow Receiver, sent and
 //!   received; [`target`]: the bitrate that the application can follow.
 //! - [`clock`]: every timer; [`mod@unreachable`]: ICMP errors; [`mtu`]: how large packets may be.
+//! - [`secured`](self::secured): encryption.
 //! - [`features`]: what negotiated values change; [`halves`]: how half-connections are created and replaced.
 //! - [`footprint`]: memory use.
 //!
@@ -49,6 +50,7 @@ mod queued;
 mod receive;
 mod reported;
 mod resend;
+mod secured;
 mod short;
 mod sync;
 mod target;
@@ -84,6 +86,7 @@ use parts::path_mtu::PathMtu;
 use parts::queue::SendQueue;
 use parts::receive_queue::ReceiveQueue;
 use parts::reported::Reported;
+use parts::secure::Secure;
 use parts::sequence::Sequence;
 use parts::short::ShortWatch;
 use parts::size::Sizes;
@@ -119,8 +122,10 @@ pub(crate) struct Context<'a> {
     pub(crate) now: Instant,
     pub(crate) events: &'a mut VecDeque<ConnectionEvent>,
     pub(crate) replies: &'a mut Replies,
-    /// Bytes of the endpoint's memory that are left.
+    /// Bytes of the endpoint's memory that the connection may take for its queues.
     pub(crate) room: usize,
+    /// Bytes of the endpoint's memory that are left.
+    pub(crate) budget: usize,
     /// Buffer for fates on their way from a half to the events; empty between calls.
     pub(crate) outcome: &'a mut FeedbackOutcome,
 }
@@ -191,6 +196,8 @@ pub(crate) struct Connection {
     /// peer may send them again.
     copies: Option<Window>,
     received: ReceiveQueue,
+    /// What encrypts the connection, if anything does.
+    secure: Option<Box<Secure>>,
     /// What we report of the peer's data that did not reach our application.
     dropped: Dropped,
     /// What the peer reports of our data.
@@ -254,8 +261,6 @@ pub(crate) struct Connection {
     begun_by: BegunBy,
     /// Bytes of memory in use, as last counted.
     counted: Counted,
-    /// Bytes of memory that the application keeps for this connection.
-    reserved: u32,
     known: Visibility,
     /// Set when the connection is over, and taken by the endpoint: whether the flow must stay in TIMEWAIT.
     ended: Option<bool>,
@@ -287,6 +292,7 @@ impl Connection {
                 .then(|| Box::new(Store::new(config.send_queue.bytes))),
             copies: None,
             received: ReceiveQueue::new(&config),
+            secure: None,
             dropped: Dropped::new(config.receive_queue_packets),
             reported: Reported::default(),
             timestamps: Timestamps::new(origin.timestamp_offset),
@@ -326,7 +332,6 @@ impl Connection {
                 _ => BegunBy::Application,
             },
             counted: Counted::default(),
-            reserved: 0,
             known: match origin.role {
                 Role::Client => Visibility::Announced,
                 Role::Server => Visibility::Unknown,
@@ -367,6 +372,11 @@ impl Connection {
         self.state
     }
 
+    /// Returns its flow, and the number of its first packet.
+    pub(crate) fn origin(&self) -> (Flow, Seq) {
+        (self.flow, self.sequence.iss)
+    }
+
     /// Returns its service code.
     pub(crate) fn service(&self) -> ServiceCode {
         self.service
@@ -404,9 +414,10 @@ impl Connection {
         measured.unwrap_or(DEFAULT_RTT)
     }
 
-    /// Returns the number of datagrams in the send queue, for the controllers.
+    /// Returns the number of datagrams that wait to leave, for the controllers.
     fn waiting(&self) -> u32 {
-        u32::try_from(self.queue.len()).unwrap_or(u32::MAX)
+        let own = self.secure.as_ref().map_or(0, |secure| secure.own_len());
+        u32::try_from(self.queue.len() + own).unwrap_or(u32::MAX)
     }
 
     fn emit(&self, ctx: &mut Context<'_>, event: Event) {

@@ -404,12 +404,6 @@ impl Endpoint {
         });
     }
 
-    /// Returns how long the send queue of a connection may drain after [`Endpoint::close`].
-    pub fn drain_timeout(&self, id: ConnectionId) -> Option<std::time::Duration> {
-        let connection = self.get(id)?;
-        Some(connection.drain_timeout().into())
-    }
-
     /// Abandons a connection, as when a program drops it or panics.
     ///
     /// A connection that is not closing is reset at once (Reset 2, Aborted), so that the peer does not take the end for

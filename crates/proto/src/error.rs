@@ -103,6 +103,39 @@ pub enum SendError {
     },
 }
 
+impl SendError {
+    /// Returns the error for an application that does not know of some of the bytes.
+    pub(crate) fn without(self, bytes: usize) -> Self {
+        match self {
+            Self::TooLarge { size, max } => Self::TooLarge {
+                size: size.saturating_sub(bytes),
+                max: max.saturating_sub(bytes),
+            },
+            error => error,
+        }
+    }
+}
+
+/// The endpoint has had no memory for the encryption of a connection for too long (`EndpointConfig::max_memory`).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct NoMemory {
+    /// What its handshake needs at most, in bytes.
+    pub needed: usize,
+}
+
+impl fmt::Display for NoMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "the endpoint's memory budget has no {} bytes for the handshake of an encrypted connection: close \
+             connections, or raise max_memory",
+            self.needed
+        )
+    }
+}
+
+impl Error for NoMemory {}
+
 /// Why the CCID cannot be changed now.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]

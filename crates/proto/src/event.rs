@@ -6,6 +6,7 @@ use fairwire_wire::{Ccid, DropCode, ResetCode, Seq};
 use crate::error_text::ErrorText;
 use crate::id::{ConnectionId, DatagramId};
 use crate::payload::Payload;
+use crate::security::SecurityError;
 use crate::transmit::Unreachable;
 
 /// What became of a datagram. Each datagram id gets exactly one fate.
@@ -85,6 +86,11 @@ pub enum CloseReason {
     CloseTimeout,
     /// The application aborted the connection, or dropped it without closing it.
     Aborted,
+    /// Its encryption failed ([`Endpoint::secure`](crate::Endpoint::secure)).
+    Security {
+        /// Why.
+        error: SecurityError,
+    },
 }
 
 /// One of the two directions of a connection's data, as seen from our end.
@@ -107,6 +113,11 @@ pub enum Event {
         /// The DCCP port of the listener.
         port: u16,
     },
+    /// The peer of an encrypted connection has sent its first datagram.
+    Heard,
+    /// The encryption of the connection is complete ([`Endpoint::secure`](crate::Endpoint::secure)): the peer is
+    /// accepted and has all keys. The application's datagrams leave from now on.
+    Secured,
     /// Data is in the receive queue, which was empty before.
     Readable,
     /// The send queue has room again after it refused a datagram.

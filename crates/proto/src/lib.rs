@@ -30,9 +30,10 @@ mod packet_options;
 mod payload;
 mod rate_limit;
 mod reply;
-pub mod resend;
+mod resend;
 mod ring;
 mod seal;
+mod security;
 mod sending;
 mod shard;
 mod stats;
@@ -72,13 +73,14 @@ pub use config::{
 };
 pub use constants::DATAGRAM_OVERHEAD;
 pub use endpoint::{Admit, AdmitHook, Attempt, Endpoint};
-pub use error::{ChangeCcidError, ConfigError, ListenError, SendError, StartError};
+pub use error::{ChangeCcidError, ConfigError, ListenError, NoMemory, SendError, StartError};
 pub use error_text::ErrorText;
 pub use event::{CloseReason, Direction, Event, Fate, Received};
 pub use id::{ConnectionId, DatagramId};
 #[cfg(feature = "inspect")]
 pub use inspect::{EndpointInspection, Inspection};
-pub use payload::{Arriving, Deferred, MakePayload, Payload};
+pub use payload::{Arriving, Payload};
+pub use security::{PathFacts, Security, SecurityError, Session, SessionOutput};
 pub use sending::{Resend, SendOptions, Waiting};
 pub use shard::Shard;
 pub use stats::{EndpointStats, Stats};

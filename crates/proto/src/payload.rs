@@ -1,10 +1,7 @@
 //! The application's data, which the protocol carries and never reads.
 //!
-//! [`Payload`] is data that is stored. [`Deferred`] is data that is made when its packet leaves. [`Arriving`] is data
-//! that has just arrived and is not stored yet, so that a stranger's datagram costs no memory.
-
-use std::fmt;
-use std::sync::Arc;
+//! [`Payload`] is data that is stored. [`Arriving`] is data that has just arrived and is not stored yet, so that a
+//! stranger's datagram costs no memory.
 
 use bytes::Bytes;
 use fairwire_wire::checksum::Sum;
@@ -25,6 +22,13 @@ pub enum Payload {
         /// The application's identifier for it; never on the wire.
         tag: u64,
     },
+    /// A [`Synthetic`](Self::Synthetic) payload as a session has sealed it.
+    Sealed {
+        /// The bytes that are sent.
+        record: Bytes,
+        /// The application's identifier; never on the wire.
+        tag: u64,
+    },
 }
 
 impl Payload {
@@ -34,7 +38,7 @@ impl Payload {
     /// Returns the length in bytes.
     pub fn len(&self) -> usize {
         match self {
-            Self::Bytes(bytes) => bytes.len(),
+            Self::Bytes(bytes) | Self::Sealed { record: bytes, .. } => bytes.len(),
             Self::Synthetic { len, .. } => *len as usize,
         }
     }
@@ -47,7 +51,7 @@ impl Payload {
     /// Returns the bytes to checksum. A synthetic payload has none, because zeros do not change the sum.
     pub fn as_slice(&self) -> &[u8] {
         match self {
-            Self::Bytes(bytes) => bytes,
+            Self::Bytes(bytes) | Self::Sealed { record: bytes, .. } => bytes,
             Self::Synthetic { .. } => &[],
         }
     }
@@ -55,7 +59,7 @@ impl Payload {
     /// Returns the view that checksums are computed from.
     pub(crate) fn view(&self) -> View<'_> {
         match self {
-            Self::Bytes(bytes) => View::Bytes(bytes),
+            Self::Bytes(bytes) | Self::Sealed { record: bytes, .. } => View::Bytes(bytes),
             Self::Synthetic { len, .. } => View::Zeros(*len as usize),
         }
     }
@@ -64,7 +68,7 @@ impl Payload {
     pub fn tag(&self) -> Option<u64> {
         match self {
             Self::Bytes(_) => None,
-            Self::Synthetic { tag, .. } => Some(*tag),
+            Self::Synthetic { tag, .. } | Self::Sealed { tag, .. } => Some(*tag),
         }
     }
 }
@@ -78,102 +82,6 @@ impl From<Bytes> for Payload {
 impl From<Vec<u8>> for Payload {
     fn from(bytes: Vec<u8>) -> Self {
         Self::Bytes(bytes.into())
-    }
-}
-
-/// Data that is made when its packet leaves ([`Endpoint::send_deferred`](crate::Endpoint::send_deferred)).
-///
-/// This is for data whose bytes depend on the order of leaving, such as records of DTLS, which have numbers. A datagram
-/// with a high priority overtakes others in the send queue, and a peer's protection against replays refuses records
-/// that many others have overtaken.
-#[derive(Clone)]
-pub struct Deferred {
-    len: usize,
-    make: Arc<dyn MakePayload>,
-}
-
-/// Makes the bytes of a [`Deferred`].
-pub trait MakePayload: Send + Sync {
-    /// Returns the bytes; `None` if they cannot be made any more, and the datagram is then dropped.
-    ///
-    /// The endpoint calls it within `poll_transmit`, so it must not call the endpoint.
-    fn make(&self) -> Option<Bytes>;
-}
-
-impl Deferred {
-    /// Returns data of `len` bytes that `make` will make.
-    pub fn new(len: usize, make: Arc<dyn MakePayload>) -> Self {
-        Self { len, make }
-    }
-
-    /// Returns the length that the data will have, in bytes.
-    pub(crate) fn len(&self) -> usize {
-        self.len
-    }
-}
-
-impl fmt::Debug for Deferred {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Deferred")
-            .field("len", &self.len)
-            .finish_non_exhaustive()
-    }
-}
-
-/// Data in the send queue.
-#[derive(Clone, Debug)]
-pub(crate) enum Unsent {
-    Ready(Payload),
-    Later(Deferred),
-    /// Made for the packet that leaves next; what it was made from can be made again.
-    Made(Payload, Deferred),
-}
-
-impl Unsent {
-    /// Returns the length in bytes.
-    #[inline]
-    pub(crate) fn len(&self) -> usize {
-        match self {
-            Self::Ready(payload) | Self::Made(payload, _) => payload.len(),
-            Self::Later(deferred) => deferred.len,
-        }
-    }
-
-    /// Returns the data, made now if it was deferred; `None` if it cannot be made any more.
-    pub(crate) fn make(self) -> Option<Payload> {
-        match self {
-            Self::Ready(payload) | Self::Made(payload, _) => Some(payload),
-            Self::Later(deferred) => deferred.make.make().map(Payload::Bytes),
-        }
-    }
-
-    /// Makes the data now if it was deferred; `None` if it cannot be made any more.
-    pub(crate) fn make_in_place(&mut self) -> Option<()> {
-        if let Self::Later(deferred) = self {
-            let payload = deferred.make.make().map(Payload::Bytes)?;
-            *self = Self::Made(payload, deferred.clone());
-        }
-        Some(())
-    }
-
-    /// Returns the data for another packet: the same, or to be made anew.
-    pub(crate) fn for_another(&self) -> Self {
-        match self {
-            Self::Ready(payload) => Self::Ready(payload.clone()),
-            Self::Later(deferred) | Self::Made(_, deferred) => Self::Later(deferred.clone()),
-        }
-    }
-}
-
-impl From<Payload> for Unsent {
-    fn from(payload: Payload) -> Self {
-        Self::Ready(payload)
-    }
-}
-
-impl From<Deferred> for Unsent {
-    fn from(deferred: Deferred) -> Self {
-        Self::Later(deferred)
     }
 }
 
@@ -209,6 +117,14 @@ impl Arriving<'_> {
         match self {
             Self::Borrowed(bytes) => bytes,
             Self::Owned(payload) => payload.as_slice(),
+        }
+    }
+
+    /// Returns the tag of a synthetic payload.
+    pub(crate) fn tag(&self) -> Option<u64> {
+        match self {
+            Self::Borrowed(_) => None,
+            Self::Owned(payload) => payload.tag(),
         }
     }
 

@@ -32,7 +32,6 @@ mod io {
     pub(crate) mod options;
     pub(crate) mod race;
     pub(crate) mod received;
-    pub(crate) mod secure;
     pub(crate) mod security;
     pub(crate) mod shards;
     pub(crate) mod state;
@@ -44,7 +43,7 @@ mod io {
 // The sources use these module names in crates/io.
 use io::{
     address, connection, driver, endpoint, error, event, handover, listener, options, race,
-    received, secure, security, shards, state, transport, waiting, wakers,
+    received, security, shards, state, transport, waiting, wakers,
 };
 
 pub use address::DccpAddr;

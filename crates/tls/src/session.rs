@@ -33,7 +33,7 @@ pub const OVERHEAD: usize = 5 + 1 + 16;
 pub const MIN_DATAGRAM: usize = 256;
 
 /// The longest data of a record (RFC 8446, section 5.1).
-const MAX_RECORD: usize = 1 << 14;
+pub(crate) const MAX_RECORD: usize = 1 << 14;
 
 /// The most memory of a session that is connected, in bytes: with short records, and more for each byte of its longest
 /// record and of the longest message of its handshake.
@@ -319,6 +319,11 @@ impl Session {
     /// (RFC 9147, section 4.4). If the limit falls below the records of a handshake that has begun, it fails.
     pub fn set_max_datagram(&mut self, max_datagram: usize) {
         self.max_datagram = max_datagram;
+    }
+
+    /// Tells the time, for a call that does not.
+    pub(crate) fn tell_time(&mut self, now: Instant) {
+        self.clock.advance(now);
     }
 
     /// Tells whether datagrams of the session wait to be sent. Meanwhile its timers stand still, so that no message is

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 const ARROWS: &[(&str, &[&str])] = &[
     ("units", &[]),
     ("wire", &[]),
-    ("tls", &["units"]),
+    ("tls", &["units", "proto"]),
     ("cc", &["units"]),
     ("net", &["units"]),
     ("measure", &["units"]),

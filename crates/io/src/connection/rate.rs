@@ -53,7 +53,7 @@ impl Connection {
     /// the send queue, it is what got through in the last four of these. While the application sends less than it may,
     /// it is at most twice what arrived in the last seconds. `None` until a round-trip time is known.
     pub fn target_bitrate(&self) -> Option<TargetBitrate> {
-        let Inner { handle, id, .. } = &*self.inner;
+        let Inner { handle, id } = &*self.inner;
         handle.lock().proto.target_bitrate(*id)
     }
 
@@ -68,7 +68,7 @@ impl Connection {
     /// # Errors
     /// [`ConnectionClosed`] once the connection is over.
     pub async fn rate_changed(&self) -> Result<TargetBitrate, ConnectionClosed> {
-        let Inner { handle, id, .. } = &*self.inner;
+        let Inner { handle, id } = &*self.inner;
         let changed = |state: &mut State| {
             let Some(connection) = state.connections.get(id) else {
                 return Some(Err(CloseReason::Aborted));
@@ -87,7 +87,7 @@ impl Connection {
     ///
     /// Call it before a frame is queued. CCID 3 and 4 do not report single losses.
     pub fn encoder_input(&self) -> EncoderInput {
-        let Inner { handle, id, .. } = &*self.inner;
+        let Inner { handle, id } = &*self.inner;
         let now = handle.clock.now();
         let state = handle.lock();
         let stats = state.proto.stats(*id).unwrap_or_default();

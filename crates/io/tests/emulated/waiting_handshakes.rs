@@ -187,7 +187,12 @@ async fn the_default_budget_has_room_for_6_000_connections() {
     };
     let connecting = connect(&client, remote, Security::dtls(known));
     let (here, there) = tokio::join!(connecting, listener.accept());
-    let _ends = (here.expect("it answers"), there.expect("it connects"));
+    let ends = [here.expect("it answers"), there.expect("it connects")];
+    for (from, to) in [(0, 1), (1, 0)] {
+        let largest = vec![0; ends[from].max_datagram_size()];
+        ends[from].send(largest).await.expect("open");
+        ends[to].recv().await.expect("open");
+    }
     let budget = EndpointConfig::default().max_memory / 8 * 7;
     for end in [client, server] {
         let room = budget / end.stats().memory;

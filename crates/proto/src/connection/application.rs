@@ -4,12 +4,11 @@ use fairwire_units::{Duration, Instant, Rate};
 use fairwire_wire::feature::Feature;
 
 use super::{Connection, Context, State, footprint};
-use crate::config::QueuePolicy;
 use crate::error::SendError;
 use crate::event::{Fate, Received};
 use crate::feature::Location;
 use crate::id::DatagramId;
-use crate::payload::Unsent;
+use crate::payload::Payload;
 use crate::sending::{Resend, SendOptions};
 use crate::stats::Stats;
 
@@ -18,11 +17,14 @@ impl Connection {
     pub(crate) fn send(
         &mut self,
         ctx: &mut Context<'_>,
-        payload: Unsent,
+        payload: Payload,
         options: SendOptions,
     ) -> Result<DatagramId, SendError> {
+        let given = payload.len();
+        let payload = self.carried(payload, options.resend != Resend::Never);
         let size = payload.len();
-        self.check_datagram(ctx.now, size, options)?;
+        self.check_datagram(ctx.now, size, options)
+            .map_err(|error| error.without(size - given))?;
         self.expire_queued(ctx);
         self.check_group(options)?;
         while let Some(older) = self.queue.displace(size, options.priority) {
@@ -37,24 +39,6 @@ impl Connection {
         queued.ok_or(SendError::Full)
     }
 
-    /// Returns the error with which [`Self::send`] would refuse a datagram of `size` bytes now.
-    pub(crate) fn check_send(
-        &mut self,
-        ctx: &mut Context<'_>,
-        size: usize,
-        options: SendOptions,
-    ) -> Result<(), SendError> {
-        self.check_datagram(ctx.now, size, options)?;
-        self.expire_queued(ctx);
-        self.check_group(options)?;
-        // Where older datagrams make room, none is refused for lack of it.
-        if self.queue.drops_oldest() || self.can_send(size, options, ctx.room) {
-            return Ok(());
-        }
-        self.queue.refuse();
-        Err(SendError::Full)
-    }
-
     /// Returns an error if a datagram cannot be queued whatever else waits.
     #[inline]
     fn check_datagram(
@@ -64,7 +48,7 @@ impl Connection {
         options: SendOptions,
     ) -> Result<(), SendError> {
         let open = matches!(self.state, State::Request | State::PartOpen | State::Open);
-        if !open || self.drain_until.is_some() {
+        if !open || self.drain_until.is_some() || self.is_end_announced() {
             return Err(SendError::Closed);
         }
         // RFC 4340, 11.7.2: no more data once the peer's application has stopped reading.
@@ -129,11 +113,6 @@ impl Connection {
         Ok(id)
     }
 
-    /// Returns what happens to a datagram that finds the send queue full.
-    pub(crate) fn send_queue_policy(&self) -> QueuePolicy {
-        self.queue.policy()
-    }
-
     /// Returns whether the connection is over.
     pub(crate) fn is_closed(&self) -> bool {
         self.state == State::Closed
@@ -151,31 +130,23 @@ impl Connection {
 
     /// Takes the next datagram out of the receive queue.
     pub(crate) fn recv(&mut self) -> Option<Received> {
-        self.received.pop()
-    }
-
-    /// Returns the size of the largest datagram that can be sent, bytes.
-    pub(crate) fn max_datagram(&self) -> usize {
-        self.sizes.max_datagram()
+        // What came before the session began is for the session.
+        let is_raw = self
+            .secure
+            .as_ref()
+            .is_some_and(|secure| secure.session().is_none());
+        if is_raw { None } else { self.received.pop() }
     }
 
     /// Returns whether there is room for a datagram of `size` bytes, with `room` bytes left of the endpoint's memory.
-    pub(crate) fn can_send(&self, size: usize, options: SendOptions, room: usize) -> bool {
-        self.takes_datagrams()
+    pub(crate) fn can_send(&self, size: usize, room: usize) -> bool {
+        let open = matches!(self.state, State::Request | State::PartOpen | State::Open);
+        open && self.drain_until.is_none()
+            && !self.is_end_announced()
+            && !self.reported.is_not_listening
             && size <= self.max_datagram()
             && self.queue.has_room(size)
-            && (self.queue.is_empty() || room >= footprint::of_queued(size, options))
-    }
-
-    /// Lets the application know when there is room.
-    pub(crate) fn ask_for_room(&mut self) {
-        self.queue.refuse();
-    }
-
-    /// Returns whether the connection takes datagrams at all.
-    pub(crate) fn takes_datagrams(&self) -> bool {
-        let open = matches!(self.state, State::Request | State::PartOpen | State::Open);
-        open && self.drain_until.is_none() && !self.reported.is_not_listening
+            && (self.queue.is_empty() || room >= footprint::of_datagram(size))
     }
 
     /// Returns how long the oldest datagram has waited in the send queue.
@@ -221,7 +192,7 @@ impl Connection {
         let tx = self.tx.as_ref()?;
         let (cwnd, srtt) = (tx.cwnd()?, tx.srtt()?);
         let size = match self.stats.data_sent {
-            0 => self.max_datagram() as f64,
+            0 => self.sizes.max_datagram() as f64,
             sent => self.stats.bytes_sent as f64 / sent as f64,
         };
         let seconds = srtt.as_secs_f64();

@@ -54,6 +54,8 @@ impl Connection {
             at = sooner(at, self.pace_at);
             at = sooner(at, self.tx.as_ref().and_then(|tx| tx.next_timeout()));
             at = sooner(at, self.ack_wanted_at(now));
+            let session = self.secure.as_ref();
+            at = sooner(at, session.and_then(|secure| secure.next_timeout()));
         }
         if self.state == State::Open {
             at = sooner(at, self.liveness.keep_alive_at());
@@ -115,6 +117,7 @@ impl Connection {
         }
         self.on_probe_timeout(ctx);
         self.expire_queued(ctx);
+        self.on_session_timeout(ctx);
         let waiting = self.waiting();
         if let Some(tx) = &mut self.tx
             && tx.next_timeout().is_some_and(|at| at <= now)

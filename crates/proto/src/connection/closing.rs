@@ -43,7 +43,16 @@ impl Connection {
     /// Resets the connection with an Error Text. RFC 4340 lets no other packet carry one. Data on a Close is ignored
     /// (section 5.5), and the Reset for an abort has no data bytes for a number (section 5.6).
     pub(crate) fn abort_with(&mut self, ctx: &mut Context<'_>, text: Option<ErrorText>) {
-        let reason = CloseReason::Aborted;
+        self.abort_for(ctx, text, CloseReason::Aborted);
+    }
+
+    /// Resets the connection as for an abort, for another reason of this end's.
+    pub(super) fn abort_for(
+        &mut self,
+        ctx: &mut Context<'_>,
+        text: Option<ErrorText>,
+        reason: CloseReason,
+    ) {
         self.reset_with(ctx, ResetCode::Aborted, [0; 3], text, reason);
     }
 
@@ -69,7 +78,16 @@ impl Connection {
         let open = matches!(self.state, State::PartOpen | State::Open);
         // What is in flight may have to be sent again.
         let is_drained = self.queue.is_empty() && !self.keeps_copies(ctx.now);
-        if open && (is_drained || until <= ctx.now) {
+        let is_late = until <= ctx.now;
+        if !open || !(is_drained || is_late) {
+            return;
+        }
+        if is_late {
+            self.refuse_queued(ctx);
+        }
+        // RFC 5238, 3.4: the session ends before the connection does.
+        let has_more_to_say = self.announce_end(ctx);
+        if !has_more_to_say || (is_late && !self.is_data_permitted(ctx.now)) {
             self.begin_closing(ctx);
         }
     }

@@ -49,7 +49,8 @@ impl Connection {
 
     /// Puts data into the receive queue. If the queue is full, drops this data or older data.
     pub(super) fn queue_data(&mut self, ctx: &mut Context<'_>, datagram: Datagram<'_>) {
-        let (seq, corrupt, copy_of) = (datagram.seq, datagram.corrupt, datagram.copy_of);
+        let (seq, corrupt) = (datagram.seq, datagram.corrupt);
+        let (number, resent) = (datagram.number, datagram.resent);
         // An empty queue always takes a datagram: memory is reserved for one.
         if !self.received.is_empty() && ctx.room < footprint::of_datagram(datagram.payload.len()) {
             self.received.refuse();
@@ -62,7 +63,9 @@ impl Connection {
         if !self.received.push(datagram) {
             return self.drop_data(seq, DropCode::ReceiveBuffer);
         }
-        self.delivered(seq, copy_of);
+        if let Some(number) = number {
+            self.delivered(seq, number, resent);
+        }
         if corrupt {
             // RFC 4340, 9.3: reported, although it was delivered.
             self.drop_data(seq, DropCode::DeliveredCorrupt);

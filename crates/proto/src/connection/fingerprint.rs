@@ -40,11 +40,11 @@ impl Connection {
         }
         decides!(
             id, flow, role, state, service, sizes, mtu, sequence, agreed, tx, rx,
-            queue, groups, kept, copies, received, dropped, reported, timestamps, window, short, syncs, nonces, liveness,
+            queue, groups, kept, copies, received, secure, dropped, reported, timestamps, window, short, syncs, nonces, liveness,
             icmp_errors, due, retry, fired_at, deadline, drain_until, pace_at, next_ack_at,
             rest_deferred_until, ndp_run, handshake_sent, response_limit, older_peer, echoed,
             unconfirmed, peer_first, own_valid_from, peer_valid_from, ccids, rtt, cookies, cookie_until,
-            listens, took_handshake_data, is_peer_aggressive, begun_by, known, ended; config; counted; reserved; target; negotiation
+            listens, took_handshake_data, is_peer_aggressive, begun_by, known, ended; config; counted; target; negotiation
         );
         write!(out, "{:?};", self.negotiation.between_packets())?;
         let Stats {

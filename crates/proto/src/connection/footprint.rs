@@ -56,15 +56,9 @@ impl Connection {
         self.counted.all()
     }
 
-    /// Returns the bytes that the application keeps for it. They are part of the count.
-    pub(crate) fn reserved(&self) -> usize {
-        self.reserved as usize
-    }
-
-    /// Sets the bytes that the application keeps for it.
-    pub(crate) fn reserve(&mut self, bytes: usize) {
-        // A connection has no use for more.
-        self.reserved = u32::try_from(bytes).unwrap_or(u32::MAX);
+    /// Returns the memory of its encryption, in bytes. It is part of the count.
+    pub(crate) fn encryption(&self) -> usize {
+        self.secure.as_ref().map_or(0, |secure| secure.footprint())
     }
 
     /// Returns its memory, counted again, bytes.
@@ -84,8 +78,7 @@ impl Connection {
         OWN + ENTRIES + halves + histories + others
     }
 
-    /// Returns the memory of both queues, of the datagrams that may have to be sent again, and of what the application
-    /// keeps.
+    /// Returns the memory of both queues, of the datagrams that may have to be sent again, and of the encryption.
     #[inline]
     fn queued(&self) -> usize {
         let overheads = self.queue.len().saturating_mul(DATAGRAM_OVERHEAD);
@@ -96,7 +89,7 @@ impl Connection {
             .max(ONE_DATAGRAM)
             .saturating_add(self.received.bytes().max(ONE_DATAGRAM))
             .saturating_add(self.kept.as_ref().map_or(0, |kept| kept.bytes()))
-            .saturating_add(self.reserved())
+            .saturating_add(self.encryption())
     }
 }
 

@@ -226,6 +226,7 @@ impl Connection {
         self.peer_first = self.sequence.acknowledgeable;
         self.make_halves(ctx);
         self.emit(ctx, Event::Connected);
+        self.begin_session(ctx);
     }
 
     /// Steps 11 and 12: enters OPEN, because packet `seq` of the peer completes the handshake.
@@ -256,6 +257,7 @@ impl Connection {
             // The client stays in PARTOPEN until it receives a packet sent in OPEN.
             self.unconfirmed = Some(Unconfirmed::new(self.next_seq()));
             self.due.ack = true;
+            self.begin_session(ctx);
         }
     }
 

@@ -47,8 +47,8 @@ impl Connection {
         if self.config.data_checksum == DataChecksum::Off {
             return;
         }
-        if let Some(payload) = self.queue.front() {
-            // RFC 4340, 9.3: of the application data; before the header checksum, which covers it.
+        if let Some(payload) = self.leaving() {
+            // RFC 4340, 9.3: of the application data, as the packet carries it; before the header checksum, which covers it.
             let checksum = DccpOption::DataChecksum(payload.view().data_checksum());
             let written = encoder.option(&checksum);
             debug_assert!(written.is_ok(), "room for a Data Checksum is kept");

@@ -156,7 +156,7 @@ impl Connection {
         if is_data {
             let large = self.plain_packet(payload) > usize::from(self.mtu.search.floor());
             // A sender that fills the largest packet allowed would use a larger one.
-            if large || payload == self.max_datagram() {
+            if large || payload == self.sizes.max_datagram() {
                 self.mtu.on_large(ctx.now);
                 self.refresh_sizes(ctx);
             }
@@ -185,6 +185,10 @@ impl Connection {
             return;
         }
         self.sizes = Sizes::new(&self.flow.path, mtu);
+        if let Some(secure) = &mut self.secure {
+            // RFC 5238, 3.5: no record is larger than DCCP's maximum packet size of now.
+            secure.set_max_datagram(self.sizes.max_datagram());
+        }
         // RFC 4340, 14.2: datagrams accepted at a larger size are discarded. They must not leave with Don't Fragment
         // set, and we do not fragment.
         let max_datagram = self.max_datagram();

@@ -18,6 +18,7 @@ pub(super) mod path_mtu;
 pub(super) mod queue;
 pub(super) mod receive_queue;
 pub(super) mod reported;
+pub(super) mod secure;
 pub(super) mod sequence;
 pub(super) mod short;
 pub(super) mod size;

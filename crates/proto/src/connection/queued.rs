@@ -21,15 +21,6 @@ impl Connection {
         }
     }
 
-    /// Makes the data of the datagram that leaves next, if it was deferred; drops those whose data cannot be made any
-    /// more.
-    #[inline]
-    pub(super) fn make_front(&mut self, ctx: &mut Context<'_>) {
-        while let Some(datagram) = self.queue.make_front() {
-            self.drop_queued(ctx, &datagram, Fate::Refused);
-        }
-    }
-
     /// Drops every datagram in the send queue; returns how many there were.
     pub(crate) fn purge(&mut self, ctx: &mut Context<'_>) -> usize {
         let purged = self.queue.len();

@@ -94,7 +94,10 @@ impl Connection {
         self.sequence.roll_back(seq);
         self.received.roll_back(seq);
         self.dropped.roll_back();
-        if let Some(copies) = &mut self.copies {
+        // Where the connection is encrypted, nobody can have forged what it has numbered.
+        if self.secure.is_none()
+            && let Some(copies) = &mut self.copies
+        {
             copies.roll_back(seq);
         }
         self.negotiation.lower_fgsr(seq.prev());
@@ -176,7 +179,8 @@ impl Connection {
         // Planted: the datagram that completes the handshake is dropped.
         if novelty == Novelty::New && !(completes && planted(Plant::FirstDataLost)) {
             let datagram = Datagram {
-                copy_of: options.copy_of,
+                number: Some(options.copy_of.unwrap_or(seq)),
+                resent: options.copy_of.is_some(),
                 corrupt: is_damaged(options.data_checksum, &payload),
                 payload,
                 ecn,
@@ -276,22 +280,31 @@ impl Connection {
         if handshake && std::mem::replace(&mut self.took_handshake_data, true) {
             return self.drop_data(seq, DropCode::ProtocolConstraints);
         }
-        match self.taking(seq, datagram.copy_of) {
-            Taking::Deliver => {}
-            Taking::Ignore => return,
-            // Our memory is too small to tell.
-            Taking::TooOld => return self.drop_data(seq, DropCode::ReceiveBuffer),
+        let is_secure = self.secure.is_some();
+        let first = datagram.number.unwrap_or(seq);
+        if !is_secure {
+            match self.taking(first, datagram.resent) {
+                Taking::Deliver => {}
+                Taking::Ignore => return,
+                // Our memory is too small to tell.
+                Taking::TooOld => return self.drop_data(seq, DropCode::ReceiveBuffer),
+            }
         }
         self.stats.data_received += 1;
         self.stats.bytes_received += datagram.payload.len() as u64;
         self.stats.marks_received += u64::from(datagram.ecn == Ecn::Ce);
-        self.queue_data(ctx, datagram);
+        if is_secure {
+            self.open(ctx, datagram);
+        } else {
+            self.queue_data(ctx, datagram);
+        }
     }
 
     /// Returns why data is refused, if it is.
     fn refusal(&self, handshake: bool, cscov: u8, corrupt: bool) -> Option<DropCode> {
         // RFC 4340, 11.7.2: after Not Listening was reported once, no other code is reported.
-        if self.dropped.is_not_listening {
+        // A session has to hear its peer all the same.
+        if self.dropped.is_not_listening && self.secure.is_none() {
             return Some(DropCode::NotListening);
         }
         // RFC 4340, 8.2: before its CCID is agreed on, no feedback about it is possible.

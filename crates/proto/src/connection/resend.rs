@@ -5,8 +5,8 @@
 //! a datagram that is sent once costs nothing more, and a forged copy can do no more harm than forged data: it takes
 //! the place of one datagram.
 //!
-//! Data that is made when it leaves ([`Deferred`](crate::Deferred)) is made anew for each copy. Whoever makes it tells
-//! the peer which datagram it is; such a copy has no option.
+//! Nobody protects an option. So on an encrypted connection the number stands inside the encrypted data instead, which
+//! is sealed anew for each copy ([`secured`](super::secured)).
 
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::{DccpOption, DropCode, Encoder, Seq};
@@ -16,9 +16,8 @@ use super::parts::groups::is_missing;
 use super::parts::queue::Taken;
 use super::{Connection, Context, State};
 use crate::error::SendError;
-use crate::event::{Direction, Event, Fate};
+use crate::event::{Event, Fate};
 use crate::id::DatagramId;
-use crate::payload::Unsent;
 use crate::resend::{Kept, Novelty, Window};
 use crate::sending::Resend;
 
@@ -39,17 +38,16 @@ pub(super) enum Taking {
 
 /// Sending.
 impl Connection {
-    /// Returns whether the data of this direction may be sent again.
-    pub(crate) fn allows_copies(&self, direction: Direction) -> bool {
-        match direction {
-            Direction::Send => self.agreed.copies,
-            Direction::Receive => self.agreed.peer_copies,
-        }
-    }
-
     /// Returns an error if datagrams cannot be sent again.
     pub(crate) fn check_resend(&self) -> Result<(), SendError> {
         if !self.agreed.copies {
+            return Err(SendError::ResendNotAgreed);
+        }
+        if self
+            .secure
+            .as_ref()
+            .is_some_and(|secure| !secure.takes_copies())
+        {
             return Err(SendError::ResendNotAgreed);
         }
         match (&self.tx, self.agreed.send) {
@@ -60,8 +58,9 @@ impl Connection {
         }
     }
 
-    /// Keeps a datagram that leaves with the next packet, if it may have to be sent again and the store has room.
-    pub(super) fn keep_copy(&mut self, ctx: &mut Context<'_>, datagram: &Taken) {
+    /// Keeps a datagram that leaves now, if it may have to be sent again and the store has room. The peer knows it by the
+    /// number `first`.
+    pub(super) fn keep_copy(&mut self, ctx: &mut Context<'_>, datagram: &Taken, first: Seq) {
         if datagram.again.is_some() {
             // It stays where it is.
             self.stats.resent += 1;
@@ -72,9 +71,9 @@ impl Connection {
         }
         // It uses no more of the endpoint's memory than it did in the send queue.
         let kept = Kept {
-            data: datagram.payload.for_another(),
+            data: datagram.payload.clone(),
             options: datagram.options,
-            first: self.next_seq(),
+            first,
         };
         if let Some(store) = &mut self.kept {
             store.keep(ctx.now, datagram.id, kept);
@@ -84,7 +83,9 @@ impl Connection {
     /// Writes into a data packet that its datagram was sent before. It always fits: it is written early, and room is
     /// reserved for it.
     pub(super) fn write_copy_of(&self, encoder: &mut Encoder<'_>) {
-        if let Some(first) = self.queue.front_copy_of() {
+        if let Some(first) = self.queue.front_copy_of()
+            && self.secure.is_none()
+        {
             let written = encoder.option(&DccpOption::CopyOf(first));
             debug_assert!(written.is_ok(), "room for a Copy Of is kept");
         }
@@ -103,10 +104,7 @@ impl Connection {
             return false;
         };
         let (data, options) = (kept.data.clone(), kept.options);
-        let again = match data {
-            Unsent::Ready(_) => Again::CopyOf(kept.first),
-            Unsent::Later(_) | Unsent::Made(..) => Again::Anew,
-        };
+        let again = Again { first: kept.first };
         if self.is_of_use(fate, data.len(), options.group) && self.may_leave(again) {
             self.queue.push_again(now, id, data, options, again);
             return true;
@@ -147,17 +145,14 @@ impl Connection {
 
     /// Returns whether the peer takes a datagram that is sent again.
     fn may_leave(&self, again: Again) -> bool {
-        match again {
-            Again::CopyOf(first) => self.agreed.copies && first.distance(self.next_seq()) < REACH,
-            Again::Anew => true,
-        }
+        self.agreed.copies && again.first.distance(self.next_seq()) < REACH
     }
 
     /// Drops copies that the peer would not take from the head of the queue.
     #[inline]
     pub(super) fn drop_unwanted_copies(&mut self, ctx: &mut Context<'_>) {
         while let Some(first) = self.queue.front_copy_of()
-            && !self.may_leave(Again::CopyOf(first))
+            && !self.may_leave(Again { first })
             && let Some(datagram) = self.queue.pop()
         {
             self.drop_queued(ctx, &datagram, Fate::Lost);
@@ -184,45 +179,48 @@ impl Connection {
 
 /// Receiving.
 impl Connection {
-    /// Returns what to do with the data of packet `seq`, which the peer first sent in packet `copy_of` if it is a copy.
-    pub(super) fn taking(&mut self, seq: Seq, copy_of: Option<Seq>) -> Taking {
+    /// Returns what to do with the data that the peer first sent in packet `first`; whether this is a copy of it.
+    pub(super) fn taking(&mut self, first: Seq, resent: bool) -> Taking {
         if self.agreed.peer_copies && self.copies.is_none() {
             self.copies = Some(Window::default());
         }
         let Some(copies) = &self.copies else {
             return Taking::Deliver;
         };
-        match (copies.check(copy_of.unwrap_or(seq)), copy_of) {
-            (Novelty::New, _) | (Novelty::TooOld, None) => Taking::Deliver,
-            (Novelty::Delivered, Some(_)) => {
+        match (copies.check(first), resent) {
+            (Novelty::New, _) | (Novelty::TooOld, false) => Taking::Deliver,
+            (Novelty::Delivered, true) => {
                 self.stats.resent_duplicates += 1;
                 Taking::Ignore
             }
-            (Novelty::Delivered, None) => {
+            (Novelty::Delivered, false) => {
                 self.stats.resent_duplicates += 1;
                 // It counted as missing until its copy came.
                 self.received.came_late();
                 Taking::Ignore
             }
-            (Novelty::TooOld, Some(_)) => {
+            (Novelty::TooOld, true) => {
                 self.stats.resent_too_old += 1;
                 Taking::TooOld
             }
         }
     }
 
-    /// Notes that the data of packet `seq` was delivered, which the peer first sent in packet `copy_of` if it is a
-    /// copy.
-    pub(super) fn delivered(&mut self, seq: Seq, copy_of: Option<Seq>) {
+    /// Notes that the data of packet `seq` was delivered, which the peer first sent in packet `first`; whether this is a
+    /// copy of it.
+    pub(super) fn delivered(&mut self, seq: Seq, first: Seq, resent: bool) {
         let Some(copies) = &mut self.copies else {
             return;
         };
-        let Some(first) = copy_of else {
-            return copies.deliver(seq);
-        };
-        copies.deliver_copy(seq, first);
-        self.stats.recovered += 1;
-        self.received.recover();
+        if first == seq {
+            copies.deliver(seq);
+        } else {
+            copies.deliver_copy(seq, first);
+        }
+        if resent {
+            self.stats.recovered += 1;
+            self.received.recover();
+        }
     }
 
     /// Notes that the data of packet `seq` was dropped after it had been delivered.

@@ -56,6 +56,12 @@ impl Connection {
         self.expire_queued(ctx);
         self.drop_unwanted_copies(ctx);
         self.begin_closing_if_drained(ctx);
+        let transmit = self.next_packet(ctx, head);
+        self.end_if_insecure(ctx);
+        transmit
+    }
+
+    fn next_packet(&mut self, ctx: &mut Context<'_>, head: &mut HeadBuf) -> Option<Transmit> {
         match self.state {
             State::Closed | State::Listen1 => None,
             State::Invited => self.transmit_listen(ctx, head),
@@ -172,8 +178,8 @@ impl Connection {
         head: &mut HeadBuf,
         overdue: bool,
     ) -> Option<Transmit> {
-        self.make_front(ctx);
-        let size = self.queue.front_len()?;
+        self.seal_next(ctx);
+        let size = self.leaving()?.len();
         let ack = self.sequence.acknowledgeable.into();
         let kind = Kind::DataAck { ack };
         let (ccval, cscov) = self.data_fields(ctx.now, size);
@@ -195,8 +201,8 @@ impl Connection {
     /// Writes plain Data. It has no acknowledgement, so it carries no feedback (RFC 4340, section 11.4; RFC 4342,
     /// sections 8.3, 8.5, 8.6 and 8.6.1).
     fn send_data(&mut self, ctx: &mut Context<'_>, head: &mut HeadBuf) -> Option<Transmit> {
-        self.make_front(ctx);
-        let size = self.queue.front_len()?;
+        self.seal_next(ctx);
+        let size = self.leaving()?.len();
         let (ccval, cscov) = self.data_fields(ctx.now, size);
         let mut encoder = self.start(head, &Kind::Data, (ccval, cscov), size);
         self.write_ndp(&mut encoder);
@@ -213,19 +219,14 @@ impl Connection {
         packet_type: PacketType,
         cscov: u8,
     ) -> Option<Transmit> {
-        let datagram = self.queue.pop()?;
-        if let Some(group) = datagram.options.group {
-            self.groups.on_sent(datagram.id, group);
-        }
-        self.keep_copy(ctx, &datagram);
-        let payload = datagram.payload.make()?;
+        let (payload, id) = self.take_leaving(ctx)?;
         let head_len = seal(encoder, &self.flow.path, &payload, cscov);
         let written = Written {
             seq: self.next_seq(),
             packet_type,
             head_len,
             payload,
-            id: Some(datagram.id),
+            id,
         };
         let transmit = self.sent(ctx, written);
         self.announce_room(ctx);
@@ -241,8 +242,8 @@ impl Connection {
     /// Returns whether the datagram at the head of the queue may leave now. If it is known when it may, stores that
     /// time.
     #[inline]
-    fn is_data_permitted(&mut self, now: Instant) -> bool {
-        let Some(size) = self.queue.front_len() else {
+    pub(super) fn is_data_permitted(&mut self, now: Instant) -> bool {
+        let Some(size) = self.leaving_len() else {
             return false;
         };
         match self.departure(now, size) {
@@ -257,8 +258,12 @@ impl Connection {
 
     /// Returns what the datagram at the head of the queue waits for.
     pub(crate) fn waits_for(&self, now: Instant) -> Waiting {
-        let Some(size) = self.queue.front_len() else {
-            return Waiting::Nothing;
+        let Some(size) = self.leaving_len() else {
+            return if self.queue.is_empty() {
+                Waiting::Nothing
+            } else {
+                Waiting::Peer
+            };
         };
         if !matches!(self.state, State::PartOpen | State::Open) {
             return Waiting::Peer;

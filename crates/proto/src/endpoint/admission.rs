@@ -508,6 +508,7 @@ impl Endpoint {
             events: &mut self.events,
             replies: &mut self.replies,
             room: usize::MAX,
+            budget: usize::MAX,
             outcome: &mut self.outcome,
         };
         connection.handle_packet(&mut ctx, &packet, payload.into(), Ecn::NotEct);

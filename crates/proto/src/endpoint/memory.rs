@@ -16,7 +16,6 @@ use fairwire_units::plant::{Plant, planted};
 
 use super::Endpoint;
 use crate::connection::{Connection, NEW_FOOTPRINT};
-use crate::id::ConnectionId;
 
 /// One connection may use at most 1/`SHARE` of what is left of the budget.
 const SHARE: usize = 16;
@@ -35,7 +34,7 @@ impl Endpoint {
     /// No connection has more than a fraction of what is left. So some memory is always left for new connections, even
     /// if many connections take as much as they can.
     pub(super) fn room_of(&self, connection: &Connection) -> usize {
-        let own = connection.counted().saturating_sub(connection.reserved());
+        let own = connection.counted().saturating_sub(connection.encryption());
         let beyond = own.saturating_sub(NEW_FOOTPRINT);
         (self.room() / SHARE).saturating_sub(beyond)
     }
@@ -48,25 +47,6 @@ impl Endpoint {
     /// Returns the budget: `EndpointConfig::max_memory`.
     pub fn max_memory(&self) -> usize {
         self.config.max_memory
-    }
-
-    /// Counts `bytes` of memory that the application keeps for a connection, in place of what it reserved before: the
-    /// state of an encryption, for example. Releasing the connection gives them back.
-    ///
-    /// Returns false, and changes nothing, if that is more than before and the budget has no room for it, or if there is
-    /// no such connection.
-    pub fn reserve_memory(&mut self, id: ConnectionId, bytes: usize) -> bool {
-        let Some(before) = self.get(id).map(Connection::reserved) else {
-            return false;
-        };
-        if bytes.saturating_sub(before) > self.room() {
-            return false;
-        }
-        if let Some(connection) = self.connections.get_mut(id.slot()) {
-            connection.reserve(bytes);
-        }
-        self.recount(id.slot());
-        true
     }
 
     /// Updates the memory sum after a change of the connection in `slot`.

@@ -87,6 +87,7 @@ impl Endpoint {
         room: usize,
         act: impl FnOnce(&mut Connection, &mut Context<'_>),
     ) {
+        let budget = self.room();
         let Some(connection) = self.connections.get_mut(slot) else {
             return;
         };
@@ -97,6 +98,7 @@ impl Endpoint {
             events: &mut self.events,
             replies: &mut self.replies,
             room,
+            budget,
             outcome: &mut self.outcome,
         };
         act(connection, &mut ctx);

@@ -92,6 +92,15 @@ impl Secret {
         (sip(self.timestamp, flow) >> 32) as u32
     }
 
+    /// Returns what an encrypted connection that begins with number `iss` calls its peer's datagrams that may be sent
+    /// again.
+    pub(crate) fn copies_tag(&self, flow: &Flow, iss: Seq) -> [u8; 8] {
+        let mut hasher = Sip128::new_with_keys(self.nonce.0, self.nonce.1);
+        flow.hash(&mut hasher);
+        iss.get().hash(&mut hasher);
+        hasher.finish128().h1.to_be_bytes()
+    }
+
     /// Returns the key that the ECN nonces of `flow` are derived from. Nobody outside can guess it.
     pub(crate) fn nonce_key(&self, flow: &Flow) -> NonceKey {
         let mut hasher = Sip128::new_with_keys(self.nonce.0, self.nonce.1);

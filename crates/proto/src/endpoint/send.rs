@@ -1,17 +1,17 @@
 //! The calls of the application about what a connection sends.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use fairwire_cc::TargetBitrate;
 use fairwire_units::Instant;
 
 use super::Endpoint;
-use crate::config::QueuePolicy;
 use crate::connection::Connection;
 use crate::error::SendError;
-use crate::event::Direction;
 use crate::id::{ConnectionId, DatagramId};
-use crate::payload::{Deferred, Payload, Unsent};
+use crate::payload::Payload;
+use crate::security::{Security, Session};
 use crate::sending::{SendOptions, Waiting};
 
 /// Sending.
@@ -40,32 +40,6 @@ impl Endpoint {
         payload: Payload,
         options: SendOptions,
     ) -> Result<DatagramId, SendError> {
-        self.queue(now, id, payload.into(), options)
-    }
-
-    /// Queues a datagram whose data is made when it leaves; otherwise like [`send_with`](Self::send_with).
-    ///
-    /// If the data cannot be made then, the datagram is dropped with the fate [`Fate::Refused`](crate::Fate::Refused).
-    ///
-    /// # Errors
-    /// See [`SendError`].
-    pub fn send_deferred(
-        &mut self,
-        now: Instant,
-        id: ConnectionId,
-        data: Deferred,
-        options: SendOptions,
-    ) -> Result<DatagramId, SendError> {
-        self.queue(now, id, data.into(), options)
-    }
-
-    fn queue(
-        &mut self,
-        now: Instant,
-        id: ConnectionId,
-        payload: Unsent,
-        options: SendOptions,
-    ) -> Result<DatagramId, SendError> {
         let mut sent = Err(SendError::Closed);
         if self.get(id).is_some() {
             self.with_connection(now, id.slot(), |connection, ctx| {
@@ -73,6 +47,33 @@ impl Endpoint {
             });
         }
         sent
+    }
+
+    /// Encrypts a connection. Call it once, before anything is sent: at [`Event::Connected`](crate::Event::Connected) or
+    /// before it, and at [`Event::Accepted`](crate::Event::Accepted).
+    ///
+    /// The application's datagrams wait until [`Event::Secured`](crate::Event::Secured), and nothing leaves in clear
+    /// text. If the encryption fails, the connection is reset
+    /// ([`CloseReason::Security`](crate::CloseReason::Security)).
+    pub fn secure(&mut self, now: Instant, id: ConnectionId, with: Arc<dyn Security>) {
+        let Some(tag) = self.get(id).map(|connection| {
+            let (flow, iss) = connection.origin();
+            self.secret.copies_tag(&flow, iss)
+        }) else {
+            return;
+        };
+        self.act(now, id, |connection, ctx| connection.secure(ctx, with, tag));
+    }
+
+    /// Returns the session of an encrypted connection, once it has begun; also after the end of the connection.
+    pub fn session(&self, id: ConnectionId) -> Option<&dyn Session> {
+        self.get(id)?.session()
+    }
+
+    /// Returns whether the peer of an encrypted connection announced its end, so that nobody on the path can have cut
+    /// its data short.
+    pub fn is_end_announced(&self, id: ConnectionId) -> bool {
+        self.get(id).is_some_and(Connection::is_end_announced)
     }
 
     /// Drops every datagram in the send queue; returns how many there were.
@@ -115,58 +116,8 @@ impl Endpoint {
 
     /// Returns whether the send queue has room for a datagram of `size` bytes.
     pub fn can_send(&self, id: ConnectionId, size: usize) -> bool {
-        self.can_send_with(id, size, SendOptions::default())
-    }
-
-    /// Returns whether the send queue has room for a datagram of `size` bytes with these options.
-    pub fn can_send_with(&self, id: ConnectionId, size: usize, options: SendOptions) -> bool {
         self.get(id)
-            .is_some_and(|connection| connection.can_send(size, options, self.room_of(connection)))
-    }
-
-    /// Checks whether [`send_with`](Self::send_with) would take a datagram of `size` bytes, without one: for data that
-    /// is costly to make.
-    ///
-    /// If it is refused for lack of room, [`Event::Writable`](crate::Event::Writable) tells when there is some.
-    ///
-    /// # Errors
-    /// The error of `send_with`.
-    pub fn check_send(
-        &mut self,
-        now: Instant,
-        id: ConnectionId,
-        size: usize,
-        options: SendOptions,
-    ) -> Result<(), SendError> {
-        let mut checked = Err(SendError::Closed);
-        if self.get(id).is_some() {
-            self.with_connection(now, id.slot(), |connection, ctx| {
-                checked = connection.check_send(ctx, size, options);
-            });
-        }
-        checked
-    }
-
-    /// Asks for [`Event::Writable`](crate::Event::Writable) as soon as the send queue has room, as a datagram does that
-    /// was refused.
-    pub fn ask_for_room(&mut self, id: ConnectionId) {
-        let connection = self.connections.get_mut(id.slot());
-        if let Some(connection) = connection.filter(|connection| connection.id == id) {
-            connection.ask_for_room();
-        }
-    }
-
-    /// Returns what a connection does with a datagram that finds its send queue full.
-    pub fn send_queue_policy(&self, id: ConnectionId) -> Option<QueuePolicy> {
-        self.get(id).map(Connection::send_queue_policy)
-    }
-
-    /// Returns whether a connection takes datagrams at all, if there is room for them.
-    ///
-    /// It does not before and after it is open, once this side closes it, or once the peer's application stopped
-    /// reading.
-    pub fn takes_datagrams(&self, id: ConnectionId) -> bool {
-        self.get(id).is_some_and(Connection::takes_datagrams)
+            .is_some_and(|connection| connection.can_send(size, self.room_of(connection)))
     }
 
     /// Returns whether `send_with` accepts datagrams that may be sent again ([`Resend`](crate::Resend)).
@@ -176,13 +127,6 @@ impl Endpoint {
     pub fn can_resend(&self, id: ConnectionId) -> Result<(), SendError> {
         self.get(id)
             .map_or(Err(SendError::Closed), Connection::check_resend)
-    }
-
-    /// Returns whether the data of this direction may be sent again, as far as both ends have agreed by now (the
-    /// feature Allow Copies).
-    pub fn allows_copies(&self, id: ConnectionId, direction: Direction) -> bool {
-        self.get(id)
-            .is_some_and(|connection| connection.allows_copies(direction))
     }
 
     /// Returns the largest datagram that `send` accepts, in bytes (RFC 4340, section 14).

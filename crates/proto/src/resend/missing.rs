@@ -2,7 +2,7 @@
 
 /// The number of datagrams that have not arrived. Some are found later: a packet was only late, or a copy arrived.
 #[derive(Debug, Default)]
-pub struct Missing {
+pub(crate) struct Missing {
     /// Not yet reported to the application.
     missing: u64,
     /// Found after they had been reported.
@@ -11,20 +11,20 @@ pub struct Missing {
 
 impl Missing {
     /// Adds datagrams of a gap, less those that were found after an earlier gap had been reported.
-    pub fn add(&mut self, datagrams: u64) {
+    pub(crate) fn add(&mut self, datagrams: u64) {
         let known = datagrams.min(self.found);
         self.found -= known;
         self.miss(datagrams - known);
     }
 
     /// Adds datagrams that arrived but cannot be delivered.
-    pub fn miss(&mut self, datagrams: u64) {
+    pub(crate) fn miss(&mut self, datagrams: u64) {
         // Each packet may jump over 2^45 numbers, so the sum saturates.
         self.missing = self.missing.saturating_add(datagrams);
     }
 
     /// Counts one missing datagram as arrived.
-    pub fn recover(&mut self) {
+    pub(crate) fn recover(&mut self) {
         match self.missing.checked_sub(1) {
             Some(fewer) => self.missing = fewer,
             None => self.found = self.found.saturating_add(1),
@@ -32,7 +32,7 @@ impl Missing {
     }
 
     /// Takes one call of [`recover`](Self::recover) back.
-    pub fn unrecover(&mut self) {
+    pub(crate) fn unrecover(&mut self) {
         match self.found.checked_sub(1) {
             Some(fewer) => self.found = fewer,
             None => self.miss(1),
@@ -40,7 +40,7 @@ impl Missing {
     }
 
     /// Returns how many datagrams are missing since the last call.
-    pub fn take(&mut self) -> u64 {
+    pub(crate) fn take(&mut self) -> u64 {
         std::mem::take(&mut self.missing)
     }
 }

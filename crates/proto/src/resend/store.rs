@@ -6,7 +6,7 @@ use fairwire_units::Instant;
 use fairwire_wire::Seq;
 
 use crate::id::DatagramId;
-use crate::payload::Unsent;
+use crate::payload::Payload;
 use crate::sending::SendOptions;
 
 /// What a datagram counts in addition to its payload: entries of two B-trees, whose nodes may be half empty, and the
@@ -17,7 +17,7 @@ const OVERHEAD: usize = 384;
 #[derive(Clone, Debug)]
 pub(crate) struct Kept {
     /// Its data.
-    pub(crate) data: Unsent,
+    pub(crate) data: Payload,
     /// How it is sent.
     pub(crate) options: SendOptions,
     /// The packet in which it was first sent.
@@ -124,7 +124,7 @@ mod tests {
 
     fn datagram(len: u32, until_ms: u64) -> Kept {
         Kept {
-            data: Payload::Synthetic { len, tag: 0 }.into(),
+            data: Payload::Synthetic { len, tag: 0 },
             options: SendOptions {
                 resend: Resend::Until(at(until_ms)),
                 ..SendOptions::default()

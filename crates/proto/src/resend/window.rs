@@ -16,7 +16,7 @@ const WORDS: usize = (SPAN / WORD) as usize;
 
 /// Whether a datagram was delivered before.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Novelty {
+pub(crate) enum Novelty {
     /// It was not.
     New,
     /// It was.
@@ -29,7 +29,7 @@ pub enum Novelty {
 ///
 /// Numbers are 48 bits wide and are compared on the circle. Memory is constant, and so is the work of each call.
 #[derive(Debug, Default)]
-pub struct Window(Box<Delivered>);
+pub(crate) struct Window(Box<Delivered>);
 
 #[derive(Debug)]
 struct Delivered {
@@ -52,10 +52,10 @@ impl Default for Delivered {
 
 impl Window {
     /// How far behind the newest number a datagram is still known.
-    pub const SPAN: u64 = SPAN;
+    pub(crate) const SPAN: u64 = SPAN;
 
     /// Returns whether the datagram with this number was delivered.
-    pub fn check(&self, number: Seq) -> Novelty {
+    pub(crate) fn check(&self, number: Seq) -> Novelty {
         let Some(newest) = self.0.newest.filter(|newest| !number.is_after(*newest)) else {
             return Novelty::New;
         };
@@ -71,7 +71,7 @@ impl Window {
     }
 
     /// Notes that the datagram with this number was delivered. A number that is too old has no effect.
-    pub fn deliver(&mut self, number: Seq) {
+    pub(crate) fn deliver(&mut self, number: Seq) {
         let newest = *self.0.newest.get_or_insert(number.prev());
         if number.is_after(newest) {
             clear(&mut self.0.bits, newest, number);
@@ -119,7 +119,7 @@ impl Window {
     }
 
     /// Returns its memory beside itself, bytes.
-    pub fn footprint(&self) -> usize {
+    pub(crate) fn footprint(&self) -> usize {
         size_of_val(&*self.0) + self.0.copies.capacity() * size_of::<(Seq, Seq)>()
     }
 }

@@ -147,6 +147,7 @@ pub(crate) fn reason(reason: &CloseReason) -> &'static str {
         CloseReason::IdleTimeout => "idle-timeout",
         CloseReason::CloseTimeout => "close-timeout",
         CloseReason::Aborted => "aborted",
+        CloseReason::Security { .. } => "dtls",
         _ => "other",
     }
 }

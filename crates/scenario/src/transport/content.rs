@@ -39,7 +39,9 @@ impl Parts<'_> {
     /// Writes the payload's bytes; a synthetic payload is zeros.
     pub fn write_payload(&self, out: &mut Vec<u8>) {
         match self.payload {
-            Payload::Bytes(bytes) => out.extend_from_slice(bytes),
+            Payload::Bytes(bytes) | Payload::Sealed { record: bytes, .. } => {
+                out.extend_from_slice(bytes);
+            }
             Payload::Synthetic { len, .. } => out.resize(out.len() + *len as usize, 0),
         }
     }

@@ -11,6 +11,7 @@ mod keys;
 mod net;
 mod panics;
 mod records;
+mod secured;
 mod trust;
 mod versions;
 mod watched;

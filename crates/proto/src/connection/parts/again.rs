@@ -2,11 +2,8 @@
 
 use fairwire_wire::Seq;
 
-/// How a datagram is sent again.
+/// How a datagram is sent again: it says in which packet it was first sent.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Again {
-    /// With the same data; it says in which packet it was first sent.
-    CopyOf(Seq),
-    /// With data that is made anew, and that tells the peer itself what it is.
-    Anew,
+pub(crate) struct Again {
+    pub(crate) first: Seq,
 }

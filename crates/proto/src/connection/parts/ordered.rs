@@ -10,7 +10,7 @@ use fairwire_units::Instant;
 
 use super::again::Again;
 use crate::id::DatagramId;
-use crate::payload::Unsent;
+use crate::payload::Payload;
 use crate::sending::SendOptions;
 use crate::work;
 
@@ -44,7 +44,7 @@ impl Place {
 /// A waiting datagram with its options.
 #[derive(Debug)]
 pub(super) struct Entry {
-    pub(super) payload: Unsent,
+    pub(super) payload: Payload,
     pub(super) since: Instant,
     /// The last moment at which it may leave, by its deadline and by the age limit.
     pub(super) until: Option<Instant>,
@@ -88,21 +88,6 @@ impl Ordered {
             self.members.remove(&(group, place));
         }
         Some(entry)
-    }
-
-    /// Returns the length of deferred data, bytes; `None` if the data of this datagram is there.
-    pub(super) fn deferred_len(&self, place: Place) -> Option<usize> {
-        match &self.waiting.get(&place)?.payload {
-            Unsent::Ready(_) | Unsent::Made(..) => None,
-            Unsent::Later(deferred) => Some(deferred.len()),
-        }
-    }
-
-    /// Makes the data of a datagram. Returns its length, bytes; `None` if it cannot be made any more.
-    pub(super) fn make(&mut self, place: Place) -> Option<usize> {
-        let entry = self.waiting.get_mut(&place)?;
-        entry.payload.make_in_place()?;
-        Some(entry.payload.len())
     }
 
     /// Returns the datagram that leaves first.

@@ -16,8 +16,8 @@ use super::again::Again;
 use super::ordered::{Entry, Ordered, Place};
 use crate::config::{QueueLimits, QueuePolicy};
 use crate::id::DatagramId;
-use crate::payload::{Payload, Unsent};
-use crate::sending::SendOptions;
+use crate::payload::Payload;
+use crate::sending::{Resend, SendOptions};
 use crate::work;
 
 /// A datagram without options in the queue.
@@ -36,7 +36,7 @@ pub(crate) const ORDERED_ENTRY: usize = super::ordered::ENTRY;
 #[derive(Debug)]
 pub(crate) struct Taken {
     pub(crate) id: DatagramId,
-    pub(crate) payload: Unsent,
+    pub(crate) payload: Payload,
     pub(crate) options: SendOptions,
     /// How it was to be sent again, if it has left before.
     pub(crate) again: Option<Again>,
@@ -46,7 +46,7 @@ impl Taken {
     fn plain(queued: Queued) -> Self {
         Self {
             id: queued.id,
-            payload: queued.payload.into(),
+            payload: queued.payload,
             options: SendOptions::default(),
             again: None,
         }
@@ -90,10 +90,6 @@ impl SendQueue {
         self.is_empty()
             || (self.len() < self.limits.packets
                 && self.bytes.saturating_add(size) <= self.limits.bytes)
-    }
-
-    pub(crate) fn policy(&self) -> QueuePolicy {
-        self.limits.policy
     }
 
     /// Returns whether older datagrams make room for newer ones.
@@ -144,7 +140,7 @@ impl SendQueue {
     pub(crate) fn push(
         &mut self,
         now: Instant,
-        payload: Unsent,
+        payload: Payload,
         options: SendOptions,
     ) -> Option<DatagramId> {
         if !self.has_room(payload.len()) {
@@ -153,18 +149,15 @@ impl SendQueue {
         }
         let id = self.take_id();
         self.bytes += payload.len();
-        let payload = match payload {
-            Unsent::Ready(payload) if options == SendOptions::default() => {
-                self.plain.push_back(Queued {
-                    id,
-                    payload,
-                    since: now,
-                });
-                return Some(id);
-            }
-            payload => payload,
-        };
-        self.insert(now, id, payload, options, None);
+        if options == SendOptions::default() {
+            self.plain.push_back(Queued {
+                id,
+                payload,
+                since: now,
+            });
+        } else {
+            self.insert(now, id, payload, options, None);
+        }
         Some(id)
     }
 
@@ -173,7 +166,7 @@ impl SendQueue {
         &mut self,
         now: Instant,
         id: DatagramId,
-        payload: Unsent,
+        payload: Payload,
         options: SendOptions,
         again: Again,
     ) {
@@ -186,7 +179,7 @@ impl SendQueue {
         &mut self,
         now: Instant,
         id: DatagramId,
-        payload: Unsent,
+        payload: Payload,
         options: SendOptions,
         again: Option<Again>,
     ) {
@@ -271,7 +264,7 @@ impl SendQueue {
                 let payload = std::mem::replace(&mut waits.payload, Payload::EMPTY);
                 taken.push(Taken {
                     id: waits.id,
-                    payload: payload.into(),
+                    payload,
                     options: SendOptions::default(),
                     again: None,
                 });
@@ -287,19 +280,6 @@ impl SendQueue {
         self.take(place)
     }
 
-    /// Makes the data of the datagram that leaves next, if it was deferred. Datagrams whose data cannot be made any
-    /// more are removed and returned, one for each call.
-    pub(crate) fn make_front(&mut self) -> Option<Taken> {
-        let place = self.ordered_front()?.0;
-        let before = self.ordered.deferred_len(place)?;
-        let made = self.ordered.make(place);
-        let Some(after) = made else {
-            return self.take(place);
-        };
-        self.bytes = self.bytes - before + after;
-        None
-    }
-
     /// Returns the datagram that leaves next, if it has options.
     #[inline]
     fn ordered_front(&self) -> Option<(Place, &Entry)> {
@@ -310,26 +290,28 @@ impl SendQueue {
             .then_some((place, entry))
     }
 
-    /// Returns the data of the datagram that leaves next, if it need not be made first.
+    /// Returns the data of the datagram that leaves next.
     #[inline]
     pub(crate) fn front(&self) -> Option<&Payload> {
         match self.ordered_front() {
-            Some((_, entry)) => match &entry.payload {
-                Unsent::Ready(payload) | Unsent::Made(payload, _) => Some(payload),
-                Unsent::Later(_) => None,
-            },
+            Some((_, entry)) => Some(&entry.payload),
             None => self.plain.front().map(|oldest| &oldest.payload),
         }
     }
 
-    /// Returns the packet in which the datagram that leaves next was first sent, if it is sent again with the same
-    /// data.
+    /// Returns the id of the datagram that leaves next, and whether it may be sent again.
+    #[inline]
+    pub(crate) fn front_id(&self) -> Option<(DatagramId, bool)> {
+        match self.ordered_front() {
+            Some((place, entry)) => Some((place.id(), entry.options.resend != Resend::Never)),
+            None => self.plain.front().map(|oldest| (oldest.id, false)),
+        }
+    }
+
+    /// Returns the packet in which the datagram that leaves next was first sent, if it is sent again.
     #[inline]
     pub(crate) fn front_copy_of(&self) -> Option<Seq> {
-        match self.ordered_front()?.1.again {
-            Some(Again::CopyOf(first)) => Some(first),
-            _ => None,
-        }
+        Some(self.ordered_front()?.1.again?.first)
     }
 
     /// Returns the size of the datagram that leaves next, bytes.

@@ -31,8 +31,10 @@ pub(crate) struct Datagram<'a> {
     pub(crate) seq: Seq,
     /// Whether it does not match its Data Checksum.
     pub(crate) corrupt: bool,
-    /// The packet in which the peer first sent it, if this is a copy.
-    pub(crate) copy_of: Option<Seq>,
+    /// The packet in which the peer first sent it, if that is known.
+    pub(crate) number: Option<Seq>,
+    /// Whether this is a copy.
+    pub(crate) resent: bool,
 }
 
 /// Returns the bytes that a datagram with this much payload counts.
@@ -120,7 +122,7 @@ impl ReceiveQueue {
             lost_before: self.arrivals.take_missing(),
             seq: datagram.seq,
             corrupt: datagram.corrupt,
-            resent: datagram.copy_of.is_some(),
+            resent: datagram.resent,
         });
         true
     }
@@ -134,6 +136,11 @@ impl ReceiveQueue {
     /// Returns the bytes in the queue: the payloads, and [`DATAGRAM_OVERHEAD`] for each datagram.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// Counts datagrams as missing that were reported so, because nobody has read the report.
+    pub(crate) fn count_missing(&mut self, datagrams: u64) {
+        self.arrivals.miss(datagrams);
     }
 
     /// Counts the data of an arrived packet as missing, because it is not taken.
@@ -199,7 +206,8 @@ mod tests {
             at: Instant::START,
             seq: Seq::new(seq),
             corrupt: false,
-            copy_of: None,
+            number: None,
+            resent: false,
         });
     }
 
@@ -327,7 +335,8 @@ mod tests {
                 at: Instant::START,
                 seq: Seq::new(seq),
                 corrupt: false,
-                copy_of: None,
+                number: None,
+                resent: false,
             });
             assert_eq!(taken, seq == 1);
         }

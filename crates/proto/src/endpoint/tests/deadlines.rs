@@ -5,8 +5,8 @@ use fairwire_wire::{Ccid, PacketType};
 
 use super::pair::{Fault, Pair, data, ms};
 use crate::{
-    Config, ConnectionId, DatagramId, Deferred, Event, Fate, MakePayload, Payload, QueuePolicy,
-    SendError, SendOptions, Waiting,
+    Config, ConnectionId, DatagramId, Event, Fate, Payload, QueuePolicy, SendError, SendOptions,
+    Waiting,
 };
 
 /// Settings that report fates, under one CCID.
@@ -420,52 +420,4 @@ fn one_fate_with_any_options() {
             assert!(!late, "{wire:?}");
         }
     }
-}
-
-/// Numbers its data in the order in which it is made, and refuses one number.
-pub(super) struct Numbers {
-    pub(super) next: std::sync::atomic::AtomicU8,
-    pub(super) refuses: u8,
-}
-
-impl MakePayload for Numbers {
-    fn make(&self) -> Option<bytes::Bytes> {
-        let number = self.next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        (number != self.refuses).then(|| vec![number; 3].into())
-    }
-}
-
-/// Deferred data is made in the order of leaving, whatever the order of queueing; what can no longer be made is dropped
-/// and reported.
-#[test]
-fn deferred_data_is_made_when_it_leaves() {
-    let (mut pair, client, first) = stalled(with_fates(2));
-    let numbers = std::sync::Arc::new(Numbers {
-        next: 0.into(),
-        refuses: 2,
-    });
-    let mut options = SendOptions::default();
-    for priority in [0, 2, 1, 2] {
-        options.priority = priority;
-        let data = Deferred::new(8, numbers.clone());
-        pair.ends[0]
-            .send_deferred(pair.now, client, data, options)
-            .unwrap();
-    }
-    assert_eq!(pair.ends[0].stats(client).unwrap().queued_bytes, 32);
-    pair.rule(|_| None);
-    pair.run_for(ms(20_000));
-    let sent = pair.log.iter().filter_map(|wire| {
-        let id = wire.transmit.id.filter(|id| id.0 >= first)?;
-        Some((id.0 - first, wire.transmit.payload.as_slice().to_vec()))
-    });
-    let expected = [(1, vec![0; 3]), (3, vec![1; 3]), (0, vec![3; 3])];
-    assert_eq!(sent.collect::<Vec<_>>(), expected);
-    let refused = (first + 2, Fate::Refused);
-    let told = fates(&pair, first);
-    assert!(
-        told.iter().any(|told| (told.1, told.2) == refused),
-        "{told:?}"
-    );
-    assert_eq!(pair.ends[0].stats(client).unwrap().queued_bytes, 0);
 }

@@ -205,34 +205,3 @@ fn who_takes_much_leaves_room_for_others() {
     assert!(counts[7] * 3 > counts[0], "{counts:?}");
     check_sum(&pair);
 }
-
-/// Memory that the application keeps for a connection counts: it must have room, leaves less for other connections, and
-/// is free again once the connection is released. It takes nothing from the connection's own queues.
-#[test]
-fn reserved_memory_counts() {
-    let budget = 40 * NEW_FOOTPRINT;
-    let (mut pair, ids) = crowd(2, budget, &Config::default());
-    let [[_, first], [_, second]] = ids[..] else {
-        panic!("two connections");
-    };
-    let server = &mut pair.ends[1];
-    let before = server.endpoint_stats().memory;
-    let room = server.room();
-    assert!(server.reserve_memory(first, room / 2));
-    assert!(!server.reserve_memory(second, room), "no room for it");
-    assert_eq!(server.endpoint_stats().memory, before + room / 2);
-    let connection = server.get(first).expect("it is open");
-    assert!(server.room_of(connection) > 0, "its queues grow");
-    assert!(server.reserve_memory(first, room), "all that is left");
-    assert_eq!(server.room(), 0);
-    assert!(server.reserve_memory(first, room / 4), "less always fits");
-    check_sum(&pair);
-    let server = &mut pair.ends[1];
-    server.abort(pair.now, first);
-    pair.run_for(ms(200));
-    let server = &mut pair.ends[1];
-    server.release(first);
-    assert!(!server.reserve_memory(first, 1), "it is gone");
-    assert!(server.endpoint_stats().memory < before);
-    check_sum(&pair);
-}

@@ -1,6 +1,5 @@
 //! Datagrams that are sent again: each arrives once, as long as it is of use, and has one fate.
 
-mod deferred;
 mod hostile;
 
 use std::collections::BTreeMap;

@@ -22,10 +22,7 @@ fn push(queue: &mut SendQueue, len: u32) -> (Option<DatagramId>, Vec<u64>) {
         .map(|taken| taken.id.0)
         .collect();
     let options = SendOptions::default();
-    (
-        queue.push(Instant::START, synthetic(len).into(), options),
-        dropped,
-    )
+    (queue.push(Instant::START, synthetic(len), options), dropped)
 }
 
 /// Queues a datagram of one byte with this priority.
@@ -34,7 +31,7 @@ fn urgent(queue: &mut SendQueue, priority: i8) -> Option<DatagramId> {
         priority,
         ..SendOptions::default()
     };
-    queue.push(Instant::START, synthetic(1).into(), options)
+    queue.push(Instant::START, synthetic(1), options)
 }
 
 /// Returns the ids of what is left, in the order of leaving.
@@ -115,7 +112,7 @@ fn the_earlier_of_deadline_and_age() {
             deadline: Some(at(ms)),
             ..SendOptions::default()
         };
-        queue.push(Instant::START, synthetic(1).into(), options);
+        queue.push(Instant::START, synthetic(1), options);
     }
     let mut order = Vec::new();
     while let Some(next) = queue.next_expiry() {
@@ -173,7 +170,7 @@ fn members_of_a_group() {
     for n in 0..3_000_u64 {
         options.group = Some(n / 3);
         options.priority = i8::try_from(n % 3).unwrap();
-        queue.push(Instant::START, synthetic(1).into(), options);
+        queue.push(Instant::START, synthetic(1), options);
     }
     let (taken, _) = work::within(10, || {
         std::iter::from_fn(|| queue.take_member(500))

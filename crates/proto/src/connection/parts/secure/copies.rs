@@ -1,22 +1,20 @@
-//! Datagrams that are sent again within DTLS (`docs/resend.md`).
+//! Datagrams that are sent again by an encrypted connection (`docs/resend.md`).
 //!
-//! A record of DTLS cannot be sent twice: the peer's protection against replays would refuse a late copy. So the data
-//! is encrypted anew for each copy, and a number in front of it, inside the record, says which datagram it is. Each end
-//! chooses the tag that marks such records of its peer, and announces it inside the session. Nobody on the path can
-//! therefore make an end take data for a number, or a number for data. Neither can somebody whose data an application
-//! passes on: data that would pass for an announcement is escaped.
-
-use std::sync::atomic::{AtomicU8, Ordering};
+//! Without encryption an option of DCCP says which datagram a copy is. Nobody protects an option. So with encryption the
+//! number of the first packet stands inside the record, in front of the data, and the data is sealed anew for each copy:
+//! the peer's protection against replays would refuse a record that came twice. Each end chooses the tag that marks such
+//! records of its peer, and announces it inside the session. Nobody on the path can therefore make an end take data for
+//! a number, or a number for data. Neither can somebody whose data an application passes on: data that would pass for an
+//! announcement is escaped.
 
 use bytes::Bytes;
-use fairwire_proto::resend::{Novelty, Window};
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::Seq;
 
 /// The bytes of a tag.
 pub(crate) const TAG: usize = 8;
 
-/// The bytes in front of the data of a datagram that may be sent again: tag, number of earlier copies, number.
+/// The bytes in front of the data of a datagram that may be sent again: tag, whether it is a copy, number.
 pub(crate) const FRAME: usize = TAG + 1 + NUMBER;
 
 const NUMBER: usize = 6;
@@ -40,9 +38,19 @@ const ATTEMPTS: u8 = 5;
 /// The time to the second announcement. It doubles with each.
 const FIRST_WAIT: Duration = Duration::from_millis(150);
 
-/// Returns whether data is an announcement.
-pub(super) fn is_announcement(data: &[u8]) -> bool {
-    data.len() == ANNOUNCEMENT && data.starts_with(&MAGIC)
+/// What opened data turns out to be.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) enum Opened {
+    /// Data for the application.
+    Plain(Bytes),
+    /// Data that may be sent again: the number of the packet in which it was first sent, and whether this is a copy.
+    Numbered {
+        data: Bytes,
+        first: Seq,
+        resent: bool,
+    },
+    /// Nothing that concerns the application.
+    Nothing,
 }
 
 /// Returns data of the application that cannot pass for an announcement.
@@ -53,26 +61,29 @@ pub(crate) fn unmistakable(data: Bytes) -> Bytes {
     data
 }
 
-/// Returns how many bytes [`unmistakable`] has put in front of data that it returned.
-pub(crate) fn escape_len(data: &[u8]) -> usize {
-    if data.starts_with(&ESCAPE) {
-        ESCAPE.len()
-    } else {
-        0
-    }
-}
-
 /// Returns what the peer's application sent.
-pub(super) fn unescaped(mut data: Bytes) -> Bytes {
+fn unescaped(mut data: Bytes) -> Bytes {
     if data.starts_with(&ESCAPE) {
         return data.split_off(ESCAPE.len());
     }
     data
 }
 
+fn is_announcement(data: &[u8]) -> bool {
+    data.len() == ANNOUNCEMENT && data.starts_with(&MAGIC)
+}
+
+/// Reads data at an end that has not agreed on copies.
+pub(super) fn read_without(data: Bytes) -> Opened {
+    if is_announcement(&data) {
+        return Opened::Nothing;
+    }
+    Opened::Plain(unescaped(data))
+}
+
 /// What both ends of a session have agreed on.
 #[derive(Debug)]
-pub(super) struct Resends {
+pub(super) struct Copies {
     /// The tag that we have chosen for the peer's datagrams.
     ours: [u8; TAG],
     /// The tag that the peer has chosen for ours, once it has announced it.
@@ -85,30 +96,9 @@ pub(super) struct Resends {
     due: Option<Instant>,
     wait: Duration,
     left: u8,
-    next: Seq,
-    delivered: Window,
 }
 
-/// What decrypted data turns out to be.
-#[derive(Debug, Eq, PartialEq)]
-pub(super) enum Taken {
-    /// Data for the application.
-    Data(Opened),
-    /// The first packet with a datagram whose copy was delivered before.
-    Late,
-    /// Nothing that concerns the application.
-    Nothing,
-}
-
-/// Data for the application.
-#[derive(Debug, Eq, PartialEq)]
-pub(super) struct Opened {
-    pub(super) data: Bytes,
-    /// Whether it is a copy.
-    pub(super) resent: bool,
-}
-
-impl Resends {
+impl Copies {
     /// Begins to announce `tag`, which the peer cannot guess.
     pub(super) fn new(now: Instant, tag: [u8; TAG]) -> Self {
         Self {
@@ -119,8 +109,6 @@ impl Resends {
             due: Some(now),
             wait: FIRST_WAIT,
             left: ATTEMPTS,
-            next: Seq::ZERO,
-            delivered: Window::default(),
         }
     }
 
@@ -129,16 +117,12 @@ impl Resends {
         self.theirs.is_some()
     }
 
-    /// Returns the frame of another datagram, if the peer takes copies.
-    pub(super) fn frame(&mut self) -> Option<Frame> {
+    /// Returns the data with its number in front, if the peer takes copies.
+    pub(super) fn framed(&self, first: Seq, is_copy: bool, data: &[u8]) -> Option<Vec<u8>> {
         let tag = self.theirs?;
-        let number = self.next;
-        self.next = number.next();
-        Some(Frame {
-            tag,
-            number,
-            copies: AtomicU8::new(0),
-        })
+        let number = first.get().to_be_bytes();
+        let (_, number) = number.split_at(number.len() - NUMBER);
+        Some([&tag, &[u8::from(is_copy)][..], number, data].concat())
     }
 
     /// Returns when to announce again.
@@ -166,8 +150,8 @@ impl Resends {
         bytes
     }
 
-    /// Takes decrypted data and tells what it is.
-    pub(super) fn take(&mut self, data: Bytes) -> Taken {
+    /// Reads opened data.
+    pub(super) fn read(&mut self, data: Bytes) -> Opened {
         if is_announcement(&data) {
             let (_, rest) = data.split_at(MAGIC.len());
             let tag = rest.first_chunk().copied();
@@ -176,57 +160,26 @@ impl Resends {
             self.is_heard |= hears_us;
             // An answer is never answered.
             self.owes_answer |= !hears_us;
-            return Taken::Nothing;
+            return Opened::Nothing;
         }
         if !data.starts_with(&self.ours) || data.len() < FRAME {
-            return Taken::Data(Opened {
-                data: unescaped(data),
-                resent: false,
-            });
+            return Opened::Plain(unescaped(data));
         }
-        let resent = data[TAG] > 0;
         self.is_heard = true;
         let number = data[TAG + 1..FRAME].iter();
-        let number = Seq::new(number.fold(0, |number, &byte| number << 8 | u64::from(byte)));
-        match self.delivered.check(number) {
-            Novelty::New => {}
-            _ if resent => return Taken::Nothing,
-            _ => return Taken::Late,
-        }
-        self.delivered.deliver(number);
-        Taken::Data(Opened {
-            resent,
+        let number = number.fold(0, |number, &byte| number << 8 | u64::from(byte));
+        Opened::Numbered {
+            resent: data[TAG] > 0,
+            first: Seq::new(number),
             data: data.slice(FRAME..),
-        })
-    }
-}
-
-/// What is in front of the data of one datagram that may be sent again.
-#[derive(Debug)]
-pub(crate) struct Frame {
-    tag: [u8; TAG],
-    number: Seq,
-    /// How often it was made before.
-    copies: AtomicU8,
-}
-
-impl Frame {
-    /// Returns the frame and the data, for another packet.
-    pub(super) fn around(&self, data: &[u8]) -> Vec<u8> {
-        let count = |copies: u8| Some(copies.saturating_add(1));
-        let relaxed = Ordering::Relaxed;
-        let copies = self.copies.fetch_update(relaxed, relaxed, count);
-        let copies = copies.unwrap_or(u8::MAX);
-        let number = self.number.get().to_be_bytes();
-        let (_, number) = number.split_at(number.len() - NUMBER);
-        [&self.tag, &[copies][..], number, data].concat()
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{
-        ATTEMPTS, Bytes, ESCAPE, FRAME, Frame, Instant, MAGIC, Resends, Taken, unmistakable,
+        ATTEMPTS, Bytes, Copies, ESCAPE, FRAME, Instant, MAGIC, Opened, Seq, unmistakable,
     };
     use fairwire_units::Duration;
 
@@ -234,69 +187,55 @@ mod tests {
         Instant::START + Duration::from_millis(ms)
     }
 
-    /// Two ends that have heard each other.
-    fn agreed() -> (Resends, Resends) {
-        let mut ends = (Resends::new(at(0), [1; 8]), Resends::new(at(0), [2; 8]));
-        let (first, second) = (ends.0.announce(at(0)), ends.1.announce(at(0)));
-        assert_eq!(ends.1.take(bytes(&first.unwrap())), Taken::Nothing);
-        assert_eq!(ends.0.take(bytes(&second.unwrap())), Taken::Nothing);
-        for (from, to) in [(0, 1), (1, 0)] {
-            let both = [&mut ends.0, &mut ends.1];
-            let answer = both[from].announce(at(1)).expect("an answer is owed");
-            assert_eq!(both[to].take(bytes(&answer)), Taken::Nothing);
-        }
-        ends
-    }
-
     fn bytes(data: &[u8]) -> Bytes {
         Bytes::copy_from_slice(data)
     }
 
-    fn data(taken: Taken) -> Option<(Vec<u8>, bool)> {
-        match taken {
-            Taken::Data(opened) => Some((opened.data.to_vec(), opened.resent)),
-            Taken::Late | Taken::Nothing => None,
+    /// Two ends that have heard each other.
+    fn agreed() -> (Copies, Copies) {
+        let mut ends = (Copies::new(at(0), [1; 8]), Copies::new(at(0), [2; 8]));
+        let (first, second) = (ends.0.announce(at(0)), ends.1.announce(at(0)));
+        assert_eq!(ends.1.read(bytes(&first.unwrap())), Opened::Nothing);
+        assert_eq!(ends.0.read(bytes(&second.unwrap())), Opened::Nothing);
+        for (from, to) in [(0, 1), (1, 0)] {
+            let both = [&mut ends.0, &mut ends.1];
+            let answer = both[from].announce(at(1)).expect("an answer is owed");
+            assert_eq!(both[to].read(bytes(&answer)), Opened::Nothing);
         }
+        ends
     }
 
-    fn wrap(frame: &Frame, data: &[u8]) -> Bytes {
-        frame.around(data).into()
-    }
-
-    /// A datagram is delivered once, whichever packet with it comes first, and the application learns whether that was
-    /// a copy. Data without a frame is not touched.
+    /// The peer reads the number of a datagram, and whether it is a copy. Data without a frame is not touched.
     #[test]
-    fn a_datagram_is_delivered_once() {
-        let (mut here, mut there) = agreed();
-        let frame = here.frame().expect("the peer takes copies");
-        let (first, copy) = (wrap(&frame, b"data"), wrap(&frame, b"data"));
-        assert_eq!(first.len(), FRAME + 4);
-        assert_eq!(
-            data(there.take(copy.clone())),
-            Some((b"data".to_vec(), true))
-        );
-        assert_eq!(there.take(first), Taken::Late);
-        assert_eq!(there.take(copy), Taken::Nothing);
-        let frame = here.frame().unwrap();
-        let next = wrap(&frame, b"");
-        assert_eq!(data(there.take(next)), Some((Vec::new(), false)));
+    fn a_datagram_has_a_number() {
+        let (here, mut there) = agreed();
+        for (first, resent) in [(Seq::new(7), false), (Seq::new((1 << 48) - 1), true)] {
+            let framed = here
+                .framed(first, resent, b"data")
+                .expect("it takes copies");
+            assert_eq!(framed.len(), FRAME + 4);
+            let data = bytes(b"data");
+            let expected = Opened::Numbered {
+                data,
+                first,
+                resent,
+            };
+            assert_eq!(there.read(framed.into()), expected);
+        }
         for plain in [&b"data"[..], &[1; 40], b""] {
-            assert_eq!(
-                data(there.take(bytes(plain))),
-                Some((plain.to_vec(), false))
-            );
+            assert_eq!(there.read(bytes(plain)), Opened::Plain(bytes(plain)));
         }
     }
 
     /// Data that somebody else chose cannot set the tag of a peer, nor get lost, whatever it looks like.
     #[test]
     fn data_is_no_announcement() {
-        let mut here = Resends::new(at(0), [1; 8]);
-        let forged = Resends::new(at(0), [9; 8]).announcement();
+        let mut here = Copies::new(at(0), [1; 8]);
+        let forged = Copies::new(at(0), [9; 8]).announcement();
         let escaped = [&ESCAPE[..], &forged].concat();
         for hostile in [&forged[..], &escaped, &ESCAPE, &MAGIC] {
             let sent = unmistakable(bytes(hostile));
-            assert_eq!(data(here.take(sent)), Some((hostile.to_vec(), false)));
+            assert_eq!(here.read(sent), Opened::Plain(bytes(hostile)));
         }
         assert!(!here.is_ready() && here.announce(at(0)).is_some());
         assert_eq!(unmistakable(bytes(b"data")), &b"data"[..]);
@@ -306,7 +245,7 @@ mod tests {
     /// two ends fall silent.
     #[test]
     fn announcements_end() {
-        let mut alone = Resends::new(at(0), [1; 8]);
+        let mut alone = Copies::new(at(0), [1; 8]);
         let mut times = Vec::new();
         while let Some(due) = alone.next_timeout() {
             assert!(alone.announce(due).is_some());
@@ -314,7 +253,7 @@ mod tests {
         }
         assert_eq!(times, [0, 150, 450, 1_050, 2_250]);
         assert_eq!(times.len(), usize::from(ATTEMPTS));
-        assert!(!alone.is_ready() && alone.frame().is_none());
+        assert!(!alone.is_ready() && alone.framed(Seq::ZERO, false, b"").is_none());
         let (mut here, mut there) = agreed();
         for end in [&mut here, &mut there] {
             assert_eq!((end.next_timeout(), end.announce(at(9_000))), (None, None));
@@ -325,15 +264,15 @@ mod tests {
     /// A peer that announces late is heard, and answered once.
     #[test]
     fn a_late_announcement_counts() {
-        let (mut here, mut there) = (Resends::new(at(0), [1; 8]), Resends::new(at(0), [2; 8]));
+        let (mut here, mut there) = (Copies::new(at(0), [1; 8]), Copies::new(at(0), [2; 8]));
         while let Some(due) = here.next_timeout() {
             here.announce(due);
         }
         let late = there.announce(at(5_000)).unwrap();
-        assert_eq!(here.take(bytes(&late)), Taken::Nothing);
+        assert_eq!(here.read(bytes(&late)), Opened::Nothing);
         assert!(here.is_ready());
         let answer = here.announce(at(5_000)).expect("it is owed");
-        assert_eq!(there.take(bytes(&answer)), Taken::Nothing);
+        assert_eq!(there.read(bytes(&answer)), Opened::Nothing);
         assert!(there.is_ready() && there.next_timeout().is_none());
     }
 }

@@ -1,0 +1,474 @@
+//! The encryption of a connection: its session, and what waits around it.
+
+mod copies;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use fairwire_units::{Duration, Instant};
+use fairwire_wire::Seq;
+
+use crate::id::DatagramId;
+use crate::payload::Payload;
+use crate::security::{PathFacts, Security, SecurityError, Session, SessionOutput};
+use copies::Copies;
+
+pub(crate) use copies::{FRAME, Opened, TAG};
+
+/// The datagrams of the session that wait at most. It repeats what it loses.
+const OUTBOX: usize = 64;
+
+/// How often a session that waits for memory looks for some, and how long it waits: other handshakes give theirs back.
+const MEMORY_TURN: Duration = Duration::from_millis(100);
+const MEMORY_TIME: Duration = Duration::from_secs(10);
+
+/// How long the peer has to say that it takes copies, after the handshake.
+const ANNOUNCEMENT_TIME: Duration = Duration::from_secs(2);
+
+/// The encryption of a connection.
+#[derive(Debug)]
+pub(crate) struct Secure {
+    with: Arc<dyn Security>,
+    stage: Stage,
+    /// Datagrams of the session, which leave before those of the application.
+    outbox: VecDeque<Payload>,
+    outbox_bytes: usize,
+    /// The datagram that leaves next, if it was sealed already.
+    made: Option<Made>,
+    /// The longest datagram that the session's memory is counted for, in bytes.
+    longest: usize,
+    /// What this end calls the peer's datagrams that may be sent again.
+    tag: [u8; TAG],
+    copies: Option<Box<Copies>>,
+    progress: Progress,
+    /// Whether this end announced its end, and whether the peer did.
+    is_closing: bool,
+    is_end_announced: bool,
+    failure: Option<SecurityError>,
+}
+
+#[derive(Debug)]
+enum Stage {
+    /// There is no session yet.
+    Awaited {
+        /// If there was no memory for one: when to look again, and when to give up.
+        memory: Option<(Instant, Instant)>,
+    },
+    Begun(Box<dyn Session>),
+}
+
+/// How far the peer is known to be.
+#[derive(Clone, Copy, Debug)]
+enum Progress {
+    /// It has sent nothing.
+    Silent,
+    Heard,
+    /// It has all keys: it has said so, or has sent data. The application's datagrams wait until it says whether it takes
+    /// copies, or until this time.
+    Confirmed(Instant),
+    /// The application's datagrams may leave.
+    Ready,
+}
+
+/// A datagram that was sealed before its packet could leave.
+#[derive(Debug)]
+struct Made {
+    id: DatagramId,
+    payload: Payload,
+    /// The number that it has within the session, if it may be sent again.
+    first: Seq,
+}
+
+/// How a datagram is to be sealed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sealing {
+    pub(crate) id: DatagramId,
+    /// The packet in which it leaves first.
+    pub(crate) first: Seq,
+    /// Whether it may be sent again, and whether it is a copy.
+    pub(crate) may_return: bool,
+    pub(crate) is_copy: bool,
+}
+
+/// What came of the wish to begin a session.
+#[derive(Debug)]
+pub(crate) enum Beginning {
+    Begun,
+    /// There is a session already, or none can begin yet.
+    Not,
+    /// There has been no memory for too long: this many bytes.
+    NoMemory(usize),
+    Failed(SecurityError),
+}
+
+impl Secure {
+    pub(crate) fn new(with: Arc<dyn Security>, tag: [u8; TAG]) -> Self {
+        Self {
+            with,
+            stage: Stage::Awaited { memory: None },
+            outbox: VecDeque::new(),
+            outbox_bytes: 0,
+            made: None,
+            longest: 0,
+            tag,
+            copies: None,
+            progress: Progress::Silent,
+            is_closing: false,
+            is_end_announced: false,
+            failure: None,
+        }
+    }
+
+    pub(crate) fn security(&self) -> &dyn Security {
+        self.with.as_ref()
+    }
+
+    pub(crate) fn session(&self) -> Option<&dyn Session> {
+        match &self.stage {
+            Stage::Begun(session) => Some(session.as_ref()),
+            Stage::Awaited { .. } => None,
+        }
+    }
+
+    fn begun(&mut self) -> Option<&mut Box<dyn Session>> {
+        match &mut self.stage {
+            Stage::Begun(session) => Some(session),
+            Stage::Awaited { .. } => None,
+        }
+    }
+
+    /// Begins the session, if it has not begun and `budget` has the memory for its handshake.
+    pub(crate) fn begin(&mut self, now: Instant, facts: PathFacts, budget: usize) -> Beginning {
+        let Stage::Awaited { memory } = &mut self.stage else {
+            return Beginning::Not;
+        };
+        let needed = self.with.handshake_memory();
+        if needed > budget {
+            let until = memory.map_or(now + MEMORY_TIME, |(_, until)| until);
+            *memory = Some((now + MEMORY_TURN, until));
+            if now >= until {
+                return Beginning::NoMemory(needed);
+            }
+            return Beginning::Not;
+        }
+        match self.with.begin(now, facts) {
+            Ok(session) => {
+                self.stage = Stage::Begun(session);
+                Beginning::Begun
+            }
+            Err(error) => Beginning::Failed(error),
+        }
+    }
+
+    /// Returns the most memory that the session holds, and what waits around it, in bytes.
+    pub(crate) fn footprint(&self) -> usize {
+        let session = self
+            .session()
+            .map_or(0, |session| session.memory(self.longest));
+        let made = self.made.as_ref().map_or(0, |made| made.payload.len());
+        session + self.outbox_bytes + made + size_of::<Self>() + size_of::<Copies>()
+    }
+
+    /// Notes that something arrived. Returns true the first time.
+    pub(crate) fn hear(&mut self) -> bool {
+        let is_first = matches!(self.progress, Progress::Silent);
+        if is_first {
+            self.progress = Progress::Heard;
+        }
+        is_first
+    }
+
+    /// Notes that the peer has all keys.
+    fn confirm(&mut self, now: Instant) {
+        if matches!(self.progress, Progress::Silent | Progress::Heard) {
+            self.progress = Progress::Confirmed(now + ANNOUNCEMENT_TIME);
+        }
+    }
+
+    /// Counts the memory that datagrams of `length` bytes take. Returns false if `budget` has not so much.
+    pub(crate) fn cover(&mut self, length: usize, budget: usize) -> bool {
+        if length <= self.longest {
+            return true;
+        }
+        let memory = |longest| self.session().map_or(0, |session| session.memory(longest));
+        let fits = memory(length).saturating_sub(memory(self.longest)) <= budget;
+        if fits {
+            self.longest = length;
+        }
+        fits
+    }
+
+    pub(crate) fn set_max_datagram(&mut self, max_datagram: usize) {
+        if let Some(session) = self.begun() {
+            session.set_max_datagram(max_datagram);
+        }
+        let before = self.outbox.len();
+        self.outbox.retain(|own| own.len() <= max_datagram);
+        if self.outbox.len() != before {
+            self.outbox_bytes = self.outbox.iter().map(Payload::len).sum();
+        }
+    }
+
+    /// Gives the session a datagram that arrived. Returns whether it was unreadable.
+    pub(crate) fn open(&mut self, now: Instant, datagram: &[u8]) -> bool {
+        let Some(session) = self.begun() else {
+            return false;
+        };
+        let before = session.unreadable();
+        let handled = session.handle_datagram(now, datagram);
+        let is_unreadable = session.unreadable() != before;
+        self.note(handled);
+        is_unreadable
+    }
+
+    fn note(&mut self, result: Result<(), SecurityError>) {
+        if let Err(error) = result {
+            self.failure.get_or_insert(error);
+            // Nothing leaves any more: an acknowledgement of its handshake would tell a peer that it is accepted.
+            self.outbox.clear();
+            self.outbox_bytes = 0;
+        }
+    }
+
+    /// Returns the next data of the peer, after everything that the session does besides.
+    pub(crate) fn poll(&mut self, takes_copies: bool, now: Instant) -> Option<Bytes> {
+        while let Some(output) = self.begun()?.poll() {
+            match output {
+                SessionOutput::Send(_) if self.failure.is_some() => {}
+                SessionOutput::Send(datagram) => self.queue(datagram),
+                SessionOutput::Ready => {
+                    self.copies = takes_copies.then(|| Box::new(Copies::new(now, self.tag)));
+                }
+                SessionOutput::Data(data) => {
+                    self.confirm(now);
+                    return Some(data);
+                }
+                SessionOutput::Closed => self.is_end_announced = true,
+            }
+        }
+        None
+    }
+
+    fn queue(&mut self, datagram: Bytes) {
+        if self.outbox.len() == OUTBOX {
+            self.take_own();
+        }
+        self.outbox_bytes += datagram.len();
+        self.outbox.push_back(datagram.into());
+    }
+
+    /// Reads data that the session has opened.
+    pub(crate) fn read(&mut self, data: Bytes) -> Opened {
+        match &mut self.copies {
+            Some(copies) => copies.read(data),
+            // Somebody on the path may have spoilt the negotiation of one side only.
+            None => copies::read_without(data),
+        }
+    }
+
+    /// Brings everything up to date after the session was polled. Returns true once: when it is ready.
+    pub(crate) fn settle(&mut self, now: Instant) -> bool {
+        if self.failure.is_some() {
+            return false;
+        }
+        if self.session().is_some_and(Session::is_confirmed) {
+            self.confirm(now);
+        }
+        let due = match &mut self.copies {
+            Some(copies) if !self.is_closing => copies.announce(now),
+            _ => None,
+        };
+        if let Some(announcement) = due {
+            match self.seal(now, &announcement) {
+                Ok(record) => self.queue(record),
+                Err(error) => self.note(Err(error)),
+            }
+        }
+        self.tell_waiting(now);
+        let Progress::Confirmed(at) = self.progress else {
+            return false;
+        };
+        let knows = self.copies.as_ref().is_none_or(|copies| copies.is_ready());
+        let is_ready = knows || at <= now;
+        if is_ready {
+            self.progress = Progress::Ready;
+        }
+        is_ready
+    }
+
+    fn seal(&mut self, now: Instant, data: &[u8]) -> Result<Bytes, SecurityError> {
+        match self.begun() {
+            Some(session) => session.seal(now, data),
+            None => Ok(Bytes::new()),
+        }
+    }
+
+    /// RFC 5238, 3.3: while the session's own datagrams wait, its timers stand still.
+    fn tell_waiting(&mut self, now: Instant) {
+        let waits = !self.outbox.is_empty();
+        if let Some(session) = self.begun() {
+            session.set_waiting(now, waits);
+        }
+    }
+
+    /// Returns when the session is to be served.
+    pub(crate) fn next_timeout(&self) -> Option<Instant> {
+        if self.failure.is_some() {
+            return None;
+        }
+        let session = match &self.stage {
+            Stage::Awaited { memory } => memory.map(|(again, _)| again),
+            Stage::Begun(session) => session.next_timeout(),
+        };
+        let copies = self.copies.as_ref().filter(|_| !self.is_closing);
+        let announces = copies.and_then(|copies| copies.next_timeout());
+        let ready = match self.progress {
+            Progress::Confirmed(at) => Some(at),
+            _ => None,
+        };
+        [session, announces, ready].into_iter().flatten().min()
+    }
+
+    /// Serves the session's timer.
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        if self.failure.is_some() {
+            return;
+        }
+        if let Some(session) = self.begun()
+            && session.next_timeout().is_some_and(|at| at <= now)
+        {
+            let handled = session.handle_timeout(now);
+            self.note(handled);
+        }
+    }
+
+    /// Announces this side's end, once. Returns whether there is a session that can.
+    pub(crate) fn announce_end(&mut self, now: Instant) -> bool {
+        if !self.can_speak() {
+            return false;
+        }
+        self.is_closing = true;
+        self.made = None;
+        let Some(session) = self.begun() else {
+            return false;
+        };
+        session.close(now);
+        true
+    }
+
+    /// Returns whether the application's datagrams may leave.
+    pub(crate) fn is_ready(&self) -> bool {
+        // A peer that has announced its end reads nothing more.
+        self.can_speak() && !self.is_end_announced
+    }
+
+    fn can_speak(&self) -> bool {
+        matches!(self.progress, Progress::Ready) && !self.is_closing && self.failure.is_none()
+    }
+
+    /// Returns whether the peer announced its end.
+    pub(crate) fn is_end_announced(&self) -> bool {
+        self.is_end_announced
+    }
+
+    pub(crate) fn failure(&self) -> Option<&SecurityError> {
+        self.failure.as_ref()
+    }
+
+    /// Notes that the session cannot go on.
+    pub(crate) fn fail(&mut self, error: SecurityError) {
+        self.note(Err(error));
+    }
+
+    /// Returns whether datagrams may be sent again.
+    pub(crate) fn takes_copies(&self) -> bool {
+        self.copies.as_ref().is_some_and(|copies| copies.is_ready())
+    }
+
+    /// Returns the size of the largest datagram of the application, whether it may be sent again or not, where packets
+    /// carry `max_datagram` bytes.
+    pub(crate) fn max_data(&self, max_datagram: usize) -> usize {
+        let frame = if self.takes_copies() { FRAME } else { 0 };
+        self.with.max_data(max_datagram).saturating_sub(frame)
+    }
+
+    /// Returns the bytes that sealing adds to a datagram that may be sent again, or to another.
+    pub(crate) fn added(&self, may_return: bool) -> usize {
+        let frame = if may_return { FRAME } else { 0 };
+        frame + self.with.overhead()
+    }
+
+    /// Returns the datagram of the session that leaves next.
+    #[inline]
+    pub(crate) fn own(&self) -> Option<&Payload> {
+        self.outbox.front()
+    }
+
+    pub(crate) fn own_len(&self) -> usize {
+        self.outbox.len()
+    }
+
+    /// Removes the datagram of the session that leaves next.
+    pub(crate) fn take_own(&mut self) -> Option<Payload> {
+        let own = self.outbox.pop_front()?;
+        self.outbox_bytes -= own.len();
+        Some(own)
+    }
+
+    /// Removes the datagram of the session that leaves now.
+    pub(crate) fn send_own(&mut self, now: Instant) -> Option<Payload> {
+        let own = self.take_own();
+        self.tell_waiting(now);
+        own
+    }
+
+    /// Seals a datagram of the application, which leaves next, unless it is sealed. If that fails, so does the session.
+    pub(crate) fn make(&mut self, now: Instant, data: &Payload, how: Sealing) {
+        let is_made = self.made.as_ref().is_some_and(|made| made.id == how.id);
+        if is_made || self.failure.is_some() {
+            return;
+        }
+        let zeros;
+        let (bytes, tag) = match data {
+            Payload::Bytes(bytes) => (&bytes[..], None),
+            Payload::Sealed { record, tag } => (&record[..], Some(*tag)),
+            Payload::Synthetic { len, tag } => {
+                zeros = vec![0; *len as usize];
+                (&zeros[..], Some(*tag))
+            }
+        };
+        let framed = match &self.copies {
+            Some(copies) if how.may_return => copies.framed(how.first, how.is_copy, bytes),
+            _ => None,
+        };
+        match self.seal(now, framed.as_deref().unwrap_or(bytes)) {
+            Ok(record) => {
+                let payload = match tag {
+                    None => Payload::Bytes(record),
+                    Some(tag) => Payload::Sealed { record, tag },
+                };
+                self.made = Some(Made {
+                    id: how.id,
+                    payload,
+                    first: how.first,
+                });
+            }
+            Err(error) => self.note(Err(error)),
+        }
+    }
+
+    /// Returns the sealed form of the datagram that leaves next.
+    pub(crate) fn made(&self, id: DatagramId) -> Option<&Payload> {
+        let made = self.made.as_ref().filter(|made| made.id == id)?;
+        Some(&made.payload)
+    }
+
+    /// Removes it; with the number that it has within the session.
+    pub(crate) fn take_made(&mut self, id: DatagramId) -> Option<(Payload, Seq)> {
+        let made = self.made.take().filter(|made| made.id == id)?;
+        Some((made.payload, made.first))
+    }
+}
+
+pub(crate) use copies::unmistakable;

@@ -1,0 +1,374 @@
+//! Encryption: where a datagram is sealed as its packet leaves, and opened when its packet has arrived.
+//!
+//! The session begins when DCCP's handshake is over, its own datagrams leave under congestion control like all others,
+//! and it ends within the life of the connection (RFC 5238, sections 3.2 to 3.4).
+
+use std::sync::Arc;
+
+use fairwire_units::{Ecn, Instant};
+use fairwire_wire::{DropCode, Seq};
+
+use super::parts::receive_queue::Datagram;
+use super::parts::secure::{Beginning, Opened, Sealing, Secure, TAG, unmistakable};
+use super::resend::Taking;
+use super::{Connection, Context, State};
+use crate::error::NoMemory;
+use crate::error_text::ErrorText;
+use crate::event::{CloseReason, Event};
+use crate::id::DatagramId;
+use crate::payload::Payload;
+use crate::security::{PathFacts, Security, SecurityError, Session};
+
+/// What is known about a datagram beside its data.
+#[derive(Clone, Copy, Debug)]
+struct Arrived {
+    ecn: Ecn,
+    at: Instant,
+    seq: Seq,
+    /// The tag of a synthetic payload.
+    tag: Option<u64>,
+}
+
+/// The session.
+impl Connection {
+    /// Encrypts the connection from now on. RFC 5238, 3.4: a connection has one session, whatever its peer does.
+    pub(crate) fn secure(
+        &mut self,
+        ctx: &mut Context<'_>,
+        with: Arc<dyn Security>,
+        tag: [u8; TAG],
+    ) {
+        if self.secure.is_none() && self.state != State::Closed {
+            self.secure = Some(Box::new(Secure::new(with, tag)));
+            self.begin_session(ctx);
+        }
+    }
+
+    /// Begins the session, if it is time for it and there is memory.
+    pub(super) fn begin_session(&mut self, ctx: &mut Context<'_>) {
+        let Some(secure) = &mut self.secure else {
+            return;
+        };
+        let is_open = matches!(self.state, State::PartOpen | State::Open);
+        // RFC 5238, 3.2: not before DCCP's handshake is over. A peer that says nothing costs no session.
+        let has_arrived = !self.received.is_empty();
+        if !is_open || !(secure.security().speaks_first() || has_arrived) {
+            return;
+        }
+        let rtt = self.tx.as_ref().and_then(|tx| tx.srtt()).or(self.rtt);
+        // RFC 5238, 3.5: DCCP's maximum packet size limits the session's datagrams.
+        let facts = PathFacts::new(self.sizes.max_datagram(), rtt);
+        if has_arrived {
+            self.hear(ctx);
+        }
+        let Some(secure) = &mut self.secure else {
+            return;
+        };
+        match secure.begin(ctx.now, facts, ctx.budget) {
+            Beginning::Begun => {
+                self.poll_session(ctx, None);
+                self.open_waiting(ctx);
+            }
+            Beginning::Not => {}
+            Beginning::NoMemory(needed) => secure.fail(SecurityError::new(NoMemory { needed })),
+            Beginning::Failed(error) => secure.fail(error),
+        }
+    }
+
+    fn hear(&mut self, ctx: &mut Context<'_>) {
+        if self.secure.as_mut().is_some_and(|secure| secure.hear()) {
+            self.emit(ctx, Event::Heard);
+        }
+    }
+
+    /// Opens what arrived before the session began.
+    fn open_waiting(&mut self, ctx: &mut Context<'_>) {
+        for _ in 0..self.received.len() {
+            let Some(raw) = self.received.pop() else {
+                return;
+            };
+            self.received.count_missing(raw.lost_before);
+            self.open(
+                ctx,
+                Datagram {
+                    payload: raw.payload.into(),
+                    ecn: raw.ecn,
+                    at: raw.at,
+                    seq: raw.seq,
+                    corrupt: raw.corrupt,
+                    number: None,
+                    resent: false,
+                },
+            );
+        }
+    }
+
+    /// Takes a datagram for the session.
+    pub(super) fn open(&mut self, ctx: &mut Context<'_>, datagram: Datagram<'_>) {
+        let Some(secure) = &mut self.secure else {
+            return;
+        };
+        if secure.session().is_none() {
+            let datagram = Datagram {
+                number: None,
+                resent: false,
+                ..datagram
+            };
+            self.queue_data(ctx, datagram);
+            return self.begin_session(ctx);
+        }
+        self.hear(ctx);
+        let Some(secure) = &mut self.secure else {
+            return;
+        };
+        if !secure.cover(datagram.payload.len(), ctx.budget) {
+            self.received.refuse();
+            return self.drop_data(datagram.seq, DropCode::ReceiveBuffer);
+        }
+        let arrived = Arrived {
+            ecn: datagram.ecn,
+            at: datagram.at,
+            seq: datagram.seq,
+            tag: datagram.payload.tag(),
+        };
+        let is_unreadable = secure.open(ctx.now, datagram.payload.as_slice());
+        let has_data = self.poll_session(ctx, Some(arrived));
+        if is_unreadable && !has_data {
+            // Somebody on the path has changed it, or has put it there under a number of the peer's.
+            self.received.miss();
+        }
+    }
+
+    /// Takes what the session does after a call. Returns whether it had data of the peer.
+    fn poll_session(&mut self, ctx: &mut Context<'_>, arrived: Option<Arrived>) -> bool {
+        let takes_copies = self.agreed.copies && self.agreed.peer_copies;
+        let was_announced = self.is_end_announced();
+        let mut has_data = false;
+        while let Some(secure) = &mut self.secure
+            && let Some(data) = secure.poll(takes_copies, ctx.now)
+        {
+            has_data = true;
+            let opened = secure.read(data);
+            if let Some(arrived) = arrived {
+                self.take_opened(ctx, opened, arrived);
+            }
+        }
+        if self
+            .secure
+            .as_mut()
+            .is_some_and(|secure| secure.settle(ctx.now))
+        {
+            self.emit(ctx, Event::Secured);
+        }
+        if self.is_end_announced() && !was_announced {
+            // The peer reads nothing more.
+            self.refuse_queued(ctx);
+        }
+        has_data
+    }
+
+    /// Puts opened data into the receive queue.
+    fn take_opened(&mut self, ctx: &mut Context<'_>, opened: Opened, arrived: Arrived) {
+        let (data, number, resent) = match opened {
+            Opened::Nothing => return,
+            Opened::Plain(data) => (data, None, false),
+            Opened::Numbered {
+                data,
+                first,
+                resent,
+            } => (data, Some(first), resent),
+        };
+        let seq = arrived.seq;
+        if self.dropped.is_not_listening {
+            self.received.miss();
+            return self.drop_data(seq, DropCode::NotListening);
+        }
+        match number.map_or(Taking::Deliver, |number| self.taking(number, resent)) {
+            Taking::Deliver => {}
+            Taking::Ignore => return,
+            Taking::TooOld => return self.drop_data(seq, DropCode::ReceiveBuffer),
+        }
+        let payload = match arrived.tag {
+            None => Payload::Bytes(data),
+            Some(tag) => Payload::Synthetic {
+                len: u32::try_from(data.len()).unwrap_or(u32::MAX),
+                tag,
+            },
+        };
+        let datagram = Datagram {
+            payload: payload.into(),
+            ecn: arrived.ecn,
+            at: arrived.at,
+            seq,
+            corrupt: false,
+            number,
+            resent,
+        };
+        self.queue_data(ctx, datagram);
+    }
+
+    /// Serves the session's timer, if it has expired.
+    pub(super) fn on_session_timeout(&mut self, ctx: &mut Context<'_>) {
+        let at = self
+            .secure
+            .as_ref()
+            .and_then(|secure| secure.next_timeout());
+        if at.is_none_or(|at| at > ctx.now) {
+            return;
+        }
+        self.begin_session(ctx);
+        if let Some(secure) = &mut self.secure {
+            secure.handle_timeout(ctx.now);
+        }
+        self.poll_session(ctx, None);
+    }
+
+    /// Resets the connection if its session failed.
+    #[inline]
+    pub(super) fn end_if_insecure(&mut self, ctx: &mut Context<'_>) {
+        if let Some(secure) = &self.secure
+            && let Some(error) = secure.failure().cloned()
+        {
+            let text = ErrorText::new(&secure.security().for_peer(&error));
+            self.abort_for(ctx, text, CloseReason::Security { error });
+        }
+    }
+
+    /// Announces this side's end inside the session, if there is one. Returns whether something of the session waits to
+    /// leave.
+    pub(super) fn announce_end(&mut self, ctx: &mut Context<'_>) -> bool {
+        if self
+            .secure
+            .as_mut()
+            .is_some_and(|secure| secure.announce_end(ctx.now))
+        {
+            self.poll_session(ctx, None);
+        }
+        self.secure
+            .as_ref()
+            .is_some_and(|secure| secure.own().is_some())
+    }
+
+    /// Returns the session, if it has begun.
+    pub(crate) fn session(&self) -> Option<&dyn Session> {
+        self.secure.as_ref()?.session()
+    }
+
+    /// Returns whether the peer announced its end inside the session.
+    pub(crate) fn is_end_announced(&self) -> bool {
+        self.secure
+            .as_ref()
+            .is_some_and(|secure| secure.is_end_announced())
+    }
+}
+
+/// Datagrams on their way out.
+impl Connection {
+    /// Returns the data as it is sealed: what would pass for an announcement of the session is escaped.
+    pub(super) fn carried(&self, payload: Payload, may_return: bool) -> Payload {
+        match payload {
+            // Data that may be sent again has a number in front.
+            Payload::Bytes(data) if self.secure.is_some() && !may_return => {
+                unmistakable(data).into()
+            }
+            payload => payload,
+        }
+    }
+
+    /// Returns the size of the largest datagram of the application, in bytes.
+    #[inline]
+    pub(crate) fn max_datagram(&self) -> usize {
+        let max = self.sizes.max_datagram();
+        let secure = self.secure.as_ref();
+        secure.map_or(max, |secure| secure.max_data(max))
+    }
+
+    /// Returns the size of the datagram that leaves next, as its packet carries it; `None` if none may leave.
+    #[inline]
+    pub(super) fn leaving_len(&self) -> Option<usize> {
+        let Some(secure) = &self.secure else {
+            return self.queue.front_len();
+        };
+        if let Some(own) = secure.own() {
+            return Some(own.len());
+        }
+        if !secure.is_ready() {
+            return None;
+        }
+        let (_, may_return) = self.queue.front_id()?;
+        Some(self.queue.front_len()? + secure.added(may_return))
+    }
+
+    /// Returns the datagram that leaves next, as its packet carries it. RFC 5238, 3.4: never in clear text on an encrypted
+    /// connection.
+    #[inline]
+    pub(super) fn leaving(&self) -> Option<&Payload> {
+        let Some(secure) = &self.secure else {
+            return self.queue.front();
+        };
+        secure
+            .own()
+            .or_else(|| secure.made(self.queue.front_id()?.0))
+    }
+
+    /// Seals the datagram that leaves next.
+    #[inline]
+    pub(super) fn seal_next(&mut self, ctx: &mut Context<'_>) {
+        if self.secure.is_some() {
+            self.seal_front(ctx);
+        }
+    }
+
+    fn seal_front(&mut self, ctx: &mut Context<'_>) {
+        let (next, copy_of) = (self.next_seq(), self.queue.front_copy_of());
+        let Some(secure) = &mut self.secure else {
+            return;
+        };
+        if secure.own().is_some() || !secure.is_ready() {
+            return;
+        }
+        if let Some((id, may_return)) = self.queue.front_id()
+            && let Some(data) = self.queue.front()
+        {
+            let how = Sealing {
+                id,
+                first: copy_of.unwrap_or(next),
+                may_return,
+                is_copy: copy_of.is_some(),
+            };
+            secure.make(ctx.now, data, how);
+        }
+        self.poll_session(ctx, None);
+    }
+
+    /// Takes the datagram that leaves now, and does the bookkeeping for it. RFC 5238, 3: each record is whole, in one
+    /// packet.
+    pub(super) fn take_leaving(
+        &mut self,
+        ctx: &mut Context<'_>,
+    ) -> Option<(Payload, Option<DatagramId>)> {
+        if let Some(secure) = &mut self.secure
+            && let Some(own) = secure.send_own(ctx.now)
+        {
+            return Some((own, None));
+        }
+        let datagram = self.queue.pop()?;
+        if let Some(group) = datagram.options.group {
+            self.groups.on_sent(datagram.id, group);
+        }
+        let made = self
+            .secure
+            .as_mut()
+            .map(|secure| secure.take_made(datagram.id));
+        let first = match &made {
+            Some(made) => made.as_ref()?.1,
+            None => self.next_seq(),
+        };
+        self.keep_copy(ctx, &datagram, first);
+        let payload = match made.flatten() {
+            Some((payload, _)) => payload,
+            None => datagram.payload,
+        };
+        Some((payload, Some(datagram.id)))
+    }
+}

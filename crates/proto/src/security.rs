@@ -1,0 +1,171 @@
+//! The seam between a connection and what encrypts its datagrams.
+//!
+//! A [`Session`] seals a datagram when its packet leaves, and opens it when its packet has arrived. So a datagram waits
+//! in the send queue in clear text, others may overtake or replace it, and records get their numbers in the order of
+//! leaving. The session's own messages (its handshake, acknowledgements, new keys, the announcement of its end) leave
+//! through the same seam, before the application's datagrams and under the same congestion control (RFC 5238, sections
+//! 3.2 and 3.3).
+//!
+//! The protocol knows no library: `fairwire-tls` implements both traits with DTLS 1.3.
+
+use std::any::Any;
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use fairwire_units::{Duration, Instant};
+
+/// Begins the sessions of connections ([`Endpoint::secure`](crate::Endpoint::secure)).
+pub trait Security: fmt::Debug + Send + Sync {
+    /// Returns whether this end speaks first. The other end's session begins with the first datagram that arrives, so
+    /// a peer that says nothing costs none.
+    fn speaks_first(&self) -> bool;
+
+    /// Returns the most memory of a session before it is ready, in bytes.
+    fn handshake_memory(&self) -> usize;
+
+    /// Returns the bytes that sealing adds to a datagram.
+    fn overhead(&self) -> usize;
+
+    /// Returns the most data that one datagram of `max_datagram` bytes can carry.
+    fn max_data(&self, max_datagram: usize) -> usize {
+        max_datagram.saturating_sub(self.overhead())
+    }
+
+    /// Begins a session.
+    ///
+    /// # Errors
+    /// If this end cannot take part in one, whatever the peer does.
+    fn begin(&self, now: Instant, facts: PathFacts) -> Result<Box<dyn Session>, SecurityError>;
+
+    /// Returns what the peer is told about a failure, from its point of view. Nobody protects these words.
+    fn for_peer(&self, error: &SecurityError) -> String {
+        error.to_string()
+    }
+}
+
+/// What a session has to know about the path of its connection.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct PathFacts {
+    /// The largest datagram, in bytes (RFC 5238, section 3.5).
+    pub max_datagram: usize,
+    /// The round-trip time, if the connection's handshake has measured it.
+    pub rtt: Option<Duration>,
+}
+
+impl PathFacts {
+    pub(crate) fn new(max_datagram: usize, rtt: Option<Duration>) -> Self {
+        Self { max_datagram, rtt }
+    }
+}
+
+/// One end of the encryption of a connection.
+///
+/// After each call with the time, it is polled until there is nothing more.
+pub trait Session: fmt::Debug + Send {
+    /// Takes a datagram that arrived. What is unreadable, forged or replayed is dropped.
+    ///
+    /// # Errors
+    /// If the session fails. Then the connection is reset, and nothing more leaves.
+    fn handle_datagram(&mut self, now: Instant, datagram: &[u8]) -> Result<(), SecurityError>;
+
+    /// Does what is due at `now`.
+    ///
+    /// # Errors
+    /// As for [`handle_datagram`](Self::handle_datagram).
+    fn handle_timeout(&mut self, now: Instant) -> Result<(), SecurityError>;
+
+    /// Returns when to call [`handle_timeout`](Self::handle_timeout).
+    fn next_timeout(&self) -> Option<Instant>;
+
+    /// Returns what the session does next; `None` until the next call.
+    fn poll(&mut self) -> Option<SessionOutput>;
+
+    /// Seals data and returns the datagram that carries it, which is longer by [`Security::overhead`].
+    ///
+    /// # Errors
+    /// If the session has failed, or its end was announced.
+    fn seal(&mut self, now: Instant, data: &[u8]) -> Result<Bytes, SecurityError>;
+
+    /// Ends this side: what [`poll`](Self::poll) then returns tells the peer that no more data follow.
+    fn close(&mut self, now: Instant);
+
+    /// Returns whether the peer is known to have all keys, so that it can read what is sealed.
+    fn is_confirmed(&self) -> bool;
+
+    /// Sets the largest datagram that the session may send, in bytes.
+    fn set_max_datagram(&mut self, max_datagram: usize);
+
+    /// Tells whether datagrams of the session wait to leave. Its timers stand still meanwhile (RFC 5238, section 3.3).
+    fn set_waiting(&mut self, now: Instant, waiting: bool);
+
+    /// Returns the most memory that the session holds from now on, in bytes, as long as it gets no datagram of more than
+    /// `datagram` bytes.
+    fn memory(&self, datagram: usize) -> usize;
+
+    /// Returns how many datagrams had nothing that was new and genuine.
+    fn unreadable(&self) -> u64;
+
+    /// Returns the session itself, to ask it what only its kind knows: who the peer is.
+    fn as_any(&self) -> &dyn Any;
+}
+
+/// What a session does.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum SessionOutput {
+    /// It sends a datagram.
+    Send(Bytes),
+    /// Its handshake is complete at this end.
+    Ready,
+    /// It has opened data of the peer.
+    Data(Bytes),
+    /// The peer has announced that it sends nothing more.
+    Closed,
+}
+
+/// Why a session failed or could not begin: the error of the library, which can be
+/// [asked for](SecurityError::downcast_ref).
+#[derive(Clone)]
+pub struct SecurityError(Arc<dyn Error + Send + Sync>);
+
+impl SecurityError {
+    /// Wraps an error.
+    pub fn new(error: impl Error + Send + Sync + 'static) -> Self {
+        Self(Arc::new(error))
+    }
+
+    /// Returns the error, if it is of this type.
+    pub fn downcast_ref<T: Error + 'static>(&self) -> Option<&T> {
+        self.0.downcast_ref()
+    }
+}
+
+impl fmt::Debug for SecurityError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for SecurityError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl Error for SecurityError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.0.source()
+    }
+}
+
+/// Two errors are equal if they say the same.
+impl PartialEq for SecurityError {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.to_string() == other.to_string()
+    }
+}
+
+impl Eq for SecurityError {}
