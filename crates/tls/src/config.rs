@@ -11,6 +11,8 @@ use crate::identity::Identity;
 use crate::memory::memory_of_handshake;
 use crate::name::PeerName;
 use crate::provider;
+#[cfg(feature = "seeded")]
+use crate::seeded::{self, SimulationSeed};
 use crate::trust::{Authorities, Trust};
 
 /// The largest datagrams of handshakes are multiples of this, in bytes, so that peers whose paths differ do not make the
@@ -124,6 +126,15 @@ impl ClientConfig {
         self.common.set_records_per_key(records);
         self
     }
+
+    /// Lets all keys and random numbers follow from a seed, in a simulation. Anyone who knows the seed reads everything.
+    ///
+    /// Such a configuration is for one session.
+    #[cfg(feature = "seeded")]
+    pub fn simulated(mut self, seed: SimulationSeed) -> Self {
+        self.common.set_seed(seed);
+        self
+    }
 }
 
 /// The configuration of servers.
@@ -181,6 +192,14 @@ impl ServerConfig {
         self.common.library = Library::default();
         self
     }
+
+    /// Lets all keys and random numbers follow from a seed; see [`ClientConfig::simulated`]. The identity has a
+    /// [seed](Identity::simulated) of its own.
+    #[cfg(feature = "seeded")]
+    pub fn simulated(mut self, seed: SimulationSeed) -> Self {
+        self.common.set_seed(seed);
+        self
+    }
 }
 
 /// What both ends have.
@@ -194,6 +213,8 @@ pub(crate) struct Common {
     pub(crate) records_per_key: u64,
     cookies: bool,
     library: Library,
+    #[cfg(feature = "seeded")]
+    pub(crate) seed: Option<SimulationSeed>,
 }
 
 /// The library's configurations by the largest datagram and the first timer that each was made for.
@@ -222,7 +243,15 @@ impl Common {
             records_per_key: RECORDS_PER_KEY,
             cookies: true,
             library: Library::default(),
+            #[cfg(feature = "seeded")]
+            seed: None,
         }
+    }
+
+    #[cfg(feature = "seeded")]
+    fn set_seed(&mut self, seed: SimulationSeed) {
+        self.seed = Some(seed);
+        self.library = Library::default();
     }
 
     /// Returns how many bytes of memory a session needs at most for its handshake.
@@ -259,8 +288,15 @@ impl Common {
         if let Some(config) = made.get(&key) {
             return Arc::clone(&config.0);
         }
-        let config = dimpl::Config::builder()
-            .with_crypto_provider(provider::provider())
+        let builder = dimpl::Config::builder().with_crypto_provider(provider::provider());
+        #[cfg(feature = "seeded")]
+        let builder = match &self.seed {
+            Some(seed) => builder
+                .with_crypto_provider(seeded::provider(provider::provider()))
+                .dangerously_set_rng_seed(seed.of_library()),
+            None => builder,
+        };
+        let builder = builder
             .dtls12_cipher_suites(&[])
             .mtu(max_datagram)
             .max_queue_rx(QUEUED_RECEIVED)
@@ -270,11 +306,18 @@ impl Common {
             .flight_start_rto(self.retransmission.first.into())
             .flight_retries(self.retransmission.times)
             .handshake_timeout(self.handshake_timeout.into())
-            .aead_encryption_limit(self.records_per_key)
-            .build()
-            .expect(
-                "the values are within the library's limits, and its cryptography passes its tests",
-            );
+            .aead_encryption_limit(self.records_per_key);
+        // The library's tests of its cryptography exchange keys, too.
+        #[cfg(feature = "seeded")]
+        let built = seeded::lent(
+            &mut self.seed.as_ref().map(|seed| seed.draws("tests")),
+            || builder.build(),
+        );
+        #[cfg(not(feature = "seeded"))]
+        let built = builder.build();
+        let config = built.expect(
+            "the values are within the library's limits, and its cryptography passes its tests",
+        );
         let config = Arc::new(config);
         made.insert(key, Shared(Arc::clone(&config)));
         config

@@ -50,7 +50,31 @@ impl Identity {
     /// If a name is neither a host name nor an IP address, if the validity ends before it begins or after the year
     /// 9999, or if the operating system gives no random bytes.
     pub fn generate(names: &[&str], validity: Validity) -> Result<Self, IdentityError> {
-        let key = Key::generate().map_err(|_| IdentityError::NoKey)?;
+        Self::of_key(
+            Key::generate().map_err(|_| IdentityError::NoKey)?,
+            names,
+            validity,
+        )
+    }
+
+    /// Makes the identity that follows from the seed of a simulation; see [`Identity::generate`].
+    ///
+    /// # Errors
+    /// Like [`Identity::generate`].
+    #[cfg(feature = "seeded")]
+    pub fn simulated(
+        names: &[&str],
+        validity: Validity,
+        seed: &crate::SimulationSeed,
+    ) -> Result<Self, IdentityError> {
+        let mut draws = seed.draws("identity");
+        // One number of 2^32 is beyond the order of the curve.
+        let mut tries = (0..8).map(|_| Key::seeded(&draws.next()));
+        let key = tries.find_map(Result::ok).ok_or(IdentityError::NoKey)?;
+        Self::of_key(key, names, validity)
+    }
+
+    fn of_key(key: Key, names: &[&str], validity: Validity) -> Result<Self, IdentityError> {
         let parameters = parameters(names, validity, &key)?;
         let certificate =
             parameters

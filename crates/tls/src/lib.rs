@@ -67,6 +67,9 @@
 //!
 //! The private key stays in the cryptographic library, which overwrites it in the end. Keys of a session are inside the
 //! libraries; `dimpl` frees their memory without overwriting it. `Debug` shows no secrets.
+//!
+//! With the feature `seeded`, which is for simulations only, an end can be given a `SimulationSeed`, from which all its
+//! keys and random numbers follow. No other end is affected by the feature.
 
 mod alert;
 mod clear;
@@ -85,6 +88,8 @@ mod provider;
 mod reason;
 mod refusal;
 mod security;
+#[cfg(feature = "seeded")]
+mod seeded;
 mod session;
 mod trust;
 mod words;
@@ -98,5 +103,7 @@ pub use identity::{Identity, IdentityError};
 pub use name::{NameError, PeerName};
 pub use refusal::DtlsRefusal;
 pub use security::Dtls;
+#[cfg(feature = "seeded")]
+pub use seeded::SimulationSeed;
 pub use session::{MIN_DATAGRAM, OVERHEAD, Output, Session, Stats};
 pub use trust::{Authorities, AuthoritiesError, CertificateError, Trust};

@@ -174,7 +174,7 @@ impl SigningKey for LentKey {
             .sign(message)
             .map_err(|_| CryptoError::OperationFailed(CryptoOperation::Sign))?;
         out.clear();
-        out.extend_from_slice(signature.as_ref());
+        out.extend_from_slice(&signature);
         Ok(())
     }
 

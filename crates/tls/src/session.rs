@@ -103,6 +103,9 @@ pub struct Session {
     handshake_bytes: usize,
     answers: u32,
     stats: Stats,
+    /// The random numbers of a simulated session.
+    #[cfg(feature = "seeded")]
+    draws: Option<crate::seeded::Draws>,
 }
 
 #[derive(Clone, Debug)]

@@ -39,7 +39,10 @@ impl Session {
     pub(super) fn call<T>(&mut self, run: impl FnOnce(&mut Dtls) -> T) -> Result<T, SessionError> {
         self.stats.calls = self.stats.calls.saturating_add(1);
         let (library, gate) = (&mut self.library, &mut self.gate);
-        let result = provider::gated(gate, || guarded(|| run(library)));
+        let run = || guarded(|| run(library));
+        #[cfg(feature = "seeded")]
+        let run = || crate::seeded::lent(&mut self.draws, run);
+        let result = provider::gated(gate, run);
         result.or_else(|message| self.fail(SessionError::Library { message }))
     }
 

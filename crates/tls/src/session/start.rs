@@ -105,6 +105,8 @@ impl Session {
             handshake_bytes: 0,
             answers: 0,
             stats: Stats::default(),
+            #[cfg(feature = "seeded")]
+            draws: config.seed.as_ref().map(|seed| seed.draws("session")),
         };
         // This starts the client's handshake. If it fails, the session's next call tells.
         let _ = session.handle_timeout(now);

@@ -12,6 +12,8 @@ mod net;
 mod panics;
 mod records;
 mod secured;
+#[cfg(feature = "seeded")]
+mod seeded;
 mod trust;
 mod versions;
 mod watched;
