@@ -16,7 +16,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("tcp", &["units", "cc"]),
     (
         "scenario",
-        &["units", "wire", "cc", "proto", "net", "tcp", "measure"],
+        // `tls` with the feature `dtls` only.
+        &[
+            "units", "wire", "cc", "proto", "net", "tcp", "tls", "measure",
+        ],
     ),
     ("sim", &["units", "net", "measure", "scenario"]),
     ("paper", &["units", "cc", "measure", "scenario", "sim"]),

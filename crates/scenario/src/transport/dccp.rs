@@ -5,8 +5,10 @@ mod config;
 mod connect;
 mod packet;
 mod peer;
+mod security;
 mod sending;
 mod settings;
 
+pub use security::Encryption;
 pub use sending::Sending;
 pub use settings::{CcidChange, Dccp, Receive, SendQueue, Stack};

@@ -90,3 +90,15 @@ pub struct Conversation<'a> {
     /// Makes the application for a flow of this name: the conversation's own, or `NAME/back` for its way back.
     pub application: &'a dyn Fn(&str) -> Application,
 }
+
+impl Conversation<'_> {
+    /// Returns 32 random bytes from the beginning of a stream.
+    pub(crate) fn secret(&self, stream: &str) -> [u8; 32] {
+        let mut draw = self.streams.stream(stream);
+        let mut secret = [0; 32];
+        for part in secret.chunks_exact_mut(8) {
+            part.copy_from_slice(&draw.bits().to_le_bytes());
+        }
+        secret
+    }
+}

@@ -16,6 +16,9 @@ fn ccids(dccp: &Dccp) -> Vec<(&'static str, u8)> {
 
 /// Returns the first setting that is invalid or conflicts with others, with a message.
 pub(super) fn problem(dccp: &Dccp) -> Option<(&'static str, String)> {
+    if let Some(message) = dccp.security.missing() {
+        return Some(("security", message.to_owned()));
+    }
     let ccids = ccids(dccp);
     let has = |ccid| ccids.iter().any(|&(_, had)| had == ccid);
     if !dccp.ccid_changes.is_sorted_by_key(|change| change.at) {

@@ -35,7 +35,7 @@ impl Transport for Dccp {
         } else {
             DATA_HEAD
         };
-        head + u32::from(self.encapsulation.overhead())
+        head + u32::from(self.encapsulation.overhead()) + self.security.overhead()
     }
 
     fn option_room(&self) -> u32 {
@@ -73,13 +73,7 @@ impl Transport for Dccp {
         let encapsulation = self.encapsulation;
         let back_ccid = self.back_ccid.unwrap_or(self.ccid);
         let endpoint = |side: &str| {
-            let mut draw = conversation
-                .streams
-                .stream(&format!("secret/{name}/{side}"));
-            let mut secret = [0; 32];
-            for part in secret.chunks_exact_mut(8) {
-                part.copy_from_slice(&draw.bits().to_le_bytes());
-            }
+            let secret = conversation.secret(&format!("secret/{name}/{side}"));
             let mut config = EndpointConfig::default();
             // Synthetic payloads take no memory, however many are queued.
             config.max_memory = usize::MAX;
@@ -88,6 +82,10 @@ impl Transport for Dccp {
         let ticks = |side: &str| {
             let every = self.tick?;
             Some(Ticks::new(every, conversation.streams, name, side))
+        };
+        let (at_client, at_server) = match self.security.ends(conversation)? {
+            Some([client, server]) => (Some(client), Some(server)),
+            None => (None, None),
         };
         let service = self.service.unwrap_or(SERVICE);
         let mut client_config = config(self, bytes, self.ccid, back_ccid);
@@ -107,6 +105,7 @@ impl Transport for Dccp {
             Some(sending),
         )
         .sending(self.send)
+        .encrypting(at_client)
         .with_ccid_changes(changes.map(|change| (Instant::START + change.at, change.ccid)))
         .reading(self.receive.every)
         .ticking(ticks("sender"))
@@ -119,6 +118,7 @@ impl Transport for Dccp {
         let answer = self.back_ccid.map(|_| back());
         let server = DccpPeer::server((sink, name.to_owned()), listening, encapsulation, answer)
             .sending(self.send)
+            .encrypting(at_server)
             .reading(self.receive.every)
             .ticking(ticks("receiver"))
             .closing(conversation.closes);

@@ -4,11 +4,12 @@
 //! the time at which the application offered it.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use fairwire_net::{Packet, Release};
 use fairwire_proto::{
     ChangeCcidError, CloseReason, Config, ConnectionId, Direction, Encapsulation, Endpoint, Event,
-    Meta, Path, Payload, SendError,
+    Meta, Path, Payload, Security, SendError,
 };
 use fairwire_units::{Duration, Instant, Rate};
 use fairwire_wire::{Ccid, HeadBuf, ServiceCode};
@@ -66,6 +67,10 @@ pub(super) struct DccpPeer {
     ticks: Option<Ticks>,
     /// How its datagrams are sent.
     send: Sending,
+    /// What encrypts them.
+    security: Option<Arc<dyn Security>>,
+    /// The time at which DCCP's handshake was over.
+    opened: Option<Instant>,
 }
 
 impl DccpPeer {
@@ -125,6 +130,8 @@ impl DccpPeer {
             changes: VecDeque::new(),
             ticks: None,
             send: Sending::default(),
+            security: None,
+            opened: None,
         }
     }
 
@@ -136,6 +143,11 @@ impl DccpPeer {
     /// Sets how its datagrams are sent.
     pub(super) fn sending(self, send: Sending) -> Self {
         Self { send, ..self }
+    }
+
+    /// Sets what encrypts its datagrams.
+    pub(super) fn encrypting(self, security: Option<Arc<dyn Security>>) -> Self {
+        Self { security, ..self }
     }
 
     /// Returns when the endpoint needs to be called; with ticks, that is at the next tick.
@@ -338,6 +350,14 @@ impl DccpPeer {
                 Event::Connected | Event::Accepted { .. } => {
                     self.connection = Some(connection);
                     self.next_read = self.read_every.map(|every| now + every);
+                    self.opened = Some(now);
+                    match self.security.take() {
+                        Some(security) => self.endpoint.secure(now, connection, security),
+                        None => self.start(now, store),
+                    }
+                }
+                Event::Secured => {
+                    self.note_handshake(now, store);
                     self.start(now, store);
                 }
                 Event::PathMtu { mtu, .. } => {
@@ -373,6 +393,15 @@ impl DccpPeer {
                 }
                 _ => {}
             }
+        }
+    }
+
+    /// Notes how long the handshake of the encryption took the side that connects.
+    fn note_handshake(&self, now: Instant, store: &mut Store) {
+        if let (Role::Client { .. }, Some(opened), false) = (&self.role, self.opened, self.closes) {
+            let took = now.saturating_since(opened);
+            let note = format!("{}: the DTLS handshake took {took}, until {now}", self.name);
+            store.notes.push(note);
         }
     }
 

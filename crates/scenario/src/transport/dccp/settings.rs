@@ -6,6 +6,7 @@ use fairwire_wire::ServiceCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::security::Encryption;
 use super::sending::Sending;
 
 /// The parameters of DCCP.
@@ -40,6 +41,10 @@ pub struct Dccp {
     /// The encapsulation: directly in IP, or in UDP.
     #[serde(default)]
     pub encapsulation: Encapsulation,
+    /// The [encryption](#dtls): none, or DTLS 1.3 (RFC 5238). With DTLS, the source starts when the DTLS handshake is
+    /// complete, each datagram is 22 bytes longer on the wire, and `wire` includes them.
+    #[serde(default)]
+    pub security: Encryption,
     /// The Service Code that the server offers and the client asks for, as `"SC:name"`, `"SC=number"` or `"SC=xhex"`
     /// (RFC 5595). The default is `SC:fair`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
