@@ -5,6 +5,7 @@ mod both_ways;
 mod capture;
 mod dctcp;
 mod digests;
+mod dtls;
 mod models;
 mod parking_lot;
 mod registered;

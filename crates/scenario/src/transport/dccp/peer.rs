@@ -399,8 +399,9 @@ impl DccpPeer {
     /// Notes how long the handshake of the encryption took the side that connects.
     fn note_handshake(&self, now: Instant, store: &mut Store) {
         if let (Role::Client { .. }, Some(opened), false) = (&self.role, self.opened, self.closes) {
-            let took = now.saturating_since(opened);
-            let note = format!("{}: the DTLS handshake took {took}, until {now}", self.name);
+            // Without fractions, so that the notes of several seeds are one if they agree.
+            let took = Duration::from_millis(now.saturating_since(opened).as_nanos() / 1_000_000);
+            let note = format!("{}: the DTLS handshake took {took}", self.name);
             store.notes.push(note);
         }
     }
