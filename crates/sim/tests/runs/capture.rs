@@ -97,6 +97,7 @@ fn tshark_finds_nothing_wrong() {
             "both-3-3",
             scenario("both-ways.toml", Some("both-3-3"), &[]),
         ),
+        ("dtls", scenario("dtls.toml", Some("ccid2-clean-dtls"), &[])),
     ] {
         let (path, captured) = capture(&scenario, name, &[]);
         let Some(wrong) = matches(&path, WRONG) else {
