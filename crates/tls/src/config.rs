@@ -292,7 +292,7 @@ impl Common {
         #[cfg(feature = "seeded")]
         let builder = match &self.seed {
             Some(seed) => builder
-                .with_crypto_provider(seeded::provider(provider::provider()))
+                .with_crypto_provider(seeded::provider())
                 .dangerously_set_rng_seed(seed.of_library()),
             None => builder,
         };

@@ -33,8 +33,9 @@ impl SimulationSeed {
 
     /// Returns the seed of the library's own random numbers.
     pub(crate) fn of_library(&self) -> u64 {
-        let [a, b, c, d, e, f, g, h, ..] = self.draws("library").next();
-        u64::from_le_bytes([a, b, c, d, e, f, g, h])
+        let bytes = self.draws("library").next();
+        let (first, _) = bytes.split_first_chunk().expect("32 bytes hold eight");
+        u64::from_le_bytes(*first)
     }
 
     /// Returns the random numbers for one purpose.
@@ -85,11 +86,11 @@ pub(crate) fn lent<T>(draws: &mut Option<Draws>, run: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Returns `real` with key exchanges that draw their keys from what is [`lent`].
-pub(crate) fn provider(real: CryptoProvider) -> CryptoProvider {
+/// Returns the cryptography with key exchanges that draw their keys from what is [`lent`].
+pub(crate) fn provider() -> CryptoProvider {
     CryptoProvider {
         kx_groups: GROUPS,
-        ..real
+        ..crate::provider::provider()
     }
 }
 

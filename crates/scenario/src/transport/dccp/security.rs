@@ -33,8 +33,12 @@ impl Encryption {
 
     /// Returns why this build cannot simulate it, if it cannot.
     pub(super) const fn missing(self) -> Option<&'static str> {
+        self.missing_from(cfg!(feature = "dtls"))
+    }
+
+    const fn missing_from(self, has_dtls: bool) -> Option<&'static str> {
         match self {
-            Self::Dtls if !cfg!(feature = "dtls") => Some(
+            Self::Dtls if !has_dtls => Some(
                 "this build of fairwire has no DTLS: build it with its feature 'dtls', which is on by default (cargo \
                  build without --no-default-features, or with --features dtls)",
             ),
@@ -86,6 +90,17 @@ fn dtls(of: &Conversation<'_>) -> Result<Ends, String> {
 
 #[cfg(all(test, feature = "dtls"))]
 mod tests {
+    use super::Encryption;
+
+    /// A build without the feature says which feature is missing; one with it says nothing.
+    #[test]
+    fn a_build_without_dtls_says_what_to_do() {
+        let message = Encryption::Dtls.missing_from(false).expect("a message");
+        assert!(message.contains("--features dtls"), "{message}");
+        assert_eq!(Encryption::Dtls.missing(), None);
+        assert_eq!(Encryption::None.missing_from(false), None);
+    }
+
     /// The size of a record is known without the library.
     #[test]
     fn a_record_adds_what_the_library_says() {
