@@ -202,7 +202,7 @@ impl Watched {
             // A probe of the path MTU has zeros after its head, which are not stored.
             let zeros = match &transmit.payload {
                 Payload::Synthetic { len, .. } => vec![0; *len as usize],
-                Payload::Bytes(_) | Payload::Sealed { .. } => Vec::new(),
+                Payload::Bytes(_) | Payload::Sealed(_) => Vec::new(),
             };
             let payload = transmit.payload.as_slice();
             let payload = if zeros.is_empty() { payload } else { &zeros };

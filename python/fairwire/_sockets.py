@@ -163,7 +163,7 @@ class Config(TypedDict, total=False):
     receive_queue_policy: Literal["drop-newest", "drop-oldest"]
     #: How many datagrams the receive queue holds. Default: 4,096.
     receive_queue_packets: int
-    #: How many bytes the receive queue holds, with 160 for each datagram. Default: 4 MiB.
+    #: How many bytes the receive queue holds, with 176 for each datagram. Default: 4 MiB.
     receive_queue_bytes: int
     #: Whether `fate` reports what became of each datagram. Default: False.
     report_fates: bool

@@ -59,7 +59,8 @@ impl Received {
             corrupt: received.corrupt,
             resent: received.resent,
             data: match received.payload {
-                Payload::Bytes(data) | Payload::Sealed { record: data, .. } => data,
+                Payload::Bytes(data) => data,
+                Payload::Sealed(sealed) => sealed.record,
                 Payload::Synthetic { len, .. } => Bytes::from(vec![0; len as usize]),
             },
         }

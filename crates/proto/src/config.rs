@@ -338,7 +338,7 @@ impl Config {
         if self.receive_queue_packets == 0 || self.receive_queue_bytes <= DATAGRAM_OVERHEAD {
             return Err(ConfigError::new(
                 "receive_queue_packets or receive_queue_bytes",
-                "the queue needs room for at least one datagram: use at least 1 packet and more than 160 bytes",
+                "the queue needs room for at least one datagram: use at least 1 packet and more than 176 bytes",
             ));
         }
         if self.idle_timeout.is_zero() {

@@ -27,7 +27,7 @@ pub(crate) const MAX_SHORT_RATE: u64 = 1 << 16;
 ///
 /// It covers the queue's entry, twice because the queue doubles its memory when it grows, and the allocator's overhead.
 /// `Config::receive_queue_bytes` limits the sum over all queued datagrams.
-pub const DATAGRAM_OVERHEAD: usize = 160;
+pub const DATAGRAM_OVERHEAD: usize = 176;
 
 /// The CCIDs that are implemented.
 pub(crate) const CCIDS: [Ccid; 3] = [Ccid::TCP_LIKE, Ccid::TFRC, Ccid::TFRC_SP];

@@ -23,12 +23,16 @@ pub enum Payload {
         tag: u64,
     },
     /// A [`Synthetic`](Self::Synthetic) payload as a session has sealed it.
-    Sealed {
-        /// The bytes that are sent.
-        record: Bytes,
-        /// The application's identifier; never on the wire.
-        tag: u64,
-    },
+    Sealed(Box<SealedPayload>),
+}
+
+/// A synthetic payload as a session has sealed it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct SealedPayload {
+    /// The bytes that are sent.
+    pub record: Bytes,
+    /// The application's identifier; never on the wire.
+    pub tag: u64,
 }
 
 impl Payload {
@@ -38,7 +42,8 @@ impl Payload {
     /// Returns the length in bytes.
     pub fn len(&self) -> usize {
         match self {
-            Self::Bytes(bytes) | Self::Sealed { record: bytes, .. } => bytes.len(),
+            Self::Bytes(bytes) => bytes.len(),
+            Self::Sealed(sealed) => sealed.record.len(),
             Self::Synthetic { len, .. } => *len as usize,
         }
     }
@@ -51,7 +56,8 @@ impl Payload {
     /// Returns the bytes to checksum. A synthetic payload has none, because zeros do not change the sum.
     pub fn as_slice(&self) -> &[u8] {
         match self {
-            Self::Bytes(bytes) | Self::Sealed { record: bytes, .. } => bytes,
+            Self::Bytes(bytes) => bytes,
+            Self::Sealed(sealed) => &sealed.record,
             Self::Synthetic { .. } => &[],
         }
     }
@@ -59,7 +65,8 @@ impl Payload {
     /// Returns the view that checksums are computed from.
     pub(crate) fn view(&self) -> View<'_> {
         match self {
-            Self::Bytes(bytes) | Self::Sealed { record: bytes, .. } => View::Bytes(bytes),
+            Self::Bytes(bytes) => View::Bytes(bytes),
+            Self::Sealed(sealed) => View::Bytes(&sealed.record),
             Self::Synthetic { len, .. } => View::Zeros(*len as usize),
         }
     }
@@ -68,7 +75,8 @@ impl Payload {
     pub fn tag(&self) -> Option<u64> {
         match self {
             Self::Bytes(_) => None,
-            Self::Synthetic { tag, .. } | Self::Sealed { tag, .. } => Some(*tag),
+            Self::Synthetic { tag, .. } => Some(*tag),
+            Self::Sealed(sealed) => Some(sealed.tag),
         }
     }
 }

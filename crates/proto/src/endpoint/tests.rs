@@ -112,7 +112,7 @@ fn reseal(wire: &mut Wire, path: &crate::Path) {
     let pseudo = PseudoHeader::new(path.local.ip(), path.remote.ip()).expect("one family");
     let payload = &wire.transmit.payload;
     let covered = match payload {
-        Payload::Bytes(bytes) | Payload::Sealed { record: bytes, .. } => Sum::of(bytes),
+        Payload::Bytes(_) | Payload::Sealed(_) => Sum::of(payload.as_slice()),
         Payload::Synthetic { len, .. } => Sum::zeros(*len as usize),
     };
     let sum = compute(pseudo, &wire.head, covered, payload.len());

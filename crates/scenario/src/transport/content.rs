@@ -39,8 +39,8 @@ impl Parts<'_> {
     /// Writes the payload's bytes; a synthetic payload is zeros.
     pub fn write_payload(&self, out: &mut Vec<u8>) {
         match self.payload {
-            Payload::Bytes(bytes) | Payload::Sealed { record: bytes, .. } => {
-                out.extend_from_slice(bytes);
+            Payload::Bytes(_) | Payload::Sealed(_) => {
+                out.extend_from_slice(self.payload.as_slice());
             }
             Payload::Synthetic { len, .. } => out.resize(out.len() + *len as usize, 0),
         }

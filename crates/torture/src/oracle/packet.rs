@@ -33,7 +33,7 @@ impl Digest {
 /// Returns the bytes of a payload. A synthetic payload stores none; its bytes are zeros.
 pub(crate) fn bytes(payload: &Payload) -> Cow<'_, [u8]> {
     match payload {
-        Payload::Bytes(bytes) | Payload::Sealed { record: bytes, .. } => Cow::Borrowed(bytes),
+        Payload::Bytes(_) | Payload::Sealed(_) => Cow::Borrowed(payload.as_slice()),
         Payload::Synthetic { len, .. } => Cow::Owned(vec![0; *len as usize]),
     }
 }

@@ -225,7 +225,8 @@ impl Host {
         store.watch.see(now, self.number, &seen);
         self.known.extend(transmit.connection);
         let payload = match &transmit.payload {
-            Payload::Bytes(bytes) | Payload::Sealed { record: bytes, .. } => bytes.clone(),
+            Payload::Bytes(bytes) => bytes.clone(),
+            Payload::Sealed(sealed) => sealed.record.clone(),
             Payload::Synthetic { len, .. } => Bytes::from(vec![0; *len as usize]),
         };
         let len = below(&self.plan) + head.len() + payload.len();

@@ -10,7 +10,7 @@ use fairwire_units::{Duration, Instant};
 use fairwire_wire::Seq;
 
 use crate::id::DatagramId;
-use crate::payload::Payload;
+use crate::payload::{Payload, SealedPayload};
 use crate::security::{PathFacts, Security, SecurityError, Session, SessionOutput};
 use copies::Copies;
 
@@ -432,7 +432,7 @@ impl Secure {
         let zeros;
         let (bytes, tag) = match data {
             Payload::Bytes(bytes) => (&bytes[..], None),
-            Payload::Sealed { record, tag } => (&record[..], Some(*tag)),
+            Payload::Sealed(sealed) => (&sealed.record[..], Some(sealed.tag)),
             Payload::Synthetic { len, tag } => {
                 zeros = vec![0; *len as usize];
                 (&zeros[..], Some(*tag))
@@ -446,7 +446,7 @@ impl Secure {
             Ok(record) => {
                 let payload = match tag {
                     None => Payload::Bytes(record),
-                    Some(tag) => Payload::Sealed { record, tag },
+                    Some(tag) => Payload::Sealed(Box::new(SealedPayload { record, tag })),
                 };
                 self.made = Some(Made {
                     id: how.id,
