@@ -17,9 +17,9 @@ use crate::{SERVICE, identity};
 /// handshake is repeated, a server keeps only some.
 const SENT: u32 = 300;
 
-/// Loses one packet of a direction.
+/// Loses one packet of a direction; none for number 0.
 #[derive(Debug)]
-struct LoseOne(u64);
+pub(crate) struct LoseOne(pub(crate) u64);
 
 impl LossModel for LoseOne {
     fn build(&self, _: &LinkContext<'_>) -> Option<Box<dyn Loss>> {

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use fairwire::emulated::Link;
-use fairwire::emulated::net::{LinkContext, Loss, LossModel, Verdict, nth};
 use fairwire::tls::{
     CertificateError, ClientConfig, Date, Fingerprint, Identity, ServerConfig, SessionError,
     Validity,
@@ -14,21 +13,8 @@ use fairwire::{
 };
 use tokio::time::Instant;
 
+use crate::handshake_losses::LoseOne;
 use crate::{PORT, SERVICE};
-
-/// Loses one packet of a direction; none for number 0.
-#[derive(Debug)]
-struct LoseOne(u64);
-
-impl LossModel for LoseOne {
-    fn build(&self, _: &LinkContext<'_>) -> Option<Box<dyn Loss>> {
-        Some(Box::new(nth([self.0], Verdict::Drop)))
-    }
-
-    fn is_random(&self) -> bool {
-        false
-    }
-}
 
 /// A link that loses the packet with this number on the way to the client.
 fn link(to_client: u64) -> Link {
