@@ -18,10 +18,12 @@ mod tree;
 
 use std::fmt::Write;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use circles::Arrows;
 use tree::Tree;
+
+use crate::sources::{crate_folders, root};
 
 /// The lower floors of `scenario`, lowest first: what applications send, and how it is carried. What a scenario says
 /// stands on them. A floor may use names only from the floors below it.
@@ -48,7 +50,7 @@ fn files_take_names_in_one_direction() {
 /// Applications and transports do not know the scenarios that name them.
 #[test]
 fn floors_of_scenario_stand_on_those_below() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenario");
+    let folder = root().join("crates/scenario");
     assert_eq!(arrows_of(&folder).upwards(&FLOORS_OF_SCENARIO), "");
 }
 
@@ -154,15 +156,4 @@ fn arrows_of(folder: &Path) -> Arrows {
         .collect();
     assert!(!trees.is_empty(), "{} has a root", folder.display());
     Arrows::of(&trees)
-}
-
-fn crate_folders() -> Vec<PathBuf> {
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let mut folders: Vec<PathBuf> = fs::read_dir(crates)
-        .expect("the workspace has crates")
-        .map(|entry| entry.expect("a readable folder").path())
-        .filter(|path| path.join("Cargo.toml").is_file())
-        .collect();
-    folders.sort();
-    folders
 }

@@ -1,12 +1,13 @@
-//! Checks that `docs/conformance.md` and the code agree.
+//! Checks that `docs/conformance.csv` and the code agree.
 //!
-//! The table must be well formed, and everything that it names must exist. [`counts`] finds a row for each requirement
-//! word of the RFCs. [`citations`] finds a row for each citation in the code, and a citation for each row.
+//! The list must be well formed, and everything that it names must exist. [`counts`] finds a row for each requirement
+//! word of the RFCs. [`citations`] finds a row for each citation in the code, and a citation for each row. [`page`] renders it.
 //! [`adversarial`] checks `docs/adversarial.md` in the same way, and [`security`] checks `docs/security.md`.
 
 mod adversarial;
 mod citations;
 mod counts;
+mod page;
 mod security;
 mod table;
 
@@ -21,19 +22,29 @@ const ROWS_PER_TEST: usize = 5;
 /// The keywords of a declaration; `pub` and the like may come before them.
 const KINDS: [&str; 6] = ["fn", "struct", "enum", "const", "type", "trait"];
 
-/// Every row has seven valid columns, and no two rows are the same.
+/// Every row has valid columns, no two rows are the same, and they stand in the order of the RFCs.
 #[test]
 fn rows_are_well_formed() {
     let mut wrong = String::new();
     let mut seen = BTreeSet::new();
-    for row in rows() {
-        let of = [&row.rfc, &row.section, &row.level, &row.requirement];
-        if !seen.insert(of.map(String::clone)) {
-            let _ = writeln!(wrong, "line {}: there is another such row", row.line);
+    let mut last = None;
+    for (line, row) in rows() {
+        let of = [
+            row.written_sections(),
+            row.level.clone(),
+            row.requirement.clone(),
+        ];
+        if !seen.insert((row.rfc, of)) {
+            let _ = writeln!(wrong, "line {line}: there is another such row");
         }
         for problem in problems(&row) {
-            let _ = writeln!(wrong, "line {}: {problem}", row.line);
+            let _ = writeln!(wrong, "line {line}: {problem}");
         }
+        let place = Some((row.rfc, row.sections().next().map(order)));
+        if place < last {
+            let _ = writeln!(wrong, "line {line}: the row belongs further up");
+        }
+        last = place;
     }
     assert!(wrong.is_empty(), "{wrong}");
 }
@@ -43,13 +54,13 @@ fn rows_are_well_formed() {
 fn items_exist() {
     let mut files = Files::default();
     let mut missing = String::new();
-    for row in rows() {
+    for (line, row) in rows() {
         for place in &row.places {
             let found = place
                 .split_once("::")
                 .is_some_and(|(file, item)| declares(files.read(file), item));
             if !found {
-                let _ = writeln!(missing, "line {}: there is no {place}", row.line);
+                let _ = writeln!(missing, "line {line}: there is no {place}");
             }
         }
     }
@@ -62,13 +73,13 @@ fn tests_exist() {
     let mut files = Files::default();
     let mut wrong = String::new();
     let mut uses: BTreeMap<String, usize> = BTreeMap::new();
-    for row in rows() {
+    for (line, row) in rows() {
         for test in row.tests {
             let found = test
                 .split_once("::")
                 .is_some_and(|(file, name)| is_test(files.read(file), name));
             if !found {
-                let _ = writeln!(wrong, "line {}: there is no test {test}", row.line);
+                let _ = writeln!(wrong, "line {line}: there is no test {test}");
             }
             *uses.entry(test).or_default() += 1;
         }
@@ -105,6 +116,8 @@ fn forms_are_told_apart() {
     for section in ["", "all", "7.", ".5", "7.a", "AB", "7 5"] {
         assert!(!is_section(section), "{section}");
     }
+    assert!(order("7.5") < order("7.10") && order("7") < order("7.1"));
+    assert!(order("20.1") < order("A") && order("A.2") < order("B"));
     for status in ["Met", "partly", "not yet: ", "partly:why", ""] {
         assert!(status_problem(status).is_some(), "{status}");
     }
@@ -112,13 +125,16 @@ fn forms_are_told_apart() {
 
 fn problems(row: &Row) -> Vec<String> {
     let mut problems = Vec::new();
-    if row.rfc.parse::<u16>().is_err() {
-        problems.push(format!("'{}' is no RFC's number", row.rfc));
-    }
     for section in row.sections() {
         if !is_section(section) {
             problems.push(format!("'{section}' is no section, as 7.5.4 or A.2 is"));
         }
+    }
+    if [&row.requirement, &row.status]
+        .iter()
+        .any(|cell| cell.contains('|'))
+    {
+        problems.push("a table of the page cannot hold '|'".to_owned());
     }
     if row.requirement.is_empty() {
         problems.push("the requirement is not empty".to_owned());
@@ -148,6 +164,15 @@ fn is_section(section: &str) -> bool {
         .next()
         .is_some_and(|first| number(first) || letter(first))
         && parts.all(number)
+}
+
+/// Returns a key that sorts sections as an RFC does: by number, appendices last.
+fn order(section: &str) -> Vec<(Option<char>, u32)> {
+    let part = |part: &str| match part.parse() {
+        Ok(number) => (None, number),
+        Err(_) => (part.chars().next(), 0),
+    };
+    section.split('.').map(part).collect()
 }
 
 fn status_problem(status: &str) -> Option<String> {

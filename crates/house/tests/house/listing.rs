@@ -13,6 +13,8 @@ use std::process::Command;
 
 use public_api::Builder;
 
+use crate::sources::root;
+
 /// The library crates that others build on: the package, and the name in code.
 const LIBRARIES: [(&str, &str); 8] = [
     ("fairwire", "fairwire"),
@@ -112,8 +114,4 @@ fn differences(package: &str, listed: &str, found: &[String]) -> String {
         return all;
     }
     format!("\n{package}{all}")
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }

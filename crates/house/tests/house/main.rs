@@ -5,3 +5,4 @@ mod arrows;
 mod conformance;
 mod listing;
 mod rules;
+mod sources;

@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-/// The crates and the crates that each may use (ARCHITECTURE.md, "The house").
+use crate::sources::{crate_folders, files_below, root};
+
+/// The crates and the crates that each may use (ARCHITECTURE.md).
 const ARROWS: &[(&str, &[&str])] = &[
     ("units", &[]),
     ("wire", &[]),
@@ -81,7 +83,7 @@ fn crates_use_only_what_they_may() {
 fn files_stay_small() {
     let mut long = Vec::new();
     for folder in crate_folders() {
-        for file in rust_files(&folder) {
+        for file in files_below(&folder, "rs") {
             let lines = fs::read_to_string(&file)
                 .expect("source files are readable")
                 .lines()
@@ -131,20 +133,6 @@ fn papers_are_short() {
     assert!(lines <= 7_050, "{lines} lines");
 }
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-fn crate_folders() -> Vec<PathBuf> {
-    let mut folders: Vec<PathBuf> = fs::read_dir(root().join("crates"))
-        .expect("the workspace has crates")
-        .map(|entry| entry.expect("a readable folder").path())
-        .filter(|path| path.join("Cargo.toml").is_file())
-        .collect();
-    folders.sort();
-    folders
-}
-
 /// Returns the folders of the workspace's crates in `[dependencies]`; dev-dependencies are not restricted.
 fn dependencies(manifest: &Path) -> Vec<String> {
     let text = fs::read_to_string(manifest).expect("every crate has a manifest");
@@ -159,20 +147,4 @@ fn dependencies(manifest: &Path) -> Vec<String> {
             name => name.strip_prefix("fairwire-").map(str::to_owned),
         })
         .collect()
-}
-
-fn rust_files(folder: &Path) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    let mut folders = vec![folder.to_path_buf()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).expect("a readable folder") {
-            let path = entry.expect("a readable entry").path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|e| e == "rs") {
-                files.push(path);
-            }
-        }
-    }
-    files
 }

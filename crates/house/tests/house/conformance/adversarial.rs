@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::fs;
 use std::ops::RangeInclusive;
 
 use super::is_test;
-use super::table::{Files, names, root};
+use super::table::{Files, names};
+use crate::sources::text_of;
 
 /// The numbers of the kinds of hostile input; each has one row or more.
 const ITEMS: RangeInclusive<u8> = 1..=35;
@@ -18,8 +18,7 @@ const FINDINGS: RangeInclusive<u8> = 1..=23;
 /// without tests says that it is not built.
 #[test]
 fn every_item_has_its_tests() {
-    let text = fs::read_to_string(root().join("docs/adversarial.md"))
-        .expect("docs/adversarial.md is there");
+    let text = text_of("docs/adversarial.md");
     let mut files = Files::default();
     let mut found = BTreeSet::new();
     let mut wrong = String::new();

@@ -7,21 +7,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
-use std::path::Path;
 
-use super::table::{Row, root, rows};
+use super::table::{Row, rows};
+use crate::sources::{files_below, root};
 
 /// The RFCs that the table covers completely.
-pub(crate) const RFCS: [&str; 11] = [
-    "4340", "4341", "4342", "5238", "5348", "5595", "5596", "5622", "6323", "6773", "8311",
+pub(crate) const RFCS: [u16; 11] = [
+    4340, 4341, 4342, 5238, 5348, 5595, 5596, 5622, 6323, 6773, 8311,
 ];
 /// RFCs with rows for the parts that we follow; their requirement words are not counted.
-const ALSO: [&str; 1] = ["8899"];
+const ALSO: [u16; 1] = [8899];
 /// The crates whose citations count: those of the protocol.
 const CRATES: [&str; 5] = ["wire", "proto", "cc", "io", "tls"];
 
 /// The places that cite each section: RFC and section, with file and line.
-type Citations = BTreeMap<(String, String), BTreeSet<(String, usize)>>;
+type Citations = BTreeMap<(u16, String), BTreeSet<(String, usize)>>;
 
 /// Every section that the code cites has a row in the table.
 #[test]
@@ -29,7 +29,7 @@ fn every_citation_has_its_row() {
     let rows = rows();
     let mut missing = String::new();
     for ((rfc, section), places) in citations() {
-        if !rows.iter().any(|row| is_about(row, &rfc, &section)) {
+        if !rows.iter().any(|(_, row)| is_about(row, rfc, &section)) {
             let places: Vec<_> = places
                 .iter()
                 .map(|(file, line)| format!("{file}:{line}"))
@@ -39,7 +39,7 @@ fn every_citation_has_its_row() {
     }
     assert!(
         missing.is_empty(),
-        "sections that the code cites and docs/conformance.md has no row for:\n{missing}"
+        "sections that the code cites and docs/conformance.csv has no row for:\n{missing}"
     );
 }
 
@@ -48,7 +48,7 @@ fn every_citation_has_its_row() {
 fn every_row_has_its_citation() {
     let citations = citations();
     let mut missing = String::new();
-    for row in rows().iter().filter(|row| row.is_met()) {
+    for (line, row) in rows().iter().filter(|(_, row)| row.is_met()) {
         let files: BTreeSet<&str> = row
             .places
             .iter()
@@ -56,14 +56,13 @@ fn every_row_has_its_citation() {
             .collect();
         for section in row.sections() {
             let cited = citations
-                .get(&(row.rfc.clone(), section.to_owned()))
+                .get(&(row.rfc, section.to_owned()))
                 .is_some_and(|at| at.iter().any(|(file, _)| files.contains(file.as_str())));
             if !cited && !files.is_empty() {
                 let files: Vec<_> = files.iter().copied().collect();
                 let _ = writeln!(
                     missing,
-                    "line {}: no comment 'RFC {}, {section}' in {}",
-                    row.line,
+                    "line {line}: no comment 'RFC {}, {section}' in {}",
                     row.rfc,
                     files.join(" or ")
                 );
@@ -72,7 +71,7 @@ fn every_row_has_its_citation() {
     }
     assert!(
         missing.is_empty(),
-        "rows of docs/conformance.md whose section is not cited where it is met:\n{missing}"
+        "rows of docs/conformance.csv whose section is not cited where it is met:\n{missing}"
     );
 }
 
@@ -103,34 +102,28 @@ fn citations_are_told_apart() {
     assert_eq!(found, expected);
 }
 
-fn is_about(row: &Row, rfc: &str, section: &str) -> bool {
+fn is_about(row: &Row, rfc: u16, section: &str) -> bool {
     row.rfc == rfc && row.sections().any(|s| s == section)
 }
 
 /// Returns all citations of the crates.
 fn citations() -> Citations {
     let mut citations = Citations::new();
-    for name in CRATES {
-        let folder = format!("crates/{name}/src");
-        read_folder(&root(), &folder, &mut citations);
+    for folder in CRATES.map(|name| root().join("crates").join(name).join("src")) {
+        for file in files_below(&folder, "rs") {
+            let path = file.strip_prefix(root()).expect("a file of the repository");
+            let is_test = path
+                .iter()
+                .any(|part| part == "tests" || part == "tests.rs");
+            if !is_test {
+                let source = fs::read_to_string(&file).expect("a source can be read");
+                let path = path.to_str().expect("names are ASCII");
+                read_source(path, &source, &mut citations);
+            }
+        }
     }
     assert!(citations.len() > 100, "the sources were read");
     citations
-}
-
-fn read_folder(root: &Path, folder: &str, citations: &mut Citations) {
-    let entries = fs::read_dir(root.join(folder)).expect("the crates are there");
-    for entry in entries {
-        let entry = entry.expect("a folder can be read");
-        let name = entry.file_name().into_string().expect("names are ASCII");
-        let path = format!("{folder}/{name}");
-        if entry.path().is_dir() && name != "tests" {
-            read_folder(root, &path, citations);
-        } else if entry.path().extension() == Some("rs".as_ref()) && name != "tests.rs" {
-            let source = fs::read_to_string(entry.path()).expect("a source can be read");
-            read_source(&path, &source, citations);
-        }
-    }
 }
 
 /// Reads the citations of one source file, up to its tests.
@@ -161,12 +154,15 @@ fn read_comment(file: &str, line: usize, comment: &str, citations: &mut Citation
         let Some((rfc, rest)) = cited.split_once(", ") else {
             continue;
         };
+        let Ok(rfc) = rfc.parse() else {
+            continue;
+        };
         if !RFCS.contains(&rfc) && !ALSO.contains(&rfc) {
             continue;
         }
         for section in sections(rest) {
             citations
-                .entry((rfc.to_owned(), section))
+                .entry((rfc, section))
                 .or_default()
                 .insert((file.to_owned(), line));
         }

@@ -6,51 +6,63 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::fs;
+
+use serde::Deserialize;
 
 use super::citations::RFCS;
-use super::table::{root, rows};
+use super::table::{read, rows};
 
 const LEVELS: [&str; 4] = ["MUST", "MUST NOT", "SHOULD", "SHOULD NOT"];
 
-/// The number of requirement words in one section.
-struct Section {
-    rfc: String,
-    name: String,
-    /// The number of words at each level of [`LEVELS`].
-    words: [usize; 4],
+/// The requirement words of one section.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Words {
+    rfc: u16,
+    section: String,
+    #[serde(rename = "MUST")]
+    must: usize,
+    #[serde(rename = "MUST NOT")]
+    must_not: usize,
+    #[serde(rename = "SHOULD")]
+    should: usize,
+    #[serde(rename = "SHOULD NOT")]
+    should_not: usize,
     reason: String,
+}
+
+impl Words {
+    /// Returns their number at each level of [`LEVELS`].
+    fn by_level(&self) -> [usize; 4] {
+        [self.must, self.must_not, self.should, self.should_not]
+    }
 }
 
 /// Each word of each section has a row of its level, or a reason for having none.
 #[test]
 fn every_word_has_its_row() {
-    let mut rows_of: BTreeMap<(String, String, String), usize> = BTreeMap::new();
-    for row in rows() {
+    let mut rows_of: BTreeMap<(u16, String, String), usize> = BTreeMap::new();
+    for (_, row) in rows() {
         for section in row.sections() {
-            let key = (row.rfc.clone(), section.to_owned(), row.level.clone());
+            let key = (row.rfc, section.to_owned(), row.level.clone());
             *rows_of.entry(key).or_default() += 1;
         }
     }
     let mut wrong = String::new();
-    let sections = sections();
-    for section in &sections {
+    let sections = read::<Words>("docs/conformance-counts.csv");
+    for (_, section) in &sections {
         let reasons = match reasons(&section.reason) {
             Ok(reasons) => reasons,
             Err(problem) => {
-                let _ = writeln!(wrong, "RFC {}, {}: {problem}", section.rfc, section.name);
+                let _ = writeln!(wrong, "RFC {}, {}: {problem}", section.rfc, section.section);
                 continue;
             }
         };
-        for (level, words) in LEVELS.iter().zip(section.words) {
-            let key = (
-                section.rfc.clone(),
-                section.name.clone(),
-                (*level).to_owned(),
-            );
+        for (level, words) in LEVELS.iter().zip(section.by_level()) {
+            let key = (section.rfc, section.section.clone(), (*level).to_owned());
             let rows = rows_of.get(&key).copied().unwrap_or_default();
             let excused = reasons.get(*level).copied().unwrap_or_default();
-            let place = format!("RFC {}, {}: {level}", section.rfc, section.name);
+            let place = format!("RFC {}, {}: {level}", section.rfc, section.section);
             if rows + excused < words {
                 let _ = writeln!(
                     wrong,
@@ -66,11 +78,11 @@ fn every_word_has_its_row() {
     }
     assert!(
         wrong.is_empty(),
-        "docs/conformance.md against docs/conformance-counts.csv:\n{wrong}"
+        "docs/conformance.csv against docs/conformance-counts.csv:\n{wrong}"
     );
     for rfc in RFCS {
         assert!(
-            sections.iter().any(|s| s.rfc == rfc),
+            sections.iter().any(|(_, section)| section.rfc == rfc),
             "RFC {rfc} is counted"
         );
     }
@@ -108,33 +120,4 @@ fn reasons(text: &str) -> Result<BTreeMap<&str, usize>, String> {
         }
     }
     Ok(found)
-}
-
-/// Reads the lines of the table.
-fn sections() -> Vec<Section> {
-    let text = fs::read_to_string(root().join("docs/conformance-counts.csv"))
-        .expect("docs/conformance-counts.csv is there");
-    let mut lines = text.lines();
-    let header = "rfc,section,MUST,MUST NOT,SHOULD,SHOULD NOT,reason";
-    assert_eq!(lines.next(), Some(header));
-    let read = |line: &str| {
-        let mut cells = line.splitn(7, ',');
-        let mut cell = || {
-            cells
-                .next()
-                .unwrap_or_else(|| panic!("'{line}' is too short"))
-        };
-        Section {
-            rfc: cell().to_owned(),
-            name: cell().to_owned(),
-            words: std::array::from_fn(|_| {
-                let count = cell();
-                count
-                    .parse()
-                    .unwrap_or_else(|_| panic!("'{line}': {count}?"))
-            }),
-            reason: cell().trim_matches('"').replace("\"\"", "\""),
-        }
-    };
-    lines.map(read).collect()
 }

@@ -2,17 +2,19 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::path::Path;
 
 use super::is_test;
-use super::table::{names, root};
+use super::table::names;
+use crate::sources::{files_below, root, text_of};
 
 /// Every row of the tables of costs and states ends with tests that exist in the code.
 #[test]
 fn every_bound_has_its_test() {
-    let text = fs::read_to_string(root().join("docs/security.md")).expect("docs/security.md");
-    let mut sources = Vec::new();
-    read_sources(&root().join("crates"), &mut sources);
+    let text = text_of("docs/security.md");
+    let sources: Vec<String> = files_below(&root().join("crates"), "rs")
+        .iter()
+        .map(|file| fs::read_to_string(file).expect("a source file"))
+        .collect();
     let mut wrong = String::new();
     let mut bounds = 0;
     let mut has_tests = false;
@@ -35,16 +37,4 @@ fn every_bound_has_its_test() {
     }
     assert!(bounds > 20, "{bounds} rows");
     assert!(wrong.is_empty(), "{wrong}");
-}
-
-/// Reads the Rust files below `folder`.
-fn read_sources(folder: &Path, sources: &mut Vec<String>) {
-    for entry in fs::read_dir(folder).expect("a folder of the project") {
-        let path = entry.expect("readable").path();
-        if path.is_dir() {
-            read_sources(&path, sources);
-        } else if path.extension().is_some_and(|end| end == "rs") {
-            sources.push(fs::read_to_string(&path).expect("a source file"));
-        }
-    }
 }

@@ -1,37 +1,42 @@
-//! Reads the table of `docs/conformance.md`.
+//! Reads `docs/conformance.csv`, and the names that other tables of the documentation give.
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
 
-/// The columns of each table.
-const HEADER: [&str; 7] = [
-    "RFC",
-    "Section",
-    "Level",
-    "Requirement",
-    "Where",
-    "Test",
-    "Status",
-];
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
 
-/// A row of the table: one requirement.
+use crate::sources::root;
+
+/// What stands between two values in one cell.
+const BETWEEN: &str = "; ";
+
+/// A row of the list: one requirement.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Row {
-    pub(crate) line: usize,
-    pub(crate) rfc: String,
-    pub(crate) section: String,
+    pub(crate) rfc: u16,
+    #[serde(rename = "section")]
+    written_sections: String,
     pub(crate) level: String,
     pub(crate) requirement: String,
+    #[serde(rename = "where", deserialize_with = "several")]
     pub(crate) places: Vec<String>,
+    #[serde(rename = "test", deserialize_with = "several")]
     pub(crate) tests: Vec<String>,
     pub(crate) status: String,
 }
 
 impl Row {
+    /// Returns the sections that the row is about, with errata, as it writes them.
+    pub(crate) fn written_sections(&self) -> String {
+        self.written_sections.replace(BETWEEN, ", ")
+    }
+
     /// Returns the sections that the row is about, without errata.
     pub(crate) fn sections(&self) -> impl Iterator<Item = &str> {
-        self.section
-            .split(", ")
+        self.written_sections
+            .split(BETWEEN)
             .filter(|part| !part.starts_with("erratum "))
     }
 
@@ -41,47 +46,38 @@ impl Row {
     }
 }
 
-/// Returns the root of the workspace.
-pub(crate) fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-/// Returns the rows of all tables, in order.
-pub(crate) fn rows() -> Vec<Row> {
-    let text = fs::read_to_string(root().join("docs/conformance.md"))
-        .expect("docs/conformance.md is there");
-    let mut rows = Vec::new();
-    for (line, text) in (1..).zip(text.lines()) {
-        let Some(inner) = text.strip_prefix('|').and_then(|t| t.strip_suffix('|')) else {
-            assert!(!text.contains('|'), "line {line}: half a row");
-            continue;
-        };
-        let cells: Vec<&str> = inner.split('|').map(str::trim).collect();
-        let rule = cells
-            .iter()
-            .all(|cell| cell.chars().all(|c| c == '-') && cell.len() > 2);
-        if rule || cells == HEADER {
-            continue;
-        }
-        let [rfc, section, level, requirement, places, tests, status] = cells[..] else {
-            panic!("line {line}: {} columns, not {}", cells.len(), HEADER.len());
-        };
-        rows.push(Row {
-            line,
-            rfc: rfc.to_owned(),
-            section: section.to_owned(),
-            level: level.to_owned(),
-            requirement: requirement.to_owned(),
-            places: names(places),
-            tests: names(tests),
-            status: status.to_owned(),
-        });
-    }
-    assert!(rows.len() > 100, "the table was read");
+/// Returns the rows of the list, in order, each with its line.
+pub(crate) fn rows() -> Vec<(u64, Row)> {
+    let rows = read("docs/conformance.csv");
+    assert!(rows.len() > 100, "the list was read");
     rows
 }
 
-/// Returns the names in a cell; `-` means none.
+/// Returns the rows of a CSV file of the repository, each with its line.
+pub(crate) fn read<T: DeserializeOwned>(path: &str) -> Vec<(u64, T)> {
+    let mut reader =
+        csv::Reader::from_path(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let headers = reader.headers().expect("a row of headers").clone();
+    reader
+        .records()
+        .map(|record| {
+            let record = record.unwrap_or_else(|error| panic!("{path}: {error}"));
+            let line = record.position().expect("a record of a file").line();
+            let row = record
+                .deserialize(Some(&headers))
+                .unwrap_or_else(|error| panic!("{path}:{line}: {error}"));
+            (line, row)
+        })
+        .collect()
+}
+
+fn several<'de, D: Deserializer<'de>>(cell: D) -> Result<Vec<String>, D::Error> {
+    let cell = String::deserialize(cell)?;
+    let names = cell.split(BETWEEN).filter(|name| !name.is_empty());
+    Ok(names.map(str::to_owned).collect())
+}
+
+/// Returns the names in a cell of a table of Markdown; `-` means none.
 pub(crate) fn names(cell: &str) -> Vec<String> {
     if cell == "-" {
         return Vec::new();
