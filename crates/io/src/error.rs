@@ -2,13 +2,12 @@
 
 mod connect;
 
-use std::error::Error;
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use fairwire_proto::{CloseReason, ListenError};
+use fairwire_proto::{self as proto, CloseReason, ListenError};
 use fairwire_tls::{SessionError, StartError};
 use fairwire_wire::{Ccid, ResetCode};
 
@@ -16,25 +15,33 @@ pub use connect::{AddressKind, ConnectError};
 pub use fairwire_tls::DtlsRefusal;
 
 /// Why an endpoint could not be made.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BindError {
     /// Another socket already uses this UDP port.
+    #[error("UDP port {} is in use: choose another, or stop the program that has it", .addr.port())]
     PortInUse {
         /// The requested address.
         addr: SocketAddr,
     },
     /// The address is not an address of this host.
+    #[error("{} is not an address of this host", .addr.ip())]
     NoSuchAddress {
         /// The requested address.
         addr: SocketAddr,
     },
     /// The address is an IPv6 link-local address without an interface.
+    #[error(
+        "{} is a link-local address, which every interface has: add the interface, as in {}%eth0",
+        .addr.ip(),
+        .addr.ip()
+    )]
     NoInterface {
         /// The requested address.
         addr: SocketAddr,
     },
     /// The system refused the socket.
+    #[error("{}", no_socket(*.addr, .source))]
     Socket {
         /// The requested address.
         addr: SocketAddr,
@@ -42,11 +49,17 @@ pub enum BindError {
         source: io::Error,
     },
     /// A native endpoint needs a raw socket, and this program may not open one.
+    #[error(
+        "native DCCP needs a raw socket, which this program may not open ({source}): \
+         run it as root, or give it the right once with \
+         'setcap cap_net_raw+ep PROGRAM' (CAP_NET_RAW); DCCP in UDP needs neither"
+    )]
     NotPrivileged {
         /// The system's error.
         source: io::Error,
     },
     /// The system refused the raw socket of a native endpoint for another reason.
+    #[error("cannot open a raw socket for DCCP on {ip}: {source}")]
     NativeSocket {
         /// The requested address.
         ip: IpAddr,
@@ -54,74 +67,40 @@ pub enum BindError {
         source: io::Error,
     },
     /// Native endpoints work on Linux only.
+    #[error("native DCCP is supported on Linux only: use DCCP in UDP, which works everywhere")]
     NativeUnsupported,
     /// The endpoint was bound but could not [listen](crate::listen).
+    #[error(transparent)]
     Listen(ListenError),
     /// The thread of the [blocking](crate::blocking) sockets could not be started.
+    #[error("cannot start the thread that runs the sockets: {source}")]
     NoThread {
         /// The system's error.
         source: io::Error,
     },
     /// There is no tokio runtime to run the endpoint's driver, or it has no I/O or no timers.
+    #[error(
+        "an endpoint needs a tokio runtime with I/O and timers: call this inside one that was built with \
+         `enable_all`"
+    )]
     NoRuntime,
     /// The system gives no random numbers; without them sequence numbers could be guessed.
+    #[error("the system gives no random numbers")]
     NoRandomness,
 }
 
-impl fmt::Display for BindError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::PortInUse { addr } => write!(
-                f,
-                "UDP port {} is in use: choose another, or stop the program that has it",
-                addr.port()
-            ),
-            Self::NoSuchAddress { addr } => {
-                write!(f, "{} is not an address of this host", addr.ip())
-            }
-            Self::NoInterface { addr } => write!(
-                f,
-                "{} is a link-local address, which every interface has: add the interface, as in {}%eth0",
-                addr.ip(),
-                addr.ip()
-            ),
-            Self::Socket { addr, source } if source.kind() == io::ErrorKind::PermissionDenied => {
-                write!(
-                    f,
-                    "this program may not bind UDP port {} ({source}): choose a port from 1024 up",
-                    addr.port()
-                )
-            }
-            Self::Socket { source, .. } if is_out_of_descriptors(source) => write!(
-                f,
-                "cannot open a UDP socket ({source}): use one endpoint for many connections, or allow more open files \
-                 with 'ulimit -n'"
-            ),
-            Self::Socket { addr, source } => {
-                write!(f, "cannot open a UDP socket on {addr}: {source}")
-            }
-            Self::NotPrivileged { source } => write!(
-                f,
-                "native DCCP needs a raw socket, which this program may not open ({source}): \
-                 run it as root, or give it the right once with \
-                 'setcap cap_net_raw+ep PROGRAM' (CAP_NET_RAW); DCCP in UDP needs neither"
-            ),
-            Self::NativeSocket { ip, source } => {
-                write!(f, "cannot open a raw socket for DCCP on {ip}: {source}")
-            }
-            Self::NativeUnsupported => f.write_str(
-                "native DCCP is supported on Linux only: use DCCP in UDP, which works everywhere",
-            ),
-            Self::Listen(error) => error.fmt(f),
-            Self::NoThread { source } => {
-                write!(f, "cannot start the thread that runs the sockets: {source}")
-            }
-            Self::NoRuntime => f.write_str(
-                "an endpoint needs a tokio runtime with I/O and timers: call this inside one that was built with \
-                 `enable_all`",
-            ),
-            Self::NoRandomness => f.write_str("the system gives no random numbers"),
-        }
+/// Returns why the system refused a socket, and what to do about it.
+fn no_socket(addr: SocketAddr, source: &io::Error) -> String {
+    if source.kind() == io::ErrorKind::PermissionDenied {
+        let port = addr.port();
+        format!("this program may not bind UDP port {port} ({source}): choose a port from 1024 up")
+    } else if is_out_of_descriptors(source) {
+        format!(
+            "cannot open a UDP socket ({source}): use one endpoint for many connections, or allow more open files with \
+             'ulimit -n'"
+        )
+    } else {
+        format!("cannot open a UDP socket on {addr}: {source}")
     }
 }
 
@@ -132,36 +111,18 @@ pub(crate) fn is_out_of_descriptors(error: &io::Error) -> bool {
     cfg!(unix) && matches!(error.raw_os_error(), Some(ENFILE | EMFILE))
 }
 
-impl Error for BindError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Socket { source, .. }
-            | Self::NotPrivileged { source }
-            | Self::NativeSocket { source, .. }
-            | Self::NoThread { source } => Some(source),
-            _ => None,
-        }
-    }
-}
-
 /// The error of accepting: the endpoint was [closed](crate::Endpoint::close), or its runtime ended.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("the endpoint is closed")]
 #[non_exhaustive]
 pub struct AcceptError;
 
-impl fmt::Display for AcceptError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the endpoint is closed")
-    }
-}
-
-impl Error for AcceptError {}
-
 /// Why a datagram could not be queued.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SendError {
     /// The datagram is larger than [`max_datagram_size`](crate::Connection::max_datagram_size).
+    #[error("a datagram of {size} bytes is too large: at most {max} bytes fit")]
     TooLarge {
         /// The size of the datagram, bytes.
         size: usize,
@@ -169,105 +130,62 @@ pub enum SendError {
         max: usize,
     },
     /// This side is closing the connection.
+    #[error("the connection is closing")]
     Closing,
     /// The connection is over.
+    #[error(transparent)]
     Closed(ConnectionClosed),
     /// The peer's application stopped reading, for good (RFC 4340, section 11.7.2).
+    #[error("the peer's application no longer reads")]
     NotListening,
     /// The datagram's deadline has passed, before the call or while it waited for room in the send queue.
+    #[error("{}", proto::SendError::DeadlinePassed)]
     DeadlinePassed,
     /// Another member of the datagram's group was lost or dropped, so the rest of the group is of no use.
+    #[error("{}", proto::SendError::GroupBroken { group: *.group })]
     GroupBroken {
         /// The number of the group.
         group: u64,
     },
     /// The datagram may be sent again ([`SendOptions::resend`](crate::SendOptions::resend)), but this was not agreed
     /// with the peer.
+    #[error("{}", proto::SendError::ResendNotAgreed)]
     ResendNotAgreed,
     /// The datagram may be sent again ([`SendOptions::resend`](crate::SendOptions::resend)), but the CCID in force
     /// reports no single losses.
+    #[error("{}", proto::SendError::ResendWithoutLosses { ccid: *.ccid })]
     ResendWithoutLosses {
         /// That CCID.
         ccid: Ccid,
     },
 }
 
-impl fmt::Display for SendError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooLarge { size, max } => {
-                write!(
-                    f,
-                    "a datagram of {size} bytes is too large: at most {max} bytes fit"
-                )
-            }
-            Self::Closing => f.write_str("the connection is closing"),
-            Self::Closed(closed) => closed.fmt(f),
-            Self::NotListening => f.write_str("the peer's application no longer reads"),
-            Self::DeadlinePassed => fairwire_proto::SendError::DeadlinePassed.fmt(f),
-            Self::GroupBroken { group } => {
-                fairwire_proto::SendError::GroupBroken { group: *group }.fmt(f)
-            }
-            Self::ResendNotAgreed => fairwire_proto::SendError::ResendNotAgreed.fmt(f),
-            Self::ResendWithoutLosses { ccid } => {
-                fairwire_proto::SendError::ResendWithoutLosses { ccid: *ccid }.fmt(f)
-            }
-        }
-    }
-}
-
-impl Error for SendError {}
-
 /// Why a datagram could not be queued at once.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TrySendError {
     /// The send queue is full: wait with [`send`](crate::Connection::send), or drop the datagram.
+    #[error("the send queue is full")]
     Full,
     /// The datagram can never be queued.
-    Send(SendError),
+    #[error(transparent)]
+    Send(#[from] SendError),
 }
-
-impl From<SendError> for TrySendError {
-    fn from(error: SendError) -> Self {
-        Self::Send(error)
-    }
-}
-
-impl fmt::Display for TrySendError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Full => f.write_str("the send queue is full"),
-            Self::Send(error) => error.fmt(f),
-        }
-    }
-}
-
-impl Error for TrySendError {}
 
 /// Why no datagram can be returned now.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TryRecvError {
     /// None has arrived: wait with [`recv`](crate::Connection::recv).
+    #[error("no datagram has arrived")]
     Empty,
     /// No more datagrams will come.
+    #[error(transparent)]
     Closed(ConnectionClosed),
 }
 
-impl fmt::Display for TryRecvError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Empty => f.write_str("no datagram has arrived"),
-            Self::Closed(closed) => closed.fmt(f),
-        }
-    }
-}
-
-impl Error for TryRecvError {}
-
 /// The error that says that the connection is over and that everything it had for the caller was read.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub struct ConnectionClosed {
     /// Why it is over.
@@ -322,17 +240,18 @@ impl fmt::Display for ConnectionClosed {
     }
 }
 
-impl Error for ConnectionClosed {}
-
 /// Why DTLS could not be set up on an open connection. The connection is over then; no data has left in clear text.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HandshakeError {
     /// The DTLS handshake cannot begin: the path or the own certificate does not allow it.
+    #[error(transparent)]
     Start(StartError),
     /// The DTLS handshake failed: a certificate, an alert, or a peer that speaks something else.
+    #[error(transparent)]
     Dtls(SessionError),
     /// The handshake was not complete in time.
+    #[error("{}", timeout(*.after, *.is_silent))]
     Timeout {
         /// How long it could last.
         after: Duration,
@@ -340,44 +259,31 @@ pub enum HandshakeError {
         is_silent: bool,
     },
     /// The connection ended during the handshake.
+    #[error("the connection ended in the DTLS handshake: {0}")]
     Closed(ConnectionClosed),
     /// The endpoint's memory is used up (`EndpointConfig::max_memory`).
+    #[error(
+        "the endpoint's memory budget has no room for a DTLS handshake ({needed} bytes): close connections, or \
+         raise max_memory"
+    )]
     NoMemory {
         /// The bytes that a handshake needs at most.
         needed: usize,
     },
 }
 
-impl fmt::Display for HandshakeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Start(error) => error.fmt(f),
-            Self::Dtls(error) => error.fmt(f),
-            Self::Timeout {
-                after,
-                is_silent: true,
-            } => write!(
-                f,
-                "the peer sent no DTLS message in {after:?}: it probably does not use DTLS, or accepts no \
-                 connections"
-            ),
-            Self::Timeout { after, .. } => write!(
-                f,
-                "the DTLS handshake was not complete after {after:?}: the path loses too much, or the peer stopped"
-            ),
-            Self::Closed(closed) => {
-                write!(f, "the connection ended in the DTLS handshake: {closed}")
-            }
-            Self::NoMemory { needed } => write!(
-                f,
-                "the endpoint's memory budget has no room for a DTLS handshake ({needed} bytes): close connections, or \
-                 raise max_memory"
-            ),
-        }
+/// Returns what it may mean that a handshake was not complete in time.
+fn timeout(after: Duration, is_silent: bool) -> String {
+    if is_silent {
+        format!(
+            "the peer sent no DTLS message in {after:?}: it probably does not use DTLS, or accepts no connections"
+        )
+    } else {
+        format!(
+            "the DTLS handshake was not complete after {after:?}: the path loses too much, or the peer stopped"
+        )
     }
 }
-
-impl Error for HandshakeError {}
 
 /// Displays a [`CloseReason`] in words.
 struct Reason<'a>(&'a CloseReason);

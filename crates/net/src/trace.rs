@@ -146,10 +146,14 @@ impl fmt::Display for Trace {
 const QUOTED: usize = 40;
 
 /// The reason why a text is not a trace.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceError {
     /// A line is not a whole number of milliseconds below 2^32.
+    #[error(
+        "'{}' is not a time: each line of a trace must be a whole number of milliseconds, for example 250",
+        .text.escape_debug()
+    )]
     NotANumber {
         /// The number of the line, from 1.
         line: usize,
@@ -157,6 +161,12 @@ pub enum TraceError {
         text: String,
     },
     /// A line has several numbers, such as a time and a rate.
+    #[error(
+        "'{}' has several numbers: a trace has in each line one time in milliseconds, at which a packet can \
+         leave. If these are times and rates, write them in the scenario: rate_changes = [{{ at = \"0.5 s\", \
+         rate = \"4.15 Mbit/s\" }}]",
+        .text.escape_debug()
+    )]
     Columns {
         /// The number of the line, from 1.
         line: usize,
@@ -164,6 +174,7 @@ pub enum TraceError {
         text: String,
     },
     /// A time is less than the one before.
+    #[error("{time} follows {before}: the times of a trace must not go back")]
     Decreasing {
         /// The number of the line, from 1.
         line: usize,
@@ -173,10 +184,15 @@ pub enum TraceError {
         time: u32,
     },
     /// There are no times.
+    #[error(
+        "the trace is empty: write a line for each packet that can leave, with its time in milliseconds"
+    )]
     Empty,
     /// The last time is zero, so the trace has no duration.
+    #[error("the last time of a trace must be above 0: the trace starts again there")]
     ZeroDuration,
     /// There are more than [`Trace::MAX_TIMES`] times.
+    #[error("a trace has at most {} lines", Trace::MAX_TIMES)]
     TooLong,
 }
 
@@ -191,38 +207,6 @@ impl TraceError {
         }
     }
 }
-
-impl fmt::Display for TraceError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotANumber { text, .. } => write!(
-                f,
-                "'{}' is not a time: each line of a trace must be a whole number of milliseconds, for example 250",
-                text.escape_debug()
-            ),
-            Self::Columns { text, .. } => write!(
-                f,
-                "'{}' has several numbers: a trace has in each line one time in milliseconds, at which a packet can \
-                 leave. If these are times and rates, write them in the scenario: rate_changes = [{{ at = \"0.5 s\", \
-                 rate = \"4.15 Mbit/s\" }}]",
-                text.escape_debug()
-            ),
-            Self::Decreasing { before, time, .. } => write!(
-                f,
-                "{time} follows {before}: the times of a trace must not go back"
-            ),
-            Self::Empty => f.write_str(
-                "the trace is empty: write a line for each packet that can leave, with its time in milliseconds",
-            ),
-            Self::ZeroDuration => f.write_str(
-                "the last time of a trace must be above 0: the trace starts again there",
-            ),
-            Self::TooLong => write!(f, "a trace has at most {} lines", Trace::MAX_TIMES),
-        }
-    }
-}
-
-impl std::error::Error for TraceError {}
 
 /// The position of a link in its trace.
 #[derive(Debug)]

@@ -1,15 +1,17 @@
 //! Errors of loading a paper.
 
-use std::error::Error;
-use std::fmt;
-
 use fairwire_scenario::ScenarioError;
 use fairwire_scenario::shorten::{QUOTED, shorten};
 
 /// Why a paper cannot be loaded.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PaperError {
     /// There is no paper of this name.
+    #[error(
+        "there is no paper '{}': write one of {}, all, or the path of a directory with a paper.toml, as ./mine",
+        shorten(.name, QUOTED),
+        .known.join(", ")
+    )]
     Unknown {
         /// The requested name.
         name: String,
@@ -17,6 +19,11 @@ pub enum PaperError {
         known: Vec<&'static str>,
     },
     /// It has no table of this name.
+    #[error(
+        "the paper {paper} has no table '{}': write one of {}",
+        shorten(.name, QUOTED),
+        .known.join(", ")
+    )]
     UnknownTable {
         /// The paper.
         paper: String,
@@ -26,6 +33,7 @@ pub enum PaperError {
         known: Vec<String>,
     },
     /// One of its files is wrong.
+    #[error("{file}: {}", .message.trim_end())]
     File {
         /// The file, as `long-delay/claims.toml`.
         file: String,
@@ -33,7 +41,8 @@ pub enum PaperError {
         message: String,
     },
     /// One of its TOML files is wrong, at a place that the error shows.
-    Toml(ScenarioError),
+    #[error(transparent)]
+    Toml(#[from] ScenarioError),
 }
 
 impl PaperError {
@@ -47,37 +56,5 @@ impl PaperError {
             file: file.to_owned(),
             message: message.into(),
         }
-    }
-}
-
-impl fmt::Display for PaperError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unknown { name, known } => {
-                let (name, known) = (shorten(name, QUOTED), known.join(", "));
-                write!(
-                    f,
-                    "there is no paper '{name}': write one of {known}, all, or the path of a directory with \
-                     a paper.toml, as ./mine"
-                )
-            }
-            Self::UnknownTable { paper, name, known } => {
-                let (name, known) = (shorten(name, QUOTED), known.join(", "));
-                write!(
-                    f,
-                    "the paper {paper} has no table '{name}': write one of {known}"
-                )
-            }
-            Self::File { file, message } => write!(f, "{file}: {}", message.trim_end()),
-            Self::Toml(error) => error.fmt(f),
-        }
-    }
-}
-
-impl Error for PaperError {}
-
-impl From<ScenarioError> for PaperError {
-    fn from(error: ScenarioError) -> Self {
-        Self::Toml(error)
     }
 }

@@ -1,48 +1,61 @@
 //! The errors of the application's calls.
 
-use std::error::Error;
-use std::fmt;
 use std::time::Duration;
 
 use fairwire_wire::Ccid;
 
 /// Why a port cannot be listened on.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ListenError {
     /// The port already has a listener.
+    #[error("DCCP port {port} already has a listener")]
     PortInUse {
         /// The DCCP port.
         port: u16,
     },
     /// Any free port was asked for, but each dynamic port has a listener.
+    #[error(
+        "no free DCCP port: each dynamic one (49152 to 65535) has a listener; close one, or name a lower port"
+    )]
     NoPort,
     /// No service code was given, or the invalid one.
+    #[error("a listener needs at least one valid service code")]
     InvalidService,
     /// The endpoint is closed and takes no more connections.
+    #[error("the endpoint is closed: bind another one")]
     EndpointClosed,
     /// A setting is invalid.
+    #[error(transparent)]
     Config(ConfigError),
 }
 
 /// Why a connection cannot be started.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
     /// The endpoint has reached its connection limit.
+    #[error("the endpoint's connection limit is reached")]
     TooManyConnections,
     /// The endpoint's memory is used up (`EndpointConfig::max_memory`).
+    #[error(
+        "the endpoint's memory budget is spent: close connections, read what has arrived, or raise max_memory"
+    )]
     NoMemory,
     /// Every local port is in use towards that peer, or the requested one is.
+    #[error("no free local DCCP port towards that peer")]
     NoPort,
     /// The service code is the invalid one (RFC 4340, section 8.1.2).
+    #[error("service code 4294967295 is reserved as invalid")]
     InvalidService,
     /// A setting is invalid.
+    #[error(transparent)]
     Config(ConfigError),
 }
 
 /// An invalid setting: its name, and what is valid.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("{field}: {problem}")]
 pub struct ConfigError {
     field: &'static str,
     problem: &'static str,
@@ -60,22 +73,16 @@ impl ConfigError {
     }
 }
 
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.field, self.problem)
-    }
-}
-
-impl Error for ConfigError {}
-
 /// Why a datagram was not queued.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SendError {
     /// The send queue is full, or the endpoint's memory is used up. [`Event::Writable`](crate::Event::Writable) says
     /// when to try again.
+    #[error("the send queue is full")]
     Full,
     /// The datagram is larger than `max_datagram_size`.
+    #[error("a datagram of {size} bytes is too large: send at most {max} bytes")]
     TooLarge {
         /// Size of the datagram, bytes.
         size: usize,
@@ -83,20 +90,34 @@ pub enum SendError {
         max: usize,
     },
     /// The connection is over or closing.
+    #[error("the connection is closed")]
     Closed,
     /// The peer's application has stopped reading for good.
+    #[error("the peer's application no longer reads")]
     NotListening,
     /// The deadline is in the past, so the datagram could only leave late.
+    #[error("the deadline has passed: drop the datagram, or allow it more time")]
     DeadlinePassed,
     /// Another member of the datagram's group expired, was dropped from the send queue or was lost, so the rest of the
     /// group is of no use.
+    #[error(
+        "group {group} is broken, because one of its datagrams expired, was dropped or was lost: \
+         drop the rest of it, and send the next group"
+    )]
     GroupBroken {
         /// The group.
         group: u64,
     },
     /// The datagram may be sent again ([`Resend`](crate::Resend)), but this was not agreed with the peer.
+    #[error(
+        "the peer does not take datagrams that are sent again: set `resend` in the configuration of both ends, \
+         wait until the connection is open, or send without it"
+    )]
     ResendNotAgreed,
     /// The datagram may be sent again ([`Resend`](crate::Resend)), but the CCID in force reports no single losses.
+    #[error(
+        "{ccid} reports no single losses, so nothing can be sent again: use CCID 2, or send without it"
+    )]
     ResendWithoutLosses {
         /// That CCID.
         ccid: Ccid,
@@ -117,133 +138,40 @@ impl SendError {
 }
 
 /// The endpoint has had no memory for the encryption of a connection for too long (`EndpointConfig::max_memory`).
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[error(
+    "the endpoint's memory budget has no {needed} bytes for the handshake of an encrypted connection: close \
+     connections, or raise max_memory"
+)]
 pub struct NoMemory {
     /// What its handshake needs at most, in bytes.
     pub needed: usize,
 }
 
-impl fmt::Display for NoMemory {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "the endpoint's memory budget has no {} bytes for the handshake of an encrypted connection: close \
-             connections, or raise max_memory",
-            self.needed
-        )
-    }
-}
-
-impl Error for NoMemory {}
-
 /// Why the CCID cannot be changed now.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChangeCcidError {
     /// The connection is not open yet, is closing, or is over.
+    #[error("the CCID can be changed only while the connection is open")]
     NotOpen,
     /// The list is empty.
+    #[error("name at least one CCID")]
     NoCcid,
     /// The list names a CCID that is not implemented.
+    #[error("{ccid} is not implemented: use CCID 2, 3 or 4")]
     UnknownCcid {
         /// That CCID.
         ccid: Ccid,
     },
     /// An earlier change for this direction is still being negotiated; [`Event::Ccid`](crate::Event::Ccid) reports its
     /// result.
+    #[error("the CCID is being negotiated: wait for the answer")]
     InProgress,
     /// The CCID of this direction changed less than `Config::ccid_change_interval` ago.
+    #[error("the CCID has just changed: try again in {}", fairwire_units::Duration::from(*.wait))]
     TooSoon {
         /// How long to wait before trying again.
         wait: Duration,
     },
 }
-
-impl fmt::Display for ListenError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::PortInUse { port } => write!(f, "DCCP port {port} already has a listener"),
-            Self::NoPort => f.write_str(
-                "no free DCCP port: each dynamic one (49152 to 65535) has a listener; close one, or name a lower port",
-            ),
-            Self::EndpointClosed => f.write_str("the endpoint is closed: bind another one"),
-            Self::InvalidService => f.write_str("a listener needs at least one valid service code"),
-            Self::Config(error) => error.fmt(f),
-        }
-    }
-}
-
-impl fmt::Display for StartError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooManyConnections => f.write_str("the endpoint's connection limit is reached"),
-            Self::NoMemory => f.write_str("the endpoint's memory budget is spent: close connections, read what has arrived, or raise max_memory"),
-            Self::NoPort => f.write_str("no free local DCCP port towards that peer"),
-            Self::InvalidService => f.write_str("service code 4294967295 is reserved as invalid"),
-            Self::Config(error) => error.fmt(f),
-        }
-    }
-}
-
-impl fmt::Display for SendError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Full => f.write_str("the send queue is full"),
-            Self::TooLarge { size, max } => {
-                write!(
-                    f,
-                    "a datagram of {size} bytes is too large: send at most {max} bytes"
-                )
-            }
-            Self::Closed => f.write_str("the connection is closed"),
-            Self::NotListening => f.write_str("the peer's application no longer reads"),
-            Self::DeadlinePassed => {
-                f.write_str("the deadline has passed: drop the datagram, or allow it more time")
-            }
-            Self::GroupBroken { group } => {
-                write!(
-                    f,
-                    "group {group} is broken, because one of its datagrams expired, was dropped or was lost: \
-                     drop the rest of it, and send the next group"
-                )
-            }
-            Self::ResendNotAgreed => f.write_str(
-                "the peer does not take datagrams that are sent again: set `resend` in the configuration of both ends, \
-                 wait until the connection is open, or send without it",
-            ),
-            Self::ResendWithoutLosses { ccid } => {
-                write!(
-                    f,
-                    "{ccid} reports no single losses, so nothing can be sent again: use CCID 2, or send without it"
-                )
-            }
-        }
-    }
-}
-
-impl fmt::Display for ChangeCcidError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotOpen => {
-                f.write_str("the CCID can be changed only while the connection is open")
-            }
-            Self::NoCcid => f.write_str("name at least one CCID"),
-            Self::UnknownCcid { ccid } => {
-                write!(f, "{ccid} is not implemented: use CCID 2, 3 or 4")
-            }
-            Self::InProgress => f.write_str("the CCID is being negotiated: wait for the answer"),
-            Self::TooSoon { wait } => {
-                write!(
-                    f,
-                    "the CCID has just changed: try again in {}",
-                    fairwire_units::Duration::from(*wait)
-                )
-            }
-        }
-    }
-}
-
-impl Error for ListenError {}
-impl Error for StartError {}
-impl Error for SendError {}
-impl Error for ChangeCcidError {}

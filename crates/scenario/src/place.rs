@@ -1,6 +1,5 @@
 //! Places in source texts, and errors that point at them.
 
-use std::error::Error;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -102,7 +101,7 @@ fn floor_boundary(text: &str, at: usize) -> usize {
 }
 
 /// The reason why a scenario cannot be run: what is wrong, where it is written, and what to write instead.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub struct ScenarioError {
     message: String,
     place: Option<Place>,
@@ -288,8 +287,6 @@ pub(super) const MISSING: &str = "is missing here";
 
 /// The longest message from serde, in characters. Such a message may quote a long value.
 const MESSAGE: usize = 400;
-
-impl Error for ScenarioError {}
 
 impl serde::de::Error for ScenarioError {
     fn custom<T: fmt::Display>(message: T) -> Self {

@@ -1,7 +1,6 @@
 //! Quantities that only scenarios use, and tables of named items.
 
 use std::borrow::Cow;
-use std::error::Error;
 use std::fmt;
 use std::str::FromStr;
 
@@ -12,7 +11,8 @@ use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
 
 /// The reason why a text is not a valid quantity.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("{0}")]
 pub struct QuantityError(String);
 
 impl QuantityError {
@@ -21,14 +21,6 @@ impl QuantityError {
         Self(message)
     }
 }
-
-impl fmt::Display for QuantityError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl Error for QuantityError {}
 
 /// The least retransmission timeout: a time, or `"ns2"` for the one second of ns-2's agents.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

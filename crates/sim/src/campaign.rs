@@ -10,7 +10,6 @@ mod repeat;
 #[cfg(test)]
 mod tests;
 
-use std::error::Error;
 use std::fmt;
 use std::io;
 use std::sync::atomic::AtomicBool;
@@ -84,24 +83,15 @@ impl fmt::Debug for Campaign<'_> {
 }
 
 /// Why a campaign ended early. Cells that finished before were passed to `on_cell`.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum CampaignError {
     /// A run failed.
+    #[error(transparent)]
     Run(RunError),
     /// The callback for finished cells failed.
+    #[error(transparent)]
     Output(io::Error),
 }
-
-impl fmt::Display for CampaignError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Run(error) => error.fmt(f),
-            Self::Output(error) => error.fmt(f),
-        }
-    }
-}
-
-impl Error for CampaignError {}
 
 /// Returns the default number of parallel runs: the number of available processors, or 1 if that is unknown.
 pub fn threads() -> usize {

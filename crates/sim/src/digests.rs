@@ -37,40 +37,28 @@ pub struct CellDigests {
 pub type Golden = BTreeMap<String, BTreeMap<String, CellDigests>>;
 
 /// Why digests cannot be computed or compared.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum DigestError {
     /// The scenario is wrong.
+    #[error(transparent)]
     Scenario(ScenarioError),
     /// A run failed.
+    #[error(transparent)]
     Run(RunError),
     /// A file cannot be read or written.
+    #[error("{0}: {1}")]
     File(PathBuf, io::Error),
     /// The scenario belongs to a paper, which has digests of its own.
+    #[error(
+        "the digests of a paper are those of its quick run: use fairwire paper {0} --quick --check-digests"
+    )]
     IsPaper(String),
     /// There are no golden digests of this scenario.
+    #[error(
+        "there are no golden digests of {0} in the {FILE} beside it: write them with --update-digests"
+    )]
     NoGolden(PathBuf),
 }
-
-impl std::fmt::Display for DigestError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Scenario(error) => error.fmt(f),
-            Self::Run(error) => error.fmt(f),
-            Self::File(path, error) => write!(f, "{}: {error}", path.display()),
-            Self::NoGolden(path) => write!(
-                f,
-                "there are no golden digests of {} in the {FILE} beside it: write them with --update-digests",
-                path.display()
-            ),
-            Self::IsPaper(name) => write!(
-                f,
-                "the digests of a paper are those of its quick run: use fairwire paper {name} --quick --check-digests"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for DigestError {}
 
 /// One cell whose digests are not the golden ones.
 #[derive(Clone, Debug, Eq, PartialEq)]

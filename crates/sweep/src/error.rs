@@ -1,6 +1,5 @@
 //! Why a store cannot be used.
 
-use std::error::Error;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,9 +9,10 @@ use fairwire_measure::counted;
 use parquet::errors::ParquetError;
 
 /// Why a store cannot be read or written. What was written before stays whole.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// A file cannot be read or written: the folder is missing, the disk is full.
+    #[error("cannot {what} {path}: {error}")]
     File {
         /// What was to be done: `read`, `write`.
         what: &'static str,
@@ -22,6 +22,10 @@ pub enum StoreError {
         error: io::Error,
     },
     /// The store was made by a newer version of Fairwire.
+    #[error(
+        "{path} is a store of format {format}, and this version of Fairwire knows formats up to {FORMAT}: use a \
+         newer version, or another folder"
+    )]
     Newer {
         /// The folder of the store.
         path: PathBuf,
@@ -29,12 +33,19 @@ pub enum StoreError {
         format: u32,
     },
     /// The folder has other files, and no store can be made in it.
+    #[error("{0} has files, but is not a store: give a new or empty folder")]
     NotAStore(PathBuf),
     /// There is no store in the folder, or no folder.
+    #[error("there is no store in {0}: a sweep makes one")]
     NoStore(PathBuf),
     /// Another process compacts, prunes, merges or repairs.
+    #[error("another process compacts, prunes, merges or repairs {0}: wait until it has ended")]
     Busy(PathBuf),
     /// A file is not what it should be.
+    #[error(
+        "{path} is damaged: {reason}. Repair the store (`fairwire store DIR --repair`, in Python `Store(DIR, \
+         repair=True)`): what can be read stays, and lost runs are done again"
+    )]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -42,6 +53,9 @@ pub enum StoreError {
         reason: String,
     },
     /// As many seeds are wanted as an interval needs, and a cell has no value that it could be an interval of.
+    #[error(
+        "the interval cannot be judged: {cell} has no value for {wanted}; the metric is there for {there}"
+    )]
     NothingToJudge {
         /// The cell.
         cell: String,
@@ -51,9 +65,18 @@ pub enum StoreError {
         there: String,
     },
     /// A list of a sweep was damaged and set aside, so it is not known which runs are in no sweep.
+    #[error(
+        "{0} is the damaged list of a sweep, whose runs would be removed too: start that sweep again and remove \
+         this file first"
+    )]
     ListAside(PathBuf),
     /// Runs of an open sweep have left the store meanwhile: another process has pruned or repaired it, or a file was
     /// damaged.
+    #[error(
+        "the store has lost {} of {cell}, because it was pruned, repaired or damaged meanwhile: start the sweep \
+         again",
+        counted(*.runs, "run")
+    )]
     Gone {
         /// The cell that they belong to.
         cell: String,
@@ -61,6 +84,7 @@ pub enum StoreError {
         runs: u64,
     },
     /// Runs cannot be made tables of.
+    #[error("runs do not fit into tables: {0}")]
     Table(ArrowError),
 }
 
@@ -110,65 +134,3 @@ impl From<ArrowError> for StoreError {
         Self::Table(error)
     }
 }
-
-impl fmt::Display for StoreError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::File { what, path, error } => {
-                write!(f, "cannot {what} {}: {error}", path.display())
-            }
-            Self::Newer { path, format } => write!(
-                f,
-                "{} is a store of format {format}, and this version of Fairwire knows formats up to {FORMAT}: use a \
-                 newer version, or another folder",
-                path.display()
-            ),
-            Self::NotAStore(path) => write!(
-                f,
-                "{} has files, but is not a store: give a new or empty folder",
-                path.display()
-            ),
-            Self::NoStore(path) => write!(
-                f,
-                "there is no store in {}: a sweep makes one",
-                path.display()
-            ),
-            Self::Busy(path) => write!(
-                f,
-                "another process compacts, prunes, merges or repairs {}: wait until it has ended",
-                path.display()
-            ),
-            Self::Damaged { path, reason } => {
-                write!(
-                    f,
-                    "{} is damaged: {reason}. Repair the store (`fairwire store DIR --repair`, in Python `Store(DIR, \
-                     repair=True)`): what can be read stays, and lost runs are done again",
-                    path.display()
-                )
-            }
-            Self::NothingToJudge {
-                cell,
-                wanted,
-                there,
-            } => write!(
-                f,
-                "the interval cannot be judged: {cell} has no value for {wanted}; the metric is there for {there}"
-            ),
-            Self::ListAside(path) => write!(
-                f,
-                "{} is the damaged list of a sweep, whose runs would be removed too: start that sweep again and remove \
-                 this file first",
-                path.display()
-            ),
-            Self::Gone { cell, runs } => write!(
-                f,
-                "the store has lost {} of {cell}, because it was pruned, repaired or damaged meanwhile: start the sweep \
-                 again",
-                counted(*runs, "run")
-            ),
-            Self::Table(error) => write!(f, "runs do not fit into tables: {error}"),
-        }
-    }
-}
-
-impl Error for StoreError {}

@@ -1,6 +1,5 @@
 //! A sweep on the processors of this machine.
 
-use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -19,29 +18,14 @@ use crate::task::TaskError;
 const WORK: u64 = 50_000;
 
 /// Why a sweep ended early. The runs that were finished are in the store.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum SweepError {
     /// A run failed.
+    #[error(transparent)]
     Task(TaskError),
     /// The store cannot be read or written.
-    Store(StoreError),
-}
-
-impl fmt::Display for SweepError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Task(error) => error.fmt(f),
-            Self::Store(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for SweepError {}
-
-impl From<StoreError> for SweepError {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 /// What a thread did: the number of the task, its work and its runs.

@@ -17,39 +17,27 @@ use crate::record::{Origin, Recorded};
 use crate::text::ScenarioText;
 
 /// Why a worker cannot do a task.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum TaskError {
     /// The worker has other code than the one that made the task.
+    #[error(
+        "this worker has other code than the program that sent the runs (sources {SOURCES} here, {task} there): \
+         install the same version of fairwire on both"
+    )]
     OtherCode {
         /// The hash of the sources of the one that made the task.
         task: String,
     },
     /// The bytes are no task.
+    #[error("these bytes are no task: {0}")]
     Unreadable(String),
     /// A scenario cannot be read back, which is a bug.
+    #[error("a scenario cannot be read back, which is a bug: {0}")]
     Scenario(ScenarioError),
     /// A run failed, or was interrupted.
+    #[error(transparent)]
     Run(RunError),
 }
-
-impl fmt::Display for TaskError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::OtherCode { task } => write!(
-                f,
-                "this worker has other code than the program that sent the runs (sources {SOURCES} here, {task} there): \
-                 install the same version of fairwire on both"
-            ),
-            Self::Unreadable(why) => write!(f, "these bytes are no task: {why}"),
-            Self::Scenario(error) => {
-                write!(f, "a scenario cannot be read back, which is a bug: {error}")
-            }
-            Self::Run(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for TaskError {}
 
 #[derive(Deserialize, Serialize)]
 struct Json {

@@ -1,6 +1,5 @@
 //! Fingerprints of certificates.
 
-use std::error::Error;
 use std::fmt;
 use std::str::FromStr;
 
@@ -88,15 +87,23 @@ impl FromStr for Fingerprint {
 }
 
 /// Why a text is not a fingerprint.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParseFingerprintError {
     /// The text has too few or too many digits, or ends with a colon.
+    #[error(
+        "a fingerprint has 64 hexadecimal digits (32 bytes of SHA-256), with or without a colon between two \
+         bytes, found {digits}"
+    )]
     Length {
         /// The hexadecimal digits found; 64 are expected.
         digits: usize,
     },
     /// The text has something else than a digit, or a colon that is not between two bytes.
+    #[error(
+        "a fingerprint has hexadecimal digits, and colons only between two bytes, found {character:?} as \
+         character {position}"
+    )]
     Character {
         /// What stands there.
         character: char,
@@ -104,28 +111,6 @@ pub enum ParseFingerprintError {
         position: usize,
     },
 }
-
-impl fmt::Display for ParseFingerprintError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Length { digits } => write!(
-                f,
-                "a fingerprint has 64 hexadecimal digits (32 bytes of SHA-256), with or without a colon between two \
-                 bytes, found {digits}"
-            ),
-            Self::Character {
-                character,
-                position,
-            } => write!(
-                f,
-                "a fingerprint has hexadecimal digits, and colons only between two bytes, found {character:?} as \
-                 character {position}"
-            ),
-        }
-    }
-}
-
-impl Error for ParseFingerprintError {}
 
 #[cfg(test)]
 mod tests {

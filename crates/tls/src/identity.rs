@@ -1,6 +1,5 @@
 //! An end's own certificate and private key.
 
-use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
@@ -269,27 +268,39 @@ fn unreadable(what: &'static str, error: &pem::Error) -> IdentityError {
 }
 
 /// Why a certificate and its key cannot be made or read.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum IdentityError {
     /// The operating system gives no random bytes for a key.
+    #[error("the operating system gives no random bytes for a private key")]
     NoKey,
     /// A name is neither a host name nor an IP address.
+    #[error(
+        "a certificate is for host names (without a final dot; a wildcard before two labels, as in \
+         *.example.org) and IP addresses, and {name:?} is none of these"
+    )]
     Name {
         /// The name.
         name: String,
     },
     /// The validity ends before it begins, or after the year 9999.
+    #[error(
+        "a certificate's validity ends after it begins, and before the year 10000, but this one is from {} to {}",
+        .validity.from,
+        .validity.until
+    )]
     Validity {
         /// The validity asked for.
         validity: Validity,
     },
     /// The certificate could not be made for another reason.
+    #[error("the certificate cannot be made: {reason}")]
     Unwritable {
         /// The reason.
         reason: String,
     },
     /// A text is not well-formed PEM.
+    #[error("the {what} is not well-formed PEM: {reason}")]
     NotPem {
         /// What was being read.
         what: &'static str,
@@ -297,6 +308,9 @@ pub enum IdentityError {
         reason: String,
     },
     /// A text has no certificate or no key.
+    #[error(
+        "the text has no {what}: it needs a section that starts with -----BEGIN {section}-----"
+    )]
     Missing {
         /// What was being read.
         what: &'static str,
@@ -304,20 +318,33 @@ pub enum IdentityError {
         section: &'static str,
     },
     /// A text has more than one certificate.
+    #[error(
+        "the text has {count} certificates, but a session shows only one: give the first alone, and let an \
+         authority that peers know sign it directly"
+    )]
     Chain {
         /// How many it has.
         count: usize,
     },
     /// The certificate cannot be read.
+    #[error("the certificate cannot be read: {reason}")]
     Malformed {
         /// What is wrong.
         reason: String,
     },
     /// The private key is protected by a password.
+    #[error(
+        "the private key is encrypted with a password: decrypt it first (openssl pkcs8 -topk8 -nocrypt)"
+    )]
     Encrypted,
     /// The private key is not ECDSA on P-256 or P-384.
+    #[error(
+        "the private key is not one of ECDSA on P-256 or P-384, or it is damaged ('fairwire keygen' makes a key \
+         with its certificate)"
+    )]
     OtherAlgorithm,
     /// The private key does not belong to the certificate.
+    #[error("the private key does not belong to the certificate")]
     OtherKey,
 }
 
@@ -335,45 +362,3 @@ impl IdentityError {
         }
     }
 }
-
-impl fmt::Display for IdentityError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoKey => f.write_str("the operating system gives no random bytes for a private key"),
-            Self::Name { name } => write!(
-                f,
-                "a certificate is for host names (without a final dot; a wildcard before two labels, as in \
-                 *.example.org) and IP addresses, and {name:?} is none of these"
-            ),
-            Self::Validity {
-                validity: Validity { from, until },
-            } => write!(
-                f,
-                "a certificate's validity ends after it begins, and before the year 10000, but this one is from {from} \
-                 to {until}"
-            ),
-            Self::Unwritable { reason } => write!(f, "the certificate cannot be made: {reason}"),
-            Self::NotPem { what, reason } => write!(f, "the {what} is not well-formed PEM: {reason}"),
-            Self::Missing { what, section } => write!(
-                f,
-                "the text has no {what}: it needs a section that starts with -----BEGIN {section}-----"
-            ),
-            Self::Chain { count } => write!(
-                f,
-                "the text has {count} certificates, but a session shows only one: give the first alone, and let an \
-                 authority that peers know sign it directly"
-            ),
-            Self::Malformed { reason } => write!(f, "the certificate cannot be read: {reason}"),
-            Self::Encrypted => f.write_str(
-                "the private key is encrypted with a password: decrypt it first (openssl pkcs8 -topk8 -nocrypt)",
-            ),
-            Self::OtherAlgorithm => f.write_str(
-                "the private key is not one of ECDSA on P-256 or P-384, or it is damaged ('fairwire keygen' makes a key \
-                 with its certificate)",
-            ),
-            Self::OtherKey => f.write_str("the private key does not belong to the certificate"),
-        }
-    }
-}
-
-impl Error for IdentityError {}

@@ -1,6 +1,5 @@
 //! The names that certificates are checked for.
 
-use std::error::Error;
 use std::fmt;
 use std::str::FromStr;
 
@@ -37,23 +36,12 @@ impl fmt::Display for PeerName {
 }
 
 /// A text is neither a host name nor an IP address.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("{name:?} is neither a host name nor an IP address (a port does not belong to it)")]
 pub struct NameError {
     /// The text.
     pub name: String,
 }
-
-impl fmt::Display for NameError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{:?} is neither a host name nor an IP address (a port does not belong to it)",
-            self.name
-        )
-    }
-}
-
-impl Error for NameError {}
 
 #[cfg(test)]
 mod tests {

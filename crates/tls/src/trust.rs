@@ -1,7 +1,5 @@
 //! Whom an end accepts as its peer.
 
-use std::error::Error;
-use std::fmt;
 use std::time::Duration;
 
 use rustls_pki_types::pem::PemObject;
@@ -161,10 +159,11 @@ fn refused(error: webpki::Error, shown: Fingerprint, now: Date) -> CertificateEr
 }
 
 /// Why a peer's certificate is not accepted.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CertificateError {
     /// Its fingerprint is none of those that are accepted.
+    #[error("the peer's certificate has the fingerprint {shown}, {}", wanted(.expected))]
     OtherFingerprint {
         /// The fingerprints that are accepted.
         expected: Vec<Fingerprint>,
@@ -172,11 +171,15 @@ pub enum CertificateError {
         shown: Fingerprint,
     },
     /// None of the known authorities signed it.
+    #[error("none of the known authorities signed the peer's certificate (fingerprint {shown})")]
     UnknownIssuer {
         /// The fingerprint of the certificate that the peer shows.
         shown: Fingerprint,
     },
     /// It is no longer valid.
+    #[error(
+        "the peer's certificate expired: it was valid until {until}, and now is {now} (fingerprint {shown})"
+    )]
     Expired {
         /// The last moment at which it was valid.
         until: Date,
@@ -186,6 +189,9 @@ pub enum CertificateError {
         shown: Fingerprint,
     },
     /// It is not valid yet.
+    #[error(
+        "the peer's certificate is not valid yet: it begins at {from}, and now is {now} (fingerprint {shown})"
+    )]
     NotYetValid {
         /// The first moment at which it is valid.
         from: Date,
@@ -195,6 +201,10 @@ pub enum CertificateError {
         shown: Fingerprint,
     },
     /// It is for other names.
+    #[error(
+        "the peer's certificate is not for {expected}, {} (fingerprint {shown})",
+        named(.presented)
+    )]
     OtherName {
         /// The name that it should be for.
         expected: String,
@@ -204,12 +214,31 @@ pub enum CertificateError {
         shown: Fingerprint,
     },
     /// It is malformed, or an authority does not allow it for this purpose.
+    #[error("the peer's certificate is not valid: {reason} (fingerprint {shown})")]
     Invalid {
         /// What is wrong.
         reason: String,
         /// The fingerprint of the certificate that the peer shows.
         shown: Fingerprint,
     },
+}
+
+/// Returns which fingerprints are accepted, for a message.
+fn wanted(expected: &[Fingerprint]) -> String {
+    match expected {
+        [] => "and no fingerprint is accepted".to_owned(),
+        [expected] => format!("expected {expected}"),
+        many => format!("which is none of the {} expected", many.len()),
+    }
+}
+
+/// Returns which names a certificate has, for a message.
+fn named(presented: &[String]) -> String {
+    if presented.is_empty() {
+        "and names no host".to_owned()
+    } else {
+        format!("but for {}", presented.join(", "))
+    }
 }
 
 impl CertificateError {
@@ -226,64 +255,24 @@ impl CertificateError {
     }
 }
 
-impl fmt::Display for CertificateError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::OtherFingerprint { expected, shown } => {
-                write!(f, "the peer's certificate has the fingerprint {shown}, ")?;
-                match expected.as_slice() {
-                    [] => f.write_str("and no fingerprint is accepted"),
-                    [expected] => write!(f, "expected {expected}"),
-                    many => write!(f, "which is none of the {} expected", many.len()),
-                }
-            }
-            Self::UnknownIssuer { shown } => write!(
-                f,
-                "none of the known authorities signed the peer's certificate (fingerprint {shown})"
-            ),
-            Self::Expired { until, now, shown } => write!(
-                f,
-                "the peer's certificate expired: it was valid until {until}, and now is {now} (fingerprint {shown})"
-            ),
-            Self::NotYetValid { from, now, shown } => write!(
-                f,
-                "the peer's certificate is not valid yet: it begins at {from}, and now is {now} (fingerprint {shown})"
-            ),
-            Self::OtherName {
-                expected,
-                presented,
-                shown,
-            } => {
-                write!(f, "the peer's certificate is not for {expected}, ")?;
-                if presented.is_empty() {
-                    f.write_str("and names no host")?;
-                } else {
-                    write!(f, "but for {}", presented.join(", "))?;
-                }
-                write!(f, " (fingerprint {shown})")
-            }
-            Self::Invalid { reason, shown } => write!(
-                f,
-                "the peer's certificate is not valid: {reason} (fingerprint {shown})"
-            ),
-        }
-    }
-}
-
-impl Error for CertificateError {}
-
 /// Why certificates of authorities cannot be read.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AuthoritiesError {
     /// The text is not well-formed PEM.
+    #[error("the authorities' certificates are not well-formed PEM: {reason}")]
     NotPem {
         /// What is wrong.
         reason: String,
     },
     /// There is no certificate.
+    #[error(
+        "there is no authority's certificate: each needs a section that starts with \
+         -----BEGIN CERTIFICATE-----"
+    )]
     Empty,
     /// A certificate cannot be read.
+    #[error("the authority's certificate number {place} cannot be read: {reason}")]
     Malformed {
         /// Its place among the certificates; the first is 1.
         place: usize,
@@ -291,28 +280,3 @@ pub enum AuthoritiesError {
         reason: String,
     },
 }
-
-impl fmt::Display for AuthoritiesError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotPem { reason } => {
-                write!(
-                    f,
-                    "the authorities' certificates are not well-formed PEM: {reason}"
-                )
-            }
-            Self::Empty => f.write_str(
-                "there is no authority's certificate: each needs a section that starts with \
-                 -----BEGIN CERTIFICATE-----",
-            ),
-            Self::Malformed { place, reason } => {
-                write!(
-                    f,
-                    "the authority's certificate number {place} cannot be read: {reason}"
-                )
-            }
-        }
-    }
-}
-
-impl Error for AuthoritiesError {}

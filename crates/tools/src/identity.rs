@@ -3,7 +3,6 @@
 //! `ID.key` holds the key, which only its owner may read. `ID.crt` holds the certificate, which peers may see.
 
 use std::ffi::OsString;
-use std::fmt;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -12,10 +11,11 @@ use std::time::SystemTime;
 pub use fairwire::tls::{Date, Fingerprint, Identity, IdentityError, Validity};
 
 /// Why an identity could not be made, written or read.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum IdentityFileError {
     /// A file could not be read or written.
+    #[error("{path}: {source}")]
     Io {
         /// The file.
         path: PathBuf,
@@ -23,31 +23,45 @@ pub enum IdentityFileError {
         source: io::Error,
     },
     /// A path does not end with the name of an identity.
+    #[error(
+        "'{path}' does not end with the name of an identity: add one, as in {}",
+        .path.join("id").display()
+    )]
     NoName {
         /// The path.
         path: PathBuf,
     },
     /// The name of an identity to make ends like the name of one of its files.
+    #[error("an identity is named without .key or .crt, which are added: write {stem}")]
     Extension {
         /// The name without its ending.
         stem: PathBuf,
     },
     /// The directory to write to does not exist.
+    #[error("there is no directory {path}: make it first")]
     NoDirectory {
         /// The directory.
         path: PathBuf,
     },
     /// A file is not a text.
+    #[error(
+        "{path} is not a text: keys and certificates are read as PEM ('openssl x509 -inform DER -in FILE' converts a \
+         certificate, 'openssl pkey -inform DER -in FILE' a key)"
+    )]
     NotText {
         /// The file.
         path: PathBuf,
     },
     /// There is no such identity.
+    #[error(
+        "{path} does not exist: make an identity with 'fairwire keygen --out ID' and name it without .key or .crt"
+    )]
     Missing {
         /// The file that was looked for.
         path: PathBuf,
     },
     /// One of the two files of an identity is missing.
+    #[error("{path} does not exist, and {other} does: an identity needs both files")]
     Half {
         /// The file that is missing.
         path: PathBuf,
@@ -55,11 +69,19 @@ pub enum IdentityFileError {
         other: PathBuf,
     },
     /// The file to write is there already.
+    #[error(
+        "{path} exists: choose another name, or remove it first (peers that trust it will not trust a \
+         new one)"
+    )]
     Exists {
         /// The file.
         path: PathBuf,
     },
     /// Other users of this host may read the key, so it may not be secret any more.
+    #[error(
+        "others may read the private key {path} (mode {mode:03o}): make a new one if they might have, else run \
+         'chmod 600 {path}'"
+    )]
     NotPrivate {
         /// The file.
         path: PathBuf,
@@ -67,6 +89,7 @@ pub enum IdentityFileError {
         mode: u32,
     },
     /// A key or a certificate is not usable.
+    #[error("{path}: {source}")]
     Identity {
         /// Where the key and the certificate are.
         path: PathBuf,
@@ -74,60 +97,6 @@ pub enum IdentityFileError {
         source: IdentityError,
     },
 }
-
-impl fmt::Display for IdentityFileError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Missing { path } => write!(
-                f,
-                "{} does not exist: make an identity with 'fairwire keygen --out ID' and name it without .key or .crt",
-                path.display()
-            ),
-            Self::NoName { path } => write!(
-                f,
-                "'{}' does not end with the name of an identity: add one, as in {}",
-                path.display(),
-                path.join("id").display()
-            ),
-            Self::Half { path, other } => write!(
-                f,
-                "{} does not exist, and {} does: an identity needs both files",
-                path.display(),
-                other.display()
-            ),
-            Self::Extension { stem } => write!(
-                f,
-                "an identity is named without .key or .crt, which are added: write {}",
-                stem.display()
-            ),
-            Self::NoDirectory { path } => {
-                write!(f, "there is no directory {}: make it first", path.display())
-            }
-            Self::NotText { path } => write!(
-                f,
-                "{} is not a text: keys and certificates are read as PEM ('openssl x509 -inform DER -in FILE' converts a \
-                 certificate, 'openssl pkey -inform DER -in FILE' a key)",
-                path.display()
-            ),
-            Self::Io { path, source } => write!(f, "{}: {source}", path.display()),
-            Self::Exists { path } => write!(
-                f,
-                "{} exists: choose another name, or remove it first (peers that trust it will not trust a \
-                 new one)",
-                path.display()
-            ),
-            Self::NotPrivate { path, mode } => write!(
-                f,
-                "others may read the private key {0} (mode {mode:03o}): make a new one if they might have, else run \
-                 'chmod 600 {0}'",
-                path.display()
-            ),
-            Self::Identity { path, source } => write!(f, "{}: {source}", path.display()),
-        }
-    }
-}
-
-impl std::error::Error for IdentityFileError {}
 
 /// Makes an identity with a self-signed certificate for `names` and writes `ID.key` and `ID.crt`. Nothing is
 /// overwritten. Returns the fingerprint of the certificate.

@@ -35,8 +35,6 @@ mod session;
 mod text;
 mod ticker;
 
-use std::fmt;
-
 use crate::signals::Signals;
 
 pub use client::client;
@@ -60,16 +58,20 @@ pub use server::{Server, server};
 pub const DEFAULT_PORT: u16 = fairwire::DCCP_UDP_PORT;
 
 /// Why a measurement failed or ended early.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PerfError {
     /// The options contradict each other, or one is invalid.
+    #[error("{0}")]
     Usage(String),
     /// An error on this side: a socket or a file.
+    #[error("{0}")]
     Local(String),
     /// An error of the other side: it is missing, not of our kind, busy, or gone.
+    #[error("{0}")]
     Peer(String),
     /// The user pressed Ctrl-C, or a signal asked to stop.
+    #[error("interrupted")]
     Interrupted,
 }
 
@@ -92,17 +94,6 @@ impl PerfError {
         }
     }
 }
-
-impl fmt::Display for PerfError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Usage(text) | Self::Local(text) | Self::Peer(text) => f.write_str(text),
-            Self::Interrupted => f.write_str("interrupted"),
-        }
-    }
-}
-
-impl std::error::Error for PerfError {}
 
 /// Builds the runtime of a measurement, with one thread, whose processor time is that of the measurement.
 fn runtime() -> Result<tokio::runtime::Runtime, PerfError> {

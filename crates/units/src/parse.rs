@@ -1,19 +1,20 @@
 //! Exact parsing of decimal numbers with units.
 
-use std::error::Error;
 use std::fmt;
 
 use crate::decimal::Decimal;
 
 /// The error for a text that is not a quantity.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum ParseUnitError {
     /// The text does not begin with a decimal number.
+    #[error("'{text}' is {}", not_a_number(.text))]
     NotANumber {
         /// The text as given.
         text: String,
     },
     /// The number has no unit.
+    #[error("'{text}' has no unit: write one of {expected}")]
     MissingUnit {
         /// The text as given.
         text: String,
@@ -21,6 +22,7 @@ pub enum ParseUnitError {
         expected: &'static str,
     },
     /// The unit is of another kind or does not exist.
+    #[error("unit '{unit}' is not one of {expected}")]
     UnknownUnit {
         /// The unit in the text.
         unit: String,
@@ -28,60 +30,33 @@ pub enum ParseUnitError {
         expected: &'static str,
     },
     /// The text is not a percentage from 0 to 100.
+    #[error("'{text}' is not a percentage: write one from \"0 %\" to \"100 %\"")]
     NotAPercentage {
         /// The text as given.
         text: String,
     },
     /// The text is not a whole number of packets.
+    #[error("'{text}' is not a number of packets: write it as \"20 packets\"")]
     NotPackets {
         /// The text as given.
         text: String,
     },
     /// The value is too large for the type, or finer than its resolution (a nanosecond, a bit per second, a byte, a packet).
+    #[error("'{text}' is too large, or has too many decimal places")]
     OutOfRange {
         /// The text as given.
         text: String,
     },
 }
 
-impl fmt::Display for ParseUnitError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotANumber { text } if text.trim_start().starts_with('-') => {
-                write!(
-                    f,
-                    "'{text}' is negative: write a number of zero or more, with a unit"
-                )
-            }
-            Self::NotANumber { text } => {
-                write!(f, "'{text}' is not a number with a unit")
-            }
-            Self::MissingUnit { text, expected } => {
-                write!(f, "'{text}' has no unit: write one of {expected}")
-            }
-            Self::UnknownUnit { unit, expected } => {
-                write!(f, "unit '{unit}' is not one of {expected}")
-            }
-            Self::NotAPercentage { text } => {
-                write!(
-                    f,
-                    "'{text}' is not a percentage: write one from \"0 %\" to \"100 %\""
-                )
-            }
-            Self::NotPackets { text } => {
-                write!(
-                    f,
-                    "'{text}' is not a number of packets: write it as \"20 packets\""
-                )
-            }
-            Self::OutOfRange { text } => {
-                write!(f, "'{text}' is too large, or has too many decimal places")
-            }
-        }
+/// Returns what a text is that is no number with a unit.
+fn not_a_number(text: &str) -> &'static str {
+    if text.trim_start().starts_with('-') {
+        "negative: write a number of zero or more, with a unit"
+    } else {
+        "not a number with a unit"
     }
 }
-
-impl Error for ParseUnitError {}
 
 /// One unit: its spelling and its size in base units (nanoseconds, bits per second, bytes).
 pub(crate) type Unit = (&'static str, u64);

@@ -272,26 +272,23 @@ impl<T: ?Sized + fmt::Debug> PartialEq for Chosen<T> {
 }
 
 /// The error for registering a name that is taken.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("the {what} '{name}' exists already: choose another name")]
 pub struct NameTaken {
     what: &'static str,
     name: &'static str,
 }
 
-impl fmt::Display for NameTaken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { what, name } = self;
-        write!(f, "the {what} '{name}' exists already: choose another name")
-    }
-}
-
-impl std::error::Error for NameTaken {}
-
 /// The error for a name by which no kind can be chosen.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChooseError {
     /// No kind has this name.
+    #[error(
+        "there is no {what} '{name}': {}write one of {}",
+        hint(.name, .known),
+        .known.join(", ")
+    )]
     Unknown {
         /// The word for a kind, such as "window law".
         what: &'static str,
@@ -301,6 +298,7 @@ pub enum ChooseError {
         known: Vec<&'static str>,
     },
     /// The kind has settings without a default.
+    #[error("the {what} '{name}' needs settings: some have no default, so write a table with them")]
     NeedsSettings {
         /// The word for a kind.
         what: &'static str,
@@ -309,27 +307,11 @@ pub enum ChooseError {
     },
 }
 
-impl fmt::Display for ChooseError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unknown { what, name, known } => {
-                write!(f, "there is no {what} '{name}': ")?;
-                if let Some(nearest) = nearest(name, known.iter().copied()) {
-                    write!(f, "did you mean '{nearest}'? ")?;
-                }
-                write!(f, "write one of {}", known.join(", "))
-            }
-            Self::NeedsSettings { what, name } => {
-                write!(
-                    f,
-                    "the {what} '{name}' needs settings: some have no default, so write a table with them"
-                )
-            }
-        }
-    }
+/// Returns the part of a message that names a similar word, or nothing.
+fn hint(word: &str, known: &[&str]) -> String {
+    let nearest = nearest(word, known.iter().copied());
+    nearest.map_or_else(String::new, |nearest| format!("did you mean '{nearest}'? "))
 }
-
-impl std::error::Error for ChooseError {}
 
 /// The longest word for which a similar one is searched, bytes.
 const LONGEST: usize = 120;

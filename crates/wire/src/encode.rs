@@ -66,25 +66,14 @@ impl fmt::Debug for HeadBuf {
 }
 
 /// The error of an option that does not fit. Nothing of it was written.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq, thiserror::Error)]
+#[error("an option of {needed} bytes does not fit into {room}")]
 pub struct NoRoom {
     /// Bytes that the option needs. For an option too long for any head: its data and two more bytes.
     pub needed: usize,
     /// Bytes available.
     pub room: usize,
 }
-
-impl fmt::Display for NoRoom {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "an option of {} bytes does not fit into {}",
-            self.needed, self.room
-        )
-    }
-}
-
-impl std::error::Error for NoRoom {}
 
 /// A position in a head to return to; see [`Encoder::mark`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

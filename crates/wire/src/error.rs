@@ -1,15 +1,14 @@
 //! Errors of decoding a packet.
 
-use std::fmt;
-
 use crate::PacketType;
 
 /// The reason why a packet must be ignored (RFC 4340, section 8.5, step 1).
 ///
 /// Such a packet must not be answered, not even with a Reset.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq, thiserror::Error)]
 pub enum DecodeError {
     /// The packet is shorter than the shortest header.
+    #[error("truncated DCCP header: {got} bytes, expected at least {needed}")]
     Truncated {
         /// Length of the shortest header, in bytes.
         needed: usize,
@@ -17,11 +16,15 @@ pub enum DecodeError {
         got: usize,
     },
     /// The packet type is reserved (RFC 4340, section 5.1).
+    #[error("packet type {number} is reserved")]
     ReservedType {
         /// The number of the type, 11 to 15.
         number: u8,
     },
     /// The Data Offset lies inside the fixed header of the packet's type (RFC 4340, section 5.1).
+    #[error(
+        "Data Offset of {offset} bytes is inside the {minimum} bytes of the fixed header of a {packet_type}"
+    )]
     DataOffsetTooSmall {
         /// The packet type, which decides the minimum.
         packet_type: PacketType,
@@ -31,6 +34,7 @@ pub enum DecodeError {
         minimum: usize,
     },
     /// The Data Offset lies beyond the end of the packet (RFC 4340, section 5.1).
+    #[error("Data Offset of {offset} bytes is beyond the packet of {got} bytes")]
     DataOffsetBeyondPacket {
         /// The Data Offset, in bytes.
         offset: usize,
@@ -38,11 +42,13 @@ pub enum DecodeError {
         got: usize,
     },
     /// The packet has 24-bit sequence numbers, which its type forbids (RFC 4340, section 5.1).
+    #[error("a {packet_type} with 24-bit sequence numbers")]
     ShortSeqForbidden {
         /// The packet type.
         packet_type: PacketType,
     },
     /// The checksum covers more payload than there is (RFC 4340, section 9.2).
+    #[error("Checksum Coverage {cscov} covers {covers} bytes, but the payload has {payload}")]
     CsCovTooLarge {
         /// The Checksum Coverage field, 1 to 15.
         cscov: u8,
@@ -52,6 +58,7 @@ pub enum DecodeError {
         payload: usize,
     },
     /// The checksum does not match the packet (RFC 4340, section 9.1).
+    #[error("checksum is {found:#06x}, expected {expected:#06x}")]
     Checksum {
         /// The checksum in the packet.
         found: u16,
@@ -59,47 +66,3 @@ pub enum DecodeError {
         expected: u16,
     },
 }
-
-impl fmt::Display for DecodeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::Truncated { needed, got } => {
-                write!(
-                    f,
-                    "truncated DCCP header: {got} bytes, expected at least {needed}"
-                )
-            }
-            Self::ReservedType { number } => write!(f, "packet type {number} is reserved"),
-            Self::DataOffsetTooSmall {
-                packet_type,
-                offset,
-                minimum,
-            } => write!(
-                f,
-                "Data Offset of {offset} bytes is inside the {minimum} bytes of the fixed header of a {packet_type}"
-            ),
-            Self::DataOffsetBeyondPacket { offset, got } => {
-                write!(
-                    f,
-                    "Data Offset of {offset} bytes is beyond the packet of {got} bytes"
-                )
-            }
-            Self::ShortSeqForbidden { packet_type } => {
-                write!(f, "a {packet_type} with 24-bit sequence numbers")
-            }
-            Self::CsCovTooLarge {
-                cscov,
-                covers,
-                payload,
-            } => write!(
-                f,
-                "Checksum Coverage {cscov} covers {covers} bytes, but the payload has {payload}"
-            ),
-            Self::Checksum { found, expected } => {
-                write!(f, "checksum is {found:#06x}, expected {expected:#06x}")
-            }
-        }
-    }
-}
-
-impl std::error::Error for DecodeError {}

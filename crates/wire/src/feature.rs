@@ -265,9 +265,10 @@ pub enum Confirmed<'a> {
 }
 
 /// An invalid feature value.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq, thiserror::Error)]
 pub enum ValueError {
     /// The length is wrong.
+    #[error("a value of {feature} cannot have {got} bytes")]
     Length {
         /// The feature.
         feature: Feature,
@@ -275,6 +276,11 @@ pub enum ValueError {
         got: usize,
     },
     /// The value is outside [`Feature::values`].
+    #[error(
+        "{value} is not a value of {feature}: expected {} to {}",
+        .feature.values().start(),
+        .feature.values().end()
+    )]
     Range {
         /// The feature.
         feature: Feature,
@@ -282,24 +288,6 @@ pub enum ValueError {
         value: u64,
     },
 }
-
-impl fmt::Display for ValueError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Length { feature, got } => {
-                write!(f, "a value of {feature} cannot have {got} bytes")
-            }
-            Self::Range { feature, value } => write!(
-                f,
-                "{value} is not a value of {feature}: expected {} to {}",
-                feature.values().start(),
-                feature.values().end()
-            ),
-        }
-    }
-}
-
-impl std::error::Error for ValueError {}
 
 #[cfg(test)]
 mod tests;

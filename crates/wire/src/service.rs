@@ -73,45 +73,27 @@ impl fmt::Debug for ServiceCode {
 }
 
 /// An error from parsing a Service Code.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum ParseServiceCodeError {
     /// The text starts with neither `SC:` nor `SC=`.
+    #[error("'{text}' is not a service code: write SC:name, SC=number or SC=xhex")]
     Prefix {
         /// The text.
         text: String,
     },
     /// The part after `SC:` is not one to four letters, digits or characters of `-_+.*/?@`.
+    #[error("'{name}' is not a service name: one to four letters, digits or any of -_+.*/?@")]
     Name {
         /// The part after `SC:`.
         name: String,
     },
     /// The part after `SC=` is not a decimal number up to 4294967294, or `x` and a hexadecimal one.
+    #[error("'{number}' is not a service number: 0 to 4294967294, or x0 to xfffffffe")]
     Number {
         /// The part after `SC=`.
         number: String,
     },
 }
-
-impl fmt::Display for ParseServiceCodeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Prefix { text } => write!(
-                f,
-                "'{text}' is not a service code: write SC:name, SC=number or SC=xhex"
-            ),
-            Self::Name { name } => write!(
-                f,
-                "'{name}' is not a service name: one to four letters, digits or any of -_+.*/?@"
-            ),
-            Self::Number { number } => write!(
-                f,
-                "'{number}' is not a service number: 0 to 4294967294, or x0 to xfffffffe"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for ParseServiceCodeError {}
 
 impl FromStr for ServiceCode {
     type Err = ParseServiceCodeError;

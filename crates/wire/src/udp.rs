@@ -9,7 +9,6 @@
 //! On an ordinary UDP socket the system has checked length and checksum, and only [`check_payload`] remains.
 //! [`UdpHeader`] is for code that sees the UDP header itself: packet sockets and captures.
 
-use std::fmt;
 use std::net::IpAddr;
 
 use crate::PacketType;
@@ -44,19 +43,22 @@ pub struct UdpHeader {
 }
 
 /// The reason why a UDP datagram must be dropped (RFC 6773, section 3.3).
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq, thiserror::Error)]
 pub enum UdpError {
     /// The packet ends inside the UDP header.
+    #[error("truncated UDP header: {got} bytes, expected {HEADER_LEN}")]
     Truncated {
         /// Length of the packet, in bytes.
         got: usize,
     },
     /// The UDP Length leaves no room for a DCCP header.
+    #[error("UDP Length {length} is too small for DCCP, expected at least {MIN_LENGTH}")]
     TooShort {
         /// The UDP Length, in bytes.
         length: usize,
     },
     /// The UDP Length is greater than the packet.
+    #[error("UDP Length {length} is beyond the packet, which has {got} bytes left")]
     BeyondPacket {
         /// The UDP Length, in bytes.
         length: usize,
@@ -64,8 +66,10 @@ pub enum UdpError {
         got: usize,
     },
     /// The checksum is zero: the sender computed none.
+    #[error("DCCP in UDP without a UDP checksum")]
     NoChecksum,
     /// The checksum does not match.
+    #[error("UDP checksum {found:#06x} should be {expected:#06x}")]
     Checksum {
         /// The checksum in the header.
         found: u16,
@@ -73,37 +77,6 @@ pub enum UdpError {
         expected: u16,
     },
 }
-
-impl fmt::Display for UdpError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Truncated { got } => {
-                write!(
-                    f,
-                    "truncated UDP header: {got} bytes, expected {HEADER_LEN}"
-                )
-            }
-            Self::TooShort { length } => {
-                write!(
-                    f,
-                    "UDP Length {length} is too small for DCCP, expected at least {MIN_LENGTH}"
-                )
-            }
-            Self::BeyondPacket { length, got } => {
-                write!(
-                    f,
-                    "UDP Length {length} is beyond the packet, which has {got} bytes left"
-                )
-            }
-            Self::NoChecksum => f.write_str("DCCP in UDP without a UDP checksum"),
-            Self::Checksum { found, expected } => {
-                write!(f, "UDP checksum {found:#06x} should be {expected:#06x}")
-            }
-        }
-    }
-}
-
-impl std::error::Error for UdpError {}
 
 /// Checks that the payload of a UDP datagram is long enough for a DCCP packet.
 ///

@@ -1,7 +1,5 @@
 //! Why a connection could not be made, and what to do about it.
 
-use std::error::Error;
-use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
@@ -12,10 +10,11 @@ use fairwire_wire::ResetCode;
 use super::{BindError, HandshakeError, Reason, is_out_of_descriptors};
 
 /// Why a connection could not be made.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
     /// The name could not be looked up, or is not `host:port`.
+    #[error("{}", unresolved(.host, .source))]
     Resolve {
         /// The name as given.
         host: String,
@@ -23,10 +22,13 @@ pub enum ConnectError {
         source: io::Error,
     },
     /// No endpoint could be bound for the connection, or no socket opened.
-    Bind(BindError),
+    #[error("{0}")]
+    Bind(#[from] BindError),
     /// The endpoint could not start a connection.
-    Start(StartError),
+    #[error("{0}")]
+    Start(#[source] StartError),
     /// The peer answered with a Reset.
+    #[error("{}", refused(*.remote, *.code, .text.as_ref()))]
     Refused {
         /// The peer's address.
         remote: SocketAddr,
@@ -37,6 +39,7 @@ pub enum ConnectError {
     },
     /// The network or the peer's host reported that packets do not arrive. A hard error ([`Unreachable::is_hard`]) ends
     /// the attempt at once. A soft error is reported if nobody answered in time either.
+    #[error("{}", unreachable(*.remote, *.native, *.why, (*.after).into()))]
     Unreachable {
         /// The address that packets do not reach.
         remote: SocketAddr,
@@ -48,6 +51,7 @@ pub enum ConnectError {
         after: Duration,
     },
     /// Nobody answered in time.
+    #[error("{}", timeout(*.remote, *.native, (*.after).into(), *.not_dccp))]
     Timeout {
         /// The address that did not answer.
         remote: SocketAddr,
@@ -59,6 +63,7 @@ pub enum ConnectError {
         not_dccp: u64,
     },
     /// The system has no route from the endpoint to the remote, so nothing was sent.
+    #[error("{}", no_route(*.local, *.remote, .source))]
     NoRoute {
         /// The address that the endpoint is bound to.
         local: IpAddr,
@@ -68,6 +73,10 @@ pub enum ConnectError {
         source: io::Error,
     },
     /// Something at the remote sends our own packets back: an echo service.
+    #[error(
+        "{remote} returns our own packets: it is an echo service, not a DCCP server; is the {} right?",
+        if *.native { "address" } else { "UDP port" }
+    )]
     Reflected {
         /// The remote's address.
         remote: SocketAddr,
@@ -75,6 +84,15 @@ pub enum ConnectError {
         native: bool,
     },
     /// The remote and the endpoint have different address families.
+    #[error(
+        "{remote} is an {} address, and the endpoint is bound to {local}: bind another endpoint to {}",
+        family(.remote.ip()),
+        if .remote.is_ipv4() {
+            "0.0.0.0, or to [::] for both families"
+        } else {
+            "[::], which takes both families"
+        }
+    )]
     WrongFamily {
         /// The address that the endpoint is bound to.
         local: IpAddr,
@@ -82,6 +100,7 @@ pub enum ConnectError {
         remote: SocketAddr,
     },
     /// The remote address is not a single host; a connection has exactly two ends.
+    #[error("{} is {}", .remote.ip(), .kind.advice())]
     NotOneHost {
         /// The address.
         remote: SocketAddr,
@@ -89,16 +108,24 @@ pub enum ConnectError {
         kind: AddressKind,
     },
     /// The remote is an IPv6 link-local address without an interface.
+    #[error(
+        "{} is a link-local address, which every interface has: add the interface, \
+         as in {}%eth0",
+        .remote.ip(),
+        .remote.ip()
+    )]
     NoInterface {
         /// The address.
         remote: SocketAddr,
     },
     /// The remote's DCCP port is zero, on which nobody can listen.
+    #[error("{remote} has DCCP port 0, which nobody listens on: name the server's port")]
     NoDccpPort {
         /// The address.
         remote: SocketAddr,
     },
     /// None of several addresses could be connected to.
+    #[error("{}", all(.host.as_deref(), .tried))]
     All {
         /// The host name that the addresses belong to, if there was one.
         host: Option<String>,
@@ -106,13 +133,18 @@ pub enum ConnectError {
         tried: Vec<(SocketAddr, ConnectError)>,
     },
     /// There was no address to connect to.
+    #[error("there is no address to connect to")]
     NoAddress,
     /// The remote has no UDP port, but the endpoint sends in UDP.
+    #[error(
+        "{remote} has no UDP port, and this endpoint sends in UDP: name one, or use a native endpoint"
+    )]
     NoUdpPort {
         /// The address, with the DCCP port.
         remote: SocketAddr,
     },
     /// The connection was open, but DTLS could not be set up on it. Nothing was sent in clear text.
+    #[error("no encrypted connection with {remote}: {error}")]
     Handshake {
         /// The peer's address.
         remote: SocketAddr,
@@ -120,11 +152,13 @@ pub enum ConnectError {
         error: HandshakeError,
     },
     /// The handshake ended for another reason.
+    #[error("the handshake failed: {}", Reason(.reason))]
     Ended {
         /// The reason.
         reason: CloseReason,
     },
     /// The endpoint was [closed](crate::Endpoint::close), or its runtime has shut down.
+    #[error("the endpoint is closed: bind another one")]
     EndpointClosed,
 }
 
@@ -174,107 +208,28 @@ impl ConnectError {
     }
 }
 
-impl fmt::Display for ConnectError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Resolve { host, .. } if host.parse::<Ipv6Addr>().is_ok() => {
-                write!(f, "'{host}' has no port: write [{host}]:port")
-            }
-            Self::Resolve { host, .. } if !has_port(host) => match host.rsplit_once(':') {
-                Some((_, port)) => write!(
-                    f,
-                    "'{port}' in '{host}' is not a port: write a number from 1 to 65535"
-                ),
-                None if host.is_empty() => {
-                    f.write_str("there is no host: write host:port, as in localhost:7001")
-                }
-                None => write!(
-                    f,
-                    "'{host}' has no port: write host:port, as in {host}:7001"
-                ),
-            },
-            Self::Resolve { host, source } => {
-                write!(f, "cannot resolve '{host}': {source}")
-            }
-            Self::Handshake { remote, error } => {
-                write!(f, "no encrypted connection with {remote}: {error}")
-            }
-            Self::Bind(error) => error.fmt(f),
-            Self::Start(error) => error.fmt(f),
-            Self::Refused { remote, code, text } => refused(f, *remote, *code, text.as_ref()),
-            Self::Unreachable {
-                remote,
-                native,
-                why,
-                after,
-            } => unreachable(f, *remote, *native, *why, (*after).into()),
-            Self::Timeout {
-                remote,
-                native,
-                after,
-                not_dccp,
-            } => timeout(f, *remote, *native, (*after).into(), *not_dccp),
-            Self::NoRoute {
-                local,
-                remote,
-                source,
-            } => no_route(f, *local, *remote, source),
-            Self::Reflected { remote, native } => {
-                write!(
-                    f,
-                    "{remote} returns our own packets: it is an echo service, not a DCCP server; "
-                )?;
-                f.write_str(if *native {
-                    "is the address right?"
-                } else {
-                    "is the UDP port right?"
-                })
-            }
-            Self::WrongFamily { local, remote } => write!(
-                f,
-                "{remote} is an {} address, and the endpoint is bound to {local}: bind another endpoint to {}",
-                family(remote.ip()),
-                match remote {
-                    SocketAddr::V4(_) => "0.0.0.0, or to [::] for both families",
-                    SocketAddr::V6(_) => "[::], which takes both families",
-                }
-            ),
-            Self::NotOneHost { remote, kind } => write!(f, "{} is {}", remote.ip(), kind.advice()),
-            Self::NoInterface { remote } => write!(
-                f,
-                "{} is a link-local address, which every interface has: add the interface, \
-                 as in {}%eth0",
-                remote.ip(),
-                remote.ip()
-            ),
-            Self::NoDccpPort { remote } => write!(
-                f,
-                "{remote} has DCCP port 0, which nobody listens on: name the server's port"
-            ),
-            Self::All { host, tried } => all(f, host.as_deref(), tried),
-            Self::NoAddress => f.write_str("there is no address to connect to"),
-            Self::NoUdpPort { remote } => write!(
-                f,
-                "{remote} has no UDP port, and this endpoint sends in UDP: name one, or use a native endpoint"
-            ),
-            Self::Ended { reason } => write!(f, "the handshake failed: {}", Reason(reason)),
-            Self::EndpointClosed => f.write_str("the endpoint is closed: bind another one"),
+/// Returns what is wrong with the name of a host, or why the system does not know it.
+fn unresolved(host: &str, source: &io::Error) -> String {
+    if host.parse::<Ipv6Addr>().is_ok() {
+        return format!("'{host}' has no port: write [{host}]:port");
+    }
+    if has_port(host) {
+        return format!("cannot resolve '{host}': {source}");
+    }
+    match host.rsplit_once(':') {
+        Some((_, port)) => {
+            format!("'{port}' in '{host}' is not a port: write a number from 1 to 65535")
         }
+        None if host.is_empty() => {
+            "there is no host: write host:port, as in localhost:7001".to_owned()
+        }
+        None => format!("'{host}' has no port: write host:port, as in {host}:7001"),
     }
 }
 
-/// Writes why a peer refused, and what to do about it.
-fn refused(
-    f: &mut fmt::Formatter<'_>,
-    remote: SocketAddr,
-    code: ResetCode,
-    text: Option<&ErrorText>,
-) -> fmt::Result {
-    write!(f, "{remote} refused the connection ({code})")?;
-    if let Some(text) = text {
-        write!(f, ", saying {text:?}")?;
-    }
-    f.write_str(match code {
+/// Returns why a peer refused, and what to do about it.
+fn refused(remote: SocketAddr, code: ResetCode, text: Option<&ErrorText>) -> String {
+    let advice = match code {
         ResetCode::ConnectionRefused | ResetCode::NoConnection => {
             ": nobody listens on that DCCP port there"
         }
@@ -288,29 +243,27 @@ fn refused(
             ": it does not accept what this side requires, such as its CCIDs"
         }
         _ => "",
-    })
+    };
+    let text = text.map_or_else(String::new, |text| format!(", saying {text:?}"));
+    format!("{remote} refused the connection ({code}){text}{advice}")
 }
 
-/// Writes what a timeout may mean.
+/// Returns what a timeout may mean.
 fn timeout(
-    f: &mut fmt::Formatter<'_>,
     remote: SocketAddr,
     native: bool,
     after: fairwire_units::Duration,
     not_dccp: u64,
-) -> fmt::Result {
+) -> String {
     match (native, not_dccp) {
-        (true, _) => write!(
-            f,
-            "{remote} did not answer within {after}: does a program there listen on that DCCP \
-             port natively, and do firewalls and NATs let IP protocol 33 pass?"
+        (true, _) => format!(
+            "{remote} did not answer within {after}: does a program there listen on that DCCP port natively, and do \
+             firewalls and NATs let IP protocol 33 pass?"
         ),
-        (false, 0) => write!(
-            f,
+        (false, 0) => format!(
             "{remote} did not answer within {after}: is it up, and do firewalls let UDP pass?"
         ),
-        (false, _) => write!(
-            f,
+        (false, _) => format!(
             "{remote} answers, but not in DCCP ({not_dccp} other datagrams): another program uses that port"
         ),
     }
@@ -323,41 +276,34 @@ fn family(ip: IpAddr) -> &'static str {
     }
 }
 
-/// Writes why each of several addresses failed.
-fn all(
-    f: &mut fmt::Formatter<'_>,
-    host: Option<&str>,
-    tried: &[(SocketAddr, ConnectError)],
-) -> fmt::Result {
-    match host {
-        Some(host) => write!(f, "none of the {} addresses of {host}", tried.len())?,
-        None => write!(f, "none of the {} addresses", tried.len())?,
-    }
-    f.write_str(" could be connected to")?;
-    for (i, (addr, error)) in tried.iter().enumerate() {
-        f.write_str(if i == 0 { ": " } else { "; " })?;
-        let (addr, error) = (addr.to_string(), error.to_string());
-        if !error.contains(&addr) {
-            write!(f, "{addr}: ")?;
-        }
-        f.write_str(&error)?;
-    }
-    Ok(())
+/// Returns why each of several addresses failed.
+fn all(host: Option<&str>, tried: &[(SocketAddr, ConnectError)]) -> String {
+    let of = host.map_or_else(String::new, |host| format!(" of {host}"));
+    let reasons: Vec<String> = tried
+        .iter()
+        .map(|(addr, error)| {
+            let (addr, error) = (addr.to_string(), error.to_string());
+            if error.contains(&addr) {
+                error
+            } else {
+                format!("{addr}: {error}")
+            }
+        })
+        .collect();
+    let reasons = reasons.join("; ");
+    let colon = if reasons.is_empty() { "" } else { ": " };
+    let count = tried.len();
+    format!("none of the {count} addresses{of} could be connected to{colon}{reasons}")
 }
 
-/// Writes why the remote has no route, and what to do about it.
-fn no_route(
-    f: &mut fmt::Formatter<'_>,
-    local: IpAddr,
-    remote: SocketAddr,
-    source: &io::Error,
-) -> fmt::Result {
-    write!(f, "this host has no route to {remote}")?;
-    if !local.is_unspecified() {
-        write!(f, " from {local}")?;
-    }
-    write!(f, " ({source}): ")?;
-    f.write_str(match source.kind() {
+/// Returns why the remote has no route, and what to do about it.
+fn no_route(local: IpAddr, remote: SocketAddr, source: &io::Error) -> String {
+    let from = if local.is_unspecified() {
+        String::new()
+    } else {
+        format!(" from {local}")
+    };
+    let advice = match source.kind() {
         io::ErrorKind::NetworkUnreachable | io::ErrorKind::HostUnreachable => {
             "is it connected, and does it have addresses of that family?"
         }
@@ -367,63 +313,41 @@ fn no_route(
              a rule of this host forbids it"
         }
         _ => "is the address right?",
-    })
+    };
+    format!("this host has no route to {remote}{from} ({source}): {advice}")
 }
 
-/// Writes the network's report about a remote, and what to do about it.
+/// Returns the network's report about a remote, and what to do about it.
 fn unreachable(
-    f: &mut fmt::Formatter<'_>,
     remote: SocketAddr,
     native: bool,
     why: Unreachable,
     after: fairwire_units::Duration,
-) -> fmt::Result {
-    if why.is_hard() {
-        write!(f, "{remote} is unreachable: {why} (ICMP); ")?;
+) -> String {
+    let report = if why.is_hard() {
+        format!("{remote} is unreachable: {why} (ICMP)")
     } else {
-        write!(
-            f,
-            "{remote} did not answer within {after}, and is unreachable: {why}; "
-        )?;
-    }
-    match why {
-        Unreachable::Port => write!(
-            f,
-            "is the server running, and is UDP port {} right?",
-            remote.port()
-        ),
-        Unreachable::Protocol if native => f.write_str(
+        format!("{remote} did not answer within {after}, and is unreachable: {why}")
+    };
+    let port = remote.port();
+    let advice = match why {
+        Unreachable::Port => &format!("is the server running, and is UDP port {port} right?"),
+        Unreachable::Protocol if native => {
             "nobody there speaks DCCP directly in IP (protocol 33): is the server running, and \
-             does it use native DCCP?",
-        ),
-        Unreachable::Prohibited if native => {
-            f.write_str("do firewalls let IP protocol 33 pass? DCCP in UDP may get through")
+             does it use native DCCP?"
         }
-        Unreachable::Prohibited => write!(f, "do firewalls let UDP port {} pass?", remote.port()),
-        Unreachable::NotPermitted => f.write_str("look at the firewall rules of this host"),
-        Unreachable::Host => f.write_str("is the address right, and the host up?"),
-        _ => f.write_str("is the address right, and is this host connected?"),
-    }
+        Unreachable::Prohibited if native => {
+            "do firewalls let IP protocol 33 pass? DCCP in UDP may get through"
+        }
+        Unreachable::Prohibited => &format!("do firewalls let UDP port {port} pass?"),
+        Unreachable::NotPermitted => "look at the firewall rules of this host",
+        Unreachable::Host => "is the address right, and the host up?",
+        _ => "is the address right, and is this host connected?",
+    };
+    format!("{report}; {advice}")
 }
 
 fn has_port(host: &str) -> bool {
     let port = host.rsplit_once(':').map(|(_, port)| port.parse::<u16>());
     matches!(port, Some(Ok(_)))
-}
-
-impl Error for ConnectError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Resolve { source, .. } | Self::NoRoute { source, .. } => Some(source),
-            Self::Bind(error) => Some(error),
-            Self::Start(error) => Some(error),
-            _ => None,
-        }
-    }
-}
-
-impl From<BindError> for ConnectError {
-    fn from(error: BindError) -> Self {
-        Self::Bind(error)
-    }
 }

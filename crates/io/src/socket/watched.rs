@@ -5,7 +5,6 @@
 //! little later.
 
 use std::error::Error;
-use std::fmt;
 use std::io;
 use std::net::UdpSocket;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,16 +12,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use tokio::io::{Interest, Ready};
 
 /// The current runtime has no I/O.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("the tokio runtime has no I/O")]
 struct WithoutRuntime;
-
-impl fmt::Display for WithoutRuntime {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the tokio runtime has no I/O")
-    }
-}
-
-impl Error for WithoutRuntime {}
 
 /// Registers a socket. Tokio tells only by a panic that the runtime has no I/O.
 fn inside_runtime<T>(register: impl FnOnce() -> io::Result<T>) -> io::Result<T> {

@@ -5,7 +5,6 @@
 //! mode. If the first frame after a step up fails, it steps down at once. It cannot distinguish collisions from a weak
 //! signal, as the devices that used it could not.
 
-use std::error::Error;
 use std::fmt;
 use std::str::FromStr;
 
@@ -54,20 +53,11 @@ impl Default for RateControl {
 }
 
 /// An error from parsing a [`RateControl`].
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error(
+    "'{0}' is not a rate of 802.11g: write \"54 Mbit/s\" (or 6, 9, 12, 18, 24, 36, 48), \"adaptive\", or \"adaptive from 24 Mbit/s\""
+)]
 pub struct ParseRateControlError(String);
-
-impl fmt::Display for ParseRateControlError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "'{}' is not a rate of 802.11g: write \"54 Mbit/s\" (or 6, 9, 12, 18, 24, 36, 48), \"adaptive\", or \"adaptive from 24 Mbit/s\"",
-            self.0
-        )
-    }
-}
-
-impl Error for ParseRateControlError {}
 
 impl FromStr for RateControl {
     type Err = ParseRateControlError;

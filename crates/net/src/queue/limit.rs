@@ -15,20 +15,11 @@ pub enum QueueLimit {
 }
 
 /// An error from parsing a [`QueueLimit`].
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error(
+    "'{0}' is not a queue size: write \"20 packets\", \"64 kB\", or for a link \"1 bdp\" or \"300 ms\""
+)]
 pub struct ParseLimitError(String);
-
-impl fmt::Display for ParseLimitError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = &self.0;
-        write!(
-            f,
-            "'{text}' is not a queue size: write \"20 packets\", \"64 kB\", or for a link \"1 bdp\" or \"300 ms\""
-        )
-    }
-}
-
-impl std::error::Error for ParseLimitError {}
 
 impl FromStr for QueueLimit {
     type Err = ParseLimitError;
