@@ -289,7 +289,7 @@ def work(task: bytes, laws: Laws) -> bytes:
 
 
 # Work is counted in packets that cross links, of which a processor does about a million in a second. A task is long
-# enough that handing it over is cheap, and so short that a lost worker is no pity.
+# enough that handing it over is cheap, and short enough that little work is lost with a worker.
 _LEAST_WORK = 100_000
 _MOST_WORK = 4_000_000
 

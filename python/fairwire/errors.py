@@ -72,7 +72,7 @@ class DtlsError(ConnectError):
 
     fingerprint: that of the peer's certificate, if this is what was not accepted.
     refusal: why the peer's DTLS refused this end, if it said so: "not-dtls", "no-certificate" or "certificate".
-    peer_text: what the peer said in its Reset. Nobody protects these words.
+    peer_text: what the peer said in its Reset. It is not authenticated.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class ConnectionClosed(FairwireError, ConnectionError):
     orderly: whether it was closed, by either side. If not, the last datagrams may be missing.
     reason: "closed", "reset", "peer-error", "unreachable", "idle-timeout", "close-timeout", "aborted", "dtls" (its
         encryption failed) or another word.
-    peer_text: what the peer said in its Reset. Nobody protects these words.
+    peer_text: what the peer said in its Reset. It is not authenticated.
     refusal: why the peer's DTLS refused this end, if it said so: "not-dtls", "no-certificate" or "certificate".
     authenticated: whether the peer announced the end within DTLS, so that nobody on the path can have forged it.
     """

@@ -18,7 +18,7 @@ use crate::address::DccpAddr;
 use crate::error::ConnectionClosed;
 use crate::received::ReceivedId;
 use crate::state::{ConnectionState, Handle, Progress, State};
-use crate::waiting::Place;
+use crate::waiting::Awaited;
 
 /// A DCCP connection. Clones refer to the same connection; every method may be called from several tasks at once.
 ///
@@ -272,7 +272,7 @@ impl Connection {
             Some(connection) => ready_value(connection),
             None => Some(T::ended(CloseReason::Aborted)),
         };
-        handle.wait(Place::Changed(*id), ready_value).await
+        handle.wait(Awaited::Changed(*id), ready_value).await
     }
 
     #[cfg(test)]

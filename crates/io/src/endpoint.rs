@@ -21,7 +21,7 @@ use crate::shards::Shards;
 use crate::state::{Backlog, ConnectionState, Handle, State};
 use crate::timer;
 use crate::transport::{Claim, Facts, System, canonical};
-use crate::waiting::Place;
+use crate::waiting::Awaited;
 
 /// Checks that an endpoint at `local` can connect to this address. What only the system knows is not checked here.
 fn check(local: IpAddr, to: DccpAddr) -> Result<(), ConnectError> {
@@ -404,7 +404,7 @@ impl Endpoint {
         }
         let over = |state: &mut State| (state.is_over() || state.driver_ended).then_some(());
         for shard in self.shards.iter() {
-            shard.wait(Place::Idle, over).await;
+            shard.wait(Awaited::Idle, over).await;
         }
     }
 
@@ -414,7 +414,7 @@ impl Endpoint {
     pub async fn wait_idle(&self) {
         let idle = |state: &mut State| (state.is_idle() || state.driver_ended).then_some(());
         for shard in self.shards.iter() {
-            shard.wait(Place::Idle, idle).await;
+            shard.wait(Awaited::Idle, idle).await;
         }
     }
 

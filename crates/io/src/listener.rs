@@ -17,7 +17,7 @@ use crate::error::AcceptError;
 use crate::security::Security;
 use crate::shards::Shards;
 use crate::state::{Handle, Shared, State};
-use crate::waiting::Place;
+use crate::waiting::Awaited;
 use handshakes::Handshakes;
 
 pub use incoming::Incoming;
@@ -93,9 +93,9 @@ impl Listener {
     /// # Errors
     /// As for [`accept`](Self::accept).
     pub async fn incoming(&self) -> Result<Incoming, AcceptError> {
-        let place = Place::Acceptable(self.port);
+        let awaited = Awaited::Acceptable(self.port);
         let take = |shard: &Shared, state: &mut State| self.take_over(shard, state);
-        let (shard, taken) = self.shards.wait(place, take).await;
+        let (shard, taken) = self.shards.wait(awaited, take).await;
         taken.map(|id| self.connection(shard, id))
     }
 
@@ -106,9 +106,9 @@ impl Listener {
     /// # Errors
     /// As for [`accept`](Self::accept).
     pub fn poll_incoming(&self, context: &mut Context<'_>) -> Poll<Result<Incoming, AcceptError>> {
-        let place = Place::Acceptable(self.port);
+        let awaited = Awaited::Acceptable(self.port);
         let take = |shard: &Shared, state: &mut State| self.take_over(shard, state);
-        let polled = self.shards.poll(place, context, take);
+        let polled = self.shards.poll(awaited, context, take);
         polled.map(|(shard, taken)| taken.map(|id| self.connection(shard, id)))
     }
 

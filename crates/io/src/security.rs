@@ -9,7 +9,7 @@ use crate::clock::date;
 
 /// How the datagrams of a connection are protected: with DTLS 1.3 (RFC 9147) over DCCP (RFC 5238), or not at all.
 ///
-/// There is no default: whoever wants clear text writes `Security::None`. Nothing falls back to clear text. A peer that
+/// There is no default: `Security::None` is clear text. Nothing falls back to clear text. A peer that
 /// does not speak DTLS, or shows the wrong certificate, is an error.
 ///
 /// `C` is [`ClientConfig`] for the side that connects, and [`ServerConfig`] for the side that listens.

@@ -13,7 +13,7 @@ use std::task::{Context, Poll};
 use fairwire_proto::{EndpointStats, Shard};
 
 use crate::state::{Handle, Shared, State};
-use crate::waiting::Place;
+use crate::waiting::Awaited;
 
 /// Handles of all shards of an endpoint. Clones refer to the same endpoint.
 #[derive(Clone, Debug)]
@@ -72,14 +72,14 @@ impl Shards {
     /// `take` is called with the lock of the shard held.
     pub(crate) async fn wait<T>(
         &self,
-        place: Place,
+        awaited: Awaited,
         take: impl Fn(&Shared, &mut State) -> Option<T> + Sync,
     ) -> (&Handle, T) {
         let take = &take;
         if self.count() == 1 {
-            return wait_in(self.first(), place, take).await;
+            return wait_in(self.first(), awaited, take).await;
         }
-        let waits = self.in_turn().map(|shard| wait_in(shard, place, take));
+        let waits = self.in_turn().map(|shard| wait_in(shard, awaited, take));
         let mut waits: Vec<_> = waits.map(Box::pin).collect();
         poll_fn(|context| {
             let mut polled = waits.iter_mut().map(|wait| wait.as_mut().poll(context));
@@ -91,12 +91,12 @@ impl Shards {
     /// Does the same for futures written by hand.
     pub(crate) fn poll<T>(
         &self,
-        place: Place,
+        awaited: Awaited,
         context: &mut Context<'_>,
         take: impl Fn(&Shared, &mut State) -> Option<T>,
     ) -> Poll<(&Handle, T)> {
         let mut polled = self.in_turn().map(|shard| {
-            let taken = shard.poll(place, context, |state| take(shard, state));
+            let taken = shard.poll(awaited, context, |state| take(shard, state));
             taken.map(|taken| (shard, taken))
         });
         polled.find(Poll::is_ready).unwrap_or(Poll::Pending)
@@ -122,8 +122,8 @@ impl Shards {
 /// Waits in one shard.
 async fn wait_in<'a, T>(
     shard: &'a Handle,
-    place: Place,
+    awaited: Awaited,
     take: &(impl Fn(&Shared, &mut State) -> Option<T> + Sync),
 ) -> (&'a Handle, T) {
-    (shard, shard.wait(place, |state| take(shard, state)).await)
+    (shard, shard.wait(awaited, |state| take(shard, state)).await)
 }

@@ -15,7 +15,7 @@ use crate::wakers::{Ticket, Wakers};
 
 /// What a task waits for.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Place {
+pub(crate) enum Awaited {
     /// A datagram to read.
     Readable(ConnectionId),
     /// Room to send.
@@ -30,7 +30,7 @@ pub(crate) enum Place {
     Idle,
 }
 
-impl Place {
+impl Awaited {
     fn wakers(self, state: &mut State) -> Option<&mut Wakers> {
         match self {
             Self::Readable(id) => state.connections.get_mut(&id).map(|link| &mut link.readers),
@@ -56,23 +56,20 @@ impl Place {
 /// and everything that the task owns.
 struct Registration<'a> {
     shared: &'a Shared,
-    place: Place,
+    awaited: Awaited,
     ticket: Option<Ticket>,
 }
 
 impl Registration<'_> {
     fn register(&mut self, state: &mut State, context: &Context<'_>) -> Option<Waker> {
-        let wakers = self.place.wakers(state);
-        debug_assert!(
-            wakers.is_some(),
-            "who waits looked first whether it is there"
-        );
+        let wakers = self.awaited.wakers(state);
+        debug_assert!(wakers.is_some(), "a task waits only for what exists");
         wakers.and_then(|wakers| wakers.register(&mut self.ticket, context))
     }
 
     fn unregister(&mut self, state: &mut State) -> Option<Waker> {
         let ticket = self.ticket.take()?;
-        self.place.wakers(state)?.unregister(ticket)
+        self.awaited.wakers(state)?.unregister(ticket)
     }
 }
 
@@ -90,10 +87,10 @@ impl Drop for Registration<'_> {
 impl Shared {
     /// Calls `ready_value` once, and registers the task of `context` to be woken if it returns nothing.
     ///
-    /// Only the last task that was registered this way at `place` is woken.
+    /// Only the last task that was registered this way for the same thing is woken.
     pub(crate) fn poll<T>(
         &self,
-        place: Place,
+        awaited: Awaited,
         context: &mut Context<'_>,
         ready_value: impl FnOnce(&mut State) -> Option<T>,
     ) -> Poll<T> {
@@ -102,7 +99,7 @@ impl Shared {
         let seen = ready_value(&mut state);
         let mut replaced = None;
         if seen.is_none()
-            && let Some(wakers) = place.wakers(&mut state)
+            && let Some(wakers) = awaited.wakers(&mut state)
         {
             replaced = wakers.register_polled(context);
         }
@@ -118,19 +115,19 @@ impl Shared {
         }
     }
 
-    /// Waits at `place` until `ready_value` returns a value.
+    /// Waits for `awaited` until `ready_value` returns a value.
     ///
-    /// If the place does not exist, `ready_value` must return a value. Cancelling leaves nothing behind. The wait takes
+    /// If what it waits for does not exist, `ready_value` must return a value. Cancelling leaves nothing behind. The wait takes
     /// part in tokio's cooperative budget: a task that never has to wait still lets other tasks run, the driver
     /// included.
     pub(crate) async fn wait<T>(
         &self,
-        place: Place,
+        awaited: Awaited,
         mut ready_value: impl FnMut(&mut State) -> Option<T>,
     ) -> T {
         let mut stay = Registration {
             shared: self,
-            place,
+            awaited,
             ticket: None,
         };
         poll_fn(|context| {

@@ -137,7 +137,7 @@ impl Air {
         if self.radios[from].serving.is_some() {
             self.media[medium].wants_to_send(now, &mut self.radios[from]);
             if !is_busy {
-                self.plan(medium, ticket);
+                self.plan_exchange(medium, ticket);
             }
         }
     }
@@ -266,7 +266,8 @@ impl Air {
         }
     }
 
-    fn plan(&mut self, medium: usize, ticket: u64) {
+    /// Plans the next exchange on a medium. Its senders use the modes that each of them has chosen.
+    fn plan_exchange(&mut self, medium: usize, ticket: u64) {
         let (radios, hops) = (&self.radios, &self.hops);
         let airtime = |serving: Serving| {
             let rate = hops[serving.hop].rate.rate();
@@ -296,7 +297,7 @@ impl Air {
             self.serve(now, sender, world);
         }
         self.media[medium].senders = senders;
-        self.plan(medium, ticket);
+        self.plan_exchange(medium, ticket);
         arrived
     }
 

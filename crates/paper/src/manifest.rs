@@ -279,10 +279,10 @@ impl WrittenTable {
                 let quantity = metric.quantity(flow, &cell.cell, names)?;
                 let unit = match stated {
                     Some(unit) => unit,
-                    None => metric.unit(quantity.base())?,
+                    None => metric.unit(quantity.base_unit())?,
                 };
                 stated = Some(unit);
-                factor = metric.factor(quantity.base(), unit)?;
+                factor = metric.factor(quantity.base_unit(), unit)?;
                 rows.push(self.row(metric, (quantity, unit), (flow, cell), names)?);
             }
         }

@@ -116,7 +116,7 @@ impl Measured {
 
 impl Quantity {
     /// Returns the base unit of its values.
-    pub(super) fn base(&self) -> &'static str {
+    pub(super) fn base_unit(&self) -> &'static str {
         match self {
             Self::Value {
                 what: MetricOrMoment::Metric(metric),
@@ -135,7 +135,7 @@ impl Quantity {
                 how: Operation::Tfrc(_),
                 ..
             } => "bit/s",
-            Self::Computed { parts, .. } => parts.first().map_or("", |part| part.base()),
+            Self::Computed { parts, .. } => parts.first().map_or("", |part| part.base_unit()),
         }
     }
 

@@ -130,7 +130,7 @@ impl Victim {
         clippy::disallowed_methods,
         reason = "a benchmark measures time, and nothing that it computes depends on it"
     )]
-    fn hear(&mut self, number: u32, make: Make<'_>) -> f64 {
+    fn receive(&mut self, number: u32, make: Make<'_>) -> f64 {
         let (mut head, mut out) = (HeadBuf::new(), HeadBuf::new());
         let path = make(self, number, &mut head);
         let ecn = Ecn::NotEct;
@@ -170,7 +170,7 @@ fn write(head: &mut HeadBuf, seq: Seq, kind: &Kind, options: &[DccpOption<'_>]) 
 
 fn measure(name: &str, mut victim: Victim, make: Make<'_>) {
     let is_peer = victim.end.endpoint_stats().connections == 1;
-    let mut took: Vec<f64> = (0..PACKETS).map(|n| victim.hear(n, make)).collect();
+    let mut took: Vec<f64> = (0..PACKETS).map(|n| victim.receive(n, make)).collect();
     took.sort_by(f64::total_cmp);
     let at = |share: usize| took[(took.len() - 1) * share / 1_000];
     let (median, high, most) = (at(500), at(990), at(1_000));

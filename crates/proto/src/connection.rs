@@ -71,7 +71,7 @@ use crate::flow::Flow;
 use crate::half::{FeedbackOutcome, Rx, Tx};
 use crate::id::ConnectionId;
 use crate::reply::Replies;
-use crate::resend::{Store, Window};
+use crate::resend::{ResendBuffer, Window};
 use crate::stats::Stats;
 use parts::agreed::Agreed;
 use parts::backoff::{Backoff, FIRST_RETRY};
@@ -191,7 +191,7 @@ pub(crate) struct Connection {
     queue: SendQueue,
     groups: Groups,
     /// Datagrams in flight that may have to be sent again.
-    kept: Option<Box<Store>>,
+    kept: Option<Box<ResendBuffer>>,
     /// The peer's datagrams that were delivered, by the number of the packet in which each was first sent; once the
     /// peer may send them again.
     copies: Option<Window>,
@@ -219,7 +219,7 @@ pub(crate) struct Connection {
     deadline: Option<Instant>,
     /// Set once the application asked to close: until when the send queue may drain.
     drain_until: Option<Instant>,
-    /// Apart, because connections are many and this is large.
+    /// Boxed, because it is large and an endpoint may have many connections.
     target: Box<Target>,
     /// When the controller permits the next datagram.
     pace_at: Option<Instant>,
@@ -289,7 +289,7 @@ impl Connection {
             groups: Groups::default(),
             kept: config
                 .resend
-                .then(|| Box::new(Store::new(config.send_queue.bytes))),
+                .then(|| Box::new(ResendBuffer::new(config.send_queue.bytes))),
             copies: None,
             received: ReceiveQueue::new(&config),
             secure: None,

@@ -39,7 +39,7 @@ pub trait Security: fmt::Debug + Send + Sync {
     /// If this end cannot take part in one, whatever the peer does.
     fn begin(&self, now: Instant, facts: PathFacts) -> Result<Box<dyn Session>, SecurityError>;
 
-    /// Returns what the peer is told about a failure, from its point of view. Nobody protects these words.
+    /// Returns what the peer is told about a failure, from its point of view. The text is not authenticated.
     fn for_peer(&self, error: &SecurityError) -> String {
         error.to_string()
     }

@@ -30,7 +30,7 @@ const SLANT: (f64, f64) = (0.82, 0.6);
 pub(super) fn chart(out: &mut String, figure: &Figure, frame: Frame) {
     let plot = Drawing::new(figure, frame);
     svg(out, frame, plot.height, &alt(figure));
-    plot.axes(out);
+    plot.draw_axes(out);
     for mark in &figure.marks {
         plot.mark(out, mark.at, &mark.label);
     }
@@ -116,7 +116,7 @@ impl<'a> Drawing<'a> {
         self.bottom() - self.y.place(y)
     }
 
-    fn axes(&self, out: &mut String) {
+    fn draw_axes(&self, out: &mut String) {
         let y = &self.figure.y;
         let unit = if y.unit.name.is_empty() {
             String::new()

@@ -105,12 +105,12 @@ pub(crate) struct Gate {
     /// How many it protects at most.
     sealed_limit: u64,
     allowed: &'static [u8],
-    place: Place,
+    progress: Progress,
 }
 
 /// The place in the stream of a peer's messages that was reached.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-struct Place {
+struct Progress {
     /// The number of the message that is next.
     number: u16,
     /// Type and length of that message, once a part of it came.
@@ -140,7 +140,7 @@ impl Gate {
             sealed: 0,
             sealed_limit,
             allowed,
-            place: Place {
+            progress: Progress {
                 number: 0,
                 message: None,
                 bytes: 0,
@@ -157,19 +157,19 @@ impl Gate {
     pub(crate) fn expect(&mut self, first: u16) {
         (self.opened, self.forged, self.verdict) = (0, 0, Verdict::Unread);
         self.is_asked = false;
-        if !self.place.has_begun {
-            self.place.number = first;
+        if !self.progress.has_begun {
+            self.progress.number = first;
         }
     }
 
     /// Returns whether a part is next that the library can use.
     pub(crate) fn is_ready_for(&self, number: u16, offset: usize) -> bool {
-        (number, offset) <= (self.place.number, self.place.bytes)
+        (number, offset) <= (self.progress.number, self.progress.bytes)
     }
 
     /// Returns the length of the longest message so far.
     pub(crate) const fn longest(&self) -> usize {
-        self.place.longest
+        self.progress.longest
     }
 
     /// Looks at a record that was decrypted: content, type, zeros (RFC 9147, section 4). Returns whether the library
@@ -199,7 +199,7 @@ impl Gate {
 
     /// Takes all messages of a record, or none. `length` is that of the record with its padding.
     fn messages(&mut self, mut content: &mut [u8], length: usize) -> Verdict {
-        let mut place = self.place;
+        let mut place = self.progress;
         let (mut old, mut new, mut tickets) = (0, 0, 0);
         let mut is_asked = false;
         while !content.is_empty() {
@@ -237,8 +237,8 @@ impl Gate {
             return Verdict::Drop;
         }
         // What is kept with this record: the ones before it, unless their message is complete and it has the next one.
-        let padded = self.place.padded + length;
-        if new > 0 && !self.place.is_finished && padded > MAX_PADDED {
+        let padded = self.progress.padded + length;
+        if new > 0 && !self.progress.is_finished && padded > MAX_PADDED {
             return Verdict::TooLong {
                 length: padded,
                 limit: MAX_PADDED,
@@ -247,11 +247,11 @@ impl Gate {
         if new > 0 {
             place.padded = match place.message {
                 None => 0,
-                Some(_) if place.number == self.place.number => padded,
+                Some(_) if place.number == self.progress.number => padded,
                 Some(_) => length,
             };
         }
-        self.place = place;
+        self.progress = place;
         self.is_asked = is_asked;
         Verdict::Pass
     }
@@ -271,7 +271,7 @@ impl Gate {
     }
 }
 
-impl Place {
+impl Progress {
     /// Takes a part of a message. Returns whether it is new.
     fn take(&mut self, allowed: &[u8], part: &Part, written: &mut [u8]) -> Result<bool, Verdict> {
         if part.number < self.number {

@@ -4,8 +4,8 @@ use crate::error::SessionError;
 
 /// Why a service, or a client, refused this end when DTLS was set up, as it said when it ended the connection.
 ///
-/// Nobody protects these words: somebody on the path may have written them. Use them for advice, never for a decision
-/// about security.
+/// The peer's words are not authenticated: somebody on the path may have written them. Use them for advice, never for
+/// a decision about security.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum DtlsRefusal {
@@ -35,7 +35,7 @@ impl DtlsRefusal {
         Self::ALL.into_iter().find(|refusal| refusal.text() == text)
     }
 
-    /// Returns the words, from the point of view of who reads them.
+    /// Returns the words, from the reader's point of view.
     pub const fn text(self) -> &'static str {
         match self {
             Self::NotDtls => "this service is encrypted: connect with DTLS 1.3",

@@ -20,7 +20,7 @@ use sha2::{Digest, Sha256};
 
 /// The seed of one simulated end.
 ///
-/// Whoever knows it, knows every key. It is for simulated networks only, where the same seed gives the same bytes.
+/// Anyone who knows the seed knows every key. It is for simulated networks only, where the same seed gives the same bytes.
 /// One seed is for one session: two sessions with the same seed have the same keys.
 #[derive(Clone)]
 pub struct SimulationSeed([u8; 32]);

@@ -126,7 +126,7 @@ impl Oracle {
             } => see_state(books, host, *id, stats, inspection),
             Seen::Endpoint { stats } => memory::see(books, host, stats),
             Seen::Gone { .. } => Ok(()),
-            Seen::Inside { inspection } => memory::see_inside(books, host, inspection),
+            Seen::Inside { inspection } => memory::check_inspection(books, host, inspection),
             Seen::Healed => {
                 progress::healed(books);
                 Ok(())

@@ -84,10 +84,10 @@ fn catch<R>(work: impl FnOnce() -> R) -> Result<R, String> {
     CATCHING.set(true);
     let result = panic::catch_unwind(AssertUnwindSafe(work));
     CATCHING.set(false);
-    result.map_err(|payload| format!("{} at {}", said(&*payload), PLACE.take()))
+    result.map_err(|payload| format!("{} at {}", panic_message(&*payload), PLACE.take()))
 }
 
-fn said(payload: &(dyn Any + Send)) -> String {
+fn panic_message(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
     text.unwrap_or("a panic without a message").to_owned()

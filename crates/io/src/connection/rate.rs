@@ -7,7 +7,7 @@ use fairwire_proto::{CloseReason, EncoderInput, TargetBitrate};
 use super::{Connection, Inner};
 use crate::error::ConnectionClosed;
 use crate::state::State;
-use crate::waiting::Place;
+use crate::waiting::Awaited;
 
 /// The rate of live media. docs/rates.md says what each number means and when to use which.
 ///
@@ -78,7 +78,7 @@ impl Connection {
                 None => state.proto.take_target_change(*id).map(Ok),
             }
         };
-        let changed = handle.wait(Place::Rate(*id), changed).await;
+        let changed = handle.wait(Awaited::Rate(*id), changed).await;
         changed.map_err(|reason| self.closed_for(reason))
     }
 

@@ -8,7 +8,7 @@ use super::{Connection, Inner};
 use crate::error::{ConnectionClosed, TryRecvError};
 use crate::received::{Received, ReceivedInto};
 use crate::state::State;
-use crate::waiting::Place;
+use crate::waiting::Awaited;
 
 /// Receiving. Datagrams that arrived before the end of the connection can still be read after it.
 impl Connection {
@@ -19,7 +19,7 @@ impl Connection {
     /// [`is_orderly`](ConnectionClosed::is_orderly) returns whether it was closed properly.
     pub async fn recv(&self) -> Result<Received, ConnectionClosed> {
         let Inner { handle, id } = &*self.inner;
-        let next = handle.wait(Place::Readable(*id), |state| self.next(state));
+        let next = handle.wait(Awaited::Readable(*id), |state| self.next(state));
         next.await.map_err(|reason| self.closed_for(reason))
     }
 
@@ -67,7 +67,7 @@ impl Connection {
                 into.len() - before
             }))
         };
-        let taken = handle.wait(Place::Readable(*id), take).await;
+        let taken = handle.wait(Awaited::Readable(*id), take).await;
         taken.map_err(|reason| self.closed_for(reason))
     }
 
@@ -92,7 +92,7 @@ impl Connection {
     /// As for [`recv`](Self::recv).
     pub fn poll_recv(&self, context: &mut Context<'_>) -> Poll<Result<Received, ConnectionClosed>> {
         let Inner { handle, id } = &*self.inner;
-        let polled = handle.poll(Place::Readable(*id), context, |state| self.next(state));
+        let polled = handle.poll(Awaited::Readable(*id), context, |state| self.next(state));
         polled.map_err(|reason| self.closed_for(reason))
     }
 

@@ -12,7 +12,7 @@ use crate::error::{ConnectionClosed, SendError, TrySendError};
 use crate::options::SendOptions;
 use crate::state::{ConnectionState, State};
 use crate::timer::Timer;
-use crate::waiting::Place;
+use crate::waiting::Awaited;
 
 /// Sending. A datagram that is accepted waits in the send queue until congestion control lets it leave. Its id
 /// identifies it in [`fate`](Connection::fate).
@@ -57,7 +57,7 @@ impl Connection {
         let Inner { handle, id } = &*self.inner;
         let data = data.into();
         let queue = |state: &mut State| self.queue_or_wait(state, &data, options);
-        let queued = handle.wait(Place::Writable(*id), queue);
+        let queued = handle.wait(Awaited::Writable(*id), queue);
         let Some(deadline) = options.deadline else {
             return queued.await;
         };
@@ -104,7 +104,7 @@ impl Connection {
             }
             Some(Ok(taken))
         };
-        handle.wait(Place::Writable(*id), queue).await
+        handle.wait(Awaited::Writable(*id), queue).await
     }
 
     /// Queues a datagram if there is room now.
@@ -142,7 +142,7 @@ impl Connection {
         let Inner { handle, id } = &*self.inner;
         let options = proto::SendOptions::default();
         let queue = |state: &mut State| self.queue_or_wait(state, data, options);
-        handle.poll(Place::Writable(*id), context, queue)
+        handle.poll(Awaited::Writable(*id), context, queue)
     }
 
     /// Returns the options of the protocol.

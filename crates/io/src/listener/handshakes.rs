@@ -52,7 +52,7 @@ struct Running {
     /// How many may run.
     limit: usize,
     /// By their order.
-    places: BTreeMap<u64, Place>,
+    places: BTreeMap<u64, Handshake>,
     next: u64,
     shares: Shares,
     /// Clients without a place.
@@ -71,7 +71,7 @@ struct Shares {
 
 /// A handshake under way.
 #[derive(Debug)]
-struct Place {
+struct Handshake {
     networks: Networks,
     began: Instant,
     seen: Arc<Seen>,
@@ -121,7 +121,7 @@ enum May {
 enum Room {
     Free,
     /// The place of this handshake, which ends.
-    Of(Place),
+    Of(Handshake),
     None,
 }
 
@@ -187,7 +187,7 @@ impl Handshakes {
     }
 
     /// Begins a handshake, and ends the one whose place it gets.
-    fn start(self: &Arc<Self>, incoming: Incoming, evicted: Option<Place>) {
+    fn start(self: &Arc<Self>, incoming: Incoming, evicted: Option<Handshake>) {
         let networks = networks(&incoming);
         let seen = Arc::new(Seen {
             is_silent: AtomicBool::new(true),
@@ -215,7 +215,7 @@ impl Handshakes {
         let mut running = self.running();
         if !seen.is_over.load(Ordering::Relaxed) {
             let began = Instant::now();
-            let place = Place {
+            let place = Handshake {
                 networks,
                 began,
                 seen,
@@ -294,7 +294,7 @@ impl Handshakes {
 }
 
 impl Room {
-    fn evicted(self) -> Option<Place> {
+    fn evicted(self) -> Option<Handshake> {
         match self {
             Self::Of(place) => Some(place),
             Self::Free | Self::None => None,
@@ -302,7 +302,7 @@ impl Room {
     }
 }
 
-impl Place {
+impl Handshake {
     fn is_silent(&self) -> bool {
         self.seen.is_silent.load(Ordering::Relaxed)
     }
@@ -326,12 +326,12 @@ impl Running {
         }
     }
 
-    fn insert(&mut self, number: u64, place: Place) {
+    fn insert(&mut self, number: u64, place: Handshake) {
         self.shares.add(&place.networks);
         self.places.insert(number, place);
     }
 
-    fn remove(&mut self, number: u64) -> Option<Place> {
+    fn remove(&mut self, number: u64) -> Option<Handshake> {
         let place = self.places.remove(&number)?;
         self.shares.remove(&place.networks);
         Some(place)
@@ -349,22 +349,24 @@ impl Running {
         self.shares.add(networks);
         let has_more = self.shares.of(networks) < self.shares.largest();
         let now = Instant::now();
-        let may_go = |place: &Place| has_more || (may == May::TakeAny && place.has_stalled(now));
+        let may_go =
+            |place: &Handshake| has_more || (may == May::TakeAny && place.has_stalled(now));
         let taken = self.take_from_largest(may_go);
         self.shares.remove(networks);
         taken.map_or(Room::None, Room::Of)
     }
 
     /// Takes a place away, whatever its handshake does.
-    fn evict(&mut self) -> Option<Place> {
+    fn evict(&mut self) -> Option<Handshake> {
         self.take_from_largest(|_| true)
     }
 
     /// Takes the place of a client that is silent, or else of any, the oldest one: of those that may go and whose
     /// networks have the largest share.
-    fn take_from_largest(&mut self, may_go: impl Fn(&Place) -> bool) -> Option<Place> {
+    fn take_from_largest(&mut self, may_go: impl Fn(&Handshake) -> bool) -> Option<Handshake> {
         let most = self.shares.largest();
-        let is_victim = |place: &Place| may_go(place) && self.shares.of(&place.networks) == most;
+        let is_victim =
+            |place: &Handshake| may_go(place) && self.shares.of(&place.networks) == most;
         let victims = || self.places.iter().filter(|(_, place)| is_victim(place));
         let silent = victims().find(|(_, place)| place.is_silent());
         let (&victim, _) = silent.or_else(|| victims().next())?;
@@ -434,8 +436,8 @@ impl Drop for Leaves {
 #[cfg(test)]
 mod tests {
     use super::{
-        Arc, AtomicBool, Duration, Instant, MAX_HANDSHAKES, May, Networks, PATIENCE, Place, Room,
-        Running, SILENCE, Seen, networks_of,
+        Arc, AtomicBool, Duration, Handshake, Instant, MAX_HANDSHAKES, May, Networks, PATIENCE,
+        Room, Running, SILENCE, Seen, networks_of,
     };
 
     fn networks(ip: &str) -> Networks {
@@ -443,12 +445,12 @@ mod tests {
     }
 
     /// A handshake that began some time ago.
-    fn place(ip: &str, ago: Duration, is_silent: bool) -> Place {
+    fn place(ip: &str, ago: Duration, is_silent: bool) -> Handshake {
         let seen = Seen {
             is_silent: AtomicBool::new(is_silent),
             is_over: AtomicBool::new(false),
         };
-        Place {
+        Handshake {
             networks: networks(ip),
             began: Instant::now() - ago,
             seen: Arc::new(seen),

@@ -88,7 +88,7 @@ impl Air {
             self.serve(now, old, world);
         }
         if !is_busy {
-            self.plan(medium, ticket);
+            self.plan_exchange(medium, ticket);
         }
     }
 
@@ -142,7 +142,7 @@ impl Air {
         self.media[medium].starts_counting(now, &mut self.radios[station]);
         self.serve(now, station, world);
         if !is_busy {
-            self.plan(medium, ticket);
+            self.plan_exchange(medium, ticket);
         }
         let mover = &mut self.movers[mover];
         mover.is_away = false;

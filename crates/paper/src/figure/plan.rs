@@ -284,8 +284,8 @@ impl WrittenFigure {
         let mut points = Vec::with_capacity(wanted);
         for (number, written) in written.into_iter().enumerate() {
             let quantity = written.resolve(names)?;
-            if quantity.base() != unit.base {
-                let (label, base) = (quantity.label(), quantity.base());
+            if quantity.base_unit() != unit.base {
+                let (label, base) = (quantity.label(), quantity.base_unit());
                 return Err(format!("'{label}' is in {base}, not in '{}'", unit.name));
             }
             let window = line.window.as_ref().or(self.window.as_ref());

@@ -99,7 +99,7 @@ fn the_equation_needs_a_time_and_a_share() {
         let written: Written =
             toml::from_str(&format!("tfrc = {{ bytes = 500, rtt = {rtt}, p = {p} }}"))
                 .expect("parses");
-        written.resolve(&names).map(|quantity| quantity.base())
+        written.resolve(&names).map(|quantity| quantity.base_unit())
     };
     assert_eq!(resolve("srtt_mean", "loss"), Ok("bit/s"));
     assert!(

@@ -82,7 +82,10 @@ impl Written {
             .iter()
             .map(|part| part.resolve(names))
             .collect::<Result<Vec<_>, _>>()?;
-        if parts.iter().any(|part| part.base() != parts[0].base()) {
+        if parts
+            .iter()
+            .any(|part| part.base_unit() != parts[0].base_unit())
+        {
             return Err("all parts of a quantity must have the same unit".into());
         }
         Ok(Quantity::Computed { how, parts })
@@ -156,12 +159,12 @@ fn four() -> f64 {
 impl WrittenTfrc {
     fn resolve(&self, names: &Names<'_>) -> Result<Quantity, String> {
         let parts = vec![self.rtt.resolve(names)?, self.p.resolve(names)?];
-        let p_unit = match parts[1].base() {
+        let p_unit = match parts[1].base_unit() {
             "" => 1.0,
             "%" => 0.01,
             other => return Err(format!("the 'p' of tfrc is a share, not in {other}")),
         };
-        if parts[0].base() != "s" {
+        if parts[0].base_unit() != "s" {
             return Err("the 'rtt' of tfrc is a time".into());
         }
         let how = Operation::Tfrc(Tfrc {
@@ -271,9 +274,9 @@ impl Quantities {
         let mut quantities = Vec::with_capacity(written.len());
         for written in written {
             let quantity = written.resolve(names)?;
-            let stated = unit.get_or_insert_with(|| Unit::of(quantity.base()));
-            if quantity.base() != stated.base {
-                let (label, base) = (quantity.label(), quantity.base());
+            let stated = unit.get_or_insert_with(|| Unit::of(quantity.base_unit()));
+            if quantity.base_unit() != stated.base {
+                let (label, base) = (quantity.label(), quantity.base_unit());
                 return Err(format!("'{label}' is in {base}, not in '{}'", stated.name));
             }
             quantities.push(quantity);

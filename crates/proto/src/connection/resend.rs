@@ -5,8 +5,8 @@
 //! a datagram that is sent once costs nothing more, and a forged copy can do no more harm than forged data: it takes
 //! the place of one datagram.
 //!
-//! Nobody protects an option. So on an encrypted connection the number stands inside the encrypted data instead, which
-//! is sealed anew for each copy ([`secured`](super::secured)).
+//! Options are not authenticated. So on an encrypted connection the number stands inside the encrypted data instead,
+//! which is sealed anew for each copy ([`secured`](super::secured)).
 
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::{DccpOption, DropCode, Encoder, Seq};
@@ -58,7 +58,7 @@ impl Connection {
         }
     }
 
-    /// Keeps a datagram that leaves now, if it may have to be sent again and the store has room. The peer knows it by the
+    /// Keeps a datagram that leaves now, if it may have to be sent again and the buffer has room. The peer knows it by the
     /// number `first`.
     pub(super) fn keep_copy(&mut self, ctx: &mut Context<'_>, datagram: &Taken, first: Seq) {
         if datagram.again.is_some() {
@@ -75,8 +75,8 @@ impl Connection {
             options: datagram.options,
             first,
         };
-        if let Some(store) = &mut self.kept {
-            store.keep(ctx.now, datagram.id, kept);
+        if let Some(buffer) = &mut self.kept {
+            buffer.keep(ctx.now, datagram.id, kept);
         }
     }
 

@@ -59,7 +59,7 @@ impl Connection {
         // RFC 5238, 3.5: DCCP's maximum packet size limits the session's datagrams.
         let facts = PathFacts::new(self.sizes.max_datagram(), rtt);
         if has_arrived {
-            self.hear(ctx);
+            self.note_arrival(ctx);
         }
         let Some(secure) = &mut self.secure else {
             return;
@@ -75,8 +75,13 @@ impl Connection {
         }
     }
 
-    fn hear(&mut self, ctx: &mut Context<'_>) {
-        if self.secure.as_mut().is_some_and(|secure| secure.hear()) {
+    /// Reports the first datagram that arrived during the handshake.
+    fn note_arrival(&mut self, ctx: &mut Context<'_>) {
+        if self
+            .secure
+            .as_mut()
+            .is_some_and(|secure| secure.note_arrival())
+        {
             self.emit(ctx, Event::Heard);
         }
     }
@@ -117,7 +122,7 @@ impl Connection {
             self.queue_data(ctx, datagram);
             return self.begin_session(ctx);
         }
-        self.hear(ctx);
+        self.note_arrival(ctx);
         let Some(secure) = &mut self.secure else {
             return;
         };

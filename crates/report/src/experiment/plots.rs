@@ -233,7 +233,7 @@ struct Layout<'a> {
 
 impl<'a> Layout<'a> {
     fn of(cells: &'a [CellResult]) -> Self {
-        let axis = axes(cells).into_iter().max_by_key(|(_, values)| {
+        let axis = axes_of(cells).into_iter().max_by_key(|(_, values)| {
             let are_numbers = numbers(values).is_some();
             (are_numbers && values.len() > 1, values.len())
         });
@@ -370,7 +370,7 @@ impl<'a> Layout<'a> {
 }
 
 /// Returns the axes of `cells` with their values, in the order of the cells.
-fn axes(cells: &[CellResult]) -> Vec<(String, Vec<String>)> {
+fn axes_of(cells: &[CellResult]) -> Vec<(String, Vec<String>)> {
     let mut all: Vec<(String, Vec<String>)> = Vec::new();
     for (axis, value) in cells.iter().flat_map(|cell| &cell.axes) {
         match all.iter_mut().find(|(known, _)| known == axis) {

@@ -35,7 +35,7 @@ enum Event {
 impl Session {
     /// Calls the library. No other function does.
     ///
-    /// If it panics, this session fails, and nothing else ends. Whoever called must not call it again.
+    /// If it panics, this session fails, and nothing else ends. The caller must not call it again.
     pub(super) fn call<T>(&mut self, run: impl FnOnce(&mut Dtls) -> T) -> Result<T, SessionError> {
         self.stats.calls = self.stats.calls.saturating_add(1);
         let (library, gate) = (&mut self.library, &mut self.gate);

@@ -53,7 +53,11 @@ pub(crate) fn see(books: &mut Books, host: usize, stats: &EndpointStats) -> Verd
 }
 
 /// Checks that the memory of all connections adds up to the endpoint's statistics.
-pub(crate) fn see_inside(books: &mut Books, host: usize, inside: &EndpointInspection) -> Verdict {
+pub(crate) fn check_inspection(
+    books: &mut Books,
+    host: usize,
+    inside: &EndpointInspection,
+) -> Verdict {
     let said = books.host_mut(host).last.as_ref().map(|(_, stats)| *stats);
     if let Some(stats) = said {
         hold!(

@@ -13,7 +13,7 @@ pub(crate) fn see(books: &Books, key: Key, stats: &Stats, seen: &Inspection) -> 
     sent(conn, stats)?;
     received(conn, stats)?;
     if let Some((_, before, _)) = &conn.last {
-        rise(before, stats)?;
+        check_counters(before, stats)?;
     }
     queues(conn, stats, seen)
 }
@@ -82,7 +82,7 @@ fn received(conn: &Conn, stats: &Stats) -> Verdict {
 }
 
 /// Checks that counters never decrease.
-fn rise(before: &Stats, after: &Stats) -> Verdict {
+fn check_counters(before: &Stats, after: &Stats) -> Verdict {
     let counters = |s: &Stats| {
         [
             s.packets_sent,

@@ -96,18 +96,18 @@ fn by_numbers(packet: &Packet<'_>, seen: &Inspection, (seq, ack): (Seq, Option<S
         }
         Kind::Close { .. } | Kind::CloseReq { .. } | Kind::Reset { .. } => {
             // RFC 4340, 7.5.3: the packet must be newer than all before.
-            of(seq.in_window(seen.gsr.next(), swh) && ack_in(seen.gar))
+            validity(seq.in_window(seen.gsr.next(), swh) && ack_in(seen.gar))
         }
         // The source may have used up its allowance of answers to Requests.
-        Kind::Request { .. } => match of(seq.in_window(swl, swh)) {
+        Kind::Request { .. } => match validity(seq.in_window(swl, swh)) {
             Validity::Valid => Validity::Unsure,
             other => other,
         },
-        _ => of(seq.in_window(swl, swh) && (ack.is_none() || ack_in(awl))),
+        _ => validity(seq.in_window(swl, swh) && (ack.is_none() || ack_in(awl))),
     }
 }
 
-fn of(is_valid: bool) -> Validity {
+fn validity(is_valid: bool) -> Validity {
     if is_valid {
         Validity::Valid
     } else {

@@ -171,7 +171,7 @@ impl Secure {
     }
 
     /// Notes that something arrived. Returns true the first time.
-    pub(crate) fn hear(&mut self) -> bool {
+    pub(crate) fn note_arrival(&mut self) -> bool {
         let is_first = matches!(self.progress, Progress::Silent);
         if is_first {
             self.progress = Progress::Heard;

@@ -28,7 +28,7 @@ pub(crate) struct Kept {
 ///
 /// The limit in bytes counts memory and not only payload.
 #[derive(Debug)]
-pub(crate) struct Store {
+pub(crate) struct ResendBuffer {
     kept: BTreeMap<DatagramId, Kept>,
     /// By the last moment at which a copy may leave.
     expiring: BTreeSet<(Instant, DatagramId)>,
@@ -36,8 +36,8 @@ pub(crate) struct Store {
     max_bytes: usize,
 }
 
-impl Store {
-    /// Creates an empty store for at most `max_bytes` bytes.
+impl ResendBuffer {
+    /// Creates an empty buffer for at most `max_bytes` bytes.
     pub(crate) fn new(max_bytes: usize) -> Self {
         Self {
             kept: BTreeMap::new(),
@@ -113,7 +113,7 @@ impl Store {
 
 #[cfg(test)]
 mod tests {
-    use super::{DatagramId, Instant, Kept, OVERHEAD, SendOptions, Seq, Store};
+    use super::{DatagramId, Instant, Kept, OVERHEAD, ResendBuffer, SendOptions, Seq};
     use crate::payload::Payload;
     use crate::sending::Resend;
     use fairwire_units::Duration;
@@ -136,17 +136,17 @@ mod tests {
     /// A datagram is kept up to its last moment and no longer, and its memory is free then.
     #[test]
     fn kept_until_it_is_of_no_use() {
-        let mut store = Store::new(10_000);
-        assert!(store.keep(at(0), DatagramId(1), datagram(100, 20)));
-        assert!(store.keep(at(0), DatagramId(2), datagram(100, 10)));
-        assert_eq!(store.next_expiry(), Some(at(10)));
-        assert!(store.at(at(10), DatagramId(2)).is_some());
-        assert!(store.at(at(11), DatagramId(2)).is_none());
-        assert_eq!(store.bytes(), 100 + OVERHEAD);
-        assert!(store.remove(DatagramId(1)).is_some());
-        assert!(store.is_empty() && store.bytes() == 0 && store.next_expiry().is_none());
+        let mut buffer = ResendBuffer::new(10_000);
+        assert!(buffer.keep(at(0), DatagramId(1), datagram(100, 20)));
+        assert!(buffer.keep(at(0), DatagramId(2), datagram(100, 10)));
+        assert_eq!(buffer.next_expiry(), Some(at(10)));
+        assert!(buffer.at(at(10), DatagramId(2)).is_some());
+        assert!(buffer.at(at(11), DatagramId(2)).is_none());
+        assert_eq!(buffer.bytes(), 100 + OVERHEAD);
+        assert!(buffer.remove(DatagramId(1)).is_some());
+        assert!(buffer.is_empty() && buffer.bytes() == 0 && buffer.next_expiry().is_none());
         assert!(
-            !store.keep(at(30), DatagramId(3), datagram(100, 29)),
+            !buffer.keep(at(30), DatagramId(3), datagram(100, 29)),
             "late"
         );
     }
@@ -154,11 +154,11 @@ mod tests {
     /// What does not fit is not kept; what is too old to be sent makes room.
     #[test]
     fn the_memory_is_limited() {
-        let mut store = Store::new(2 * (100 + OVERHEAD));
-        assert!(store.keep(at(0), DatagramId(1), datagram(100, 10)));
-        assert!(store.keep(at(0), DatagramId(2), datagram(100, 20)));
-        assert!(!store.keep(at(0), DatagramId(3), datagram(1, 20)));
-        assert!(store.keep(at(11), DatagramId(3), datagram(100, 20)));
+        let mut buffer = ResendBuffer::new(2 * (100 + OVERHEAD));
+        assert!(buffer.keep(at(0), DatagramId(1), datagram(100, 10)));
+        assert!(buffer.keep(at(0), DatagramId(2), datagram(100, 20)));
+        assert!(!buffer.keep(at(0), DatagramId(3), datagram(1, 20)));
+        assert!(buffer.keep(at(11), DatagramId(3), datagram(100, 20)));
     }
 
     /// The counted overhead covers the entries, twice because a node of a B-tree may be half empty.
