@@ -135,20 +135,8 @@ impl Paper {
         if let Some(reason) = &claim.not_testable {
             return (Verdict::NotTestable, reason.clone());
         }
-        if let Some(contradiction) = &claim.contradiction {
-            let proven =
-                printed.is_empty() || printed.iter().any(|check| check.holds == Some(false));
-            if proven {
-                return (
-                    Verdict::Contradiction,
-                    contradicted(&contradiction.says, evidence),
-                );
-            }
-            if printed.iter().any(|check| check.holds.is_none()) {
-                let reason =
-                    "a cell that is needed to show the contradiction was not run completely";
-                return (Verdict::NotRun, reason.to_owned());
-            }
+        if let Some(verdict) = contradiction(claim, evidence, printed) {
+            return verdict;
         }
         if let Some(cell) = claim
             .cells()
@@ -335,6 +323,22 @@ fn controlled(
         of_claim: evidence.len(),
         passes: is_held && !told_apart,
     })
+}
+
+/// Returns the verdict on a claim that contradicts the paper's own numbers, if they decide it.
+fn contradiction(
+    claim: &Claim,
+    evidence: &[Checked],
+    printed: &[Checked],
+) -> Option<(Verdict, String)> {
+    let contradiction = claim.contradiction.as_ref()?;
+    if printed.is_empty() || printed.iter().any(|check| check.holds == Some(false)) {
+        let because = contradicted(&contradiction.says, evidence);
+        return Some((Verdict::Contradiction, because));
+    }
+    let reason = "a cell that is needed to show the contradiction was not run completely";
+    let is_open = printed.iter().any(|check| check.holds.is_none());
+    is_open.then(|| (Verdict::NotRun, reason.to_owned()))
 }
 
 /// Returns a contradiction in words, and how many of the claim's checks our runs pass.

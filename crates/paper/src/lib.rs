@@ -48,8 +48,9 @@ use fairwire_scenario::tree::Node;
 use fairwire_scenario::{Adjust, Cell, Families, ScenarioError, ScenarioFile};
 use fairwire_sim::results::{Subject, WHOLE};
 use figure::{FigurePlan, WrittenFigure};
-use manifest::{Manifest, TablePlan};
+use manifest::{Manifest, TablePlan, WrittenTable};
 use names::Names;
+use quick::Quick;
 use sweep::Sweep;
 
 pub use bundle::Bundle;
@@ -124,15 +125,7 @@ impl Paper {
         let text = bundle.text(MANIFEST).map_err(refuse)?;
         let mut document = Document::read(bundle.path(MANIFEST), text)?;
         let mut families = Families::default();
-        let mut scenarios = Vec::new();
-        for (scenario, place) in document.take_texts("scenarios")? {
-            let text = bundle.text(&scenario);
-            let text = text.map_err(|message| ScenarioError::at(message, &place))?;
-            let path = bundle.path(&scenario);
-            let scenario = ScenarioFile::parse_beside(&path, text, bundle.beside())?;
-            scenario.add_to(&mut families)?;
-            scenarios.push(scenario);
-        }
+        let scenarios = read_scenarios(bundle, &mut document, &mut families)?;
         document.expand_families(&mut families)?;
         let shown = manifest::shown(&mut document)?;
         let manifest: Manifest = document.rest()?;
@@ -143,27 +136,12 @@ impl Paper {
         let sweep = sweep.map(|sweep| sweep.resolve(&scenarios)).transpose();
         let sweep = sweep.map_err(|message| document.refuse(&message))?;
         let shorter = manifest.quick.as_ref().filter(|_| adjust.quick);
-        let mut cells: Vec<Cell> = Vec::new();
-        for file in &scenarios {
-            let quick = shorter.map(|quick| quick.adjust(adjust));
-            let mut all = file.cells(quick.as_ref().unwrap_or(adjust))?;
-            if let Some(sweep) = &sweep {
-                all.extend(sweep.cells(file, adjust)?);
-            }
-            for cell in all {
-                if cells.iter().any(|known| known.name == cell.name) {
-                    return Err(refuse(format!("two scenarios have a cell '{}'", cell.name)));
-                }
-                cells.push(cell);
-            }
+        let mut cells = cells(&scenarios, adjust, shorter, sweep.as_ref())?;
+        let mut seen = BTreeSet::new();
+        if let Some(cell) = cells.iter().find(|cell| !seen.insert(&cell.name)) {
+            return Err(refuse(format!("two scenarios have a cell '{}'", cell.name)));
         }
-        let mut published = BTreeMap::new();
-        for table in &manifest.published {
-            let text = bundle.text(table);
-            let text = text.map_err(|message| document.refuse(&message))?;
-            let rows = published::read(&bundle.path(table), text)?;
-            published.insert(table.clone(), rows);
-        }
+        let published = read_published(bundle, &document, &manifest.published)?;
         for (name, moment) in &manifest.moments {
             if let Some(problem) = moment.validate() {
                 return Err(document.refuse(&format!("moment {name}: {problem}")).into());
@@ -175,22 +153,15 @@ impl Paper {
             moments: &manifest.moments,
             published: &published,
         };
-        let mut tables = Vec::with_capacity(shown.tables.len());
-        for (node, table) in shown.tables {
-            let plan = table.resolve(&names);
-            tables.push(plan.map_err(|message| document::refuse(&node, &message))?);
-        }
+        let tables = tables(shown.tables, &names)?;
         let figures = figures(shown.figures, shorter.is_some(), &names)?;
         let text = bundle.text(&manifest.claims);
         let text = text.map_err(|message| document.refuse(&message))?;
         let mut of_claims = Document::read(bundle.path(&manifest.claims), text)?;
         of_claims.expand_families(&mut families)?;
         let claims = claim::read(&mut of_claims, &names)?;
-        if let Some(problem) = manifest
-            .overview
-            .as_ref()
-            .and_then(|it| it.problem(&figures, &claims))
-        {
+        let overview = manifest.overview.as_ref();
+        if let Some(problem) = overview.and_then(|it| it.problem(&figures, &claims)) {
             return Err(document.refuse(&problem).into());
         }
         families.refuse_unused()?;
@@ -298,6 +269,70 @@ impl Paper {
     pub fn window_heading<'a>(&'a self, window: &'a str) -> &'a str {
         self.windows.get(window).map_or(window, String::as_str)
     }
+}
+
+/// Reads the scenario files of a paper, and adds their axes and groups to `families`.
+fn read_scenarios(
+    bundle: &Bundle,
+    document: &mut Document,
+    families: &mut Families,
+) -> Result<Vec<ScenarioFile>, PaperError> {
+    let mut scenarios = Vec::new();
+    for (scenario, place) in document.take_texts("scenarios")? {
+        let text = bundle.text(&scenario);
+        let text = text.map_err(|message| ScenarioError::at(message, &place))?;
+        let path = bundle.path(&scenario);
+        let scenario = ScenarioFile::parse_beside(&path, text, bundle.beside())?;
+        scenario.add_to(families)?;
+        scenarios.push(scenario);
+    }
+    Ok(scenarios)
+}
+
+/// Returns the cells of the scenario files, in their quick form if there is one, and those of a sweep.
+fn cells(
+    scenarios: &[ScenarioFile],
+    adjust: &Adjust,
+    quick: Option<&Quick>,
+    sweep: Option<&Sweep>,
+) -> Result<Vec<Cell>, PaperError> {
+    let shorter = quick.map(|quick| quick.adjust(adjust));
+    let mut cells = Vec::new();
+    for file in scenarios {
+        cells.extend(file.cells(shorter.as_ref().unwrap_or(adjust))?);
+        if let Some(sweep) = sweep {
+            cells.extend(sweep.cells(file, adjust)?);
+        }
+    }
+    Ok(cells)
+}
+
+/// Reads the files of published numbers.
+fn read_published(
+    bundle: &Bundle,
+    document: &Document,
+    files: &[String],
+) -> Result<BTreeMap<String, Vec<Published>>, PaperError> {
+    let mut published = BTreeMap::new();
+    for file in files {
+        let text = bundle.text(file);
+        let text = text.map_err(|message| document.refuse(&message))?;
+        let rows = published::read(&bundle.path(file), text)?;
+        published.insert(file.clone(), rows);
+    }
+    Ok(published)
+}
+
+/// Resolves the names in the tables of a paper.
+fn tables(
+    written: Vec<(Node, WrittenTable)>,
+    names: &Names<'_>,
+) -> Result<Vec<TablePlan>, ScenarioError> {
+    let resolve = |(node, table): (Node, WrittenTable)| {
+        let plan = table.resolve(names);
+        plan.map_err(|message| document::refuse(&node, &message))
+    };
+    written.into_iter().map(resolve).collect()
 }
 
 /// Resolves the names in the figures of a paper, in their quick form if `quick` is set.

@@ -1,4 +1,4 @@
-//! Rules that the compiler does not check: which crate may use which, and how long a file may be.
+//! Rules that the compiler does not check: which crate may use which, and how long files and functions may be.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -94,6 +94,102 @@ fn files_stay_small() {
         }
     }
     assert!(long.is_empty(), "{}", long.join("\n"));
+}
+
+/// Functions that are longer and still have to be split.
+const LONG: [(&str, &str); 1] = [("crates/scenario/src/file.rs", "cells")];
+
+/// A function of the sources has at most 70 lines of code. Tests may be longer: some are lists of cases.
+#[test]
+fn functions_stay_short() {
+    let mut long = Vec::new();
+    for folder in crate_folders() {
+        for file in files_below(&folder.join("src"), "rs") {
+            let is_test = file
+                .iter()
+                .any(|part| part == "tests" || part == "tests.rs");
+            if is_test {
+                continue;
+            }
+            let text = fs::read_to_string(&file).expect("source files are readable");
+            for (name, lines) in functions(&text) {
+                let is_known = LONG
+                    .iter()
+                    .any(|known| file.ends_with(known.0) && name == known.1);
+                if lines > 70 && !is_known {
+                    long.push(format!("{}: {name} has {lines} lines", file.display()));
+                }
+            }
+        }
+    }
+    assert!(long.is_empty(), "{}", long.join("\n"));
+}
+
+/// Lines of code are those between the first and the last line of a body, without blank lines and comments.
+#[test]
+fn lines_of_functions_are_counted() {
+    let text = "fn one() {}\ntrait T {\n    fn two(\n        &self,\n    );\n\n    fn three(&self) {\n        \
+        // Why.\n\n        {\n            a();\n        }\n    }\n}\n\
+        pub(crate) const fn four(\n    a: u8,\n) -> u8 {\n    a\n}\n#[cfg(test)]\nmod tests {\n    fn five() {\n\
+        a();\n    }\n}\n";
+    let counted = functions(text);
+    assert_eq!(counted, [("three", 3), ("four", 1)]);
+}
+
+/// Returns the functions of a formatted source, up to its tests, with the lines of code in their bodies. A body on the
+/// line of its name is left out.
+fn functions(source: &str) -> Vec<(&str, usize)> {
+    let source = source
+        .split("#[cfg(test)]\nmod tests {")
+        .next()
+        .unwrap_or_default();
+    let lines: Vec<&str> = source.lines().collect();
+    let mut found = Vec::new();
+    for (first, line) in lines.iter().enumerate() {
+        let Some(name) = declared_function(line) else {
+            continue;
+        };
+        let margin = &line[..line.len() - line.trim_start().len()];
+        let is_at_margin = |line: &&&str| {
+            line.strip_prefix(margin)
+                .is_some_and(|rest| rest.starts_with(|c: char| !c.is_whitespace()))
+        };
+        // The first line at the margin that ends with a bracket begins the body; a semicolon ends a declaration.
+        let mut from_name = lines[first..].iter();
+        let begin =
+            from_name.position(|line| is_at_margin(&line) && line.ends_with(['{', ';', '}']));
+        let Some(begin) = begin.map(|at| first + at) else {
+            continue;
+        };
+        if !lines[begin].ends_with('{') {
+            continue;
+        }
+        let body = lines[begin + 1..].iter();
+        let body = body.take_while(|line| !is_at_margin(line));
+        let is_code = |line: &&&str| {
+            let line = line.trim();
+            !line.is_empty() && !line.starts_with("//")
+        };
+        found.push((name, body.filter(is_code).count()));
+    }
+    found
+}
+
+/// Returns the name of the function that a line begins to declare.
+fn declared_function(line: &str) -> Option<&str> {
+    let mut words = line.trim_start();
+    loop {
+        let (word, rest) = words.split_once(' ')?;
+        if word == "fn" {
+            return rest.split(['(', '<']).next();
+        }
+        let is_qualifier =
+            word.starts_with("pub") || ["const", "async", "unsafe", "default"].contains(&word);
+        if !is_qualifier {
+            return None;
+        }
+        words = rest;
+    }
 }
 
 /// The five papers together have at most 7,050 hand-written lines of at most 120 columns. Repeated cells belong into a

@@ -223,25 +223,13 @@ impl Connection {
         } else {
             Ecn::NotEct
         };
-        let waiting = self.waiting();
-        if let Some(tx) = &mut self.tx {
-            let sent = Sent {
-                seq,
-                data: is_data.then(|| u32::try_from(payload.len()).unwrap_or(u32::MAX)),
-                id,
-                nonce: ecn == Ecn::Ect1,
-            };
-            tx.on_sent(now, sent, waiting);
-            if matches!(packet_type, PacketType::Ack | PacketType::DataAck) {
-                tx.on_feedback_acknowledged(now);
-            }
-            if let Some(id) = id
-                && !tx.acknowledges_packets()
-            {
-                ctx.outcome.fates.push((Some(id), Fate::Sent));
-                self.settle_outcome(ctx);
-            }
-        }
+        let sent = Sent {
+            seq,
+            data: is_data.then(|| u32::try_from(payload.len()).unwrap_or(u32::MAX)),
+            id,
+            nonce: ecn == Ecn::Ect1,
+        };
+        self.note_sent(ctx, sent, packet_type);
         if is_data {
             self.note_spare(now);
         }
@@ -265,6 +253,25 @@ impl Connection {
             payload,
             connection: Some(self.id),
             id,
+        }
+    }
+
+    /// Tells the sending half of a packet that leaves now, and reports the fate of its datagram if no acknowledgement
+    /// will.
+    fn note_sent(&mut self, ctx: &mut Context<'_>, sent: Sent, packet_type: PacketType) {
+        let (now, id, waiting) = (ctx.now, sent.id, self.waiting());
+        let Some(tx) = &mut self.tx else {
+            return;
+        };
+        tx.on_sent(now, sent, waiting);
+        if matches!(packet_type, PacketType::Ack | PacketType::DataAck) {
+            tx.on_feedback_acknowledged(now);
+        }
+        if let Some(id) = id
+            && !tx.acknowledges_packets()
+        {
+            ctx.outcome.fates.push((Some(id), Fate::Sent));
+            self.settle_outcome(ctx);
         }
     }
 }

@@ -4,7 +4,7 @@ use fairwire_units::plant::{Plant, planted};
 use fairwire_wire::feature::{Confirmed, Feature, Rule, is_at_receiver, is_ccid_specific};
 use fairwire_wire::{Ccid, DccpOption, PacketType, ResetCode, Seq};
 
-use super::slot::{List, Offer, State};
+use super::slot::{List, Offer, Slot, State};
 use super::{CurrentPacket, Fatal, Handled, Location, Negotiation, Role, earlier};
 
 /// The largest Sequence Window (RFC 4340, section 7.5.2), and the furthest that FGSR and FGSS may lag behind.
@@ -379,23 +379,7 @@ impl Negotiation {
             slot.refused = true;
             return Ok(Handled::Noted);
         };
-        let fits = |list: &List| {
-            let ours = list.as_slice();
-            let shared = if preferences.is_empty() {
-                // RFC 4340, 6.2: the list may be left out; the value must then be in ours.
-                ours.iter().copied().find(|&ours| u64::from(ours) == value)
-            } else {
-                reconcile(role, ours, preferences)
-            };
-            // RFC 4340, 6.3.1: without a common value, the value in force stays. If a Confirm was lost, only the peer
-            // knows which one that is: our value, the one before it, or one of our list that the peer has granted
-            // meanwhile.
-            let stays = || {
-                let granted = ours.iter().any(|&ours| u64::from(ours) == value);
-                granted || value == slot.value || slot.before.map(u64::from) == Some(value)
-            };
-            shared.map_or_else(stays, |shared| value == u64::from(shared))
-        };
+        let fits = |list: &List| fits(role, slot, list.as_slice(), (value, preferences));
         let right = match &slot.offer {
             Offer::Value(ours) => value == *ours,
             Offer::List(list) => fits(list),
@@ -465,6 +449,23 @@ impl Negotiation {
             self.schedule.repeat_answers = true;
         }
     }
+}
+
+/// Returns whether a confirmed value, with the preferences that came with it, is a right choice given our list.
+fn fits(role: Role, slot: &Slot, ours: &[u8], (value, preferences): (u64, &[u8])) -> bool {
+    let shared = if preferences.is_empty() {
+        // RFC 4340, 6.2: the list may be left out; the value must then be in ours.
+        ours.iter().copied().find(|&ours| u64::from(ours) == value)
+    } else {
+        reconcile(role, ours, preferences)
+    };
+    // RFC 4340, 6.3.1: without a common value, the value in force stays. If a Confirm was lost, only the peer knows
+    // which one that is: our value, the one before it, or one of our list that the peer has granted meanwhile.
+    let stays = || {
+        let granted = ours.iter().any(|&ours| u64::from(ours) == value);
+        granted || value == slot.value || slot.before.map(u64::from) == Some(value)
+    };
+    shared.map_or_else(stays, |shared| value == u64::from(shared))
 }
 
 /// Returns the first entry of the server's list that the client's list also has (RFC 4340, 6.3.1). RFC 4340, 15: a

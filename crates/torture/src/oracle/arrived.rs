@@ -44,15 +44,14 @@ pub(crate) fn see(
     let mut arrival = arrival(books, &packet, payload, meta.ecn);
     let taken = books.host_mut(host).flows.get(&flow).copied();
     let taken = taken.filter(|&key| books.conn(key).is_some_and(|conn| !conn.is_over()));
+    let unclaimed = |arrival| Unclaimed {
+        seq: packet.seq,
+        arrival,
+        sender,
+        no,
+    };
     let Some(key) = taken else {
-        let seq = packet.seq;
-        let unclaimed = Unclaimed {
-            seq,
-            arrival,
-            sender,
-            no,
-        };
-        return books.keep_unclaimed(host, flow, unclaimed);
+        return books.keep_unclaimed(host, flow, unclaimed(arrival));
     };
     let Some(conn) = books.conn_mut(key) else {
         return;
@@ -73,11 +72,7 @@ pub(crate) fn see(
         acks::on_arrival(books, key, &packet, (seq, ack, judged));
         events::on_arrival(books, key, &packet, (seq, judged, meta.ecn));
         count(books, key, judged, &packet, (no, sender));
-        let departed = no.and_then(|no| books.packets.get_mut(&no));
-        if let Some(departed) = departed {
-            departed.arrived = true;
-            departed.arrived_marked |= meta.ecn == Ecn::Ce;
-        }
+        note_arrival(books, no, meta.ecn);
     }
     // RFC 4340, 7.7.1: an NDP Count reports only the packets just before its own. A late non-data packet may have been
     // taken for data, and remains so.
@@ -95,15 +90,16 @@ pub(crate) fn see(
     });
     if half_open {
         // The connection may disappear without an event, and this packet may begin the next one on its flow.
-        let seq = packet.seq;
         let arrival = self::arrival(books, &packet, payload, meta.ecn);
-        let unclaimed = Unclaimed {
-            seq,
-            arrival,
-            sender,
-            no,
-        };
-        books.keep_unclaimed(host, flow, unclaimed);
+        books.keep_unclaimed(host, flow, unclaimed(arrival));
+    }
+}
+
+/// Records at a packet that it has arrived.
+fn note_arrival(books: &mut Books, no: Option<PacketNo>, ecn: Ecn) {
+    if let Some(departed) = no.and_then(|no| books.packets.get_mut(&no)) {
+        departed.arrived = true;
+        departed.arrived_marked |= ecn == Ecn::Ce;
     }
 }
 

@@ -44,9 +44,22 @@ impl Host {
     }
 
     fn act_on(&mut self, now: Instant, id: ConnectionId, act: &Act, store: &mut Store) {
+        if self.live.contains_key(&id) && !self.act_in_application(now, id, act, store) {
+            self.act_on_endpoint(now, id, act, store);
+        }
+    }
+
+    /// Does the application's own part of an act. Returns whether that is all of it.
+    fn act_in_application(
+        &mut self,
+        now: Instant,
+        id: ConnectionId,
+        act: &Act,
+        store: &mut Store,
+    ) -> bool {
         let local = self.clock.shows(now);
         let Some(live) = self.live.get_mut(&id) else {
-            return;
+            return true;
         };
         match *act {
             Act::Burst {
@@ -60,7 +73,7 @@ impl Host {
                     oversize,
                 });
                 self.burst(now, id, store);
-                return;
+                return true;
             }
             Act::Stream {
                 count,
@@ -73,17 +86,17 @@ impl Host {
                     size: size as usize,
                     left: count,
                 });
-                return;
+                return true;
             }
             Act::SendWith(with) => {
                 live.with = Some((with, 0));
-                return;
+                return true;
             }
             Act::Pause => live.reading = Reading::Never,
             Act::ReadEvery { every_ms: 0 } => {
                 live.reading = Reading::AtOnce;
                 self.read_all(now, id, store);
-                return;
+                return true;
             }
             Act::ReadEvery { every_ms } => {
                 live.reading = Reading::Every {
@@ -97,10 +110,16 @@ impl Host {
                     self.endpoint.report_dropped(local, id, seq, code);
                     self.called(now, Call::ReportDropped(id, seq), store);
                 }
-                return;
+                return true;
             }
             _ => {}
         }
+        false
+    }
+
+    /// Makes the call of an act.
+    fn act_on_endpoint(&mut self, now: Instant, id: ConnectionId, act: &Act, store: &mut Store) {
+        let local = self.clock.shows(now);
         self.call(local, id, act);
         let call = match act {
             Act::Close => Call::Close(id),

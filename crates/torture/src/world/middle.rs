@@ -355,11 +355,7 @@ fn happens(at_work: &mut AtWork, hand: &mut InHand, env: &Env<'_>) -> bool {
         }
         Harm::Echo => {
             hand.gone = true;
-            let mut parcel = hand.parcel.clone();
-            (parcel.from, parcel.to) = (env.receiver, env.sender);
-            // The one who sends it now did not make it.
-            parcel.origin = Origin::Forged;
-            seal(&mut parcel, env.plan.udp);
+            let parcel = echo(&hand.parcel, env);
             hand.also.push((parcel, hand.ecn, Duration::ZERO));
         }
         Harm::Refuse { why } => {
@@ -367,11 +363,7 @@ fn happens(at_work: &mut AtWork, hand: &mut InHand, env: &Env<'_>) -> bool {
             tell(hand, env, attack::unreachable(why));
         }
         Harm::Narrow { mtu, told } => {
-            let Content::Dccp { head, payload } = &hand.parcel.content else {
-                return false;
-            };
-            let size = below(env.plan) + head.len() + payload.len();
-            if size <= usize::from(mtu) || !hand.parcel.dont_fragment {
+            if !is_too_large(&hand.parcel, mtu, env) {
                 return false;
             }
             hand.gone = true;
@@ -412,6 +404,25 @@ fn happens(at_work: &mut AtWork, hand: &mut InHand, env: &Env<'_>) -> bool {
     // A delayed packet still arrives before the network is healed.
     hand.delay = hand.delay.min(ms(crate::plan::MAX_DELAY_MS));
     true
+}
+
+/// Returns the packet as an echo service sends it back.
+fn echo(parcel: &Parcel, env: &Env<'_>) -> Parcel {
+    let mut parcel = parcel.clone();
+    (parcel.from, parcel.to) = (env.receiver, env.sender);
+    // Its sender is not the endpoint that made it.
+    parcel.origin = Origin::Forged;
+    seal(&mut parcel, env.plan.udp);
+    parcel
+}
+
+/// Returns whether a link with this MTU drops the packet.
+fn is_too_large(parcel: &Parcel, mtu: u16, env: &Env<'_>) -> bool {
+    let Content::Dccp { head, payload } = &parcel.content else {
+        return false;
+    };
+    let size = below(env.plan) + head.len() + payload.len();
+    size > usize::from(mtu) && parcel.dont_fragment
 }
 
 /// Sends the packet's sender an ICMP error.
