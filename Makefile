@@ -4,8 +4,6 @@ CARGO ?= cargo
 FAIRWIRE = target/release/fairwire
 # The command for the demo, without sweeps, which takes less time to build.
 QUICK = $(CARGO) build --profile quick --locked -p fairwire-cli --no-default-features
-# Commands, test rigs and sources of another crate: their documentation is not for a browser.
-UNDOCUMENTED = cli threads torture fuzz
 # Sockets on a simulated network are for tests of applications, and for ours.
 FEATURES = --features fairwire/emulated
 # Properties draw the same cases in every `make test`; `cargo test` draws new ones each time.
@@ -35,10 +33,11 @@ test: ## All checks and tests
 test-all: test py ## Also every notebook and the tests on clusters, with the wheel in a fresh environment (ten minutes more)
 	scripts/test-wheel
 
-lint: ## Formatting, clippy and the links of the documentation, warnings as errors
+lint: ## Formatting, clippy and the links of the documentation (also to private items), warnings as errors
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets $(FEATURES) --locked -- -D warnings
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace $(FEATURES) $(UNDOCUMENTED:%=--exclude fairwire-%) --no-deps --locked
+	@# Without `threads`, which has the sources of `io`.
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --lib $(FEATURES) --exclude fairwire-threads --no-deps --document-private-items --locked
 
 deny: ## Licences, registries and known vulnerabilities of the dependencies (needs cargo-deny; not part of `make test`)
 	scripts/deny

@@ -5,6 +5,11 @@
 //! It counts steps and heap allocations ([`fairwire_held::thread`]), so that the bounds hold in both ways and on every
 //! machine.
 
+#![allow(
+    rustdoc::private_intra_doc_links,
+    reason = "only those who work on it read its documentation"
+)]
+
 mod application;
 pub mod claims;
 pub mod codec;

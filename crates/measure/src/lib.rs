@@ -10,7 +10,7 @@
 //! - Results of several runs: [`Moments`], [`Estimate`] with its confidence interval, [`Repetitions`] for the number of
 //!   runs needed, [`jain`] and [`within_factor`] for fairness.
 //! - Call quality: [`Call::rating`] and [`mos`] of the E-model.
-//! - Texts: [`counted`].
+//! - Texts: [`counted()`].
 
 mod counted;
 mod delay;

@@ -1,7 +1,7 @@
 //! Figures: measured curves and bars, with the published points beside them.
 //!
 //! A figure shows either time series, or quantities (metrics, moments, ratios) over cells or windows. This module
-//! computes the numbers; [`report`](crate::report) draws them.
+//! computes the numbers; the crate `fairwire-report` draws them.
 
 mod axis;
 mod plan;

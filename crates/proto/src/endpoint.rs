@@ -6,7 +6,7 @@
 //! - [`listener`]: the LISTEN state; [`time_wait`]: the TIMEWAIT state.
 //! - [`admission`]: which Requests are accepted, and how; [`admit`]: the application's hook that decides about them.
 //! - [`backlog`]: half-open connections; [`cookie`]: Init Cookies, which keep this state at the client.
-//! - [`allowance`]: rate limits for answers to unknown sources; [`source`]: what counts as one source.
+//! - [`source_limits`]: rate limits for answers to unknown sources; [`source`]: what counts as one source.
 //! - [`memory`]: the memory budget; [`secret`]: keys and unpredictable values; [`timers`]: the timer queue.
 
 mod admission;

@@ -1,7 +1,7 @@
 //! Families: files that extend others, cells that extend cells and parts, and cells along axes.
 //!
 //! 1. [`Sheet`] reads a file and the files that it extends. A name with placeholders stands for several cells; for each
-//!    of them it keeps an [`Instance`]: its name, and the values of its axes.
+//!    of them it keeps an [`Instance`](template::Instance): its name, and the values of its axes.
 //! 2. [`Sheet::select`] returns the cells that are wanted.
 //! 3. A [`Draft`] is one cell with all its layers: the bases of the files, what all cells extend, what the cell
 //!    extends, and the cell itself. Each layer is filled in first, then its short forms are expanded, then it is laid

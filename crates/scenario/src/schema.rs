@@ -13,8 +13,8 @@
 //!
 //! 1. [`Form`] is the schema in the shape that the other modules use. It is read once, and again after a kind was
 //!    registered.
-//! 2. [`expand`] writes short forms out, and [`check`] checks a tree against the form.
-//! 3. [`file`] turns the schema into that of files, with cells and sources.
+//! 2. [`expand()`] writes short forms out, and [`check`] checks a tree against the form.
+//! 3. [`mod@file`] turns the schema into that of files, with cells and sources.
 //! 4. [`tables`] prints it as tables.
 
 mod choice;

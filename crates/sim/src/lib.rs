@@ -1,7 +1,7 @@
 //! The simulation of scenarios: networks, agents and meters, and the results of runs.
 //!
 //! 1. A [`ScenarioFile`](scenario::ScenarioFile) gives [`Cell`](scenario::Cell)s.
-//! 2. [`campaign::run_cells`] runs cells with all their seeds; [`run`] simulates one scenario with one seed.
+//! 2. [`campaign::run_cells`] runs cells with all their seeds; [`run()`] simulates one scenario with one seed.
 //! 3. [`results`] holds what was measured: values by cell, seed, subject, window and metric.
 //! 4. [`digests`] tells whether runs have changed.
 //!

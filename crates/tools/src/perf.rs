@@ -4,7 +4,7 @@
 //! itself, the parameters are sent before the data and the reports after it. Each is repeated until it is answered.
 //! Lost data is not sent again; it is listed.
 //!
-//! - [`ClientOptions`] and [`ServerOptions`] say what to measure. [`client`] and [`server`] do it and print to a
+//! - [`ClientOptions`] and [`ServerOptions`] say what to measure. [`client()`] and [`server()`] do it and print to a
 //!   [`Console`]. [`Outcome`] holds the results.
 //! - `message` is the format on the wire, `link` gives the three protocols one set of calls, `sender` and `receiver`
 //!   are the two ends of a flow, `session` is the agreement between them, and `flow` runs one end of a flow.

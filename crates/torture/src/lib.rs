@@ -9,6 +9,11 @@
 //! - [`campaign`]: many seeds in parallel; [`report`]: their results as text; [`events`]: the names of application
 //!   events.
 
+#![allow(
+    rustdoc::private_intra_doc_links,
+    reason = "only those who work on it read its documentation"
+)]
+
 pub mod campaign;
 mod describe;
 mod dice;

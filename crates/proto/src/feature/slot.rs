@@ -123,7 +123,7 @@ pub(super) enum State {
     /// CHANGING: a Change was sent and awaits an answer.
     Changing,
     /// UNSTABLE: CHANGING, but the offer has changed since the Change was sent; or the answer that came belonged to
-    /// another Change ([`Slot::doubt`]).
+    /// another Change ([`Slot::ask_again_if_differs`]).
     Unstable,
 }
 

@@ -110,7 +110,7 @@ impl Dropped {
     }
 
     /// Writes the report into a packet of ours that acknowledges `ackno`, leaving `reserve` bytes free. The report
-    /// counts as given only after [`Self::gave`].
+    /// counts as given only after [`Self::on_report_sent`].
     ///
     /// # Errors
     /// Returns [`NoRoom`] if it has to be whole and does not fit; then nothing was written.
