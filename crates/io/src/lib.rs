@@ -1,8 +1,8 @@
 //! DCCP in user space: congestion-controlled datagram sockets over UDP, or directly over IP.
 //!
 //! DCCP (RFC 4340) sends datagrams at a rate that is fair to the rest of the network. A datagram may be lost; it is
-//! sent again only if both ends agree on that ([`SendOptions::resend`]). This crate carries DCCP in UDP (RFC 6773), over
-//! IPv4 and IPv6, through NATs and without privileges. On Linux it can also carry it natively, as IP protocol 33.
+//! sent again only if both ends agree on that ([`SendOptions::resend`]). This crate carries DCCP in UDP (RFC 6773),
+//! over IPv4 and IPv6, through NATs and without privileges. On Linux it can also carry it natively, as IP protocol 33.
 //! Connections are encrypted with DTLS 1.3, or in clear text if you write [`Security::None`].
 //!
 //! ```no_run

@@ -117,9 +117,8 @@ impl Shared {
 
     /// Waits for `awaited` until `ready_value` returns a value.
     ///
-    /// If what it waits for does not exist, `ready_value` must return a value. Cancelling leaves nothing behind. The wait takes
-    /// part in tokio's cooperative budget: a task that never has to wait still lets other tasks run, the driver
-    /// included.
+    /// If that does not exist, `ready_value` must return a value. Cancelling leaves nothing behind. The wait takes part in
+    /// tokio's cooperative budget: a task that never has to wait still lets other tasks run, the driver included.
     pub(crate) async fn wait<T>(
         &self,
         awaited: Awaited,

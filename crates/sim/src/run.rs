@@ -62,8 +62,8 @@ pub fn run(
             built.network.run_until(done + length / STEPS * step);
         }
         built.network.run_until(moment);
-        // A part of this run may have failed and asked to stop, such as a window law in another language. A run that has
-        // reported its last progress counts as finished.
+        // A part of this run may have failed and asked to stop, such as a window law in another language. A run that
+        // has reported its last progress counts as finished.
         if is_stopped() {
             return Err(RunError::Interrupted);
         }

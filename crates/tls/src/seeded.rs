@@ -20,8 +20,8 @@ use sha2::{Digest, Sha256};
 
 /// The seed of one simulated end.
 ///
-/// Anyone who knows the seed knows every key. It is for simulated networks only, where the same seed gives the same bytes.
-/// One seed is for one session: two sessions with the same seed have the same keys.
+/// Anyone who knows the seed knows every key. It is for simulated networks only, where the same seed gives the same
+/// bytes. One seed is for one session: two sessions with the same seed have the same keys.
 #[derive(Clone)]
 pub struct SimulationSeed([u8; 32]);
 

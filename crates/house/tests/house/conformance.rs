@@ -1,8 +1,8 @@
 //! Checks that `docs/conformance.csv` and the code agree.
 //!
 //! The list must be well formed, and everything that it names must exist. [`counts`] finds a row for each requirement
-//! word of the RFCs. [`citations`] finds a row for each citation in the code, and a citation for each row. [`page`] renders it.
-//! [`adversarial`] checks `docs/adversarial.md` in the same way, and [`security`] checks `docs/security.md`.
+//! word of the RFCs. [`citations`] finds a row for each citation in the code, and a citation for each row. [`page`]
+//! renders it. [`adversarial`] checks `docs/adversarial.md` in the same way, and [`security`] checks `docs/security.md`.
 
 mod adversarial;
 mod citations;

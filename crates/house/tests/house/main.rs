@@ -1,8 +1,9 @@
 //! The repository is as its documents say: which crate and which file may use which, the listings of public interfaces,
-//! and the table of conformance.
+//! the list of conformance, and the links of the pages.
 
 mod arrows;
 mod conformance;
+mod documents;
 mod listing;
 mod rules;
 mod sources;

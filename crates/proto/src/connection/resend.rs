@@ -58,8 +58,8 @@ impl Connection {
         }
     }
 
-    /// Keeps a datagram that leaves now, if it may have to be sent again and the buffer has room. The peer knows it by the
-    /// number `first`.
+    /// Keeps a datagram that leaves now, if it may have to be sent again and the buffer has room. The peer knows it by
+    /// the number `first`.
     pub(super) fn keep_copy(&mut self, ctx: &mut Context<'_>, datagram: &Taken, first: Seq) {
         if datagram.again.is_some() {
             // It stays where it is.

@@ -78,7 +78,8 @@ impl Endpoint {
         self.recount(slot);
     }
 
-    /// Does the same as [`Self::with_connection`] where nothing is queued: `room` need not be computed, nor memory recounted.
+    /// Does the same as [`Self::with_connection`] where nothing is queued: `room` need not be computed, nor memory
+    /// recounted.
     #[inline]
     fn visit(
         &mut self,

@@ -1,0 +1,82 @@
+//! Rules for the pages of the documentation: the README is short, the index names every page, and links lead to files.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::PathBuf;
+
+use crate::sources::{files_below, root, text_of};
+
+/// The README has at most 130 lines.
+#[test]
+fn the_readme_is_short() {
+    let lines = text_of("README.md").lines().count();
+    assert!(lines <= 130, "README.md has {lines} lines");
+}
+
+/// `docs/README.md` links each page under `docs`.
+#[test]
+fn the_index_names_every_page() {
+    let docs = root().join("docs");
+    let index = text_of("docs/README.md");
+    let linked: Vec<&str> = links(&index).collect();
+    for page in files_below(&docs, "md") {
+        let page = page.strip_prefix(&docs).expect("a page");
+        let name = page.to_str().expect("names are ASCII");
+        assert!(
+            name == "README.md" || linked.contains(&name),
+            "docs/README.md does not name {name}"
+        );
+    }
+}
+
+/// Each link of a page to the repository leads to a file or a folder.
+#[test]
+fn links_lead_somewhere() {
+    let mut dead = String::new();
+    for page in pages() {
+        let folder = page.parent().expect("a page is in a folder");
+        let text = fs::read_to_string(&page).expect("pages are readable");
+        for link in links(&text) {
+            if !folder.join(link).exists() {
+                let _ = writeln!(dead, "{}: {link}", page.display());
+            }
+        }
+    }
+    assert!(dead.is_empty(), "{dead}");
+}
+
+/// Links to the web, to parts of the page itself and in blocks of code are left out.
+#[test]
+fn links_are_told_apart() {
+    let text = "[a](b.md#part), [c](https://example.org), [d](#e)\n```\n[f](g)\n```\n[h](../i/)";
+    assert_eq!(links(text).collect::<Vec<_>>(), ["b.md", "../i/"]);
+}
+
+/// Returns the pages that people read: those of the root, of `docs`, and the READMEs of the other folders.
+fn pages() -> Vec<PathBuf> {
+    let entries = fs::read_dir(root()).expect("the repository");
+    let entries = entries.map(|entry| entry.expect("a readable entry").path());
+    let (folders, files): (Vec<_>, Vec<_>) = entries.partition(|path| path.is_dir());
+    let of_root = files
+        .into_iter()
+        .filter(|path| path.extension().is_some_and(|end| end == "md"));
+    let readmes = folders
+        .into_iter()
+        .map(|folder| folder.join("README.md"))
+        .filter(|page| page.is_file());
+    of_root
+        .chain(readmes)
+        .chain(files_below(&root().join("docs"), "md"))
+        .collect()
+}
+
+/// Returns the links of a page to files, without the part of the file that they name.
+fn links(page: &str) -> impl Iterator<Item = &str> {
+    page.split("```").step_by(2).flat_map(|prose| {
+        prose
+            .split("](")
+            .skip(1)
+            .filter_map(|rest| rest.split([')', '#', ' ', '\n']).next())
+            .filter(|link| !link.is_empty() && !link.contains(':'))
+    })
+}
