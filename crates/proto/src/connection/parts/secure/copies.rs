@@ -1,11 +1,11 @@
 //! Datagrams that are sent again by an encrypted connection (`docs/resend.md`).
 //!
 //! Without encryption an option of DCCP says which datagram a copy is. Options are not authenticated. So with
-//! encryption the number of the first packet stands inside the record, in front of the data, and the data is sealed anew for each
-//! copy: the peer's protection against replays would refuse a record that came twice. Each end chooses the tag that
-//! marks such records of its peer, and announces it inside the session. Nobody on the path can therefore make an end
-//! take data for a number, or a number for data. Neither can somebody whose data an application passes on: data that
-//! would pass for an announcement is escaped.
+//! encryption the number of the first packet stands inside the record, in front of the data, and the data is sealed
+//! anew for each copy: the peer's protection against replays would refuse a record that came twice. Each end chooses the
+//! tag that marks such records of its peer, and announces it inside the session. Nobody on the path can therefore make
+//! an end take data for a number, or a number for data. Neither can somebody whose data an application passes on: data
+//! that would pass for an announcement is escaped.
 
 use bytes::Bytes;
 use fairwire_units::{Duration, Instant};
