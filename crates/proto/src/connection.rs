@@ -12,7 +12,7 @@
 //!   [`resend`]: those that are sent again; [`dropped`] and [`reported`]: Data Dropped and Slow Receiver, sent and
 //!   received; [`target`]: the bitrate that the application can follow.
 //! - [`clock`]: every timer; [`mod@unreachable`]: ICMP errors; [`mtu`]: how large packets may be.
-//! - [`secured`]: encryption.
+//! - [`secured`]: the encryption.
 //! - [`features`]: what negotiated values change; [`halves`]: how half-connections are created and replaced.
 //! - [`footprint`]: memory use.
 //!
