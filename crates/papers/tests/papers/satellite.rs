@@ -1,9 +1,9 @@
-//! The paper satellite: the equation, more frequent feedback, and golden digests.
+//! The paper satellite: the equation, and more frequent feedback.
 
 use fairwire_paper::Verdict;
 use fairwire_sim::results::{Metric, Subject};
 
-use crate::{Verdicts, first_runs, quick, results};
+use crate::{Verdicts, quick, results};
 
 /// The claims that must have a verdict; `-p` stands for the loss event rate that the equation needs.
 const CLAIMS: [&str; 20] = [
@@ -86,22 +86,4 @@ fn even_losses_give_the_equation() {
     assert!((0.97..=1.03).contains(&even), "{even}");
     let random = over_equation("unwired-up-p-long");
     assert!(random > even + 0.04, "{random} {even}");
-}
-
-/// The golden digests of a few cells hold in this build as in a release build.
-///
-/// They cover both networks, both directions, TCP, and CCID 3 with more feedback, of a later kernel and of today's
-/// RFCs.
-#[test]
-fn golden_digests_of_a_few_cells_hold() {
-    let cells = [
-        "ipstar-down-fb10",
-        "ipstar-down-fb100ms",
-        "ipstar-down-2625",
-        "ipstar-up-rfc",
-        "ipstar-up-modern",
-        "unwired-up",
-        "shared-fb100",
-    ];
-    first_runs(&quick("satellite"), &cells);
 }

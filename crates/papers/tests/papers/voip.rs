@@ -1,8 +1,8 @@
-//! The paper voip: the verdicts of its quick form, its packet sizes, and golden digests.
+//! The paper voip: the verdicts of its quick form, and its packet sizes.
 
 use fairwire_paper::{Measured, Verdict};
 
-use crate::{Verdicts, cell, first_runs, quick};
+use crate::{Verdicts, cell, quick};
 
 /// The claims of the paper, those of single TCP versions, and those derived from its numbers.
 const CLAIMS: &[&str] = &[
@@ -159,11 +159,4 @@ fn a_frame_has_real_headers() {
         assert_eq!(call.payload_bytes(), 80, "{}", cell.name);
         assert_eq!(call.wire_bytes(), 80 + headers, "{}", cell.name);
     }
-}
-
-/// The golden digests of scenario A hold in this build as in a release build.
-#[test]
-fn golden_digests_of_scenario_a_hold() {
-    let paper = quick("voip");
-    first_runs(&paper, &names(&joins()));
 }
