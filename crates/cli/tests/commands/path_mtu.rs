@@ -45,7 +45,8 @@ fn data_gets_through() {
                 } else {
                     ""
                 };
-                // CCID 3 has taken what the black hole lost for congestion, and its rate has to grow again.
+                // Three seconds until a black hole is found. CCID 3 has then lowered its rate so far that the next
+                // datagram may wait as long again.
                 let time = if how == "--router" { 2 } else { 12 };
                 let client = format!("-c {host} {options} -b 2M -t {time}");
                 let Some(report) = measure(how, native, &client) else {
@@ -58,13 +59,9 @@ fn data_gets_through() {
                     "{how} {client}: {flow}"
                 );
                 let received = flow["receiver"]["datagrams"].as_u64();
-                // Nothing arrives behind a black hole that is not found. How fast the rate grows again, after ten
-                // timeouts, depends on the machine.
-                let least = if how == "--router" { 100 } else { 0 };
-                assert!(
-                    received.is_some_and(|n| n > least),
-                    "{how} {client}: {flow}"
-                );
+                // The rate is back a round trip after the first datagram that fits, so almost six seconds remain, in
+                // which 2 Mbit/s are 1,100 datagrams. A slow machine may take ten times as long for each.
+                assert!(received.is_some_and(|n| n > 100), "{how} {client}: {flow}");
             });
         }
     });

@@ -281,9 +281,9 @@ impl Rx for TfrcRx {
             Some(_) => {
                 // RFC 4342, 8.1: only data packets carry counters. A data packet that was overtaken by an
                 // acknowledgement may therefore still have the newest counter.
-                let is_newest = seq > self.newest_data;
+                let after = seq.checked_sub(self.newest_data).filter(|&after| after > 0);
                 self.newest_data = self.newest_data.max(seq);
-                self.clock.on_data(now, arrival.ccval, is_newest)
+                self.clock.on_data(now, arrival.ccval, after, self.rtt())
             }
             // It takes the counter of the packet before it (`LossEvents::without_data`), or this one if there is none.
             None => clock::BASE,
