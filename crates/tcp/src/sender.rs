@@ -133,6 +133,16 @@ impl Sender {
         self.stream_end = self.stream_end.saturating_add(bytes);
     }
 
+    /// Returns how many bytes of the application's data have not been sent yet.
+    pub fn unsent(&self) -> u64 {
+        self.stream_end.saturating_sub(self.outstanding.max())
+    }
+
+    /// Returns the payload of a full segment, bytes.
+    pub fn mss(&self) -> u32 {
+        self.mss
+    }
+
     /// Returns whether all data that the application has passed on is acknowledged.
     pub fn is_done(&self) -> bool {
         self.una == self.stream_end

@@ -1,7 +1,5 @@
 //! The rate that an encoder can follow.
 
-use std::time::Duration;
-
 use fairwire_proto::{CloseReason, EncoderInput, TargetBitrate};
 
 use super::{Connection, Inner};
@@ -89,14 +87,7 @@ impl Connection {
     pub fn encoder_input(&self) -> EncoderInput {
         let Inner { handle, id } = &*self.inner;
         let now = handle.clock.now();
-        let state = handle.lock();
-        let stats = state.proto.stats(*id).unwrap_or_default();
-        EncoderInput {
-            rate: stats.target_bitrate.map(|target| target.rate),
-            queue_age: state.proto.queue_age(now, *id).unwrap_or(Duration::ZERO),
-            sent: stats.data_sent,
-            lost: stats.lost,
-            expired: stats.expired,
-        }
+        let input = handle.lock().proto.encoder_input(now, *id);
+        input.unwrap_or_default()
     }
 }

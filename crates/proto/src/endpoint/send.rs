@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairwire_cc::TargetBitrate;
+use fairwire_cc::{EncoderInput, TargetBitrate};
 use fairwire_units::Instant;
 
 use super::Endpoint;
@@ -105,6 +105,20 @@ impl Endpoint {
     /// Returns how long the oldest datagram has waited in the send queue; `None` if the queue is empty.
     pub fn queue_age(&self, now: Instant, id: ConnectionId) -> Option<Duration> {
         self.get(id)?.queue_age(now).map(Into::into)
+    }
+
+    /// Returns what an [`EncoderTarget`](crate::EncoderTarget) needs to know; `None` if there is no such connection.
+    ///
+    /// Call it before a frame is queued. CCID 3 and 4 do not report single losses.
+    pub fn encoder_input(&self, now: Instant, id: ConnectionId) -> Option<EncoderInput> {
+        let stats = self.stats(id)?;
+        Some(EncoderInput {
+            rate: stats.target_bitrate.map(|target| target.rate),
+            queue_age: self.queue_age(now, id).unwrap_or_default(),
+            sent: stats.data_sent,
+            lost: stats.lost,
+            expired: stats.expired,
+        })
     }
 
     /// Returns what the datagram that leaves next waits for; `None` if there is no such connection.

@@ -120,6 +120,24 @@ fn the_receivers_window_is_the_limit() {
     assert_eq!(stats.outstanding, 20, "and all of it is used");
 }
 
+/// What the application wrote is unsent until it leaves for the first time.
+#[test]
+fn unsent_data_waits_for_the_window() {
+    let mut sender = sender(plain(), Source::Written);
+    assert_eq!(sender.unsent(), 0);
+    sender.write(550);
+    assert_eq!(sender.unsent(), 550);
+    drain(&mut sender, ms(10));
+    assert_eq!(sender.unsent(), 350, "a window of two");
+    sender.handle_segment(ms(60), &ack(201));
+    drain(&mut sender, ms(60));
+    assert_eq!(sender.unsent(), 50, "a window of three");
+    sender.handle_segment(ms(110), &ack(501));
+    drain(&mut sender, ms(110));
+    assert_eq!(sender.unsent(), 0);
+    assert!(!sender.is_done(), "the last bytes are not acknowledged");
+}
+
 /// RFC 5681, section 2: an acknowledgement with a changed window or data, or with nothing outstanding, is no duplicate.
 #[test]
 fn only_true_duplicates_count() {

@@ -5,8 +5,8 @@ use fairwire_wire::Ccid;
 
 use super::pair::{Pair, data, ms};
 use crate::{
-    Config, ConnectionId, Encapsulation, EncoderConfig, EncoderInput, EncoderTarget, Event,
-    LimitedBy, Stats, TargetBitrate,
+    Config, ConnectionId, Encapsulation, EncoderConfig, EncoderTarget, Event, LimitedBy, Stats,
+    TargetBitrate,
 };
 
 /// Application bytes of each datagram.
@@ -267,15 +267,7 @@ impl Video {
         let before = path.received();
         for _ in 0..25 * seconds {
             let now = path.pair.now;
-            let stats = path.stats();
-            let age = path.pair.ends[0].queue_age(now, path.client);
-            let input = EncoderInput {
-                rate: stats.target_bitrate.map(|it| it.rate),
-                queue_age: age.unwrap_or_default(),
-                sent: stats.data_sent,
-                lost: stats.lost,
-                expired: stats.expired,
-            };
+            let input = path.pair.ends[0].encoder_input(now, path.client).unwrap();
             self.ages.push(input.queue_age);
             let since = Duration::from_nanos(now.as_nanos()).into();
             let bitrate = self.encoder.update(since, input);
