@@ -49,6 +49,17 @@ pub enum Sizes {
         ))]
         mean: Size,
     },
+    /// Each size between two bounds has the same probability.
+    Uniform {
+        /// The smallest size.
+        #[schemars(extend(
+            "minimum_quantity" = "1 B",
+            "advice" = "a flow has at least one byte"
+        ))]
+        least: Size,
+        /// The largest size.
+        most: Size,
+    },
     /// A bounded Pareto distribution: most flows are small, and a few large ones hold most of the bytes.
     Pareto {
         /// The exponent: the share of flows above a size falls with this power of the size.
@@ -74,6 +85,10 @@ impl Sizes {
             Self::Fixed { size } => size.bytes(),
             Self::Exponential { mean } => {
                 whole(-(mean.bytes() as f64) * libm::log(1.0 - stream.uniform()))
+            }
+            Self::Uniform { least, most } => {
+                let (least, most) = (least.bytes(), most.bytes());
+                least + stream.below((most - least).saturating_add(1))
             }
             // The inverse of F(x) = (1 - (l/x)^a) / (1 - (l/m)^a).
             Self::Pareto { shape, least, most } => {
@@ -118,7 +133,7 @@ impl TrafficModel for ShortFlows {
 
     fn problem(&self, _packet: &PacketShape) -> Option<(&'static str, String)> {
         match self.sizes {
-            Sizes::Pareto { least, most, .. } if least >= most => {
+            Sizes::Pareto { least, most, .. } | Sizes::Uniform { least, most } if least >= most => {
                 let message = "'least' must be less than 'most'";
                 Some(("sizes.most", message.to_owned()))
             }
@@ -191,6 +206,20 @@ mod tests {
         assert!(fixed.iter().all(|one| one.bytes == 7));
         let times = |all: &[Arrival]| all.iter().map(|one| one.after).collect::<Vec<_>>();
         assert_eq!(times(&fixed), times(&exponential));
+    }
+
+    /// With a uniform distribution both bounds occur and nothing beyond them, and the mean is half-way between.
+    #[test]
+    fn uniform_sizes_lie_between_their_bounds() {
+        let all = drawn(Sizes::Uniform {
+            least: Size::new(30),
+            most: Size::new(50),
+        });
+        let sizes = || all.iter().map(|one| one.bytes);
+        assert_eq!((sizes().min(), sizes().max()), (Some(30), Some(50)));
+        let size = mean(sizes().map(|bytes| bytes as f64));
+        // Four standard errors: 4 * sqrt((21^2 - 1) / 12 / 20000) = 0.17.
+        assert!((size - 40.0).abs() < 0.17, "{size}");
     }
 
     /// With a bounded Pareto distribution all sizes lie within the bounds, and the share of flows above a size is as
