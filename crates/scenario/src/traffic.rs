@@ -7,6 +7,7 @@
 //!
 //! A model is one file, which holds its settings and its source, and a line in the list.
 
+mod adaptive_video;
 mod cbr;
 mod greedy;
 mod model;
@@ -20,6 +21,7 @@ use std::sync::LazyLock;
 
 use fairwire_units::registry::{Registered, Registry};
 
+pub use adaptive_video::{AdaptiveVideo, Pause};
 pub use cbr::Cbr;
 pub use greedy::Greedy;
 pub use model::{FlowContext, PacketShape, TrafficModel};
@@ -36,6 +38,7 @@ impl Registered for dyn TrafficModel {
                 cbr::kind(),
                 talk::kind(),
                 video::kind(),
+                adaptive_video::kind(),
                 short_flows::kind(),
             ];
             Registry::new("traffic", kinds)

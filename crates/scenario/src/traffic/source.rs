@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use fairwire_cc::EncoderInput;
 use fairwire_units::{Duration, Instant};
 
 /// The next data that an application sends.
@@ -38,7 +39,8 @@ pub enum When {
     ItFits,
 }
 
-/// The plan of an application. It does not depend on the transport, and gets no feedback on its offers.
+/// The plan of an application. It does not depend on the transport, and gets no feedback on its offers, unless it
+/// [adapts](Self::adapts).
 pub trait Source: fmt::Debug + Send {
     /// Lets the application send from `at` on. Called once, before anything else.
     fn begin(&mut self, at: Instant);
@@ -48,6 +50,17 @@ pub trait Source: fmt::Debug + Send {
 
     /// Goes on to the next offer, because the current one was made.
     fn advance(&mut self);
+
+    /// Returns whether it adapts to what the transport reports.
+    fn adapts(&self) -> bool {
+        false
+    }
+
+    /// Adapts to what the transport reports. Called when the next offer is due and before it is taken, once for all
+    /// offers of that moment; never over UDP.
+    fn adapt(&mut self, now: Instant, input: &EncoderInput) {
+        let _ = (now, input);
+    }
 }
 
 /// The arrival of a flow of finite size.

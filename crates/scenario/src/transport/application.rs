@@ -1,5 +1,6 @@
 //! An application: a source with its stop time and its limit in bytes.
 
+use fairwire_cc::EncoderInput;
 use fairwire_units::Instant;
 
 use crate::traffic::{Offer, Source, When};
@@ -57,6 +58,18 @@ impl Application {
         match self.offer()?.when {
             When::At(at) => Some(at).filter(|at| self.stop.is_none_or(|stop| *at < stop)),
             When::ItFits => None,
+        }
+    }
+
+    /// Returns whether its source adapts to the transport.
+    pub fn adapts(&self) -> bool {
+        self.source.adapts()
+    }
+
+    /// Lets a source that adapts see what the transport reports, if its next offer is due.
+    pub fn adapt(&mut self, now: Instant, input: impl FnOnce() -> EncoderInput) {
+        if self.adapts() && self.next().is_some_and(|at| at <= now) {
+            self.source.adapt(now, &input());
         }
     }
 

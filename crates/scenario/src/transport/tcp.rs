@@ -4,6 +4,7 @@ mod build;
 mod connect;
 mod packet;
 mod peers;
+mod report;
 mod settings;
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Whole runs of scenarios, held to what models, papers and other programs say.
 
+mod adaptive_video;
 mod allocations;
 mod both_ways;
 mod capture;

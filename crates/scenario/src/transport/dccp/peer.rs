@@ -451,6 +451,10 @@ impl DccpPeer {
 
     /// Offers all datagrams that are due.
     fn offer_due(&mut self, now: Instant, store: &mut Store) {
+        if let (Some(application), Some(id)) = (&mut self.application, self.connection) {
+            let input = || self.endpoint.encoder_input(now, id).unwrap_or_default();
+            application.adapt(now, input);
+        }
         while let Some(offer) = self.application.as_mut().and_then(|it| it.due(now)) {
             self.offer(now, offer, store);
         }

@@ -11,6 +11,7 @@ use super::super::peer::{Peer, Reading};
 use super::super::store::Store;
 use super::super::ticks::Ticks;
 use super::packet::TcpPacket;
+use super::report::Report;
 
 /// The side that sends data.
 #[derive(Debug)]
@@ -24,6 +25,8 @@ pub(super) struct TcpSource {
     /// The time at which it opens its connection; ticks do not delay it.
     start: Instant,
     ticks: Option<Ticks>,
+    /// What an application that adapts learns.
+    report: Option<Report>,
 }
 
 impl TcpSource {
@@ -34,6 +37,7 @@ impl TcpSource {
         start: Instant,
     ) -> Self {
         let stop = application.stop().filter(|_| application.is_greedy());
+        let report = application.adapts().then(Report::default);
         Self {
             ends,
             sender,
@@ -41,6 +45,7 @@ impl TcpSource {
             silent_from: stop.unwrap_or(Instant::MAX),
             start,
             ticks: None,
+            report,
         }
     }
 
@@ -66,6 +71,9 @@ impl Peer for TcpSource {
         let segment = arrive(now, self.ends, packet, store);
         if let Some(segment) = segment.filter(|_| now < self.silent_from) {
             self.sender.handle_segment(now, &segment);
+            if let Some(report) = &mut self.report {
+                report.follow(now, &self.sender);
+            }
         }
     }
 
@@ -73,8 +81,11 @@ impl Peer for TcpSource {
         if now >= self.silent_from {
             return None;
         }
-        let segment = self.sender.poll_transmit(now)?;
-        Some(send(now, self.ends, segment, store))
+        let segment = self.sender.poll_transmit(now);
+        if let (Some(report), None) = (&mut self.report, &segment) {
+            report.note_spare(&self.sender);
+        }
+        Some(send(now, self.ends, segment?, store))
     }
 
     fn next_timeout(&self) -> Option<Instant> {
@@ -86,14 +97,24 @@ impl Peer for TcpSource {
     }
 
     fn handle_timeout(&mut self, now: Instant, store: &mut Store) {
+        if let Some(report) = &mut self.report {
+            self.application
+                .adapt(now, || report.input(now, &self.sender));
+        }
         while let Some(bytes) = self.application.take(now) {
             self.sender.write(u64::from(bytes));
+            if let Some(report) = &mut self.report {
+                report.write(now, bytes);
+            }
             store
                 .meter(self.ends.outgoing)
                 .written(now, u64::from(bytes));
         }
         if self.sender_timeout().is_some_and(|at| at <= now) {
             self.sender.handle_timeout(now);
+            if let Some(report) = &mut self.report {
+                report.follow(now, &self.sender);
+            }
         }
     }
 

@@ -1,0 +1,59 @@
+//! Video of an encoder that adapts its bitrate to the transport: the statistical model of RFC 8593, section 5
+//! (docs/models/adaptive-video.md).
+
+mod encoder;
+mod settings;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use fairwire_units::registry::Kind;
+
+use self::encoder::Encoder;
+use super::model::{FlowContext, PacketShape, TrafficModel};
+use super::source::Source;
+
+pub use self::settings::{AdaptiveVideo, Pause};
+
+impl TrafficModel for AdaptiveVideo {
+    fn build(&self, flow: &FlowContext<'_>) -> Box<dyn Source> {
+        Box::new(Encoder::new(self, flow.packet, flow.stream("video")))
+    }
+
+    /// Assumes the highest bitrate, and that each frame adds one packet to those that the rate fills.
+    fn packets_per_second(&self, packet: &PacketShape) -> Option<u64> {
+        let media = f64::from(packet.media().max(1));
+        let packets = self.max_rate.bytes_per_s() / media + self.frames_per_second;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "rates are above zero, and the cast saturates"
+        )]
+        Some(packets.ceil() as u64)
+    }
+
+    fn has_frames(&self) -> bool {
+        true
+    }
+
+    fn is_random(&self) -> bool {
+        self.interval_scale > 0.0 || self.size_scale > 0.0
+    }
+
+    fn problem(&self, packet: &PacketShape) -> Option<(&'static str, String)> {
+        if packet.codec_frame.is_some() {
+            let message = "a speech codec makes no video: take 'codec' away, and write how large a packet is at most";
+            return Some(("kind", message.to_owned()));
+        }
+        self.contradiction()
+    }
+}
+
+/// Returns the kind for the registry.
+pub(super) fn kind() -> Kind<dyn TrafficModel> {
+    let meaning = "Frames of an encoder that adapts its bitrate to the transport (RFC 8593).";
+    let kind: Kind<dyn TrafficModel> = Kind::new("adaptive-video", meaning);
+    kind.settings(|settings: AdaptiveVideo| Arc::new(settings))
+}
