@@ -9,10 +9,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict, Union
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Union
 
 from fairwire import _fairwire
 from fairwire._arguments import number
+from fairwire._config import Keys
 from fairwire._fairwire import ClientDtls, ServerDtls
 from fairwire.errors import CredentialError
 
@@ -138,53 +139,23 @@ class Dtls:
         return ServerDtls(identity._native, pinned, client_authorities)
 
 
-class Config(TypedDict, total=False):
-    """The settings of a connection. Those that are left out have their defaults. Times are in seconds."""
+class Config(Keys, total=False):
+    """The settings of a connection, by the names of Rust's, and short names of some.
 
-    #: CCIDs for the data we send, best first: 2 is a window like TCP's, 3 is TFRC, 4 is TFRC for small packets.
-    #: Default: [2, 3].
-    send_ccids: list[int]
-    #: CCIDs for the data we receive, best first. Default: [2, 3].
-    receive_ccids: list[int]
-    #: The window law of CCID 2 by its name, such as "newreno" (the default) or "cubic".
+    Those that are left out have their defaults. Times are in seconds; a text with a unit, such as "200 ms", will do.
+    None stands for `none`.
+    """
+
+    #: Short for "ccid2.law".
     law: str
-    #: Whether routers may mark our datagrams instead of dropping them. Default: True.
-    ecn: bool
-    #: What a full send queue does: "back-pressure" (the default) makes `send` wait, "drop-oldest" drops the oldest
-    #: datagram of the lowest priority.
-    queue_policy: Literal["back-pressure", "drop-oldest"]
-    #: How many datagrams the send queue holds. Default: 256.
+    #: Short for "send_queue.policy". "back-pressure" is "refuse": `send` waits.
+    queue_policy: Literal["back-pressure", "refuse", "drop-oldest"]
+    #: Short for "send_queue.packets".
     queue_packets: int
-    #: How many bytes the send queue holds. Default: 1 MiB.
+    #: Short for "send_queue.bytes".
     queue_bytes: int
-    #: How long a datagram may wait in the send queue before it expires; None, the default, sets no limit.
+    #: Short for "send_queue.age".
     queue_age: float | None
-    #: Which datagram a full receive queue drops: "drop-newest" (the default) or "drop-oldest".
-    receive_queue_policy: Literal["drop-newest", "drop-oldest"]
-    #: How many datagrams the receive queue holds. Default: 4,096.
-    receive_queue_packets: int
-    #: How many bytes the receive queue holds, with 176 for each datagram. Default: 4 MiB.
-    receive_queue_bytes: int
-    #: Whether `fate` reports what became of each datagram. Default: False.
-    report_fates: bool
-    #: Whether lost datagrams may be sent again (`resend` of `send`). Both ends must set it. Default: False.
-    resend: bool
-    #: Whether datagrams carry a CRC-32c: "off" (the default), "on", or "required" of the peer too.
-    data_checksum: Literal["off", "on", "required"]
-    #: What happens to data that does not match its checksum: "drop" (the default), or "deliver" as corrupt.
-    damaged_data: Literal["drop", "deliver"]
-    #: The size of the largest IP packet, bytes, from 576. Default: 1,500.
-    path_mtu: int
-    #: How long an attempt to connect may take. Default: 10.
-    connect_timeout: float
-    #: How long a peer may leave a packet unanswered before the connection ends. Default: 30.
-    idle_timeout: float
-    #: After how long without sending or receiving the peer is asked whether it is there; None never asks. Default: 15.
-    keep_alive: float | None
-    #: How long `close` lets the send queue drain. Default: 5.
-    drain_timeout: float
-    #: How long `close` waits for the peer's answer. Default: 5.
-    close_timeout: float
 
 
 class Fate(str, enum.Enum):

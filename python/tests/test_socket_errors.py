@@ -169,10 +169,11 @@ def test_settings_are_checked() -> None:
             net.listen("127.0.0.1:0", ECHO, security=CLEAR_TEXT, config=config)  # type: ignore[arg-type]
         return str(error.value)
 
-    assert refused({"keepalive": 1}).startswith("no setting is called 'keepalive': there are send_ccids, ")
+    assert refused({"keepalive": 1}).startswith("no setting is called 'keepalive': there are ccid2.ack_ratio, ")
     assert refused({"idle_timeout": -1}) == "idle_timeout: it is a number of seconds from 0, and not -1"
-    assert refused({"idle_timeout": 0}).startswith("idle_timeout: must be more than zero")
-    assert refused({"queue_policy": "newest"}).endswith("'newest' is none of 'back-pressure', 'drop-oldest'")
+    assert refused({"idle_timeout": 0}).startswith("idle_timeout: '0 ns' is not valid: must be more than zero")
+    assert refused({"queue_policy": "newest"}) == "queue_policy: 'newest' is not valid: write refuse or drop-oldest"
+    assert refused({"ccid3.b": 0.5}).endswith("b is at least one packet and at most 100")
     assert "send_ccids" in refused({"send_ccids": [7]})
     assert "cubic" in refused({"law": "cubik"})
     assert "report_fates" in refused({"report_fates": "yes"})

@@ -7,8 +7,8 @@ use std::time::Duration;
 use clap::{ArgGroup, Parser, ValueEnum};
 use fairwire_tools::perf::{
     self, Chosen, ClientOptions, Console, DEFAULT_PORT, Dtls, Fingerprint, Law, Limit, Local,
-    PathMtu, PathMtuDiscovery, Protocol, ServerOptions, ServiceCode, parse_bit_rate,
-    parse_byte_count, parse_law, parse_seconds,
+    Protocol, ServerOptions, ServiceCode, Setting, parse_bit_rate, parse_byte_count, parse_law,
+    parse_seconds,
 };
 
 /// Measure a path, or send a file over it, like iperf3 but over DCCP.
@@ -24,7 +24,7 @@ use fairwire_tools::perf::{
     clippy::struct_excessive_bools,
     reason = "each is a flag of the command line"
 )]
-#[command(group = ArgGroup::new("side").required(true).args(["server", "client"]))]
+#[command(group = ArgGroup::new("side").required(true).args(["server", "client", "list_settings"]))]
 pub(crate) struct Args {
     /// Run as a server and wait for clients.
     #[arg(short, long)]
@@ -68,6 +68,13 @@ pub(crate) struct Args {
     /// How DCCP finds the largest packet that the path carries.
     #[arg(long, value_enum, default_value = "probe", value_name = "HOW")]
     pmtud: Pmtud,
+    /// Change a setting of this side's DCCP connections, for example ccid3.history_discounting=false; may be given
+    /// several times.
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<Setting>,
+    /// List the settings that --set changes.
+    #[arg(long)]
+    list_settings: bool,
     /// Window law of the data that this side sends over DCCP. A client then requires CCID 2. With -R the server sends,
     /// so give it there.
     #[arg(long, value_parser = parse_law, value_name = "NAME", help = law_help())]
@@ -158,6 +165,10 @@ impl From<Proto> for Protocol {
 impl Args {
     /// Runs the command.
     pub(crate) fn run(self) -> ExitCode {
+        if self.list_settings {
+            print!("{}", perf::settings());
+            return ExitCode::SUCCESS;
+        }
         let mut console = Console::standard(self.json);
         let code = match self.client.clone() {
             Some(host) => perf::client(&self.client_options(host), &mut console).exit_code(),
@@ -166,16 +177,20 @@ impl Args {
         ExitCode::from(console.exit_code(code))
     }
 
-    fn path_mtu(&self) -> PathMtu {
-        PathMtu {
-            largest: self.mtu,
-            // The default needs no setting, so that it is valid for every protocol.
-            discovery: match self.pmtud {
-                Pmtud::Probe => None,
-                Pmtud::Icmp => Some(PathMtuDiscovery::Icmp),
-                Pmtud::Off => Some(PathMtuDiscovery::Off),
-            },
-        }
+    /// Returns the settings that the options state.
+    fn settings(&self) -> Vec<Setting> {
+        let mtu = self
+            .mtu
+            .map(|mtu| Setting::new("path_mtu", format!("{mtu} B")));
+        // The default needs no setting, so that it is valid for every protocol.
+        let discovery = match self.pmtud {
+            Pmtud::Probe => None,
+            Pmtud::Icmp => Some("icmp"),
+            Pmtud::Off => Some("off"),
+        };
+        let discovery = discovery.map(|how| Setting::new("path_mtu_discovery", how));
+        let stated = self.set.iter().cloned();
+        mtu.into_iter().chain(discovery).chain(stated).collect()
     }
 
     fn dtls(&self) -> Dtls {
@@ -189,7 +204,7 @@ impl Args {
     fn client_options(self, host: String) -> ClientOptions {
         let mut options = ClientOptions::new(host, self.port);
         options.bind.clone_from(&self.bind);
-        options.path_mtu = self.path_mtu();
+        options.settings = self.settings();
         options.dtls = self.dtls();
         options.protocol = self.proto.into();
         options.native = self.native;
@@ -213,7 +228,7 @@ impl Args {
 
     fn server_options(self) -> ServerOptions {
         let mut options = ServerOptions::new(self.port);
-        options.path_mtu = self.path_mtu();
+        options.settings = self.settings();
         options.dtls = self.dtls();
         options.bind = self.bind;
         options.protocol = self.proto.into();

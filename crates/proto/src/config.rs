@@ -1,7 +1,11 @@
 //! The settings of an endpoint and of a connection, with their defaults.
 
 mod ccids;
+mod limit;
 mod network;
+#[cfg(feature = "settings")]
+mod set;
+mod table;
 #[cfg(feature = "settings")]
 mod written;
 
@@ -9,9 +13,16 @@ use std::time::Duration;
 
 use fairwire_wire::Ccid;
 
-use crate::constants::{CCIDS, DATAGRAM_OVERHEAD, MAX_SHORT_WINDOW, MIN_PATH_MTU};
+use crate::constants::{CCIDS, MAX_SHORT_WINDOW};
 use crate::error::ConfigError;
 use crate::shard::Shard;
+use limit::Limit;
+use table::settings;
+#[cfg(feature = "settings")]
+use written::{Bytes, Ccids, OptionalTime, Packets, Time};
+
+#[cfg(feature = "settings")]
+pub use set::Key;
 
 pub use ccids::{
     AckRatioFollows, Ccid2Config, Ccid3Config, FeedbackRate, FirstInterval, LossEvents,
@@ -141,216 +152,170 @@ impl Default for InitCookies {
     }
 }
 
-/// Settings of one connection. A listener clones its own for each connection that it accepts.
-///
-/// Times of more than 584 years count as 584 years.
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "independent yes-or-no settings"
-)]
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Config {
-    /// CCIDs for the data we send, most preferred first (feature 1, located here).
-    pub send_ccids: Vec<Ccid>,
-    /// CCIDs for the data we receive, most preferred first.
-    pub receive_ccids: Vec<Ccid>,
-    /// Whether to send data as ECT(0) and to respond to marks. False also tells the peer that we cannot read marks (RFC
-    /// 4340, 12.1).
-    pub ecn: bool,
-    /// Whether to send data under CCID 2 as ECT(0) or ECT(1) at random, the ECN nonce (RFC 4340, 12.2), and to check
-    /// the peer's echoes.
+settings! {
+    ""
+    /// Settings of one connection. A listener clones its own for each connection that it accepts.
     ///
-    /// A receiver that hides losses or marks is slowed down and, after some round trips, reset with code 11. The same
-    /// happens to an honest receiver behind a path that rewrites ECN fields, and L4S routers (RFC 9331) give ECT(1) a
-    /// meaning of their own. It is therefore off by default, as RFC 8311, section 6, recommends.
-    pub ecn_nonce: bool,
-    /// Whether to check the feedback of receivers against what was sent.
-    ///
-    /// An impossible receive rate, loss interval or Elapsed Time is limited to what is possible (RFC 5348, 10). Now and
-    /// then a sequence number is skipped: no packet has it, so a receiver that reports it as received hides losses (RFC
-    /// 4342, 9). Such a receiver is slowed down and in the end reset with code 11.
-    ///
-    /// The only cost to an honest receiver is that its application counts the skipped numbers as lost datagrams
-    /// ([`Received::lost_before`](crate::Received::lost_before)). Among the first 256 packets no number is skipped.
-    /// Then one in 256 is, until eight were reported honestly, and one in 2,048 afterwards. More are skipped while the
-    /// path seems to have become shorter (up to one in 32) and under suspicion (one in 8). A CCID 3 receiver that sends
-    /// no Loss Intervals, such as Linux, cannot be checked in this way; towards it no number is skipped.
-    pub check_feedback: bool,
-    /// Limits of the send queue.
-    pub send_queue: QueueLimits,
-    /// Maximum number of datagrams in the receive queue. Datagrams beyond it are dropped and reported to the peer as
-    /// Drop Code 2, and the peer slows down (RFC 4340, 11.7.2). A report covers at most the latest 131,072 packets:
-    /// what a longer queue drops at its old end is not reported.
-    pub receive_queue_packets: usize,
-    /// Maximum size of the receive queue in bytes, with [`DATAGRAM_OVERHEAD`] added for each datagram. It must be
-    /// larger than [`DATAGRAM_OVERHEAD`], or no datagram fits.
-    pub receive_queue_bytes: usize,
-    /// Which datagram a full receive queue drops.
-    pub receive_queue_policy: ReceiveQueuePolicy,
-    /// Fill level of the receive queue, in percent, from which Slow Receiver asks the peer not to speed up (RFC 4340,
-    /// 11.6). More than 100 never sends it. [`Endpoint::set_slow`](crate::Endpoint::set_slow) sends it at any level.
-    pub slow_receiver_percent: u8,
-    /// How long an attempt to connect may take before it fails.
-    pub connect_timeout: Duration,
-    /// How long a peer may leave a packet unanswered before the connection ends; more than zero. A Close counts as such
-    /// a packet. With `keep_alive` there is always one, so a peer that vanished is detected in every state, at the
-    /// latest after `keep_alive` plus `idle_timeout`.
-    pub idle_timeout: Duration,
-    /// Time without sending, or without receiving, after which a Sync is sent, which the peer answers; 15 seconds by
-    /// default. It keeps NAT bindings alive and detects that the peer is gone. With `None` a connection that only
-    /// receives stays until its application ends it, so the application needs a timer of its own.
-    pub keep_alive: Option<Duration>,
-    /// How long `close` lets the send queue drain before it sends the Close. What has not left by then is discarded.
-    pub drain_timeout: Duration,
-    /// How long the Close is repeated without an answer before the connection is reset
-    /// ([`CloseReason::CloseTimeout`](crate::CloseReason::CloseTimeout)).
-    ///
-    /// At least three Closes leave, with back-off, and the last one has its time to be answered. This takes 14 round
-    /// trips, if that is longer than this timeout, but no more than `idle_timeout`. A peer that has owed us an answer
-    /// for `idle_timeout` ends the connection earlier; a Close needs an answer, too. So a `close` takes at most
-    /// `drain_timeout` plus `close_timeout`, or `drain_timeout` plus `idle_timeout` if the round trip is long.
-    pub close_timeout: Duration,
-    /// Sequence Window requested in the handshake, packets: 32 to 2^46 - 1 (RFC 4340, 7.5.2).
-    pub sequence_window: u64,
-    /// Limit up to which the Sequence Window may be doubled, packets.
-    pub max_sequence_window: u64,
-    /// How long a CCID has to stay after it changed in mid-connection (RFC 4340, 10.5: each change restarts congestion
-    /// control). Sooner, a change is granted to neither end, and a Mandatory request of the peer ends the connection.
-    pub ccid_change_interval: Duration,
-    /// Whether to ask for 24-bit sequence numbers on Data, Ack and `DataAck`, and to grant them to a peer that asks
-    /// (RFC 4340, 7.6).
-    ///
-    /// Headers are then four bytes shorter, or eight with an acknowledgement. In exchange an outsider guesses a number
-    /// more easily: once in 16,384 tries at the widest window allowed, 1,024 packets. Numbers are 48 bits again with a
-    /// wider window or above 65,536 packets a second.
-    pub short_seqnos: bool,
-    /// Size of the largest IP packet ever sent, bytes; at least 576. It is also the path MTU assumed until something
-    /// shows otherwise (RFC 4340, 14.1: the MTU of the interface, to which sockets lower it).
-    pub path_mtu: u16,
-    /// How a smaller path MTU is discovered.
-    pub path_mtu_discovery: PathMtuDiscovery,
-    /// Whether lost datagrams may be sent again while they are of use
-    /// ([`SendOptions::resend`](crate::SendOptions::resend)), in both directions.
-    ///
-    /// It asks for an experimental feature that only Fairwire knows, so it takes effect only if both ends set it. What
-    /// may be sent again is kept in memory: up to `send_queue.bytes` in addition to the send queue, overhead included.
-    pub resend: bool,
-    /// Whether to report what became of each datagram ([`Event::Fate`](crate::Event::Fate)).
-    pub report_fates: bool,
-    /// Checksum coverage of our data packets (`CsCov`, RFC 4340, 9.2): 0 covers everything, n from 1 to 15 the first 4
-    /// (n - 1) bytes of data. It takes effect once the peer agrees to accept it; until then everything is covered.
-    pub checksum_coverage: u8,
-    /// Whether to ask that data of CCID 3 or 4 carries the sender's round-trip time, in both directions (RFC 6323), so
-    /// that receivers need not estimate it. A peer's request for it is always granted.
-    pub send_rtt_estimate: bool,
-    /// Minimum checksum coverage of the peer's data (RFC 4340, 9.2.1): 0 takes only data that is covered completely, n
-    /// from 1 to 15 takes this `CsCov` and larger ones too. Data with less is dropped and reported as Drop Code 0.
-    pub minimum_checksum_coverage: u8,
-    /// Whether to send a Data Checksum with each datagram (RFC 4340, 9.3). Received ones are always checked.
-    pub data_checksum: DataChecksum,
-    /// What happens to data that does not match its Data Checksum.
-    pub damaged_data: DamagedData,
-    /// Parameters of CCID 2.
-    pub ccid2: Ccid2Config,
-    /// Parameters of CCID 3, and of CCID 4 except the segment size.
-    pub ccid3: Ccid3Config,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            send_ccids: vec![Ccid::TCP_LIKE, Ccid::TFRC],
-            receive_ccids: vec![Ccid::TCP_LIKE, Ccid::TFRC],
-            ecn: true,
-            ecn_nonce: false,
-            check_feedback: true,
-            send_queue: QueueLimits::default(),
-            receive_queue_packets: 4_096,
-            receive_queue_bytes: 4 << 20,
-            receive_queue_policy: ReceiveQueuePolicy::DropNewest,
-            slow_receiver_percent: 75,
-            connect_timeout: Duration::from_secs(10),
-            idle_timeout: Duration::from_secs(30),
-            keep_alive: Some(Duration::from_secs(15)),
-            drain_timeout: Duration::from_secs(5),
-            close_timeout: Duration::from_secs(5),
-            sequence_window: 1_024,
-            max_sequence_window: 1 << 20,
-            ccid_change_interval: Duration::from_secs(60),
-            short_seqnos: false,
-            path_mtu: 1_500,
-            path_mtu_discovery: PathMtuDiscovery::Probe,
-            resend: false,
-            report_fates: false,
-            checksum_coverage: 0,
-            send_rtt_estimate: false,
-            minimum_checksum_coverage: 0,
-            data_checksum: DataChecksum::Off,
-            damaged_data: DamagedData::Drop,
-            ccid2: Ccid2Config::default(),
-            ccid3: Ccid3Config::default(),
-        }
+    /// Times of more than 584 years count as 584 years.
+    #[expect(
+        clippy::struct_excessive_bools,
+        reason = "independent yes-or-no settings"
+    )]
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Config {
+        /// CCIDs for the data we send, most preferred first (feature 1, located here).
+        pub send_ccids: Vec<Ccid> as ["Ccids"] = vec![Ccid::TCP_LIKE, Ccid::TFRC];
+        /// CCIDs for the data we receive, most preferred first.
+        pub receive_ccids: Vec<Ccid> as ["Ccids"] = vec![Ccid::TCP_LIKE, Ccid::TFRC];
+        /// Whether to send data as ECT(0) and to respond to marks. False also tells the peer that we cannot read marks
+        /// (RFC 4340, 12.1).
+        pub ecn: bool = true;
+        /// Whether to send data under CCID 2 as ECT(0) or ECT(1) at random, the ECN nonce (RFC 4340, 12.2), and to
+        /// check the peer's echoes.
+        ///
+        /// A receiver that hides losses or marks is slowed down and, after some round trips, reset with code 11. The
+        /// same happens to an honest receiver behind a path that rewrites ECN fields, and L4S routers (RFC 9331) give
+        /// ECT(1) a meaning of their own. It is therefore off by default, as RFC 8311, section 6, recommends.
+        pub ecn_nonce: bool = false;
+        /// Whether to check the feedback of receivers against what was sent.
+        ///
+        /// An impossible receive rate, loss interval or Elapsed Time is limited to what is possible (RFC 5348, 10). Now
+        /// and then a sequence number is skipped: no packet has it, so a receiver that reports it as received hides
+        /// losses (RFC 4342, 9). Such a receiver is slowed down and in the end reset with code 11.
+        ///
+        /// The only cost to an honest receiver is that its application counts the skipped numbers as lost datagrams
+        /// ([`Received::lost_before`](crate::Received::lost_before)). Among the first 256 packets no number is skipped.
+        /// Then one in 256 is, until eight were reported honestly, and one in 2,048 afterwards. More are skipped while
+        /// the path seems to have become shorter (up to one in 32) and under suspicion (one in 8). A CCID 3 receiver
+        /// that sends no Loss Intervals, such as Linux, cannot be checked in this way; towards it no number is skipped.
+        pub check_feedback: bool = true;
+        /// Limits of the send queue.
+        pub send_queue: QueueLimits = QueueLimits::default();
+        /// Maximum number of datagrams in the receive queue. Datagrams beyond it are dropped and reported to the peer
+        /// as Drop Code 2, and the peer slows down (RFC 4340, 11.7.2). A report covers at most the latest 131,072
+        /// packets: what a longer queue drops at its old end is not reported.
+        pub receive_queue_packets: usize as ["Packets"] = 4_096,
+            Limit::from("1 packet").or("the queue needs room for at least 1 packet");
+        /// Maximum size of the receive queue in bytes, with [`DATAGRAM_OVERHEAD`] added for each datagram. It must be
+        /// larger than [`DATAGRAM_OVERHEAD`], or no datagram fits.
+        pub receive_queue_bytes: usize as ["Bytes"] = 4 << 20,
+            Limit::above("176 B").or("the queue needs room for a datagram: use more than 176 B");
+        /// Which datagram a full receive queue drops.
+        pub receive_queue_policy: ReceiveQueuePolicy = ReceiveQueuePolicy::DropNewest;
+        /// Fill level of the receive queue, in percent, from which Slow Receiver asks the peer not to speed up (RFC
+        /// 4340, 11.6). More than 100 never sends it. [`Endpoint::set_slow`](crate::Endpoint::set_slow) sends it at any
+        /// level.
+        pub slow_receiver_percent: u8 = 75;
+        /// How long an attempt to connect may take before it fails.
+        pub connect_timeout: Duration as ["Time"] = Duration::from_secs(10);
+        /// How long a peer may leave a packet unanswered before the connection ends; more than zero. A Close counts as
+        /// such a packet. With `keep_alive` there is always one, so a peer that vanished is detected in every state, at
+        /// the latest after `keep_alive` plus `idle_timeout`.
+        pub idle_timeout: Duration as ["Time"] = Duration::from_secs(30),
+            Limit::above("0 s").or("must be more than zero: use some seconds");
+        /// Time without sending, or without receiving, after which a Sync is sent, which the peer answers; 15 seconds
+        /// by default. It keeps NAT bindings alive and detects that the peer is gone. With `None` a connection that
+        /// only receives stays until its application ends it, so the application needs a timer of its own.
+        pub keep_alive: Option<Duration> as ["OptionalTime"] = Some(Duration::from_secs(15));
+        /// How long `close` lets the send queue drain before it sends the Close. What has not left by then is
+        /// discarded.
+        pub drain_timeout: Duration as ["Time"] = Duration::from_secs(5);
+        /// How long the Close is repeated without an answer before the connection is reset
+        /// ([`CloseReason::CloseTimeout`](crate::CloseReason::CloseTimeout)).
+        ///
+        /// At least three Closes leave, with back-off, and the last one has its time to be answered. This takes 14
+        /// round trips, if that is longer than this timeout, but no more than `idle_timeout`. A peer that has owed us
+        /// an answer for `idle_timeout` ends the connection earlier; a Close needs an answer, too. So a `close` takes
+        /// at most `drain_timeout` plus `close_timeout`, or `drain_timeout` plus `idle_timeout` if the round trip is
+        /// long.
+        pub close_timeout: Duration as ["Time"] = Duration::from_secs(5);
+        /// Sequence Window requested in the handshake, packets: 32 to 2^46 - 1 (RFC 4340, 7.5.2). It is widened as the
+        /// traffic needs it, except with `ccid3.keep_sequence_window`.
+        pub sequence_window: u64 as ["Packets"] = 1_024,
+            Limit::from("32 packets").or("a Sequence Window has at least 32 packets");
+        /// Limit up to which the Sequence Window may be doubled, packets.
+        pub max_sequence_window: u64 as ["Packets"] = 1 << 20;
+        /// How long a CCID has to stay after it changed in mid-connection (RFC 4340, 10.5: each change restarts
+        /// congestion control). Sooner, a change is granted to neither end, and a Mandatory request of the peer ends
+        /// the connection.
+        pub ccid_change_interval: Duration as ["Time"] = Duration::from_secs(60);
+        /// Whether to ask for 24-bit sequence numbers on Data, Ack and `DataAck`, and to grant them to a peer that asks
+        /// (RFC 4340, 7.6).
+        ///
+        /// Headers are then four bytes shorter, or eight with an acknowledgement. In exchange an outsider guesses a
+        /// number more easily: once in 16,384 tries at the widest window allowed, 1,024 packets. Numbers are 48 bits
+        /// again with a wider window or above 65,536 packets a second.
+        pub short_seqnos: bool = false;
+        /// Size of the largest IP packet ever sent, bytes; at least 576. It is also the path MTU assumed until
+        /// something shows otherwise (RFC 4340, 14.1: the MTU of the interface, to which sockets lower it).
+        pub path_mtu: u16 as ["Bytes"] = 1_500,
+            Limit::from("576 B").or("too small: use at least 576 B");
+        /// How a smaller path MTU is discovered.
+        pub path_mtu_discovery: PathMtuDiscovery = PathMtuDiscovery::Probe;
+        /// Whether lost datagrams may be sent again while they are of use
+        /// ([`SendOptions::resend`](crate::SendOptions::resend)), in both directions.
+        ///
+        /// It asks for an experimental feature that only Fairwire knows, so it takes effect only if both ends set it.
+        /// What may be sent again is kept in memory: up to `send_queue.bytes` in addition to the send queue, overhead
+        /// included.
+        pub resend: bool = false;
+        /// Whether to report what became of each datagram ([`Event::Fate`](crate::Event::Fate)).
+        pub report_fates: bool = false;
+        /// Checksum coverage of our data packets (`CsCov`, RFC 4340, 9.2): 0 covers everything, n from 1 to 15 the
+        /// first 4 (n - 1) bytes of data. It takes effect once the peer agrees to accept it; until then everything is
+        /// covered.
+        pub checksum_coverage: u8 = 0,
+            Limit::up_to("15").or("checksum coverage is 0 for everything, or 1 to 15");
+        /// Whether to ask that data of CCID 3 or 4 carries the sender's round-trip time, in both directions (RFC 6323),
+        /// so that receivers need not estimate it. A peer's request for it is always granted.
+        pub send_rtt_estimate: bool = false;
+        /// Minimum checksum coverage of the peer's data (RFC 4340, 9.2.1): 0 takes only data that is covered
+        /// completely, n from 1 to 15 takes this `CsCov` and larger ones too. Data with less is dropped and reported as
+        /// Drop Code 0.
+        pub minimum_checksum_coverage: u8 = 0,
+            Limit::up_to("15").or("checksum coverage is 0 for everything, or 1 to 15");
+        /// Whether to send a Data Checksum with each datagram (RFC 4340, 9.3). Received ones are always checked.
+        pub data_checksum: DataChecksum = DataChecksum::Off;
+        /// What happens to data that does not match its Data Checksum.
+        pub damaged_data: DamagedData = DamagedData::Drop;
+        /// Parameters of CCID 2.
+        pub ccid2: Ccid2Config = Ccid2Config::default();
+        /// Parameters of CCID 3, and of CCID 4 except the segment size.
+        pub ccid3: Ccid3Config = Ccid3Config::default();
     }
 }
 
 impl Config {
-    /// Returns an error that names the first invalid setting.
-    pub(crate) fn check(&self) -> Result<(), ConfigError> {
-        let mut ccids = self.send_ccids.iter().chain(&self.receive_ccids);
-        if self.send_ccids.is_empty() || self.receive_ccids.is_empty() {
-            return Err(ConfigError::new(
-                "send_ccids or receive_ccids",
-                "a connection needs a CCID for each direction: TCP_LIKE, TFRC or TFRC_SP (2, 3, 4)",
-            ));
+    /// Checks the settings, as a connection does when it begins.
+    ///
+    /// # Errors
+    /// Names the first invalid setting.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let lists = [
+            ("send_ccids", &self.send_ccids),
+            ("receive_ccids", &self.receive_ccids),
+        ];
+        for (key, ccids) in lists {
+            if ccids.is_empty() || !ccids.iter().all(|ccid| CCIDS.contains(ccid)) {
+                return Err(ConfigError::new(
+                    key,
+                    "use one or more of TCP_LIKE, TFRC and TFRC_SP (2, 3, 4)",
+                ));
+            }
         }
-        if !ccids.all(|ccid| CCIDS.contains(ccid)) {
-            return Err(ConfigError::new(
-                "send_ccids or receive_ccids",
-                "a CCID is not implemented: use TCP_LIKE, TFRC or TFRC_SP (2, 3, 4)",
-            ));
-        }
-        if self.path_mtu < MIN_PATH_MTU {
-            return Err(ConfigError::new(
-                "path_mtu",
-                "too small: use at least 576 bytes",
-            ));
-        }
-        // RFC 4340, 7.5.2: Wmin and Wmax. Doubling a window of 0 would never end.
-        if !(32..1 << 46).contains(&self.sequence_window) {
+        self.check_limits()?;
+        self.send_queue.check_limits()?;
+        // RFC 4340, 7.5.2: Wmax.
+        if self.sequence_window >= 1 << 46 {
             return Err(ConfigError::new(
                 "sequence_window",
-                "use at least 32 and at most 2^46 - 1 packets",
+                "use at most 2^46 - 1 packets",
             ));
         }
         if self.short_seqnos && self.sequence_window > MAX_SHORT_WINDOW {
             return Err(ConfigError::new(
                 "sequence_window",
-                "too wide for short sequence numbers (short_seqnos): use at most 1024 packets",
-            ));
-        }
-        if self.send_queue.packets == 0 {
-            return Err(ConfigError::new(
-                "send_queue.packets",
-                "the queue needs room for at least one datagram",
-            ));
-        }
-        if self.receive_queue_packets == 0 || self.receive_queue_bytes <= DATAGRAM_OVERHEAD {
-            return Err(ConfigError::new(
-                "receive_queue_packets or receive_queue_bytes",
-                "the queue needs room for at least one datagram: use at least 1 packet and more than 176 bytes",
-            ));
-        }
-        if self.idle_timeout.is_zero() {
-            return Err(ConfigError::new(
-                "idle_timeout",
-                "must be more than zero: use some seconds",
-            ));
-        }
-        if self.checksum_coverage > 15 || self.minimum_checksum_coverage > 15 {
-            return Err(ConfigError::new(
-                "checksum_coverage or minimum_checksum_coverage",
-                "use 0 for everything, or 1 to 15",
+                "short sequence numbers (short_seqnos) need a window of at most 1024 packets",
             ));
         }
         self.ccid2.check()?;
@@ -360,6 +325,11 @@ impl Config {
 
 /// Whether sent datagrams carry a Data Checksum, a CRC-32c of the data (RFC 4340, section 9.3).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[cfg_attr(
+    feature = "settings",
+    derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
+    serde(rename_all = "kebab-case")
+)]
 #[non_exhaustive]
 pub enum DataChecksum {
     /// No Data Checksum.
@@ -372,6 +342,11 @@ pub enum DataChecksum {
 
 /// What happens to data that does not match its Data Checksum (RFC 4340, section 9.3).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[cfg_attr(
+    feature = "settings",
+    derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
+    serde(rename_all = "kebab-case")
+)]
 #[non_exhaustive]
 pub enum DamagedData {
     /// It is dropped and reported as Drop Code 3.
@@ -382,6 +357,11 @@ pub enum DamagedData {
 
 /// How a connection discovers its path MTU (RFC 4340, section 14.1).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[cfg_attr(
+    feature = "settings",
+    derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
+    serde(rename_all = "kebab-case")
+)]
 #[non_exhaustive]
 pub enum PathMtuDiscovery {
     /// Not at all: `path_mtu` is used as it is, and ICMP errors are ignored.
@@ -395,28 +375,20 @@ pub enum PathMtuDiscovery {
     Probe,
 }
 
-/// Limits of the send queue; each says what happens to datagrams beyond it.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub struct QueueLimits {
-    /// Maximum number of datagrams.
-    pub packets: usize,
-    /// Maximum number of bytes.
-    pub bytes: usize,
-    /// Maximum time in the queue; a datagram that waits longer expires. `None` sets no limit.
-    pub age: Option<Duration>,
-    /// What happens when another datagram does not fit.
-    pub policy: QueuePolicy,
-}
-
-impl Default for QueueLimits {
-    fn default() -> Self {
-        Self {
-            packets: 256,
-            bytes: 1 << 20,
-            age: None,
-            policy: QueuePolicy::BackPressure,
-        }
+settings! {
+    "send_queue."
+    /// Limits of the send queue; each says what happens to datagrams beyond it.
+    #[derive(Clone, Copy, Debug, Eq, PartialEq)]
+    pub struct QueueLimits {
+        /// Maximum number of datagrams.
+        pub packets: usize as ["Packets"] = 256,
+            Limit::from("1 packet").or("the queue needs room for at least one datagram");
+        /// Maximum number of bytes.
+        pub bytes: usize as ["Bytes"] = 1 << 20;
+        /// Maximum time in the queue; a datagram that waits longer expires. `None` sets no limit.
+        pub age: Option<Duration> as optional ["OptionalTime"] = None;
+        /// What happens when another datagram does not fit.
+        pub policy: QueuePolicy = QueuePolicy::BackPressure;
     }
 }
 
@@ -431,7 +403,10 @@ impl Default for QueueLimits {
 pub enum QueuePolicy {
     /// Refuses the new datagram, whatever its priority: the application waits.
     #[default]
-    #[cfg_attr(feature = "settings", serde(rename = "refuse"))]
+    #[cfg_attr(
+        feature = "settings",
+        serde(rename = "refuse", alias = "back-pressure")
+    )]
     BackPressure,
     /// Drops the oldest one of the lowest priority to make room: for data that loses its value with age. A new datagram
     /// of a lower priority than all that wait is accepted and dropped itself ([`Fate::Refused`](crate::Fate::Refused)).

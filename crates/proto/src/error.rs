@@ -1,11 +1,12 @@
 //! The errors of the application's calls.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use fairwire_wire::Ccid;
 
 /// Why a port cannot be listened on.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ListenError {
     /// The port already has a listener.
@@ -31,7 +32,7 @@ pub enum ListenError {
 }
 
 /// Why a connection cannot be started.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
     /// The endpoint has reached its connection limit.
@@ -54,22 +55,33 @@ pub enum StartError {
 }
 
 /// An invalid setting: its name, and what is valid.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{field}: {problem}")]
 pub struct ConfigError {
-    field: &'static str,
-    problem: &'static str,
+    field: Cow<'static, str>,
+    problem: Cow<'static, str>,
 }
 
 impl ConfigError {
-    pub(crate) const fn new(field: &'static str, problem: &'static str) -> Self {
-        Self { field, problem }
+    pub(crate) fn new(
+        field: impl Into<Cow<'static, str>>,
+        problem: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self {
+            field: field.into(),
+            problem: problem.into(),
+        }
     }
 
     /// Returns the name of the field of [`Config`](crate::Config), for example `ccid2.initial_window`. Two names joined
     /// by "or" mean that one of the two is wrong.
-    pub fn field(&self) -> &'static str {
-        self.field
+    pub fn field(&self) -> &str {
+        &self.field
+    }
+
+    /// Returns what is wrong, and what is valid.
+    pub fn problem(&self) -> &str {
+        &self.problem
     }
 }
 

@@ -66,6 +66,8 @@ pub mod laws {
     pub use fairwire_units::{Duration, Ecn, Instant};
 }
 
+#[cfg(feature = "settings")]
+pub use config::Key;
 pub use config::{
     AckRatioFollows, Ccid2Config, Ccid3Config, Config, DamagedData, DataChecksum, EndpointConfig,
     FeedbackRate, FirstInterval, InitCookies, LossEvents, PathMtuDiscovery, QueueLimits,

@@ -461,6 +461,9 @@ fn cell(
 
 /// Checks `tree` against the format and returns its scenario.
 fn typed(tree: &Node) -> Result<Scenario, ScenarioError> {
-    schema::check(tree, &schema::form())?;
-    Scenario::deserialize(Reader(tree)).map_err(ScenarioError::into_bug)
+    let form = schema::form();
+    schema::check(tree, &form)?;
+    let mut tree = tree.clone();
+    schema::make_whole(&mut tree, &form);
+    Scenario::deserialize(Reader(&tree)).map_err(ScenarioError::into_bug)
 }

@@ -132,7 +132,7 @@ fn can_have_ecn(scenario: &Scenario, name: &str, ecn: bool) -> bool {
         tcp.ecn = ecn;
     }
     if let Some(dccp) = &mut flow.dccp {
-        dccp.ecn = ecn;
+        dccp.config.ecn = ecn;
     }
     flow.transport().problem().is_none()
 }

@@ -6,24 +6,7 @@ use serde::forward_to_deserialize_any;
 
 use super::place::ScenarioError;
 use super::schema::KIND;
-use super::tree::{Entry, Node, Value, whole};
-
-/// Makes the methods for whole numbers. Programs write some of them as `2.0`.
-macro_rules! whole_numbers {
-    ($($method:ident)*) => {
-        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ScenarioError> {
-            match self.0.value {
-                Value::Float(number) => match whole(number) {
-                    Some(number) => visitor
-                        .visit_i64(number)
-                        .map_err(|error: ScenarioError| error.or_at(&self.0.place)),
-                    None => self.deserialize_any(visitor),
-                },
-                _ => self.deserialize_any(visitor),
-            }
-        })*
-    };
-}
+use super::tree::{Entry, Node, Value};
 
 /// A deserializer of one node.
 #[derive(Clone, Copy, Debug)]
@@ -71,13 +54,8 @@ impl<'de> Deserializer<'de> for Reader<'de> {
             .map_err(|error| error.or_at(&self.0.place))
     }
 
-    whole_numbers! {
-        deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64
-        deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64
-    }
-
     forward_to_deserialize_any! {
-        bool i128 u128 f32 f64 char str string bytes byte_buf unit
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
         unit_struct seq tuple tuple_struct map struct identifier ignored_any
     }
 }

@@ -29,6 +29,21 @@ where
     deserializer.deserialize_any(TextVisitor(PhantomData))
 }
 
+/// Returns a meaning as one line, without the line breaks and the crate links of the source.
+pub fn without_links(meaning: &str) -> String {
+    let mut text = meaning.split_whitespace().collect::<Vec<_>>().join(" ");
+    while let Some(start) = text.find("](crate::") {
+        let Some(end) = text[start..].find(')') else {
+            break;
+        };
+        text.replace_range(start..=start + end, "");
+        if let Some(open) = text[..start].rfind('[') {
+            text.remove(open);
+        }
+    }
+    text
+}
+
 struct TextVisitor<T>(PhantomData<T>);
 
 impl<T: FromStr<Err: fmt::Display>> Visitor<'_> for TextVisitor<T> {

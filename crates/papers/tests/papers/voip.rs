@@ -152,7 +152,7 @@ fn a_frame_has_real_headers() {
         let cell = cell(&paper, &name);
         let (_, call) = cell.scenario.enabled_flows().next().expect("a flow");
         let headers = match &call.dccp {
-            Some(dccp) if dccp.short_seqnos => 32,
+            Some(dccp) if dccp.config.short_seqnos => 32,
             Some(_) => 36,
             None => 28,
         };

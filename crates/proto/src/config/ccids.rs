@@ -9,98 +9,56 @@ use fairwire_cc::tfrc::{
 use fairwire_cc::{IdleRule, Law, SlowStart, default_law};
 use fairwire_units::registry::Chosen;
 
+use super::limit::Limit;
+use super::table::settings;
 #[cfg(feature = "settings")]
-use super::written;
+use super::written::{OptionalPackets, OptionalRate, Time};
 use crate::error::ConfigError;
 
-/// Parameters of CCID 2 (RFC 4341).
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(
-    feature = "settings",
-    derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
-    serde(deny_unknown_fields, default)
-)]
-#[non_exhaustive]
-pub struct Ccid2Config {
-    /// The window law: how the window grows and shrinks. Choose it by name, `config.ccid2.law = law("vegas")?` with
-    /// [`law`](crate::laws::law), or build one with [`Chosen::of`].
-    pub law: Chosen<dyn Law>,
-    /// Initial slow-start threshold, packets; `None` sets no limit.
-    #[cfg_attr(feature = "settings", serde(with = "written::packets", skip_serializing_if = "Option::is_none"), schemars(with = "Option<fairwire_units::Packets>", extend("minimum_quantity" = "2 packets", "advice" = "use at least 2 packets")))]
-    pub initial_ssthresh: Option<f64>,
-    /// Initial congestion window, packets; `None` follows RFC 3390 for the packet size.
-    #[cfg_attr(feature = "settings", serde(with = "written::packets", skip_serializing_if = "Option::is_none"), schemars(with = "Option<fairwire_units::Packets>", extend("minimum_quantity" = "1 packet", "advice" = "use at least 1 packet")))]
-    pub initial_window: Option<f64>,
-    /// Minimum retransmission timeout.
-    #[cfg_attr(
-        feature = "settings",
-        serde(with = "written::time"),
-        schemars(
-            with = "fairwire_units::Duration",
-            extend(
-                "minimum_quantity" = "1 ms",
-                "maximum_quantity" = "60 s",
-                "advice" = "use at least 1 ms and at most 60 s"
-            )
-        )
-    )]
-    pub min_rto: Duration,
-    /// What happens to the congestion window while it is not used (RFC 4341, 5.1).
-    pub idle: IdleRule,
-    /// How much slow start adds for acknowledged packets.
-    pub slow_start: SlowStart,
-    /// Whether acknowledgements of packets sent before a window cut still increase the window. RFC 4341, section 5,
-    /// does not let them; ns-2's module and Linux do.
-    pub growth_after_cut: bool,
-    /// Whether the window grows while the application does not use all of it. RFC 4341, section 5.1, forbids it; ns-2's
-    /// module and Linux before 3.4 allow it.
-    pub growth_unused: bool,
-    /// The fixed Ack Ratio that we request from the peer: how many of our data packets one of its acknowledgements
-    /// covers. It is at most half the window. `None` adapts it to the loss of acknowledgements (RFC 4341, 6.1.2).
-    #[cfg_attr(feature = "settings", serde(with = "written::ratio", skip_serializing_if = "Option::is_none"), schemars(with = "Option<fairwire_units::Packets>", extend("minimum_quantity" = "1 packet", "maximum_quantity" = "65535 packets", "advice" = "an Ack Ratio is from 1 to 65535 packets")))]
-    pub ack_ratio: Option<NonZeroU16>,
-    /// What the Ack Ratio adapts to, if it is not fixed.
-    pub ack_ratio_follows: AckRatioFollows,
-    /// Whether each data packet we send carries an Ack Vector, even if no packet of the peer arrived since the last
-    /// one. RFC 4341, section 6, asks for one by the Ack Ratio. More vectors make up for lost acknowledgements and take
-    /// room from data.
-    pub ack_vector_on_all_data: bool,
-}
-
-impl Default for Ccid2Config {
-    fn default() -> Self {
-        Self {
-            law: default_law(),
-            initial_ssthresh: None,
-            initial_window: None,
-            min_rto: Duration::from_millis(200),
-            idle: IdleRule::Restart,
-            slow_start: SlowStart::OneForTwo,
-            growth_after_cut: false,
-            growth_unused: false,
-            ack_ratio: None,
-            ack_ratio_follows: AckRatioFollows::LostAcks,
-            ack_vector_on_all_data: false,
-        }
+settings! {
+    "ccid2."
+    /// Parameters of CCID 2 (RFC 4341).
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Ccid2Config {
+        /// The window law: how the window grows and shrinks. Choose it by name, `config.ccid2.law = law("vegas")?` with
+        /// [`law`](crate::laws::law), or build one with [`Chosen::of`].
+        pub law: Chosen<dyn Law> = default_law();
+        /// Initial slow-start threshold, packets; `None` sets no limit.
+        pub initial_ssthresh: Option<f64> as optional ["OptionalPackets"] = None,
+            Limit::from("2 packets").or("use at least 2 packets");
+        /// Initial congestion window, packets; `None` follows RFC 3390 for the packet size.
+        pub initial_window: Option<f64> as optional ["OptionalPackets"] = None,
+            Limit::from("1 packet").or("use at least 1 packet");
+        /// Minimum retransmission timeout.
+        pub min_rto: Duration as ["Time"] = Duration::from_millis(200),
+            Limit::from("1 ms").to("60 s").or("use at least 1 ms and at most 60 s");
+        /// What happens to the congestion window while it is not used (RFC 4341, 5.1).
+        pub idle: IdleRule = IdleRule::Restart;
+        /// How much slow start adds for acknowledged packets.
+        pub slow_start: SlowStart = SlowStart::OneForTwo;
+        /// Whether acknowledgements of packets sent before a window cut still increase the window. RFC 4341, section 5,
+        /// does not let them; ns-2's module and Linux do.
+        pub growth_after_cut: bool = false;
+        /// Whether the window grows while the application does not use all of it. RFC 4341, section 5.1, forbids it;
+        /// ns-2's module and Linux before 3.4 allow it.
+        pub growth_unused: bool = false;
+        /// The fixed Ack Ratio that we request from the peer: how many of our data packets one of its acknowledgements
+        /// covers. It is at most half the window. `None` adapts it to the loss of acknowledgements (RFC 4341, 6.1.2).
+        pub ack_ratio: Option<NonZeroU16> as optional ["OptionalPackets"] = None,
+            Limit::from("1 packet").to("65535 packets").or("an Ack Ratio is from 1 to 65535 packets");
+        /// What the Ack Ratio adapts to, if it is not fixed.
+        pub ack_ratio_follows: AckRatioFollows = AckRatioFollows::LostAcks;
+        /// Whether each data packet we send carries an Ack Vector, even if no packet of the peer arrived since the last
+        /// one. RFC 4341, section 6, asks for one by the Ack Ratio. More vectors make up for lost acknowledgements and
+        /// take room from data.
+        pub ack_vector_on_all_data: bool = false;
     }
 }
 
 impl Ccid2Config {
     /// Returns an error that names the first invalid parameter.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
-        let at_least = |value: Option<f64>, least: f64| value.is_none_or(|v| v >= least);
-        if !at_least(self.initial_window, 1.0) {
-            return Err(ConfigError::new(
-                "ccid2.initial_window",
-                "use at least 1 packet",
-            ));
-        }
-        if !at_least(self.initial_ssthresh, 2.0) {
-            return Err(ConfigError::new(
-                "ccid2.initial_ssthresh",
-                "use at least 2 packets",
-            ));
-        }
+        self.check_limits()?;
         Law::problem(&*self.law).map_or(Ok(()), |problem| {
             Err(ConfigError::new("ccid2.law", problem))
         })
@@ -126,91 +84,74 @@ pub enum AckRatioFollows {
     Window,
 }
 
-/// Parameters of CCID 3 (RFC 4342, RFC 5348) and CCID 4 (RFC 5622, RFC 4828).
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(
-    feature = "settings",
-    derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
-    serde(deny_unknown_fields, default)
-)]
-#[non_exhaustive]
-pub struct Ccid3Config {
-    /// Segment size s of the equation under CCID 3: the mean of the packets sent, the largest possible, or a number of
-    /// bytes that stands for each packet. CCID 4 uses 1,460 bytes, or what a narrower path leaves to TCP.
-    pub segment: Segment,
-    /// Number of packets that one TCP acknowledgement covers, b of the equation.
-    #[cfg_attr(feature = "settings", schemars(range(min = 1.0, max = 100.0), extend("advice" = "b is at least one packet and at most 100")))]
-    pub b: f64,
-    /// TCP's retransmission timeout in the equation, in round trips (4 in RFC 5348, section 3.1).
-    #[cfg_attr(feature = "settings", schemars(range(max = 1000.0), extend("exclusiveMinimum" = 0.0, "advice" = "t_rto_rtts is more than zero round trips and at most 1000")))]
-    pub t_rto_rtts: f64,
-    /// Whether to reduce oscillations with the square root of the round-trip time (RFC 5348, section 4.5).
-    pub oscillation_reduction: bool,
-    /// Sender: from when on oscillations are reduced.
-    pub oscillation_reduction_from: ReductionFrom,
-    /// Whether recent losses weigh less after a long time without loss (RFC 5348, section 5.5).
-    pub history_discounting: bool,
-    /// What the mean of the loss intervals is divided by before eight of them are closed. It affects the rate of our
-    /// sender and the loss event rate that our receiver reports.
-    pub loss_mean: LossMean,
-    /// Receiver: the rate from which the interval before the first loss event is computed.
-    pub first_interval: FirstInterval,
-    /// Receiver: how long that interval counts, if a loss event rate is reported (`reports`). A sender that gets loss
-    /// intervals counts them all.
-    pub first_interval_lasts: FirstIntervalLife,
-    /// Receiver: which losses form one loss event.
-    pub loss_events: LossEvents,
-    /// How exactly the throughput equation is computed.
-    pub equation: EquationForm,
-    /// Receiver: what its reports say about losses. CCID 4 always reports intervals.
-    pub reports: Reports,
-    /// Receiver: how it measures the round trip with the window counters, if the sender does not tell it
-    /// (`send_rtt_estimate`).
-    pub receiver_rtt: ReceiverRtt,
-    /// Receiver: the period over which it measures the receive rate that it reports.
-    pub receive_rate: ReceiveRateOver,
-    /// Sender: how the reported receive rate limits the sending rate.
-    pub receive_limit: ReceiveLimit,
-    /// Sender: the rate before the first report, and the rate that follows from it.
-    pub start: FirstRate,
-    /// Sender: the initial rate, bytes per second, instead of RFC 3390's window per round trip; slow start never goes
-    /// below it either. `None` leaves it to `start`.
-    #[cfg_attr(feature = "settings", serde(with = "written::rate", skip_serializing_if = "Option::is_none"), schemars(with = "Option<fairwire_units::Rate>", extend("exclusive_minimum_quantity" = "0 bit/s", "advice" = "use more than 0 bit/s")))]
-    pub initial_rate: Option<f64>,
-    /// Minimum time of the nofeedback timer.
-    #[cfg_attr(
-        feature = "settings",
-        serde(with = "written::time"),
-        schemars(with = "fairwire_units::Duration", extend(
-            "maximum_quantity" = "1 h",
-            "advice" = "use at most 1 h"
-        ))
-    )]
-    pub min_nofeedback: Duration,
-    /// Granularity of the send timer: the lateness that a burst may make up for (RFC 5348, section 4.6).
-    #[cfg_attr(
-        feature = "settings",
-        serde(with = "written::time"),
-        schemars(
-            with = "fairwire_units::Duration",
-            extend(
-                "maximum_quantity" = "1 s",
-                "advice" = "the send timer's grain is at most a second"
-            )
-        )
-    )]
-    pub granularity: Duration,
-    /// Sender: how large bursts may be.
-    pub bursts: Bursts,
-    /// Sender: whether the Sequence Window stays as wide as the handshake made it, and does not limit the flight. RFC
-    /// 4340, section 7.5.2, widens it with the rate. Linux keeps it: once more than a window of packets leaves in a
-    /// round trip, reports are too old to be valid. Sockets refuse it
-    /// ([`Config::check_for_network`](crate::Config::check_for_network)).
-    pub keep_sequence_window: bool,
-    /// Receiver: how often it gives feedback on arriving data: a number of reports per round trip, or the time from one
-    /// report to the next (a round trip if that is shorter). There is at most one report per data packet. A loss event
-    /// is reported at once, and each report's receive rate covers a whole round trip (RFC 5348, section 6).
-    pub feedback: FeedbackRate,
+settings! {
+    "ccid3."
+    /// Parameters of CCID 3 (RFC 4342, RFC 5348) and CCID 4 (RFC 5622, RFC 4828).
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct Ccid3Config {
+        /// Segment size s of the equation under CCID 3: the mean of the packets sent, the largest possible, or a number
+        /// of bytes that stands for each packet. CCID 4 uses 1,460 bytes, or what a narrower path leaves to TCP.
+        pub segment: Segment = Segment::Mean;
+        /// Number of packets that one TCP acknowledgement covers, b of the equation.
+        pub b: f64 = 1.0,
+            Limit::from("1.0").to("100.0").or("b is at least one packet and at most 100");
+        /// TCP's retransmission timeout in the equation, in round trips (4 in RFC 5348, section 3.1).
+        pub t_rto_rtts: f64 = 4.0,
+            Limit::above("0.0")
+            .to("1000.0")
+            .or("t_rto_rtts is more than zero round trips and at most 1000");
+        /// Whether to reduce oscillations with the square root of the round-trip time (RFC 5348, section 4.5).
+        pub oscillation_reduction: bool = true;
+        /// Sender: from when on oscillations are reduced.
+        pub oscillation_reduction_from: ReductionFrom = ReductionFrom::FirstReport;
+        /// Whether recent losses weigh less after a long time without loss (RFC 5348, section 5.5).
+        pub history_discounting: bool = true;
+        /// What the mean of the loss intervals is divided by before eight of them are closed. It affects the rate of
+        /// our sender and the loss event rate that our receiver reports.
+        pub loss_mean: LossMean = LossMean::Known;
+        /// Receiver: the rate from which the interval before the first loss event is computed.
+        pub first_interval: FirstInterval = FirstInterval::LargestRate;
+        /// Receiver: how long that interval counts, if a loss event rate is reported (`reports`). A sender that gets
+        /// loss intervals counts them all.
+        pub first_interval_lasts: FirstIntervalLife = FirstIntervalLife::PushedOut;
+        /// Receiver: which losses form one loss event.
+        pub loss_events: LossEvents = LossEvents::RoundTrip;
+        /// How exactly the throughput equation is computed.
+        pub equation: EquationForm = EquationForm::Exact;
+        /// Receiver: what its reports say about losses. CCID 4 always reports intervals.
+        pub reports: Reports = Reports::Intervals;
+        /// Receiver: how it measures the round trip with the window counters, if the sender does not tell it
+        /// (`send_rtt_estimate`).
+        pub receiver_rtt: ReceiverRtt = ReceiverRtt::Smoothed;
+        /// Receiver: the period over which it measures the receive rate that it reports.
+        pub receive_rate: ReceiveRateOver = ReceiveRateOver::RoundTrip;
+        /// Sender: how the reported receive rate limits the sending rate.
+        pub receive_limit: ReceiveLimit = ReceiveLimit::Rfc5348;
+        /// Sender: the rate before the first report, and the rate that follows from it.
+        pub start: FirstRate = FirstRate::Handshake;
+        /// Sender: the initial rate, bytes per second, instead of RFC 3390's window per round trip; slow start never
+        /// goes below it either. `None` leaves it to `start`.
+        pub initial_rate: Option<f64> as optional ["OptionalRate"] = None,
+            Limit::above("0 bit/s").or("use more than 0 bit/s");
+        /// Minimum time of the nofeedback timer.
+        pub min_nofeedback: Duration as ["Time"] = Duration::ZERO,
+            Limit::up_to("1 h").or("use at most 1 h");
+        /// Granularity of the send timer: the lateness that a burst may make up for (RFC 5348, section 4.6).
+        pub granularity: Duration as ["Time"] = Duration::from_millis(1),
+            Limit::up_to("1 s").or("the send timer's grain is at most a second");
+        /// Sender: how large bursts may be.
+        pub bursts: Bursts = Bursts::Bounded;
+        /// Sender: whether the Sequence Window stays as wide as the handshake made it, and does not limit the flight.
+        /// RFC 4340, section 7.5.2, widens it with the rate. Linux keeps it: once more than a window of packets leaves
+        /// in a round trip, reports are too old to be valid. Sockets refuse it
+        /// ([`Config::check_for_network`](crate::Config::check_for_network)).
+        pub keep_sequence_window: bool = false;
+        /// Receiver: how often it gives feedback on arriving data: a number of reports per round trip, or the time from
+        /// one report to the next (a round trip if that is shorter). There is at most one report per data packet. A
+        /// loss event is reported at once, and each report's receive rate covers a whole round trip (RFC 5348, section
+        /// 6).
+        pub feedback: FeedbackRate = FeedbackRate::PerRoundTrip(1);
+    }
 }
 
 /// The rate for which a TFRC receiver computes the interval before the first loss event.
@@ -320,51 +261,10 @@ pub enum FeedbackRate {
     Every(Duration),
 }
 
-impl Default for Ccid3Config {
-    fn default() -> Self {
-        Self {
-            segment: Segment::Mean,
-            b: 1.0,
-            t_rto_rtts: 4.0,
-            oscillation_reduction: true,
-            oscillation_reduction_from: ReductionFrom::FirstReport,
-            history_discounting: true,
-            loss_mean: LossMean::Known,
-            first_interval: FirstInterval::LargestRate,
-            first_interval_lasts: FirstIntervalLife::PushedOut,
-            loss_events: LossEvents::RoundTrip,
-            equation: EquationForm::Exact,
-            reports: Reports::Intervals,
-            receiver_rtt: ReceiverRtt::Smoothed,
-            receive_rate: ReceiveRateOver::RoundTrip,
-            receive_limit: ReceiveLimit::Rfc5348,
-            start: FirstRate::Handshake,
-            initial_rate: None,
-            min_nofeedback: Duration::ZERO,
-            granularity: Duration::from_millis(1),
-            bursts: Bursts::Bounded,
-            keep_sequence_window: false,
-            feedback: FeedbackRate::PerRoundTrip(1),
-        }
-    }
-}
-
 impl Ccid3Config {
     /// Returns an error that names the first invalid parameter.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
-        let is_positive = |value: f64| value.is_finite() && value > 0.0;
-        if !is_positive(self.b) || !is_positive(self.t_rto_rtts) {
-            return Err(ConfigError::new(
-                "ccid3.b or ccid3.t_rto_rtts",
-                "use positive numbers for both",
-            ));
-        }
-        if self.initial_rate.is_some_and(|rate| !is_positive(rate)) {
-            return Err(ConfigError::new(
-                "ccid3.initial_rate",
-                "use more than 0 bytes per second",
-            ));
-        }
+        self.check_limits()?;
         if [Segment::Fixed(0), Segment::Literal(0)].contains(&self.segment) {
             return Err(ConfigError::new("ccid3.segment", "use at least 1 byte"));
         }

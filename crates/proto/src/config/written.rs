@@ -1,114 +1,181 @@
-//! The text forms of parameters in files.
+//! The text forms of settings in files.
 
+use std::borrow::Cow;
 use std::fmt;
+use std::marker::PhantomData;
+use std::num::NonZeroU16;
 use std::str::FromStr;
 use std::time::Duration;
 
-use fairwire_units::{Size, text_setting};
+use fairwire_units::{self as units, Rate, Size, text_setting};
+use fairwire_wire::Ccid;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::ccids::{FeedbackRate, Segment};
 
-/// An optional number of packets, for example `"20 packets"`.
-pub(super) mod packets {
-    use fairwire_units::Packets;
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+/// A number of packets, for example `"20 packets"`.
+pub(super) type Packets = As<units::Packets>;
+/// An optional number of packets.
+pub(super) type OptionalPackets = As<Option<units::Packets>>;
+/// A number of bytes, for example `"500 B"`.
+pub(super) type Bytes = As<Size>;
+/// An optional rate, for example `"50 kbit/s"`.
+pub(super) type OptionalRate = As<Option<Rate>>;
+/// A time, for example `"200 ms"`.
+pub(super) type Time = As<units::Duration>;
+/// An optional time.
+pub(super) type OptionalTime = As<Option<units::Duration>>;
+/// A list of CCIDs, for example `[2, 3]`.
+pub(super) type Ccids = As<Vec<u8>>;
 
+/// The text form `Q` of a setting: a path for `#[serde(with = "...")]`, which states the schema, too.
+pub(super) struct As<Q>(PhantomData<Q>);
+
+impl<Q: Serialize> As<Q> {
+    pub(super) fn serialize<T: Written<Q>, S: Serializer>(
+        value: &T,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        value.written().serialize(serializer)
+    }
+}
+
+impl<'de, Q: Deserialize<'de>> As<Q> {
+    pub(super) fn deserialize<T: Written<Q>, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<T, D::Error> {
+        let written = Q::deserialize(deserializer)?;
+        T::read(written).ok_or_else(|| D::Error::custom("the number is too large, or 0"))
+    }
+}
+
+impl<Q: JsonSchema> JsonSchema for As<Q> {
+    fn inline_schema() -> bool {
+        Q::inline_schema()
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        Q::schema_name()
+    }
+
+    fn schema_id() -> Cow<'static, str> {
+        Q::schema_id()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Q::json_schema(generator)
+    }
+}
+
+/// A value that files state as `Q`.
+pub(super) trait Written<Q>: Sized {
+    /// Returns its form in files. Numbers that `Q` cannot hold become the largest that it can.
+    fn written(&self) -> Q;
+
+    /// Returns the value for what a file states, if there is one.
+    fn read(written: Q) -> Option<Self>;
+}
+
+impl<Q, T: Written<Q>> Written<Option<Q>> for Option<T> {
+    fn written(&self) -> Option<Q> {
+        self.as_ref().map(T::written)
+    }
+
+    fn read(written: Option<Q>) -> Option<Self> {
+        written.map_or(Some(None), |written| T::read(written).map(Some))
+    }
+}
+
+macro_rules! packets {
+    ($($type:ty)*) => {
+        $(impl Written<units::Packets> for $type {
+            fn written(&self) -> units::Packets {
+                units::Packets(u32::try_from(*self).unwrap_or(u32::MAX))
+            }
+
+            fn read(written: units::Packets) -> Option<Self> {
+                Self::try_from(written.0).ok()
+            }
+        })*
+    };
+}
+
+packets!(usize u64);
+
+impl Written<units::Packets> for NonZeroU16 {
+    fn written(&self) -> units::Packets {
+        units::Packets(self.get().into())
+    }
+
+    fn read(written: units::Packets) -> Option<Self> {
+        Self::new(written.0.try_into().ok()?)
+    }
+}
+
+impl Written<units::Packets> for f64 {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        clippy::ref_option,
-        reason = "serde's signature; a float-to-integer cast saturates"
+        reason = "a float-to-integer cast saturates"
     )]
-    pub(in super::super) fn serialize<S: Serializer>(
-        packets: &Option<f64>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        packets
-            .map(|packets| Packets(packets as u32))
-            .serialize(serializer)
+    fn written(&self) -> units::Packets {
+        units::Packets(*self as u32)
     }
 
-    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Option<f64>, D::Error> {
-        let packets = Option::<Packets>::deserialize(deserializer)?;
-        Ok(packets.map(|packets| f64::from(packets.0)))
+    fn read(written: units::Packets) -> Option<Self> {
+        Some(written.0.into())
     }
 }
 
-/// An optional rate, for example `"50 kbit/s"`.
-pub(super) mod rate {
-    use fairwire_units::Rate;
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    #[expect(clippy::ref_option, reason = "serde's signature")]
-    pub(in super::super) fn serialize<S: Serializer>(
-        rate: &Option<f64>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        rate.map(Rate::from_bytes_per_s).serialize(serializer)
+impl Written<Rate> for f64 {
+    fn written(&self) -> Rate {
+        Rate::from_bytes_per_s(*self)
     }
 
-    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Option<f64>, D::Error> {
-        let rate = Option::<Rate>::deserialize(deserializer)?;
-        Ok(rate.map(Rate::bytes_per_s))
+    fn read(written: Rate) -> Option<Self> {
+        Some(written.bytes_per_s())
     }
 }
 
-/// An optional Ack Ratio, for example `"1 packet"`.
-pub(super) mod ratio {
-    use std::num::NonZeroU16;
-
-    use fairwire_units::Packets;
-    use serde::de::Error as _;
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    #[expect(
-        clippy::ref_option,
-        clippy::trivially_copy_pass_by_ref,
-        reason = "serde's signature"
-    )]
-    pub(in super::super) fn serialize<S: Serializer>(
-        ratio: &Option<NonZeroU16>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        ratio
-            .map(|ratio| Packets(ratio.get().into()))
-            .serialize(serializer)
+impl Written<Size> for usize {
+    fn written(&self) -> Size {
+        Size::new(*self as u64)
     }
 
-    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Option<NonZeroU16>, D::Error> {
-        let Some(packets) = Option::<Packets>::deserialize(deserializer)? else {
-            return Ok(None);
-        };
-        let ratio = u16::try_from(packets.0).ok().and_then(NonZeroU16::new);
-        let ratio =
-            ratio.ok_or_else(|| D::Error::custom("an Ack Ratio is from 1 to 65535 packets"))?;
-        Ok(Some(ratio))
+    fn read(written: Size) -> Option<Self> {
+        written.bytes().try_into().ok()
     }
 }
 
-/// A time, for example `"200 ms"`.
-pub(super) mod time {
-    use std::time::Duration;
-
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    pub(in super::super) fn serialize<S: Serializer>(
-        time: &Duration,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        fairwire_units::Duration::from(*time).serialize(serializer)
+impl Written<Size> for u16 {
+    fn written(&self) -> Size {
+        Size::new((*self).into())
     }
 
-    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Duration, D::Error> {
-        fairwire_units::Duration::deserialize(deserializer).map(Into::into)
+    fn read(written: Size) -> Option<Self> {
+        written.bytes().try_into().ok()
+    }
+}
+
+impl Written<units::Duration> for Duration {
+    fn written(&self) -> units::Duration {
+        (*self).into()
+    }
+
+    fn read(written: units::Duration) -> Option<Self> {
+        Some(written.into())
+    }
+}
+
+impl Written<Vec<u8>> for Vec<Ccid> {
+    fn written(&self) -> Vec<u8> {
+        self.iter().map(|ccid| ccid.number()).collect()
+    }
+
+    fn read(written: Vec<u8>) -> Option<Self> {
+        Some(written.into_iter().map(Ccid::new).collect())
     }
 }
 

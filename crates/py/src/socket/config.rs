@@ -1,190 +1,86 @@
 //! The settings of a connection, from a `dict`. `fairwire.Config` in Python describes each.
 
-use std::time::Duration;
-
-use fairwire::laws::law;
-use fairwire::{
-    Ccid, Config, DamagedData, DataChecksum, QueuePolicy, ReceiveQueuePolicy, ServiceCode,
-};
+use fairwire::{Config, ServiceCode};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
 
 use crate::law::registered;
 use crate::socket::errors::ConfigError;
 use crate::socket::operation::seconds;
 
-/// Sets one setting to a value of Python.
-type Set = fn(&mut Config, &Bound<'_, PyAny>) -> PyResult<()>;
-
-/// All settings, by name.
-const SETTINGS: &[(&str, Set)] = &[
-    ("send_ccids", |config, value| {
-        config.send_ccids = ccids(value)?;
-        Ok(())
-    }),
-    ("receive_ccids", |config, value| {
-        config.receive_ccids = ccids(value)?;
-        Ok(())
-    }),
-    ("law", |config, value| {
-        let name: String = value.extract()?;
-        if !registered(std::slice::from_ref(&name)).is_empty() {
-            // A thread that holds the interpreter may wait for the connection, which would wait for the interpreter.
-            let text =
-                format!("the law {name:?} is in Python, and only simulations can have such laws");
-            return Err(PyValueError::new_err(text));
-        }
-        let chosen = law(&name);
-        config.ccid2.law = chosen.map_err(|error| PyValueError::new_err(error.to_string()))?;
-        Ok(())
-    }),
-    ("ecn", |config, value| {
-        config.ecn = value.extract()?;
-        Ok(())
-    }),
-    ("queue_policy", |config, value| {
-        config.send_queue.policy = one_of(
-            value,
-            &[
-                ("back-pressure", QueuePolicy::BackPressure),
-                ("drop-oldest", QueuePolicy::DropOldest),
-            ],
-        )?;
-        Ok(())
-    }),
-    ("queue_packets", |config, value| {
-        config.send_queue.packets = value.extract()?;
-        Ok(())
-    }),
-    ("queue_bytes", |config, value| {
-        config.send_queue.bytes = value.extract()?;
-        Ok(())
-    }),
-    ("queue_age", |config, value| {
-        config.send_queue.age = optional_time(value)?;
-        Ok(())
-    }),
-    ("receive_queue_policy", |config, value| {
-        config.receive_queue_policy = one_of(
-            value,
-            &[
-                ("drop-newest", ReceiveQueuePolicy::DropNewest),
-                ("drop-oldest", ReceiveQueuePolicy::DropOldest),
-            ],
-        )?;
-        Ok(())
-    }),
-    ("receive_queue_packets", |config, value| {
-        config.receive_queue_packets = value.extract()?;
-        Ok(())
-    }),
-    ("receive_queue_bytes", |config, value| {
-        config.receive_queue_bytes = value.extract()?;
-        Ok(())
-    }),
-    ("report_fates", |config, value| {
-        config.report_fates = value.extract()?;
-        Ok(())
-    }),
-    ("resend", |config, value| {
-        config.resend = value.extract()?;
-        Ok(())
-    }),
-    ("data_checksum", |config, value| {
-        config.data_checksum = one_of(
-            value,
-            &[
-                ("off", DataChecksum::Off),
-                ("on", DataChecksum::On),
-                ("required", DataChecksum::Required),
-            ],
-        )?;
-        Ok(())
-    }),
-    ("damaged_data", |config, value| {
-        config.damaged_data = one_of(
-            value,
-            &[
-                ("drop", DamagedData::Drop),
-                ("deliver", DamagedData::Deliver),
-            ],
-        )?;
-        Ok(())
-    }),
-    ("path_mtu", |config, value| {
-        config.path_mtu = value.extract()?;
-        Ok(())
-    }),
-    ("connect_timeout", |config, value| {
-        config.connect_timeout = time(value)?;
-        Ok(())
-    }),
-    ("idle_timeout", |config, value| {
-        config.idle_timeout = time(value)?;
-        Ok(())
-    }),
-    ("keep_alive", |config, value| {
-        config.keep_alive = optional_time(value)?;
-        Ok(())
-    }),
-    ("drain_timeout", |config, value| {
-        config.drain_timeout = time(value)?;
-        Ok(())
-    }),
-    ("close_timeout", |config, value| {
-        config.close_timeout = time(value)?;
-        Ok(())
-    }),
+/// Short names of keys.
+const SHORT: [(&str, &str); 5] = [
+    ("law", LAW),
+    ("queue_policy", "send_queue.policy"),
+    ("queue_packets", "send_queue.packets"),
+    ("queue_bytes", "send_queue.bytes"),
+    ("queue_age", "send_queue.age"),
 ];
+
+const LAW: &str = "ccid2.law";
 
 /// Returns the settings of a `dict`; the others have their defaults.
 ///
 /// # Errors
-/// `ConfigError` for a name that is no setting, and for a value that it does not take. What only the protocol knows to
-/// be wrong, it says when the connection begins.
+/// `ConfigError` for a name that is no setting, and for a value that it does not take. What does not fit together is
+/// found when the connection begins.
 pub(crate) fn config(dict: Option<&Bound<'_, PyDict>>) -> PyResult<Config> {
     let mut config = Config::default();
-    for (key, value) in dict.into_iter().flatten() {
-        let key = key.str()?.to_string();
-        let Some((_, set)) = SETTINGS.iter().find(|(name, _)| *name == key) else {
-            let names: Vec<_> = SETTINGS.iter().map(|(name, _)| *name).collect();
+    let Some(dict) = dict else {
+        return Ok(config);
+    };
+    let keys = Config::keys();
+    for (name, value) in dict {
+        let name = name.str()?.to_string();
+        let long = SHORT.iter().find(|(short, _)| *short == name);
+        let long = long.map_or(name.as_str(), |(_, long)| long);
+        let Some(key) = keys.iter().find(|key| key.name == long) else {
+            let names = keys.iter().map(|key| key.name.as_str());
+            let names = names.chain(SHORT.map(|(short, _)| short));
+            let names: Vec<_> = names.collect();
             let text = format!(
-                "no setting is called '{key}': there are {}",
+                "no setting is called '{name}': there are {}",
                 names.join(", ")
             );
             return Err(ConfigError::new_err(text));
         };
-        set(&mut config, &value)
-            .map_err(|error| ConfigError::new_err(format!("{key}: {}", error.value(value.py()))))?;
+        let wrong = |problem: &str| ConfigError::new_err(format!("{name}: {problem}"));
+        let text =
+            text(&value, key.unit).map_err(|error| wrong(&error.value(value.py()).to_string()))?;
+        if long == LAW && !registered(std::slice::from_ref(&text)).is_empty() {
+            // A thread that holds the interpreter may wait for the connection, which would wait for the interpreter.
+            let problem =
+                format!("the law {text:?} is in Python, and only simulations can have such laws");
+            return Err(wrong(&problem));
+        }
+        config
+            .set(long, &text)
+            .map_err(|error| wrong(error.problem()))?;
     }
     Ok(config)
 }
 
-fn ccids(value: &Bound<'_, PyAny>) -> PyResult<Vec<Ccid>> {
-    let numbers: Vec<u8> = value.extract()?;
-    Ok(numbers.into_iter().map(Ccid::new).collect())
-}
-
-fn time(value: &Bound<'_, PyAny>) -> PyResult<Duration> {
-    seconds("it", value.extract()?)
-}
-
-fn optional_time(value: &Bound<'_, PyAny>) -> PyResult<Option<Duration>> {
-    let value: Option<f64> = value.extract()?;
-    value.map(|value| seconds("it", value)).transpose()
-}
-
-fn one_of<T: Copy>(value: &Bound<'_, PyAny>, choices: &[(&str, T)]) -> PyResult<T> {
-    let text: String = value.extract()?;
-    let found = choices.iter().find(|(name, _)| *name == text);
-    found.map(|(_, choice)| *choice).ok_or_else(|| {
-        let names: Vec<_> = choices
-            .iter()
-            .map(|(name, _)| format!("'{name}'"))
-            .collect();
-        PyValueError::new_err(format!("'{text}' is none of {}", names.join(", ")))
-    })
+/// Returns a value as a text for [`Config::set`]. A number has the key's unit.
+fn text(value: &Bound<'_, PyAny>, unit: Option<&str>) -> PyResult<String> {
+    if value.is_none() {
+        return Ok("none".to_owned());
+    }
+    if value.is_instance_of::<PyBool>() {
+        return Ok(value.extract::<bool>()?.to_string());
+    }
+    if value.is_instance_of::<PyString>() {
+        return value.extract();
+    }
+    if value.is_instance_of::<PyInt>() || value.is_instance_of::<PyFloat>() {
+        return Ok(match unit {
+            Some("s") => format!("{} ns", seconds("it", value.extract()?)?.as_nanos()),
+            Some(unit) => format!("{value} {unit}"),
+            None => value.to_string(),
+        });
+    }
+    let items = value.try_iter()?.map(|item| text(&item?, None));
+    Ok(items.collect::<PyResult<Vec<_>>>()?.join(", "))
 }
 
 /// Returns a service code: a `str` such as "SC:cam", or a number.

@@ -1,7 +1,7 @@
 //! Expansion of short forms: a text in place of a table becomes the table that it stands for.
 
 use super::super::place::Place;
-use super::super::tree::{Entry, Node, Value};
+use super::super::tree::{Entry, Node, Value, whole};
 use super::forms::{Form, KIND, Kinds, Shape};
 
 /// Expands every short form in `node`, which may lack keys of a complete scenario.
@@ -24,6 +24,29 @@ pub(in super::super) fn expand(node: &mut Node, form: &Form) {
                     expand(item, below);
                 }
             }
+        }
+        _ => {}
+    }
+}
+
+/// Turns numbers such as `2.0`, as programs write them, into whole numbers where such a number belongs.
+pub(in super::super) fn make_whole(node: &mut Node, form: &Form) {
+    let kind = node.kind().map(str::to_owned);
+    match (&mut node.value, &*form.shape) {
+        (Value::Float(number), Shape::Integer) => {
+            if let Some(number) = whole(*number) {
+                node.value = Value::Integer(number);
+            }
+        }
+        (Value::Table(entries), _) => {
+            for entry in entries {
+                if let Some(below) = form.below(&entry.name, kind.as_deref()) {
+                    make_whole(&mut entry.node, below);
+                }
+            }
+        }
+        (Value::Array(items), Shape::List(below)) => {
+            items.iter_mut().for_each(|item| make_whole(item, below));
         }
         _ => {}
     }

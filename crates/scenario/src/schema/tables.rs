@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use fairwire_units::settings::without_links;
 use serde_json::Value;
 
 use super::forms::{Form, KIND, Key, Kinds, Shape};
@@ -189,17 +190,7 @@ fn short(kinds: &Kinds) -> Option<&Form> {
     Some(&key.form)
 }
 
-/// Returns a meaning as one line, without the line breaks and the crate links of the source.
+/// Returns a meaning as the text of a cell.
 fn plain(meaning: &str) -> String {
-    let mut text = meaning.split_whitespace().collect::<Vec<_>>().join(" ");
-    while let Some(start) = text.find("](crate::") {
-        let Some(end) = text[start..].find(')') else {
-            break;
-        };
-        text.replace_range(start..=start + end, "");
-        if let Some(open) = text[..start].rfind('[') {
-            text.remove(open);
-        }
-    }
-    text.replace('|', "\\|")
+    without_links(meaning).replace('|', "\\|")
 }

@@ -1,5 +1,6 @@
 //! The trait of transports.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use fairwire_net::Streams;
@@ -48,7 +49,7 @@ pub trait Transport: fmt::Debug + Send + Sync {
 
     /// Returns the first setting that is invalid or conflicts with others, as a path below the protocol's table, with a
     /// message.
-    fn problem(&self) -> Option<(&'static str, String)> {
+    fn problem(&self) -> Option<(Cow<'static, str>, String)> {
         None
     }
 

@@ -35,25 +35,25 @@ fn dccp(cell: &Cell) -> &Dccp {
 fn a_preset_gives_what_is_not_written() {
     let cell = with(&[]).expect("a scenario");
     let given = dccp(&cell);
-    assert_eq!(given.ccid3.segment, Segment::Literal(500));
-    assert_eq!(given.ccid3.reports, Reports::Rate);
-    assert!(given.short_seqnos && given.ccid2.initial_window.is_none());
+    assert_eq!(given.config.ccid3.segment, Segment::Literal(500));
+    assert_eq!(given.config.ccid3.reports, Reports::Rate);
+    assert!(given.config.short_seqnos && given.config.ccid2.initial_window.is_none());
     let stated =
         with(&["flows.f.dccp.ccid3={ segment = \"80 B literally\" }"]).expect("a scenario");
     let stated = dccp(&stated);
-    assert_eq!(stated.ccid3.segment, Segment::Literal(80));
+    assert_eq!(stated.config.ccid3.segment, Segment::Literal(80));
     assert_eq!(
-        stated.ccid3.loss_mean,
+        stated.config.ccid3.loss_mean,
         LossMean::AllWeights,
         "still the preset's"
     );
     let other = with(&["flows.f.dccp.ccid=2"]).expect("a scenario");
     let other = dccp(&other);
-    assert_eq!(other.ccid2.initial_window, Some(3.0));
-    assert_eq!(other.ccid2.slow_start, SlowStart::OneForOne);
-    assert_eq!(other.ccid3, Ccid3Config::default());
+    assert_eq!(other.config.ccid2.initial_window, Some(3.0));
+    assert_eq!(other.config.ccid2.slow_start, SlowStart::OneForOne);
+    assert_eq!(other.config.ccid3, Ccid3Config::default());
     let rfc = with(&["flows.f.dccp.preset=rfc"]).expect("a scenario");
-    assert_eq!(dccp(&rfc).ccid3, Ccid3Config::default());
+    assert_eq!(dccp(&rfc).config.ccid3, Ccid3Config::default());
 }
 
 /// `--explain` marks the values that the preset sets. A resolved scenario reads back as the same scenario.

@@ -17,7 +17,7 @@ use fairwire::{Ccid, Config, ConnectOptions, Connection, Ecn, Endpoint, SendErro
 
 use super::PerfError;
 use super::defaults::PATIENCE;
-use super::options::{ClientOptions, PathMtu, Protocol};
+use super::options::{ClientOptions, Protocol, ServerOptions, Setting};
 
 pub(crate) use dccp::{builder, native_endpoint};
 pub(crate) use error::LinkError;
@@ -174,15 +174,14 @@ impl Link {
 }
 
 /// Returns the DCCP parameters of a measurement.
-pub(crate) fn config(ccid: Option<u8>, path_mtu: PathMtu, patience: Duration) -> Config {
+fn config(ccids: Option<&[Ccid]>, law: Option<&Chosen<dyn Law>>, patience: Duration) -> Config {
     let mut config = Config::default();
-    config.path_mtu = path_mtu.largest.unwrap_or(config.path_mtu);
-    if let Some(discovery) = path_mtu.discovery {
-        config.path_mtu_discovery = discovery;
+    if let Some(ccids) = ccids {
+        config.send_ccids = ccids.to_vec();
+        config.receive_ccids = ccids.to_vec();
     }
-    if let Some(ccid) = ccid {
-        config.send_ccids = vec![Ccid::new(ccid)];
-        config.receive_ccids = vec![Ccid::new(ccid)];
+    if let Some(law) = law {
+        config.ccid2.law = law.clone();
     }
     // Both sides detect a peer that vanished, also a side that only receives.
     config.keep_alive = Some(patience / 3);
@@ -195,24 +194,30 @@ pub(crate) fn config(ccid: Option<u8>, path_mtu: PathMtu, patience: Duration) ->
     config
 }
 
-/// Returns the client's parameters.
-pub(crate) fn client_config(client: &ClientOptions) -> Config {
-    let mut config = config(client.ccid, client.path_mtu, client.patience);
-    if let Some(law) = &client.law {
-        // A window law needs CCID 2.
-        config.send_ccids = vec![Ccid::TCP_LIKE];
-        config.ccid2.law = law.clone();
+/// Changes what the user set; the options were checked before.
+fn with_settings(mut config: Config, settings: &[Setting]) -> Config {
+    for setting in settings {
+        let set = setting.apply(&mut config);
+        debug_assert!(set.is_ok(), "{set:?}");
     }
     config
 }
 
-/// Returns the server's parameters, which allow the client to choose the CCID.
-pub(crate) fn server_config(path_mtu: PathMtu, law: Option<&Chosen<dyn Law>>) -> Config {
-    let mut config = config(None, path_mtu, PATIENCE);
-    config.send_ccids = vec![Ccid::TCP_LIKE, Ccid::TFRC, Ccid::TFRC_SP];
-    config.receive_ccids = vec![Ccid::TCP_LIKE, Ccid::TFRC, Ccid::TFRC_SP];
-    if let Some(law) = law {
-        config.ccid2.law = law.clone();
+/// Returns the client's parameters.
+pub(crate) fn client_config(client: &ClientOptions) -> Config {
+    let ccid = client.ccid.map(|ccid| [Ccid::new(ccid)]);
+    let ccids = ccid.as_ref().map(|ccid| &ccid[..]);
+    let mut config = config(ccids, client.law.as_ref(), client.patience);
+    if client.law.is_some() {
+        // A window law needs CCID 2.
+        config.send_ccids = vec![Ccid::TCP_LIKE];
     }
-    config
+    with_settings(config, &client.settings)
+}
+
+/// Returns the server's parameters, which allow the client to choose the CCID.
+pub(crate) fn server_config(server: &ServerOptions) -> Config {
+    let ccids = [Ccid::TCP_LIKE, Ccid::TFRC, Ccid::TFRC_SP];
+    let config = config(Some(&ccids), server.law.as_ref(), PATIENCE);
+    with_settings(config, &server.settings)
 }

@@ -1,10 +1,11 @@
 //! The options of client and server.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
 use fairwire::laws::{ChooseError, Chosen, Law, default_law, law, laws};
-use fairwire::{PathMtuDiscovery, ServiceCode};
+use fairwire::{Config, ServiceCode};
 
 use super::PerfError;
 use super::defaults::{PATIENCE, SERVICE};
@@ -61,23 +62,62 @@ impl Protocol {
     }
 }
 
-/// What is known about the path MTU, and how to discover the rest. DCCP only.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct PathMtu {
-    /// The largest IP packet, bytes; 1,500 if `None`. It is never larger than the interface allows.
-    pub largest: Option<u16>,
-    /// How to discover the path MTU; DCCP's default if `None`.
-    pub discovery: Option<PathMtuDiscovery>,
+/// A setting of DCCP's connections: a key of [`Config`] and its value.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Setting {
+    key: String,
+    value: String,
 }
 
-impl PathMtu {
-    fn check(self, protocol: Protocol) -> Result<(), PerfError> {
-        if self != Self::default() && protocol != Protocol::Dccp {
-            let text = "--mtu and --pmtud are for --proto dccp: the others leave it to the system";
-            return Err(PerfError::Usage(text.to_owned()));
+impl Setting {
+    /// Returns the setting of `key` to `value`, as [`Config::set`] takes them.
+    pub fn new(key: impl Into<String>, value: impl Into<String>) -> Self {
+        Self {
+            key: key.into(),
+            value: value.into(),
         }
-        Ok(())
     }
+
+    pub(crate) fn apply(&self, config: &mut Config) -> Result<(), PerfError> {
+        let set = config.set(&self.key, &self.value);
+        set.map_err(|error| PerfError::Usage(error.to_string()))
+    }
+}
+
+impl FromStr for Setting {
+    type Err = PerfError;
+
+    /// Parses `KEY=VALUE`.
+    fn from_str(text: &str) -> Result<Self, PerfError> {
+        let Some((key, value)) = text.split_once('=') else {
+            let text = format!("'{text}' is no setting: write KEY=VALUE");
+            return Err(PerfError::Usage(text));
+        };
+        Ok(Self::new(key.trim(), value.trim()))
+    }
+}
+
+/// Returns the list of all settings: for each its key, its default, the values that it takes, and its meaning.
+pub fn settings() -> String {
+    let all = Config::keys().into_iter().map(|key| {
+        let (name, default) = (key.name, key.default);
+        format!(
+            "{name}={default}\n    {}\n    {}\n",
+            key.allowed, key.meaning
+        )
+    });
+    all.collect()
+}
+
+/// Checks that each setting is valid, and that only DCCP has any.
+fn check_settings(settings: &[Setting], protocol: Protocol) -> Result<(), PerfError> {
+    if !settings.is_empty() && protocol != Protocol::Dccp {
+        let text =
+            "--mtu, --pmtud and --set are for --proto dccp: the others leave it to the system";
+        return Err(PerfError::Usage(text.to_owned()));
+    }
+    let mut config = Config::default();
+    settings.iter().try_for_each(|it| it.apply(&mut config))
 }
 
 /// When a flow ends.
@@ -109,8 +149,8 @@ pub struct ClientOptions {
     pub service: ServiceCode,
     /// Encryption; DCCP only.
     pub dtls: Dtls,
-    /// How DCCP discovers the path MTU.
-    pub path_mtu: PathMtu,
+    /// Settings of the connections; DCCP only.
+    pub settings: Vec<Setting>,
     /// The required CCID; DCCP only.
     pub ccid: Option<u8>,
     /// The window law of the data that the client sends, for DCCP; it requires CCID 2. The protocol's default if
@@ -145,7 +185,7 @@ impl ClientOptions {
             native: false,
             service: SERVICE,
             dtls: Dtls::default(),
-            path_mtu: PathMtu::default(),
+            settings: Vec::new(),
             ccid: None,
             law: None,
             limit: None,
@@ -189,7 +229,7 @@ impl ClientOptions {
         }
         self.dtls.check(self.protocol == Protocol::Dccp)?;
         self.dtls.check_client()?;
-        self.path_mtu.check(self.protocol)?;
+        check_settings(&self.settings, self.protocol)?;
         if self.ccid.is_some() && self.protocol != Protocol::Dccp {
             return usage("--ccid works only with --proto dccp");
         }
@@ -294,8 +334,8 @@ pub struct ServerOptions {
     pub service: ServiceCode,
     /// Encryption; DCCP only.
     pub dtls: Dtls,
-    /// How DCCP discovers the path MTU when the server sends.
-    pub path_mtu: PathMtu,
+    /// Settings of the connections; DCCP only.
+    pub settings: Vec<Setting>,
     /// The window law when the server sends under CCID 2; DCCP only. The protocol's default if `None`.
     pub law: Option<Chosen<dyn Law>>,
     /// The time between two lines, at least 100 ms; zero prints only the summary.
@@ -316,7 +356,7 @@ impl ServerOptions {
             native: false,
             service: SERVICE,
             dtls: Dtls::default(),
-            path_mtu: PathMtu::default(),
+            settings: Vec::new(),
             law: None,
             interval: Duration::from_secs(1),
             one_off: false,
@@ -341,7 +381,7 @@ impl ServerOptions {
         }
         self.dtls.check(self.protocol == Protocol::Dccp)?;
         self.dtls.check_server()?;
-        self.path_mtu.check(self.protocol)
+        check_settings(&self.settings, self.protocol)
     }
 }
 
@@ -404,7 +444,8 @@ pub fn law_names() -> Vec<&'static str> {
 mod tests {
     use std::time::Duration;
 
-    use super::{ClientOptions, Protocol, ServerOptions, law_names, parse_law};
+    use super::super::link::client_config;
+    use super::{ClientOptions, Protocol, ServerOptions, Setting, law_names, parse_law};
 
     /// A window law is selected by name, at the sending side, under CCID 2. Any other use is refused with advice.
     #[test]
@@ -438,6 +479,29 @@ mod tests {
         options.reverse = false;
         (options.protocol, server.protocol) = (Protocol::Tcp, Protocol::Udp);
         assert!(options.check().is_err() && server.check().is_err());
+    }
+
+    /// A setting is checked before a socket is opened, and belongs to DCCP.
+    #[test]
+    fn settings_are_for_dccp() {
+        let setting: Setting = "ccid3.history_discounting = false".parse().expect("a key");
+        let mut options = ClientOptions::new("localhost", 7_001);
+        options.settings.push(setting);
+        assert_eq!(options.check(), Ok(()));
+        assert!(!client_config(&options).ccid3.history_discounting);
+        options.protocol = Protocol::Udp;
+        let text = options.check().expect_err("UDP has none").to_string();
+        assert!(text.contains("--set"), "{text}");
+        assert!("ecn".parse::<Setting>().is_err());
+        let mut server = ServerOptions::new(0);
+        for (key, value, said) in [
+            ("ccid3.history_discount", "false", "did you mean"),
+            ("ecn", "no", "write true or false"),
+        ] {
+            server.settings = vec![Setting::new(key, value)];
+            let text = server.check().expect_err(key).to_string();
+            assert!(text.contains(said), "{text}");
+        }
     }
 
     /// IPv6 addresses get brackets; names do not.

@@ -340,10 +340,7 @@ impl Server {
             role: our_role(&params),
             meter: Meter::of(&link),
             stop: stop.clone(),
-            law: link::server_config(self.options.path_mtu, self.options.law.as_ref())
-                .ccid2
-                .law
-                .kind(),
+            law: link::server_config(&self.options).ccid2.law.kind(),
             source: None,
             sink,
             early: None,
@@ -480,7 +477,7 @@ impl Socket {
                     BindError::PortInUse { .. } => Unbound::InUse,
                     other => Unbound::Other(other.to_string()),
                 })?;
-                let config = link::server_config(server.path_mtu, server.law.as_ref());
+                let config = link::server_config(server);
                 Self::Dccp(listen(
                     &endpoint,
                     addr.port(),

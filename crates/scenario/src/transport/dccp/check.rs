@@ -1,5 +1,7 @@
 //! The checks of DCCP's settings.
 
+use std::borrow::Cow;
+
 use fairwire_proto::{Ccid2Config, Ccid3Config};
 
 use super::settings::{Dccp, Stack};
@@ -15,15 +17,15 @@ fn ccids(dccp: &Dccp) -> Vec<(&'static str, u8)> {
 }
 
 /// Returns the first setting that is invalid or conflicts with others, with a message.
-pub(super) fn problem(dccp: &Dccp) -> Option<(&'static str, String)> {
+pub(super) fn problem(dccp: &Dccp) -> Option<(Cow<'static, str>, String)> {
     if let Some(message) = dccp.security.missing() {
-        return Some(("security", message.to_owned()));
+        return Some(("security".into(), message.to_owned()));
     }
     let ccids = ccids(dccp);
     let has = |ccid| ccids.iter().any(|&(_, had)| had == ccid);
     if !dccp.ccid_changes.is_sorted_by_key(|change| change.at) {
         let message = "the changes of CCID must be in the order of their times";
-        return Some(("ccid_changes", message.to_owned()));
+        return Some(("ccid_changes".into(), message.to_owned()));
     }
     if let Some(stack) = dccp.preset
         && stack != Stack::Rfc
@@ -31,7 +33,7 @@ pub(super) fn problem(dccp: &Dccp) -> Option<(&'static str, String)> {
     {
         let stack = stack.word();
         let message = format!("{stack} has no CCID 4: take 'preset' away, or use CCID 2 or 3");
-        return Some(("preset", message));
+        return Some(("preset".into(), message));
     }
     let foreign = of_a_ccid(dccp).into_iter().find(|(_, is_set, wanted)| {
         let read = wanted.iter().any(|&ccid| has(ccid));
@@ -43,20 +45,20 @@ pub(super) fn problem(dccp: &Dccp) -> Option<(&'static str, String)> {
         let message = format!(
             "'{key}' is for CCID {all}, and this flow has CCID {ccid}: write ccid = {any}, or leave out '{key}'"
         );
-        return Some((key, message));
+        return Some((key.into(), message));
     }
-    if dccp.ecn_nonce && !dccp.ecn {
+    if dccp.config.ecn_nonce && !dccp.config.ecn {
         let message = "nonces are sent in ECN-capable packets, and this flow has ecn = false: write ecn = true, or \
                        leave out 'ecn_nonce'";
-        return Some(("ecn_nonce", message.to_owned()));
+        return Some(("ecn_nonce".into(), message.to_owned()));
     }
-    let law = &dccp.ccid2.law;
-    if has(2) && law.counts_marks() && !dccp.ecn {
+    let law = &dccp.config.ccid2.law;
+    if has(2) && law.counts_marks() && !dccp.config.ecn {
         let law = law.kind();
         let message = format!(
             "law = \"{law}\" counts marks, and without ECN there are none: leave out ecn = false, or take another law"
         );
-        return Some(("ecn", message));
+        return Some(("ecn".into(), message));
     }
     let receive = &dccp.receive;
     let rules = [
@@ -75,14 +77,13 @@ pub(super) fn problem(dccp: &Dccp) -> Option<(&'static str, String)> {
             "queue.limit",
             "a send queue that holds nothing sends nothing",
         ),
-        (
-            !dccp.short_seqnos || dccp.sequence_window.0 <= 1_024,
-            "sequence_window",
-            "short sequence numbers (short_seqnos) need a window of at most 1024 packets",
-        ),
     ];
     let broken = rules.into_iter().find(|(holds, ..)| !holds);
-    broken.map(|(_, key, message)| (key, message.to_owned()))
+    if let Some((_, key, message)) = broken {
+        return Some((key.into(), message.to_owned()));
+    }
+    let wrong = dccp.config.check().err()?;
+    Some((wrong.field().to_owned().into(), wrong.problem().to_owned()))
 }
 
 /// Returns whether one of the flow's CCIDs reads `key`.
@@ -100,14 +101,15 @@ pub(super) fn is_read(dccp: &Dccp, key: &str) -> bool {
 /// Returns the keys that only some CCIDs read: the key, whether it differs from its default, and the CCIDs. Defaults
 /// may be written out, as resolved scenarios do.
 fn of_a_ccid(dccp: &Dccp) -> [(&'static str, bool, &'static [u8]); 6] {
+    let config = &dccp.config;
     let segment = Ccid3Config::default().segment;
     [
-        ("ecn_nonce", dccp.ecn_nonce, &[2]),
+        ("ecn_nonce", config.ecn_nonce, &[2]),
         ("send.resend", dccp.send.resend.is_some(), &[2]),
-        ("ccid2", dccp.ccid2 != Ccid2Config::default(), &[2]),
+        ("ccid2", config.ccid2 != Ccid2Config::default(), &[2]),
         // CCID 4 has segments of 1460 bytes in the equation.
-        ("ccid3.segment", dccp.ccid3.segment != segment, &[3]),
-        ("ccid3", dccp.ccid3 != Ccid3Config::default(), &[3, 4]),
-        ("send_rtt_estimate", dccp.send_rtt_estimate, &[3, 4]),
+        ("ccid3.segment", config.ccid3.segment != segment, &[3]),
+        ("ccid3", config.ccid3 != Ccid3Config::default(), &[3, 4]),
+        ("send_rtt_estimate", config.send_rtt_estimate, &[3, 4]),
     ]
 }

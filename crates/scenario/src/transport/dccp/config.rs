@@ -13,25 +13,19 @@ pub(super) const OPTION_ROOM: u32 = 512;
 /// Returns the configuration of a side that sends with `send_ccid` and receives with `receive_ccid`. Its plain data
 /// packets have `wire_bytes` bytes.
 pub(super) fn config(dccp: &Dccp, wire_bytes: u32, send_ccid: u8, receive_ccid: u8) -> Config {
-    let mut config = Config::default();
+    let mut config = dccp.config.clone();
     config.send_ccids = vec![Ccid::new(send_ccid)];
     config.receive_ccids = vec![Ccid::new(receive_ccid)];
     // The stacks that papers measured sent no keep-alives, and a run has an end of its own.
     config.keep_alive = None;
-    config.ecn = dccp.ecn;
-    config.ecn_nonce = dccp.ecn_nonce;
     // Simulated receivers are honest, and published results do not skip sequence numbers.
     config.check_feedback = false;
     if !dccp.ccid_changes.is_empty() {
         config.ccid_change_interval = Duration::ZERO.into();
     }
-    config.sequence_window = dccp.sequence_window.0.into();
-    config.short_seqnos = dccp.short_seqnos;
     if dccp.data_checksum {
         config.data_checksum = fairwire_proto::DataChecksum::On;
     }
-    config.checksum_coverage = dccp.checksum_coverage;
-    config.minimum_checksum_coverage = dccp.minimum_checksum_coverage;
     config.receive_queue_packets = dccp.receive.limit.0 as usize;
     config.receive_queue_bytes = usize::MAX;
     config.receive_queue_policy = dccp.receive.policy;
@@ -48,9 +42,6 @@ pub(super) fn config(dccp: &Dccp, wire_bytes: u32, send_ccid: u8, receive_ccid: 
         config.path_mtu = packet.max(Config::default().path_mtu);
         config.path_mtu_discovery = PathMtuDiscovery::Probe;
     }
-    config.ccid2 = dccp.ccid2.clone();
-    config.ccid3 = dccp.ccid3;
-    config.send_rtt_estimate = dccp.send_rtt_estimate;
     config.resend = dccp.send.resend.is_some();
     config
 }

@@ -1,5 +1,7 @@
 //! DCCP as a transport.
 
+use std::borrow::Cow;
+
 use fairwire_proto::{Endpoint, EndpointConfig};
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::Ccid;
@@ -26,11 +28,11 @@ impl Transport for Dccp {
     }
 
     fn is_ecn_capable(&self) -> bool {
-        self.ecn
+        self.config.ecn
     }
 
     fn header_bytes(&self) -> u32 {
-        let head = if self.short_seqnos {
+        let head = if self.config.short_seqnos {
             SHORT_DATA_HEAD
         } else {
             DATA_HEAD
@@ -54,7 +56,7 @@ impl Transport for Dccp {
         self.probe_path_mtu
     }
 
-    fn problem(&self) -> Option<(&'static str, String)> {
+    fn problem(&self) -> Option<(Cow<'static, str>, String)> {
         check::problem(self)
     }
 

@@ -1,21 +1,21 @@
 //! DCCP's settings.
 
-use fairwire_proto::{Ccid2Config, Ccid3Config, Encapsulation, QueuePolicy, ReceiveQueuePolicy};
+use std::borrow::Cow;
+
+use fairwire_proto::{Config, Encapsulation, QueuePolicy, ReceiveQueuePolicy};
 use fairwire_units::{Duration, Packets};
 use fairwire_wire::ServiceCode;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::ser::{Error, Serializer};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::security::Encryption;
 use super::sending::Sending;
 
 /// The parameters of DCCP.
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "independent yes-or-no keys of one table"
-)]
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
-#[serde(deny_unknown_fields)]
+#[schemars(extend("additionalProperties" = false))]
 pub struct Dccp {
     /// The stack to imitate ([settings and omissions of each](models/dccp.md)). It sets the values that the file does
     /// not state. Without a preset the defaults follow the current RFCs.
@@ -59,30 +59,10 @@ pub struct Dccp {
         "advice" = "a clock ticks at least once a second"
     ))]
     pub tick: Option<Duration>,
-    /// Whether to send ECN-capable packets and to react to marks.
-    #[serde(default = "yes")]
-    pub ecn: bool,
-    /// Whether to send ECN nonces and to verify the receiver's echoes (RFC 4340, section 12.2); CCID 2 only. Data is
-    /// sent as ECT(0) or ECT(1) at random (from `secret/FLOW/SIDE`). A receiver with wrong echoes slows its sender
-    /// down, and is reset in the end (section 12.3).
-    #[serde(default)]
-    pub ecn_nonce: bool,
     /// The changes of the data's CCID while the connection is open, in order: `[{ at = "10 s", ccid = 3 }]`. The notes
     /// of the results say when each takes effect.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ccid_changes: Vec<CcidChange>,
-    /// The Sequence Window of each side at first (RFC 4340, section 7.5.2). It is widened as the traffic needs it, except
-    /// with `ccid3.keep_sequence_window`.
-    #[serde(default = "sequence_window")]
-    #[schemars(extend(
-        "minimum_quantity" = "32 packets",
-        "advice" = "a Sequence Window has at least 32 packets"
-    ))]
-    pub sequence_window: Packets,
-    /// Whether to use 24-bit sequence numbers, in headers of 12 bytes (RFC 4340, section 7.6). They are used only while
-    /// the Sequence Window is at most 1,024 packets.
-    #[serde(default)]
-    pub short_seqnos: bool,
     /// Whether to probe the path MTU with padded Syncs (RFC 4340, section 14.1; RFC 8899). Probing starts from the
     /// packet's size, at least 1,500 bytes, and goes down. Datagrams are shortened to the size found, and the notes
     /// list each size.
@@ -92,40 +72,76 @@ pub struct Dccp {
     /// receiver verifies.
     #[serde(default)]
     pub data_checksum: bool,
-    /// The `CsCov` of data packets (RFC 4340, section 9.2), if the other side accepts it: 0 covers everything, and n
-    /// covers the first 4(n - 1) bytes of data.
-    #[serde(default)]
-    #[schemars(
-        range(max = 15),
-        extend("advice" = "checksum coverage is 0 for everything, or 1 to 15")
-    )]
-    pub checksum_coverage: u8,
-    /// The least `CsCov` that each side accepts (RFC 4340, section 9.2.1). With 0 only complete coverage is accepted.
-    #[serde(default)]
-    #[schemars(
-        range(max = 15),
-        extend("advice" = "checksum coverage is 0 for everything, or 1 to 15")
-    )]
-    pub minimum_checksum_coverage: u8,
     /// The receiving application and its queue.
     #[serde(default)]
     pub receive: Receive,
-    /// The parameters of CCID 2.
-    #[serde(default)]
-    pub ccid2: Ccid2Config,
-    /// The parameters of CCID 3 and CCID 4.
-    #[serde(default)]
-    pub ccid3: Ccid3Config,
-    /// Whether data packets carry their sender's round-trip time estimate, so that receivers need not guess it (RFC
-    /// 6323); CCID 3 and 4 only.
-    #[serde(default)]
-    pub send_rtt_estimate: bool,
     /// The send queue.
     #[serde(default)]
     pub queue: SendQueue,
     /// How datagrams are sent: with a deadline, in groups, by priority.
     #[serde(default, skip_serializing_if = "Sending::is_plain")]
     pub send: Sending,
+    /// The settings of both connections. Their keys are keys of this table, except those of [`FIXED`].
+    #[serde(flatten, serialize_with = "KeysOfFlow::serialize")]
+    #[schemars(with = "KeysOfFlow")]
+    pub config: Config,
+}
+
+/// The settings of a connection that are no keys of a flow.
+const FIXED: [&str; 21] = [
+    // A flow states them in another way.
+    "send_ccids",
+    "receive_ccids",
+    "send_queue",
+    "receive_queue_packets",
+    "receive_queue_policy",
+    "path_mtu",
+    "path_mtu_discovery",
+    "data_checksum",
+    "resend",
+    // Every run has them as `config` sets them.
+    "ccid_change_interval",
+    "check_feedback",
+    "keep_alive",
+    "drain_timeout",
+    "receive_queue_bytes",
+    // No scenario has needed another value than the default.
+    "close_timeout",
+    "connect_timeout",
+    "damaged_data",
+    "idle_timeout",
+    "max_sequence_window",
+    "report_fates",
+    "slow_receiver_percent",
+];
+
+/// The settings of a connection that are keys of a flow.
+struct KeysOfFlow;
+
+impl KeysOfFlow {
+    fn serialize<S: Serializer>(config: &Config, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut all = serde_json::to_value(config).map_err(S::Error::custom)?;
+        leave_out_fixed(Some(&mut all));
+        all.serialize(serializer)
+    }
+}
+
+impl JsonSchema for KeysOfFlow {
+    fn schema_name() -> Cow<'static, str> {
+        "KeysOfFlow".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = Config::json_schema(generator);
+        leave_out_fixed(schema.get_mut("properties"));
+        schema
+    }
+}
+
+fn leave_out_fixed(all: Option<&mut Value>) {
+    if let Some(Value::Object(all)) = all {
+        all.retain(|key, _| !FIXED.contains(&key.as_str()));
+    }
 }
 
 /// A DCCP implementation that exists elsewhere.
@@ -227,14 +243,6 @@ impl Default for Receive {
             every: None,
         }
     }
-}
-
-fn yes() -> bool {
-    true
-}
-
-fn sequence_window() -> Packets {
-    Packets(1_024)
 }
 
 fn receive_limit() -> Packets {

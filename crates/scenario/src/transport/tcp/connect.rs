@@ -1,5 +1,7 @@
 //! TCP as a transport.
 
+use std::borrow::Cow;
+
 use fairwire_cc::default_law;
 use fairwire_tcp::{Receiver, RecoveryKind, Sender, Source, TIMESTAMPS};
 
@@ -29,12 +31,12 @@ impl Transport for Tcp {
         false
     }
 
-    fn problem(&self) -> Option<(&'static str, String)> {
+    fn problem(&self) -> Option<(Cow<'static, str>, String)> {
         let after_loss = self.recovery == RecoveryKind::Tahoe && self.law != default_law();
         if after_loss {
             let message = "recovery = \"tahoe\" goes with law = \"newreno\": a slow start after each loss leaves other laws \
                            nothing to do";
-            return Some(("recovery", message.to_owned()));
+            return Some(("recovery".into(), message.to_owned()));
         }
         let unmarked = self.law.counts_marks() && !self.ecn;
         unmarked.then(|| {
@@ -42,7 +44,7 @@ impl Transport for Tcp {
             let message = format!(
                 "law = \"{law}\" counts marks, and without ECN there are none: write ecn = true"
             );
-            ("ecn", message)
+            ("ecn".into(), message)
         })
     }
 
