@@ -68,7 +68,7 @@ pub(crate) struct Args {
     /// How DCCP finds the largest packet that the path carries.
     #[arg(long, value_enum, default_value = "probe", value_name = "HOW")]
     pmtud: Pmtud,
-    /// Change a setting of this side's DCCP connections, for example ccid3.history_discounting=false; may be given
+    /// Change a setting of this side's DCCP connections, for example `ccid3.history_discounting=false`; may be given
     /// several times.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<Setting>,

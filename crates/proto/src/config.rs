@@ -7,6 +7,8 @@ mod network;
 mod set;
 mod table;
 #[cfg(feature = "settings")]
+mod text;
+#[cfg(feature = "settings")]
 mod written;
 
 use std::time::Duration;
@@ -157,10 +159,6 @@ settings! {
     /// Settings of one connection. A listener clones its own for each connection that it accepts.
     ///
     /// Times of more than 584 years count as 584 years.
-    #[expect(
-        clippy::struct_excessive_bools,
-        reason = "independent yes-or-no settings"
-    )]
     #[derive(Clone, Debug, PartialEq)]
     pub struct Config {
         /// CCIDs for the data we send, most preferred first (feature 1, located here).

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::Config;
 use crate::error::ConfigError;
-use crate::laws::laws;
+use crate::laws::{self, laws};
 
 /// A key of [`Config`], for [`Config::set`] and for help.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -192,7 +192,7 @@ fn describe(name: String, schema: &Value) -> Key {
         Kind::Number => "a number".to_owned(),
         Kind::List => "numbers with commas between them, such as \"2, 3\"".to_owned(),
         Kind::Text if is_law => {
-            let names: Vec<_> = laws().iter().map(|law| law.name()).collect();
+            let names: Vec<_> = laws().iter().map(laws::Kind::name).collect();
             format!("the name of a window law: {}", names.join(", "))
         }
         Kind::Text if !words.is_empty() => words.join(" or "),
@@ -247,9 +247,8 @@ fn words(schema: &Value) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use std::fmt::Write as _;
+    use std::time::Duration;
 
     use super::{Config, Kind, NONE};
     use crate::laws::{Chosen, NewReno};

@@ -46,7 +46,9 @@ pub(in super::super) fn make_whole(node: &mut Node, form: &Form) {
             }
         }
         (Value::Array(items), Shape::List(below)) => {
-            items.iter_mut().for_each(|item| make_whole(item, below));
+            for item in items {
+                make_whole(item, below);
+            }
         }
         _ => {}
     }

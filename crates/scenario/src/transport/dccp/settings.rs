@@ -8,7 +8,7 @@ use fairwire_wire::ServiceCode;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::ser::{Error, Serializer};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::security::Encryption;
 use super::sending::Sending;
@@ -121,7 +121,9 @@ struct KeysOfFlow;
 impl KeysOfFlow {
     fn serialize<S: Serializer>(config: &Config, serializer: S) -> Result<S::Ok, S::Error> {
         let mut all = serde_json::to_value(config).map_err(S::Error::custom)?;
-        leave_out_fixed(Some(&mut all));
+        if let Some(all) = all.as_object_mut() {
+            leave_out_fixed(all);
+        }
         all.serialize(serializer)
     }
 }
@@ -133,15 +135,16 @@ impl JsonSchema for KeysOfFlow {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let mut schema = Config::json_schema(generator);
-        leave_out_fixed(schema.get_mut("properties"));
+        let keys = schema.get_mut("properties");
+        if let Some(keys) = keys.and_then(Value::as_object_mut) {
+            leave_out_fixed(keys);
+        }
         schema
     }
 }
 
-fn leave_out_fixed(all: Option<&mut Value>) {
-    if let Some(Value::Object(all)) = all {
-        all.retain(|key, _| !FIXED.contains(&key.as_str()));
-    }
+fn leave_out_fixed(all: &mut Map<String, Value>) {
+    all.retain(|key, _| !FIXED.contains(&key.as_str()));
 }
 
 /// A DCCP implementation that exists elsewhere.
