@@ -12,7 +12,7 @@ Keys = TypedDict("Keys", {
     #: The fixed Ack Ratio that we request from the peer: how many of our data packets one of its acknowledgements
     #: covers. It is at most half the window. `None` adapts it to the loss of acknowledgements (RFC 4341, 6.1.2).
     #: Default: none.
-    "ccid2.ack_ratio": int | None,
+    "ccid2.ack_ratio": int | str | None,
     #: What the Ack Ratio adapts to, if it is not fixed. Default: lost-acks.
     "ccid2.ack_ratio_follows": Literal["lost-acks", "window"],
     #: Whether each data packet we send carries an Ack Vector, even if no packet of the peer arrived since the last one.
@@ -28,14 +28,14 @@ Keys = TypedDict("Keys", {
     #: What happens to the congestion window while it is not used (RFC 4341, 5.1). Default: restart.
     "ccid2.idle": Literal["restart", "halve", "keep"],
     #: Initial slow-start threshold, packets; `None` sets no limit. Default: none.
-    "ccid2.initial_ssthresh": int | None,
+    "ccid2.initial_ssthresh": int | str | None,
     #: Initial congestion window, packets; `None` follows RFC 3390 for the packet size. Default: none.
-    "ccid2.initial_window": int | None,
+    "ccid2.initial_window": int | str | None,
     #: The window law: how the window grows and shrinks. Choose it by name, `config.ccid2.law = law("vegas")?` with
     #: `law`, or build one with [`Chosen::of`]. Default: newreno.
     "ccid2.law": str,
     #: Minimum retransmission timeout. Default: 200ms.
-    "ccid2.min_rto": float,
+    "ccid2.min_rto": float | str,
     #: How much slow start adds for acknowledged packets. Default: one-for-two.
     "ccid2.slow_start": Literal["one-for-two", "one-for-one"],
     #: Number of packets that one TCP acknowledgement covers, b of the equation. Default: 1.0.
@@ -55,12 +55,12 @@ Keys = TypedDict("Keys", {
     #: intervals counts them all. Default: pushed-out.
     "ccid3.first_interval_lasts": Literal["pushed-out", "second-event"],
     #: Granularity of the send timer: the lateness that a burst may make up for (RFC 5348, section 4.6). Default: 1ms.
-    "ccid3.granularity": float,
+    "ccid3.granularity": float | str,
     #: Whether recent losses weigh less after a long time without loss (RFC 5348, section 5.5). Default: true.
     "ccid3.history_discounting": bool,
     #: Sender: the initial rate, bytes per second, instead of RFC 3390's window per round trip; slow start never goes
     #: below it either. `None` leaves it to `start`. Default: none.
-    "ccid3.initial_rate": str | None,
+    "ccid3.initial_rate": float | str | None,
     #: Sender: whether the Sequence Window stays as wide as the handshake made it, and does not limit the flight. RFC
     #: 4340, section 7.5.2, widens it with the rate. Linux keeps it: once more than a window of packets leaves in a
     #: round trip, reports are too old to be valid. Sockets refuse it (`Config::check_for_network`). Default: false.
@@ -71,7 +71,7 @@ Keys = TypedDict("Keys", {
     #: sender and the loss event rate that our receiver reports. Default: known.
     "ccid3.loss_mean": Literal["known", "all-weights", "closed"],
     #: Minimum time of the nofeedback timer. Default: 0s.
-    "ccid3.min_nofeedback": float,
+    "ccid3.min_nofeedback": float | str,
     #: Whether to reduce oscillations with the square root of the round-trip time (RFC 5348, section 4.5). Default:
     #: true.
     "ccid3.oscillation_reduction": bool,
@@ -97,7 +97,7 @@ Keys = TypedDict("Keys", {
     #: How long a CCID has to stay after it changed in mid-connection (RFC 4340, 10.5: each change restarts congestion
     #: control). Sooner, a change is granted to neither end, and a Mandatory request of the peer ends the connection.
     #: Default: 60s.
-    "ccid_change_interval": float,
+    "ccid_change_interval": float | str,
     #: Whether to check the feedback of receivers against what was sent. An impossible receive rate, loss interval or
     #: Elapsed Time is limited to what is possible (RFC 5348, 10). Now and then a sequence number is skipped: no packet
     #: has it, so a receiver that reports it as received hides losses (RFC 4342, 9). Such a receiver is slowed down and
@@ -117,9 +117,9 @@ Keys = TypedDict("Keys", {
     #: for `idle_timeout` ends the connection earlier; a Close needs an answer, too. So a `close` takes at most
     #: `drain_timeout` plus `close_timeout`, or `drain_timeout` plus `idle_timeout` if the round trip is long. Default:
     #: 5s.
-    "close_timeout": float,
+    "close_timeout": float | str,
     #: How long an attempt to connect may take before it fails. Default: 10s.
-    "connect_timeout": float,
+    "connect_timeout": float | str,
     #: What happens to data that does not match its Data Checksum. Default: drop.
     "damaged_data": Literal["drop", "deliver"],
     #: Whether to send a Data Checksum with each datagram (RFC 4340, 9.3). Received ones are always checked. Default:
@@ -127,7 +127,7 @@ Keys = TypedDict("Keys", {
     "data_checksum": Literal["off", "on", "required"],
     #: How long `close` lets the send queue drain before it sends the Close. What has not left by then is discarded.
     #: Default: 5s.
-    "drain_timeout": float,
+    "drain_timeout": float | str,
     #: Whether to send data as ECT(0) and to respond to marks. False also tells the peer that we cannot read marks (RFC
     #: 4340, 12.1). Default: true.
     "ecn": bool,
@@ -140,31 +140,31 @@ Keys = TypedDict("Keys", {
     #: How long a peer may leave a packet unanswered before the connection ends; more than zero. A Close counts as such
     #: a packet. With `keep_alive` there is always one, so a peer that vanished is detected in every state, at the
     #: latest after `keep_alive` plus `idle_timeout`. Default: 30s.
-    "idle_timeout": float,
+    "idle_timeout": float | str,
     #: Time without sending, or without receiving, after which a Sync is sent, which the peer answers; 15 seconds by
     #: default. It keeps NAT bindings alive and detects that the peer is gone. With `None` a connection that only
     #: receives stays until its application ends it, so the application needs a timer of its own. Default: 15s.
-    "keep_alive": float | None,
+    "keep_alive": float | str | None,
     #: Limit up to which the Sequence Window may be doubled, packets. Default: 1048576 packets.
-    "max_sequence_window": int,
+    "max_sequence_window": int | str,
     #: Minimum checksum coverage of the peer's data (RFC 4340, 9.2.1): 0 takes only data that is covered completely, n
     #: from 1 to 15 takes this `CsCov` and larger ones too. Data with less is dropped and reported as Drop Code 0.
     #: Default: 0.
     "minimum_checksum_coverage": float,
     #: Size of the largest IP packet ever sent, bytes; at least 576. It is also the path MTU assumed until something
     #: shows otherwise (RFC 4340, 14.1: the MTU of the interface, to which sockets lower it). Default: 1.5 kB.
-    "path_mtu": int,
+    "path_mtu": int | str,
     #: How a smaller path MTU is discovered. Default: probe.
     "path_mtu_discovery": Literal["off", "icmp", "probe"],
     #: CCIDs for the data we receive, most preferred first. Default: 2, 3.
     "receive_ccids": list[int],
     #: Maximum size of the receive queue in bytes, with [`DATAGRAM_OVERHEAD`] added for each datagram. It must be larger
     #: than [`DATAGRAM_OVERHEAD`], or no datagram fits. Default: 4.194304 MB.
-    "receive_queue_bytes": int,
+    "receive_queue_bytes": int | str,
     #: Maximum number of datagrams in the receive queue. Datagrams beyond it are dropped and reported to the peer as
     #: Drop Code 2, and the peer slows down (RFC 4340, 11.7.2). A report covers at most the latest 131,072 packets:
     #: what a longer queue drops at its old end is not reported. Default: 4096 packets.
-    "receive_queue_packets": int,
+    "receive_queue_packets": int | str,
     #: Which datagram a full receive queue drops. Default: drop-newest.
     "receive_queue_policy": Literal["drop-newest", "drop-oldest"],
     #: Whether to report what became of each datagram (`Event::Fate`). Default: false.
@@ -177,11 +177,11 @@ Keys = TypedDict("Keys", {
     #: CCIDs for the data we send, most preferred first (feature 1, located here). Default: 2, 3.
     "send_ccids": list[int],
     #: Maximum time in the queue; a datagram that waits longer expires. `None` sets no limit. Default: none.
-    "send_queue.age": float | None,
+    "send_queue.age": float | str | None,
     #: Maximum number of bytes. Default: 1.048576 MB.
-    "send_queue.bytes": int,
+    "send_queue.bytes": int | str,
     #: Maximum number of datagrams. Default: 256 packets.
-    "send_queue.packets": int,
+    "send_queue.packets": int | str,
     #: What happens when another datagram does not fit. Default: refuse.
     "send_queue.policy": Literal["refuse", "drop-oldest"],
     #: Whether to ask that data of CCID 3 or 4 carries the sender's round-trip time, in both directions (RFC 6323), so
@@ -189,7 +189,7 @@ Keys = TypedDict("Keys", {
     "send_rtt_estimate": bool,
     #: Sequence Window requested in the handshake, packets: 32 to 2^46 - 1 (RFC 4340, 7.5.2). It is widened as the
     #: traffic needs it, except with `ccid3.keep_sequence_window`. Default: 1024 packets.
-    "sequence_window": int,
+    "sequence_window": int | str,
     #: Whether to ask for 24-bit sequence numbers on Data, Ack and `DataAck`, and to grant them to a peer that asks (RFC
     #: 4340, 7.6). Headers are then four bytes shorter, or eight with an acknowledgement. In exchange an outsider
     #: guesses a number more easily: once in 16,384 tries at the widest window allowed, 1,024 packets. Numbers are 48
