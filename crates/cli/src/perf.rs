@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{ArgGroup, Parser, ValueEnum};
 use fairwire_tools::perf::{
     self, Chosen, ClientOptions, Console, DEFAULT_PORT, Dtls, Fingerprint, Law, Limit, Local,
-    Protocol, ServerOptions, ServiceCode, Setting, parse_bit_rate, parse_byte_count, parse_law,
+    Protocol, ServerOptions, ServiceCode, parse_bit_rate, parse_byte_count, parse_law,
     parse_seconds,
 };
 
@@ -71,7 +71,7 @@ pub(crate) struct Args {
     /// Change a setting of this side's DCCP connections, for example `ccid3.history_discounting=false`; may be given
     /// several times.
     #[arg(long, value_name = "KEY=VALUE")]
-    set: Vec<Setting>,
+    set: Vec<String>,
     /// List the settings that --set changes.
     #[arg(long)]
     list_settings: bool,
@@ -178,17 +178,14 @@ impl Args {
     }
 
     /// Returns the settings that the options state.
-    fn settings(&self) -> Vec<Setting> {
-        let mtu = self
-            .mtu
-            .map(|mtu| Setting::new("path_mtu", format!("{mtu} B")));
+    fn settings(&self) -> Vec<String> {
+        let mtu = self.mtu.map(|mtu| format!("path_mtu={mtu} B"));
         // The default needs no setting, so that it is valid for every protocol.
         let discovery = match self.pmtud {
             Pmtud::Probe => None,
-            Pmtud::Icmp => Some("icmp"),
-            Pmtud::Off => Some("off"),
+            Pmtud::Icmp => Some("path_mtu_discovery=icmp".to_owned()),
+            Pmtud::Off => Some("path_mtu_discovery=off".to_owned()),
         };
-        let discovery = discovery.map(|how| Setting::new("path_mtu_discovery", how));
         let stated = self.set.iter().cloned();
         mtu.into_iter().chain(discovery).chain(stated).collect()
     }

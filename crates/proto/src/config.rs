@@ -192,12 +192,10 @@ settings! {
         /// Maximum number of datagrams in the receive queue. Datagrams beyond it are dropped and reported to the peer
         /// as Drop Code 2, and the peer slows down (RFC 4340, 11.7.2). A report covers at most the latest 131,072
         /// packets: what a longer queue drops at its old end is not reported.
-        pub receive_queue_packets: usize as ["Packets"] = 4_096,
-            Limit::from("1 packet").or("the queue needs room for at least 1 packet");
+        pub receive_queue_packets: usize as ["Packets"] = 4_096, "at least 1 packet";
         /// Maximum size of the receive queue in bytes, with [`DATAGRAM_OVERHEAD`] added for each datagram. It must be
         /// larger than [`DATAGRAM_OVERHEAD`], or no datagram fits.
-        pub receive_queue_bytes: usize as ["Bytes"] = 4 << 20,
-            Limit::above("176 B").or("the queue needs room for a datagram: use more than 176 B");
+        pub receive_queue_bytes: usize as ["Bytes"] = 4 << 20, "above 176 B";
         /// Which datagram a full receive queue drops.
         pub receive_queue_policy: ReceiveQueuePolicy = ReceiveQueuePolicy::DropNewest;
         /// Fill level of the receive queue, in percent, from which Slow Receiver asks the peer not to speed up (RFC
@@ -209,8 +207,7 @@ settings! {
         /// How long a peer may leave a packet unanswered before the connection ends; more than zero. A Close counts as
         /// such a packet. With `keep_alive` there is always one, so a peer that vanished is detected in every state, at
         /// the latest after `keep_alive` plus `idle_timeout`.
-        pub idle_timeout: Duration as ["Time"] = Duration::from_secs(30),
-            Limit::above("0 s").or("must be more than zero: use some seconds");
+        pub idle_timeout: Duration as ["Time"] = Duration::from_secs(30), "above 0 s";
         /// Time without sending, or without receiving, after which a Sync is sent, which the peer answers; 15 seconds
         /// by default. It keeps NAT bindings alive and detects that the peer is gone. With `None` a connection that
         /// only receives stays until its application ends it, so the application needs a timer of its own.
@@ -229,8 +226,7 @@ settings! {
         pub close_timeout: Duration as ["Time"] = Duration::from_secs(5);
         /// Sequence Window requested in the handshake, packets: 32 to 2^46 - 1 (RFC 4340, 7.5.2). It is widened as the
         /// traffic needs it, except with `ccid3.keep_sequence_window`.
-        pub sequence_window: u64 as ["Packets"] = 1_024,
-            Limit::from("32 packets").or("a Sequence Window has at least 32 packets");
+        pub sequence_window: u64 as ["Packets"] = 1_024, "at least 32 packets";
         /// Limit up to which the Sequence Window may be doubled, packets.
         pub max_sequence_window: u64 as ["Packets"] = 1 << 20;
         /// How long a CCID has to stay after it changed in mid-connection (RFC 4340, 10.5: each change restarts
@@ -246,8 +242,7 @@ settings! {
         pub short_seqnos: bool = false;
         /// Size of the largest IP packet ever sent, bytes; at least 576. It is also the path MTU assumed until
         /// something shows otherwise (RFC 4340, 14.1: the MTU of the interface, to which sockets lower it).
-        pub path_mtu: u16 as ["Bytes"] = 1_500,
-            Limit::from("576 B").or("too small: use at least 576 B");
+        pub path_mtu: u16 as ["Bytes"] = 1_500, "at least 576 B";
         /// How a smaller path MTU is discovered.
         pub path_mtu_discovery: PathMtuDiscovery = PathMtuDiscovery::Probe;
         /// Whether lost datagrams may be sent again while they are of use
@@ -262,16 +257,14 @@ settings! {
         /// Checksum coverage of our data packets (`CsCov`, RFC 4340, 9.2): 0 covers everything, n from 1 to 15 the
         /// first 4 (n - 1) bytes of data. It takes effect once the peer agrees to accept it; until then everything is
         /// covered.
-        pub checksum_coverage: u8 = 0,
-            Limit::up_to("15").or("checksum coverage is 0 for everything, or 1 to 15");
+        pub checksum_coverage: u8 = 0, "at most 15";
         /// Whether to ask that data of CCID 3 or 4 carries the sender's round-trip time, in both directions (RFC 6323),
         /// so that receivers need not estimate it. A peer's request for it is always granted.
         pub send_rtt_estimate: bool = false;
         /// Minimum checksum coverage of the peer's data (RFC 4340, 9.2.1): 0 takes only data that is covered
         /// completely, n from 1 to 15 takes this `CsCov` and larger ones too. Data with less is dropped and reported as
         /// Drop Code 0.
-        pub minimum_checksum_coverage: u8 = 0,
-            Limit::up_to("15").or("checksum coverage is 0 for everything, or 1 to 15");
+        pub minimum_checksum_coverage: u8 = 0, "at most 15";
         /// Whether to send a Data Checksum with each datagram (RFC 4340, 9.3). Received ones are always checked.
         pub data_checksum: DataChecksum = DataChecksum::Off;
         /// What happens to data that does not match its Data Checksum.
@@ -289,6 +282,18 @@ impl Config {
     /// # Errors
     /// Names the first invalid setting.
     pub fn check(&self) -> Result<(), ConfigError> {
+        self.check_values()?;
+        if self.short_seqnos && self.sequence_window > MAX_SHORT_WINDOW {
+            return Err(ConfigError::new(
+                "sequence_window",
+                "short sequence numbers (short_seqnos) need a window of at most 1024 packets",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Checks each setting alone.
+    fn check_values(&self) -> Result<(), ConfigError> {
         let lists = [
             ("send_ccids", &self.send_ccids),
             ("receive_ccids", &self.receive_ccids),
@@ -301,21 +306,15 @@ impl Config {
                 ));
             }
         }
-        self.check_limits()?;
-        self.send_queue.check_limits()?;
-        // RFC 4340, 7.5.2: Wmax.
+        // RFC 4340, 7.5.2: Wmax, which is more packets than a file can state.
         if self.sequence_window >= 1 << 46 {
             return Err(ConfigError::new(
                 "sequence_window",
-                "use at most 2^46 - 1 packets",
+                "must be at most 2^46 - 1 packets",
             ));
         }
-        if self.short_seqnos && self.sequence_window > MAX_SHORT_WINDOW {
-            return Err(ConfigError::new(
-                "sequence_window",
-                "short sequence numbers (short_seqnos) need a window of at most 1024 packets",
-            ));
-        }
+        self.check_limits()?;
+        self.send_queue.check_limits()?;
         self.ccid2.check()?;
         self.ccid3.check()
     }
@@ -379,8 +378,7 @@ settings! {
     #[derive(Clone, Copy, Debug, Eq, PartialEq)]
     pub struct QueueLimits {
         /// Maximum number of datagrams.
-        pub packets: usize as ["Packets"] = 256,
-            Limit::from("1 packet").or("the queue needs room for at least one datagram");
+        pub packets: usize as ["Packets"] = 256, "at least 1 packet";
         /// Maximum number of bytes.
         pub bytes: usize as ["Bytes"] = 1 << 20;
         /// Maximum time in the queue; a datagram that waits longer expires. `None` sets no limit.

@@ -63,18 +63,15 @@ pub struct ConfigError {
 }
 
 impl ConfigError {
-    pub(crate) fn new(
-        field: impl Into<Cow<'static, str>>,
-        problem: impl Into<Cow<'static, str>>,
-    ) -> Self {
+    /// Creates an error of the setting `field`; `problem` says what is wrong, and what is valid.
+    pub fn new(field: impl Into<Cow<'static, str>>, problem: impl Into<Cow<'static, str>>) -> Self {
         Self {
             field: field.into(),
             problem: problem.into(),
         }
     }
 
-    /// Returns the name of the field of [`Config`](crate::Config), for example `ccid2.initial_window`. Two names joined
-    /// by "or" mean that one of the two is wrong.
+    /// Returns the name of the field of [`Config`](crate::Config), for example `ccid2.initial_window`.
     pub fn field(&self) -> &str {
         &self.field
     }

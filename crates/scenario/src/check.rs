@@ -38,8 +38,9 @@ pub(super) fn check(scenario: &Scenario, tree: &Node) -> Result<(), ScenarioErro
         flow_shape(&checker, &path, flow)?;
         flow_times(&checker, &path, flow, scenario)?;
         for (table, transport) in flow.transports() {
-            if let Some((key, message)) = transport.problem() {
-                return checker.refuse(&format!("{path}.{table}.{key}"), message);
+            if let Err(error) = transport.check() {
+                let key = format!("{path}.{table}.{}", error.field());
+                return checker.refuse(&key, error.problem());
             }
             if let Some(key) = transport.needs_frames()
                 && !flow.traffic.has_frames()

@@ -134,7 +134,7 @@ fn can_have_ecn(scenario: &Scenario, name: &str, ecn: bool) -> bool {
     if let Some(dccp) = &mut flow.dccp {
         dccp.config.ecn = ecn;
     }
-    flow.transport().problem().is_none()
+    flow.transport().check().is_ok()
 }
 
 /// The name of a flow and the size of its full data packets, with headers, in bytes.

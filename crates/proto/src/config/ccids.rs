@@ -24,14 +24,11 @@ settings! {
         /// [`law`](crate::laws::law), or build one with [`Chosen::of`].
         pub law: Chosen<dyn Law> = default_law();
         /// Initial slow-start threshold, packets; `None` sets no limit.
-        pub initial_ssthresh: Option<f64> as optional ["OptionalPackets"] = None,
-            Limit::from("2 packets").or("use at least 2 packets");
+        pub initial_ssthresh: Option<f64> as optional ["OptionalPackets"] = None, "at least 2 packets";
         /// Initial congestion window, packets; `None` follows RFC 3390 for the packet size.
-        pub initial_window: Option<f64> as optional ["OptionalPackets"] = None,
-            Limit::from("1 packet").or("use at least 1 packet");
+        pub initial_window: Option<f64> as optional ["OptionalPackets"] = None, "at least 1 packet";
         /// Minimum retransmission timeout.
-        pub min_rto: Duration as ["Time"] = Duration::from_millis(200),
-            Limit::from("1 ms").to("60 s").or("use at least 1 ms and at most 60 s");
+        pub min_rto: Duration as ["Time"] = Duration::from_millis(200), "at least 1 ms and at most 60 s";
         /// What happens to the congestion window while it is not used (RFC 4341, 5.1).
         pub idle: IdleRule = IdleRule::Restart;
         /// How much slow start adds for acknowledged packets.
@@ -45,7 +42,7 @@ settings! {
         /// The fixed Ack Ratio that we request from the peer: how many of our data packets one of its acknowledgements
         /// covers. It is at most half the window. `None` adapts it to the loss of acknowledgements (RFC 4341, 6.1.2).
         pub ack_ratio: Option<NonZeroU16> as optional ["OptionalPackets"] = None,
-            Limit::from("1 packet").to("65535 packets").or("an Ack Ratio is from 1 to 65535 packets");
+            "at least 1 packet and at most 65535 packets";
         /// What the Ack Ratio adapts to, if it is not fixed.
         pub ack_ratio_follows: AckRatioFollows = AckRatioFollows::LostAcks;
         /// Whether each data packet we send carries an Ack Vector, even if no packet of the peer arrived since the last
@@ -93,13 +90,9 @@ settings! {
         /// of bytes that stands for each packet. CCID 4 uses 1,460 bytes, or what a narrower path leaves to TCP.
         pub segment: Segment = Segment::Mean;
         /// Number of packets that one TCP acknowledgement covers, b of the equation.
-        pub b: f64 = 1.0,
-            Limit::from("1.0").to("100.0").or("b is at least one packet and at most 100");
+        pub b: f64 = 1.0, "at least 1.0 and at most 100.0";
         /// TCP's retransmission timeout in the equation, in round trips (4 in RFC 5348, section 3.1).
-        pub t_rto_rtts: f64 = 4.0,
-            Limit::above("0.0")
-            .to("1000.0")
-            .or("t_rto_rtts is more than zero round trips and at most 1000");
+        pub t_rto_rtts: f64 = 4.0, "above 0.0 and at most 1000.0";
         /// Whether to reduce oscillations with the square root of the round-trip time (RFC 5348, section 4.5).
         pub oscillation_reduction: bool = true;
         /// Sender: from when on oscillations are reduced.
@@ -131,14 +124,11 @@ settings! {
         pub start: FirstRate = FirstRate::Handshake;
         /// Sender: the initial rate, bytes per second, instead of RFC 3390's window per round trip; slow start never
         /// goes below it either. `None` leaves it to `start`.
-        pub initial_rate: Option<f64> as optional ["OptionalRate"] = None,
-            Limit::above("0 bit/s").or("use more than 0 bit/s");
+        pub initial_rate: Option<f64> as optional ["OptionalRate"] = None, "above 0 bit/s";
         /// Minimum time of the nofeedback timer.
-        pub min_nofeedback: Duration as ["Time"] = Duration::ZERO,
-            Limit::up_to("1 h").or("use at most 1 h");
+        pub min_nofeedback: Duration as ["Time"] = Duration::ZERO, "at most 1 h";
         /// Granularity of the send timer: the lateness that a burst may make up for (RFC 5348, section 4.6).
-        pub granularity: Duration as ["Time"] = Duration::from_millis(1),
-            Limit::up_to("1 s").or("the send timer's grain is at most a second");
+        pub granularity: Duration as ["Time"] = Duration::from_millis(1), "at most 1 s";
         /// Sender: how large bursts may be.
         pub bursts: Bursts = Bursts::Bounded;
         /// Sender: whether the Sequence Window stays as wide as the handshake made it, and does not limit the flight.

@@ -1,77 +1,49 @@
-//! Limits of settings.
+//! Limits of settings, as documents and errors state them: "at least 1 ms and at most 60 s".
 
 use std::num::NonZeroU16;
 use std::time::Duration;
 
-use fairwire_units::{Packets, Rate, Size};
+use fairwire_units::{self as units, Packets, ParseUnitError, Rate, Size};
 
 use crate::error::ConfigError;
 
-/// The values that a setting may have, and what an error says about any other. Bounds are texts as in files.
+/// A limit in words. A quantity's bound has a unit.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Limit {
-    least: Option<&'static str>,
-    above: Option<&'static str>,
-    most: Option<&'static str>,
-    advice: &'static str,
-}
+pub(super) struct Limit(pub(super) &'static str);
 
 impl Limit {
-    const NONE: Self = Self {
-        least: None,
-        above: None,
-        most: None,
-        advice: "",
-    };
-
-    /// Allows `least` and more.
-    pub(super) const fn from(least: &'static str) -> Self {
-        Self {
-            least: Some(least),
-            ..Self::NONE
-        }
+    /// Returns the bounds, each after its words: "at least", "above" or "at most".
+    fn bounds(self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let parts = self.0.split(" and ");
+        parts.filter_map(|part| {
+            let number = part.find(|letter: char| letter.is_ascii_digit())?;
+            Some((part[..number].trim_end(), &part[number..]))
+        })
     }
 
-    /// Allows more than `bound`.
-    pub(super) const fn above(bound: &'static str) -> Self {
-        Self {
-            above: Some(bound),
-            ..Self::NONE
-        }
+    /// Returns what is wrong with a value outside of the limit.
+    fn problem(self) -> String {
+        format!("must be {}", self.0)
     }
 
-    /// Allows `most` and less.
-    pub(super) const fn up_to(most: &'static str) -> Self {
-        Self::NONE.to(most)
-    }
-
-    /// Allows at most `most`, too.
-    pub(super) const fn to(self, most: &'static str) -> Self {
-        Self {
-            most: Some(most),
-            ..self
-        }
-    }
-
-    /// Sets what an error says about other values.
-    pub(super) const fn or(self, advice: &'static str) -> Self {
-        Self { advice, ..self }
-    }
-
-    /// Returns an error if the value of `key` is outside.
+    /// Returns an error if `key` is set to a value outside of the limit.
     pub(super) fn check(self, key: &'static str, value: &impl Measured) -> Result<(), ConfigError> {
         let Some(value) = value.amount() else {
             return Ok(());
         };
+        let mut bounds = self.bounds().map(|(words, bound)| {
+            let bound = amount(bound).unwrap_or(f64::NAN);
+            match words {
+                "at least" => value >= bound,
+                "above" => value > bound,
+                _ => value <= bound,
+            }
+        });
         // A NaN is outside of every bound.
-        let holds = value.is_finite()
-            && self.least.is_none_or(|least| value >= amount(least))
-            && self.above.is_none_or(|above| value > amount(above))
-            && self.most.is_none_or(|most| value <= amount(most));
-        if holds {
+        if value.is_finite() && bounds.all(|holds| holds) {
             return Ok(());
         }
-        Err(ConfigError::new(key, self.advice))
+        Err(ConfigError::new(key, self.problem()))
     }
 }
 
@@ -79,33 +51,31 @@ impl Limit {
 impl schemars::transform::Transform for Limit {
     /// Writes the limit into the schema of its setting: bounds of quantities as texts, those of numbers as numbers.
     fn transform(&mut self, schema: &mut schemars::Schema) {
-        let bounds = [
-            ("minimum", "minimum_quantity", self.least),
-            ("exclusiveMinimum", "exclusive_minimum_quantity", self.above),
-            ("maximum", "maximum_quantity", self.most),
-        ];
-        for (of_number, of_quantity, bound) in bounds {
-            let Some(bound) = bound else {
-                continue;
+        for (words, bound) in self.bounds() {
+            let (of_number, of_quantity) = match words {
+                "at least" => ("minimum", "minimum_quantity"),
+                "above" => ("exclusiveMinimum", "exclusive_minimum_quantity"),
+                _ => ("maximum", "maximum_quantity"),
             };
             match bound.parse::<serde_json::Number>() {
                 Ok(number) => schema.insert(of_number.to_owned(), number.into()),
                 Err(_) => schema.insert(of_quantity.to_owned(), bound.into()),
             };
         }
-        schema.insert("advice".to_owned(), self.advice.into());
+        schema.insert("advice".to_owned(), self.problem().into());
     }
 }
 
 /// Returns the amount of a bound: a number, packets, bytes, bytes per second or nanoseconds.
-fn amount(bound: &str) -> f64 {
-    let number = bound.parse().ok();
-    let packets = || Some(f64::from(bound.parse::<Packets>().ok()?.0));
-    let time = || Some(bound.parse::<fairwire_units::Duration>().ok()?.as_nanos() as f64);
-    let size = || Some(bound.parse::<Size>().ok()?.bytes() as f64);
-    let rate = || Some(bound.parse::<Rate>().ok()?.bytes_per_s());
-    let amount = number.or_else(packets).or_else(time).or_else(size);
-    amount.or_else(rate).unwrap_or(f64::NAN)
+fn amount(bound: &str) -> Result<f64, ParseUnitError> {
+    let unit = bound.split_once(' ').map(|(_, unit)| unit);
+    Ok(match unit {
+        Some("packet" | "packets") => f64::from(bound.parse::<Packets>()?.0),
+        Some("B") => bound.parse::<Size>()?.bytes() as f64,
+        Some("bit/s") => bound.parse::<Rate>()?.bytes_per_s(),
+        Some(_) => bound.parse::<units::Duration>()?.as_nanos() as f64,
+        None => bound.parse().unwrap_or(f64::NAN),
+    })
 }
 
 /// A value that has limits.

@@ -1,15 +1,13 @@
 //! Settings by name: the list of all keys, and [`Config::set`].
 
-use std::fmt::{self, Write as _};
-
 use fairwire_units::registry::nearest;
 use fairwire_units::settings::without_links;
 use schemars::generate::SchemaSettings;
-use serde_json::{Map, Value};
+use serde::de::Error as _;
+use serde_json::Value;
 
 use super::Config;
 use crate::error::ConfigError;
-use crate::laws::{self, laws};
 
 /// A key of [`Config`], for [`Config::set`] and for help.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -25,21 +23,6 @@ pub struct Key {
     pub default: String,
     /// The unit of its values: `s`, `B`, `packets` or `bit/s`, if it has one.
     pub unit: Option<&'static str>,
-    /// Whether a text, a number, a list or something else states it.
-    kind: Kind,
-    /// Whether it may be `none`.
-    is_optional: bool,
-    /// The words that it may be, if it is one of a few.
-    words: Vec<String>,
-}
-
-/// What a file has for a key.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Kind {
-    Truth,
-    Number,
-    List,
-    Text,
 }
 
 /// The text for the value of an optional key that is not set.
@@ -48,13 +31,8 @@ const NONE: &str = "none";
 impl Config {
     /// Returns all keys, in the order of their names.
     pub fn keys() -> Vec<Key> {
-        let settings = SchemaSettings::draft2020_12().with(|settings| {
-            settings.inline_subschemas = true;
-        });
-        let schema = settings.into_generator().into_root_schema_for::<Self>();
-        let mut keys = Vec::new();
-        list(schema.as_value(), "", &mut keys);
-        keys
+        let all = schemas().into_iter();
+        all.map(|(name, schema)| describe(name, &schema)).collect()
     }
 
     /// Sets the value of `key` from a text.
@@ -78,108 +56,117 @@ impl Config {
     /// If there is no such key, or for a value that it cannot have; nothing is changed then. What does not fit together
     /// with other settings is found when a connection begins.
     pub fn set(&mut self, key: &str, text: &str) -> Result<(), ConfigError> {
-        let keys = Self::keys();
-        let Some(known) = keys.iter().find(|known| known.name == key) else {
-            return Err(unknown(key, &keys));
-        };
-        let wrong = |problem: &dyn fmt::Display| {
-            let mut problem = problem.to_string();
-            // The errors of quantities begin with the text, and most of them end with an example.
-            if !problem.starts_with('\'') {
-                problem = format!("'{text}' is not valid: {problem}");
-            } else if !problem.contains("write") {
-                problem = format!("{problem}: write {}", known.allowed);
-            }
-            ConfigError::new(key.to_owned(), problem)
-        };
-        let value = known
-            .value(text.trim())
-            .ok_or_else(|| wrong(&format_args!("write {}", known.allowed)))?;
+        let text = text.trim();
         let mut next = self.clone();
-        let set = match key.split_once('.') {
-            Some(("ccid2", key)) => next.ccid2.set_value(key, value),
-            Some(("ccid3", key)) => next.ccid3.set_value(key, value),
-            Some(("send_queue", key)) => next.send_queue.set_value(key, value),
-            _ => next.set_value(key, value),
-        };
-        set.map_err(|problem| {
-            if known.words.is_empty() {
-                wrong(&problem)
-            } else {
-                wrong(&format_args!("write {}", known.allowed))
-            }
-        })?;
-        if let Err(error) = next.check()
+        next.set_text(key, text)
+            .map_err(|error| refusal(key, text, &error.to_string()))?;
+        if let Err(error) = next.check_values()
             && error.field() == key
         {
-            return Err(wrong(&error.problem()));
+            return Err(error);
         }
         *self = next;
         Ok(())
     }
-}
 
-impl Key {
-    /// Returns what a file would state for `text`; `None` if it cannot be a value of this key.
-    fn value(&self, text: &str) -> Option<Value> {
-        if self.is_optional && text == NONE {
-            return Some(Value::Null);
-        }
-        match self.kind {
-            Kind::Truth => text.parse().ok().map(Value::Bool),
-            Kind::Number => text.parse().ok().map(Value::Number),
-            Kind::List => {
-                let items = text.trim_matches(['[', ']']).split(',');
-                let items = items.map(|item| Some(Value::Number(item.trim().parse().ok()?)));
-                items.collect::<Option<_>>().map(Value::Array)
+    /// Sets a key as `KEY=VALUE` says.
+    ///
+    /// # Errors
+    /// Those of [`set`](Self::set).
+    pub fn apply(&mut self, setting: &str) -> Result<(), ConfigError> {
+        let (key, text) = setting.split_once('=').ok_or_else(|| {
+            ConfigError::new(setting.to_owned(), "a setting has a value: write KEY=VALUE")
+        })?;
+        self.set(key.trim(), text)
+    }
+
+    /// Sets `key` to the first value of a file that `text` may stand for and the key takes.
+    fn set_text(&mut self, key: &str, text: &str) -> Result<(), serde_json::Error> {
+        let mut set = |value| match key.split_once('.') {
+            Some(("ccid2", key)) => self.ccid2.set_value(key, value),
+            Some(("ccid3", key)) => self.ccid3.set_value(key, value),
+            Some(("send_queue", key)) => self.send_queue.set_value(key, value),
+            _ if ["ccid2", "ccid3", "send_queue"].contains(&key) => {
+                Err(serde_json::Error::custom("a table of keys"))
             }
-            Kind::Text if text.starts_with('{') => serde_json::from_str(text).ok(),
-            Kind::Text => Some(text.into()),
+            _ => self.set_value(key, value),
+        };
+        let plain = serde_json::from_str(text);
+        let list = serde_json::from_str(&format!("[{text}]"));
+        let none = (text == NONE).then_some(Value::Null);
+        let mut values = [plain.ok(), list.ok(), none].into_iter().flatten();
+        if values.any(|value| set(value).is_ok()) {
+            return Ok(());
         }
+        set(text.into())
     }
 }
 
-fn unknown(key: &str, keys: &[Key]) -> ConfigError {
-    let names: Vec<&str> = keys.iter().map(|known| known.name.as_str()).collect();
-    let hint = nearest(key, names.iter().copied())
-        .map(|one| format!("did you mean '{one}'? "))
-        .unwrap_or_default();
-    let problem = format!(
-        "no setting has this name: {hint}There are {}",
-        names.join(", ")
-    );
+/// Returns what is wrong with `text` as the value of `key`, which serde refused with `error`.
+fn refusal(key: &str, text: &str, error: &str) -> ConfigError {
+    let keys = Config::keys();
+    let Some(known) = keys.iter().find(|known| known.name == key) else {
+        let names: Vec<&str> = keys.iter().map(|known| known.name.as_str()).collect();
+        let hint = nearest(key, names.iter().copied())
+            .map(|one| format!("did you mean '{one}'? "))
+            .unwrap_or_default();
+        let names = names.join(", ");
+        let problem = format!("no setting has this name: {hint}There are {names}");
+        return ConfigError::new(key.to_owned(), problem);
+    };
+    // The errors of quantities and laws say what to write; serde's own speak of types.
+    let is_of_types = ["invalid ", "unknown "]
+        .iter()
+        .any(|word| error.starts_with(word));
+    let mut problem = error.to_owned();
+    if is_of_types {
+        problem = format!("'{text}' is not valid");
+    }
+    if !problem.contains("write") && !problem.contains("did you mean") {
+        problem = format!("{problem}: write {}", known.allowed);
+    }
     ConfigError::new(key.to_owned(), problem)
 }
 
-/// Adds the keys of the table that `schema` describes.
-fn list(schema: &Value, prefix: &str, keys: &mut Vec<Key>) {
-    for (name, schema) in schema["properties"].as_object().into_iter().flatten() {
-        let name = format!("{prefix}{name}");
-        if schema["properties"].is_object() {
-            list(schema, &format!("{name}."), keys);
-        } else {
-            keys.push(describe(name, schema));
+/// Returns the name of each key with its schema.
+fn schemas() -> Vec<(String, Value)> {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.inline_subschemas = true;
+    });
+    let all = settings.into_generator().into_root_schema_for::<Config>();
+    let mut keys = Vec::new();
+    for (name, schema) in properties(all.as_value()) {
+        match schema["properties"].as_object() {
+            Some(_) => keys.extend(
+                properties(schema).map(|(key, schema)| (format!("{name}.{key}"), schema.clone())),
+            ),
+            None => keys.push((name.clone(), schema.clone())),
         }
     }
+    keys
+}
+
+fn properties(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    schema["properties"].as_object().into_iter().flatten()
 }
 
 fn describe(name: String, schema: &Value) -> Key {
-    // An optional type with words of its own is one of two schemas.
-    let of_value = schema["anyOf"].get(0).unwrap_or(schema);
-    let types = match &of_value["type"] {
-        Value::Array(types) => types.iter().filter_map(Value::as_str).collect(),
-        Value::String(one) => vec![one.as_str()],
-        _ => Vec::new(),
+    let (of_value, is_optional) = of_value(schema);
+    let example = of_value["examples"][0].as_str();
+    let words = words(of_value);
+    let mut allowed = match (example, first_type(of_value)) {
+        (Some(example), _) => format!("a text such as \"{example}\""),
+        (_, "boolean") => "true or false".to_owned(),
+        (_, "array") => "numbers with commas between them, such as \"2, 3\"".to_owned(),
+        _ if words.is_empty() => "a number".to_owned(),
+        _ => words.join(" or "),
     };
-    let kind = match types.first() {
-        Some(&"boolean") => Kind::Truth,
-        Some(&("number" | "integer")) => Kind::Number,
-        Some(&"array") => Kind::List,
-        _ => Kind::Text,
-    };
-    let is_law = name == "ccid2.law";
-    let words = if is_law { Vec::new() } else { words(of_value) };
-    let is_optional = types.contains(&"null") || schema["anyOf"].is_array();
+    if is_optional {
+        allowed = format!("{allowed}, or {NONE}");
+    }
+    if let Some(limit) = schema["advice"].as_str() {
+        allowed = format!("{allowed} ({limit})");
+    }
     let unit = match of_value["format"].as_str() {
         Some("timespan") => Some("s"),
         Some("size") => Some("B"),
@@ -187,38 +174,30 @@ fn describe(name: String, schema: &Value) -> Key {
         Some("rate") => Some("bit/s"),
         _ => None,
     };
-    let mut allowed = match kind {
-        Kind::Truth => "true or false".to_owned(),
-        Kind::Number => "a number".to_owned(),
-        Kind::List => "numbers with commas between them, such as \"2, 3\"".to_owned(),
-        Kind::Text if is_law => {
-            let names: Vec<_> = laws().iter().map(laws::Kind::name).collect();
-            format!("the name of a window law: {}", names.join(", "))
-        }
-        Kind::Text if !words.is_empty() => words.join(" or "),
-        Kind::Text => {
-            let example = of_value["examples"][0].as_str().unwrap_or_default();
-            format!("a text such as \"{example}\"")
-        }
-    };
-    if is_optional {
-        let _ = write!(allowed, ", or {NONE}");
-    }
-    if let Some(advice) = schema["advice"].as_str() {
-        let _ = write!(allowed, " ({advice})");
-    }
-    let default = text(&schema["default"]);
     let meaning = schema["description"].as_str().unwrap_or_default();
     Key {
         name,
         meaning: without_links(meaning),
         allowed,
-        default,
+        default: text(&schema["default"]),
         unit,
-        kind,
-        is_optional,
-        words,
     }
+}
+
+/// Returns the schema of a value that is set, and whether there may be none.
+fn of_value(schema: &Value) -> (&Value, bool) {
+    let types = schema["type"].as_array();
+    let may_be_null = types.is_some_and(|types| types.iter().any(|one| one == "null"));
+    // An optional type with words of its own is one of two schemas.
+    match schema["anyOf"].get(0) {
+        Some(of_value) => (of_value, true),
+        None => (schema, may_be_null),
+    }
+}
+
+fn first_type(schema: &Value) -> &str {
+    let first = schema["type"].get(0).unwrap_or(&schema["type"]);
+    first.as_str().unwrap_or_default()
 }
 
 /// Returns the text for [`Config::set`] of what a file states.
@@ -228,21 +207,21 @@ fn text(value: &Value) -> String {
         Value::String(text) => text.clone(),
         Value::Array(items) => items.iter().map(text).collect::<Vec<_>>().join(", "),
         // A window law with its defaults goes by its name.
-        Value::Object(table) => table.get("kind").map_or_else(String::new, text),
+        Value::Object(table) => text(&table["kind"]),
         other => other.to_string(),
     }
 }
 
 /// Returns the words of a schema that allows nothing else.
-fn words(schema: &Value) -> Vec<String> {
-    let several = |schema: &Map<String, Value>| -> Vec<String> {
-        let all = schema.get("enum").and_then(Value::as_array);
-        let all = all.into_iter().flatten().chain(schema.get("const"));
-        all.filter_map(Value::as_str).map(str::to_owned).collect()
-    };
+fn words(schema: &Value) -> Vec<&str> {
     let alternatives = schema["oneOf"].as_array().into_iter().flatten();
-    let tables = alternatives.chain([schema]).filter_map(Value::as_object);
-    tables.flat_map(several).collect()
+    let words = alternatives.chain([schema]).flat_map(|one| {
+        let several = one["enum"].as_array().into_iter().flatten();
+        // A window law is a table of a kind, for which its name will do.
+        let kind = one.pointer("/properties/kind/const");
+        several.chain(one.get("const")).chain(kind)
+    });
+    words.filter_map(Value::as_str).collect()
 }
 
 #[cfg(test)]
@@ -250,7 +229,9 @@ mod tests {
     use std::fmt::Write as _;
     use std::time::Duration;
 
-    use super::{Config, Kind, NONE};
+    use serde_json::Value;
+
+    use super::{Config, Key, NONE, describe, first_type, of_value, schemas, words};
     use crate::laws::{Chosen, NewReno};
     use crate::{FeedbackRate, PathMtuDiscovery, QueuePolicy};
 
@@ -262,58 +243,51 @@ mod tests {
         error.to_string()
     }
 
-    /// Returns the keys as a type of Python, in the words of this crate.
-    fn as_python() -> String {
-        let mut text = String::from(
-            "\"\"\"The settings of a connection.\n\nA test in crates/proto/src/config/set.rs writes this file if \
-             UPDATE_DOCS=1.\n\"\"\"\n\n# fmt: off\nfrom \
-             __future__ import annotations\n\nfrom typing import Literal, TypedDict\n\nKeys = \
-             TypedDict(\"Keys\", {\n",
-        );
-        for key in Config::keys() {
-            let value = match (key.kind, key.unit) {
-                (Kind::Truth, _) => "bool".to_owned(),
-                (Kind::List, _) => "list[int]".to_owned(),
-                (Kind::Number, _) => "float".to_owned(),
-                (Kind::Text, Some("s" | "bit/s")) => "float | str".to_owned(),
-                (Kind::Text, Some(_)) => "int | str".to_owned(),
-                (Kind::Text, _) if key.words.is_empty() => "str".to_owned(),
-                (Kind::Text, _) => format!("Literal[\"{}\"]", key.words.join("\", \"")),
-            };
-            let value = if key.is_optional {
-                format!("{value} | None")
-            } else {
-                value
-            };
-            let about = format!("{} Default: {}.", key.meaning, key.default);
-            let mut line = String::from("    #:");
-            for word in about.split_whitespace() {
-                if line.len() + word.len() >= 120 {
-                    text.push_str(&line);
-                    line = String::from("\n    #:");
-                }
-                line.push(' ');
-                line.push_str(word);
-            }
-            text.push_str(&line);
-            let _ = writeln!(text, "\n    \"{}\": {value},", key.name);
+    /// Returns the type of a key's values in Python.
+    fn python_type(key: &Key, schema: &Value) -> String {
+        let (of_value, is_optional) = of_value(schema);
+        let words = words(of_value);
+        let value = match (key.unit, first_type(of_value)) {
+            (Some("s" | "bit/s"), _) => "float | str".to_owned(),
+            (Some(_), _) => "int | str".to_owned(),
+            (None, "boolean") => "bool".to_owned(),
+            (None, "array") => "list[int]".to_owned(),
+            (None, "number") => "float".to_owned(),
+            (None, "integer") => "int".to_owned(),
+            _ if words.is_empty() || key.name == "ccid2.law" => "str".to_owned(),
+            _ => format!("Literal[\"{}\"]", words.join("\", \"")),
+        };
+        if is_optional {
+            format!("{value} | None")
+        } else {
+            value
         }
-        text.push_str("}, total=False)\n");
-        text
     }
 
-    /// Python describes all keys, in the same words.
+    /// Python knows all keys, and the types of their values.
     #[test]
-    fn python_describes_each_key() {
+    fn python_knows_each_key() {
         let path = concat!(
             env!("CARGO_MANIFEST_DIR"),
             "/../../python/fairwire/_config.py"
         );
-        let text = as_python();
+        let stored = std::fs::read_to_string(path).expect("it is there");
+        let (head, _) = stored.split_once("Keys = ").expect("the keys");
+        let mut text = format!("{head}Keys = TypedDict(\"Keys\", {{\n");
+        for (name, schema) in schemas() {
+            let key = describe(name, &schema);
+            let _ = writeln!(
+                text,
+                "    \"{}\": {},",
+                key.name,
+                python_type(&key, &schema)
+            );
+        }
+        text.push_str("}, total=False)\n");
         if std::env::var_os("UPDATE_DOCS").is_some() {
             std::fs::write(path, &text).expect("it can be written");
         }
-        let stored = std::fs::read_to_string(path).unwrap_or_default();
+        let stored = std::fs::read_to_string(path).expect("it is there");
         assert_eq!(stored, text, "run this test with UPDATE_DOCS=1");
     }
 
@@ -387,13 +361,15 @@ mod tests {
                 "did you mean 'ccid3.history_discounting'?",
             ),
             ("ccid3", "false", "There are "),
+            ("send_queue", "", "There are "),
+            ("ccid2", "{}", "There are "),
             ("ecn", "yes", "'yes' is not valid: write true or false"),
             ("send_queue.policy", "newest", "write refuse or drop-oldest"),
             ("idle_timeout", "5", "idle_timeout: '5' has no unit"),
-            ("idle_timeout", "0 s", "more than zero"),
+            ("idle_timeout", "0 s", "must be above 0 s"),
             ("idle_timeout", NONE, "300 ms"),
-            ("ccid3.b", "0.5", "at least one packet"),
-            ("ccid3.b", "NaN", "at least one packet"),
+            ("ccid3.b", "0.5", "at least 1.0 and at most 100.0"),
+            ("ccid3.b", "NaN", "at least 1.0 and at most 100.0"),
             ("ccid3.segment", "0 B", "1460 B literally"),
             ("ccid2.ack_ratio", "0 packets", "0"),
             ("ccid2.ack_ratio", "65536 packets", "too large"),
@@ -402,7 +378,7 @@ mod tests {
             ("send_ccids", "2, x", "2, 3"),
             ("send_ccids", "7", "(2, 3, 4)"),
             ("path_mtu", "70000 B", "too large"),
-            ("checksum_coverage", "16", "1 to 15"),
+            ("checksum_coverage", "16", "at most 15"),
             ("checksum_coverage", "300", "300"),
         ] {
             let error = refused(key, text);

@@ -1,14 +1,14 @@
 //! The description of a table of settings, from which everything else follows.
 //!
-//! A field of [`settings`] states the meaning of a key, its type, how a text states it, its default and its limit:
+//! A field of [`settings`] states the meaning of a key, its type, its form in files, its default and its limit:
 //!
 //! ```text
 //! /// Minimum retransmission timeout.
-//! pub min_rto: Duration as ["Time"] = Duration::from_millis(200), Limit::from("1 ms").or("use at least 1 ms");
+//! pub min_rto: Duration as ["Time"] = Duration::from_millis(200), "at least 1 ms and at most 60 s";
 //! ```
 //!
 //! The form after `as` is a type of [`written`](super::written); `as optional` leaves the key out of files while it is
-//! `None`. Types with a text form of their own need none.
+//! `None`. Types with a text form of their own need none. The [`Limit`](super::limit::Limit) is in words.
 
 /// Defines a table of settings. `$prefix` comes before its keys in a [`Config`](crate::Config).
 macro_rules! settings {
@@ -21,7 +21,7 @@ macro_rules! settings {
                 pub $key:ident: $type:ty
                     $(as $(optional [$optional:tt])? $([$form:tt])?)?
                     = $default:expr
-                    $(, $limit:expr)?;
+                    $(, $limit:literal)?;
             )*
         }
     ) => {
@@ -42,7 +42,7 @@ macro_rules! settings {
                     )])?
                     $(#[cfg_attr(feature = "settings", serde(with = $form))])?
                 )?
-                $(#[cfg_attr(feature = "settings", schemars(transform = $limit))])?
+                $(#[cfg_attr(feature = "settings", schemars(transform = Limit($limit)))])?
                 pub $key: $type,
             )*
         }
@@ -55,8 +55,8 @@ macro_rules! settings {
 
         impl $table {
             /// Returns an error that names the first value outside its limits.
-            fn check_limits(&self) -> Result<(), crate::error::ConfigError> {
-                $($($limit.check(concat!($prefix, stringify!($key)), &self.$key)?;)?)*
+            fn check_limits(&self) -> Result<(), ConfigError> {
+                $($(Limit($limit).check(concat!($prefix, stringify!($key)), &self.$key)?;)?)*
                 Ok(())
             }
 

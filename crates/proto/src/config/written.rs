@@ -26,7 +26,7 @@ pub(super) type OptionalTime = As<Option<units::Duration>>;
 /// A list of CCIDs, for example `[2, 3]`.
 pub(super) type Ccids = As<Vec<u8>>;
 
-/// The text form `Q` of a setting: a path for `#[serde(with = "...")]`, which states the schema, too.
+/// The form `Q` of a setting in files: a path for `#[serde(with = "...")]`, which states the schema, too.
 pub(super) struct As<Q>(PhantomData<Q>);
 
 impl<Q: Serialize> As<Q> {
@@ -84,93 +84,43 @@ impl<Q, T: Written<Q>> Written<Option<Q>> for Option<T> {
     }
 }
 
-macro_rules! packets {
-    ($($type:ty)*) => {
-        $(impl Written<units::Packets> for $type {
-            fn written(&self) -> units::Packets {
-                units::Packets(u32::try_from(*self).unwrap_or(u32::MAX))
+macro_rules! written {
+    ($($type:ty as $form:ty: |$value:ident| $written:expr, |$read:ident| $back:expr;)*) => {
+        $(impl Written<$form> for $type {
+            fn written(&self) -> $form {
+                let $value = self;
+                $written
             }
 
-            fn read(written: units::Packets) -> Option<Self> {
-                Self::try_from(written.0).ok()
+            fn read($read: $form) -> Option<Self> {
+                $back
             }
         })*
     };
 }
 
-packets!(usize u64);
-
-impl Written<units::Packets> for NonZeroU16 {
-    fn written(&self) -> units::Packets {
-        units::Packets(self.get().into())
-    }
-
-    fn read(written: units::Packets) -> Option<Self> {
-        Self::new(written.0.try_into().ok()?)
-    }
+written! {
+    usize as units::Packets: |n| packets(*n), |n| n.0.try_into().ok();
+    u64 as units::Packets: |n| packets(*n), |n| Some(n.0.into());
+    NonZeroU16 as units::Packets: |n| packets(n.get()), |n| Self::new(n.0.try_into().ok()?);
+    f64 as units::Packets: |n| whole(*n), |n| Some(n.0.into());
+    f64 as Rate: |rate| Rate::from_bytes_per_s(*rate), |rate| Some(rate.bytes_per_s());
+    usize as Size: |bytes| Size::new(*bytes as u64), |size| size.bytes().try_into().ok();
+    u16 as Size: |bytes| Size::new((*bytes).into()), |size| size.bytes().try_into().ok();
+    Duration as units::Duration: |time| (*time).into(), |time| Some(time.into());
+    Vec<Ccid> as Vec<u8>: |ccids| ccids.iter().map(|ccid| ccid.number()).collect(),
+        |numbers| Some(numbers.into_iter().map(Ccid::new).collect());
 }
 
-impl Written<units::Packets> for f64 {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a float-to-integer cast saturates"
-    )]
-    fn written(&self) -> units::Packets {
-        units::Packets(*self as u32)
-    }
-
-    fn read(written: units::Packets) -> Option<Self> {
-        Some(written.0.into())
-    }
+fn packets(number: impl TryInto<u32>) -> units::Packets {
+    units::Packets(number.try_into().unwrap_or(u32::MAX))
 }
 
-impl Written<Rate> for f64 {
-    fn written(&self) -> Rate {
-        Rate::from_bytes_per_s(*self)
-    }
-
-    fn read(written: Rate) -> Option<Self> {
-        Some(written.bytes_per_s())
-    }
-}
-
-impl Written<Size> for usize {
-    fn written(&self) -> Size {
-        Size::new(*self as u64)
-    }
-
-    fn read(written: Size) -> Option<Self> {
-        written.bytes().try_into().ok()
-    }
-}
-
-impl Written<Size> for u16 {
-    fn written(&self) -> Size {
-        Size::new((*self).into())
-    }
-
-    fn read(written: Size) -> Option<Self> {
-        written.bytes().try_into().ok()
-    }
-}
-
-impl Written<units::Duration> for Duration {
-    fn written(&self) -> units::Duration {
-        (*self).into()
-    }
-
-    fn read(written: units::Duration) -> Option<Self> {
-        Some(written.into())
-    }
-}
-
-impl Written<Vec<u8>> for Vec<Ccid> {
-    fn written(&self) -> Vec<u8> {
-        self.iter().map(|ccid| ccid.number()).collect()
-    }
-
-    fn read(written: Vec<u8>) -> Option<Self> {
-        Some(written.into_iter().map(Ccid::new).collect())
-    }
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a float-to-integer cast saturates"
+)]
+fn whole(number: f64) -> units::Packets {
+    units::Packets(number as u32)
 }

@@ -49,7 +49,7 @@ fn keys_of_another_ccid_are_refused() {
         ),
         ("ccid = 3, ccid3.b = 1e300", "at most 100"),
         ("ccid = 3, ccid3.t_rto_rtts = 1e300", "at most 1000"),
-        ("ccid = 3, ccid3.granularity = \"1 h\"", "at most a second"),
+        ("ccid = 3, ccid3.granularity = \"1 h\"", "at most 1 s"),
         (
             "ccid = 2, ccid2.min_rto = \"0 s\"",
             "at least 1 ms and at most 60 s",
@@ -58,14 +58,11 @@ fn keys_of_another_ccid_are_refused() {
             "ccid = 3, ccid3.segment = \"0 B\"",
             "is neither \"mean\", \"mps\" nor a size",
         ),
-        ("ccid = 3, ccid3.b = 0.5", "b is at least one packet"),
-        (
-            "ccid = 3, ccid3.t_rto_rtts = 0.0",
-            "t_rto_rtts is more than zero round trips",
-        ),
+        ("ccid = 3, ccid3.b = 0.5", "must be at least 1.0"),
+        ("ccid = 3, ccid3.t_rto_rtts = 0.0", "must be above 0.0"),
         (
             "ccid = 2, ccid2.initial_ssthresh = \"1 packet\"",
-            "use at least 2 packets",
+            "must be at least 2 packets",
         ),
     ] {
         let message = refusal(&GOOD.replacen("ccid = 2", value, 1));

@@ -1,9 +1,9 @@
 //! The trait of transports.
 
-use std::borrow::Cow;
 use std::fmt;
 
 use fairwire_net::Streams;
+use fairwire_proto::ConfigError;
 use fairwire_units::Instant;
 
 use super::application::Application;
@@ -47,10 +47,12 @@ pub trait Transport: fmt::Debug + Send + Sync {
         false
     }
 
-    /// Returns the first setting that is invalid or conflicts with others, as a path below the protocol's table, with a
-    /// message.
-    fn problem(&self) -> Option<(Cow<'static, str>, String)> {
-        None
+    /// Checks the settings.
+    ///
+    /// # Errors
+    /// Names the first setting that is invalid or conflicts with others, as a path below the protocol's table.
+    fn check(&self) -> Result<(), ConfigError> {
+        Ok(())
     }
 
     /// Returns a setting that has an effect only on traffic with frames, if one is set.

@@ -17,7 +17,7 @@ use fairwire::{Ccid, Config, ConnectOptions, Connection, Ecn, Endpoint, SendErro
 
 use super::PerfError;
 use super::defaults::PATIENCE;
-use super::options::{ClientOptions, Protocol, ServerOptions, Setting};
+use super::options::{ClientOptions, Protocol, ServerOptions};
 
 pub(crate) use dccp::{builder, native_endpoint};
 pub(crate) use error::LinkError;
@@ -195,9 +195,9 @@ fn config(ccids: Option<&[Ccid]>, law: Option<&Chosen<dyn Law>>, patience: Durat
 }
 
 /// Changes what the user set; the options were checked before.
-fn with_settings(mut config: Config, settings: &[Setting]) -> Config {
+fn with_settings(mut config: Config, settings: &[String]) -> Config {
     for setting in settings {
-        let set = setting.apply(&mut config);
+        let set = config.apply(setting);
         debug_assert!(set.is_ok(), "{set:?}");
     }
     config

@@ -1,7 +1,6 @@
 //! The options of client and server.
 
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::time::Duration;
 
 use fairwire::laws::{ChooseError, Chosen, Law, default_law, law, laws};
@@ -62,41 +61,6 @@ impl Protocol {
     }
 }
 
-/// A setting of DCCP's connections: a key of [`Config`] and its value.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Setting {
-    key: String,
-    value: String,
-}
-
-impl Setting {
-    /// Returns the setting of `key` to `value`, as [`Config::set`] takes them.
-    pub fn new(key: impl Into<String>, value: impl Into<String>) -> Self {
-        Self {
-            key: key.into(),
-            value: value.into(),
-        }
-    }
-
-    pub(crate) fn apply(&self, config: &mut Config) -> Result<(), PerfError> {
-        let set = config.set(&self.key, &self.value);
-        set.map_err(|error| PerfError::Usage(error.to_string()))
-    }
-}
-
-impl FromStr for Setting {
-    type Err = PerfError;
-
-    /// Parses `KEY=VALUE`.
-    fn from_str(text: &str) -> Result<Self, PerfError> {
-        let Some((key, value)) = text.split_once('=') else {
-            let text = format!("'{text}' is no setting: write KEY=VALUE");
-            return Err(PerfError::Usage(text));
-        };
-        Ok(Self::new(key.trim(), value.trim()))
-    }
-}
-
 /// Returns the list of all settings: for each its key, its default, the values that it takes, and its meaning.
 pub fn settings() -> String {
     let all = Config::keys().into_iter().map(|key| {
@@ -110,14 +74,16 @@ pub fn settings() -> String {
 }
 
 /// Checks that each setting is valid, and that only DCCP has any.
-fn check_settings(settings: &[Setting], protocol: Protocol) -> Result<(), PerfError> {
+fn check_settings(settings: &[String], protocol: Protocol) -> Result<(), PerfError> {
     if !settings.is_empty() && protocol != Protocol::Dccp {
         let text =
             "--mtu, --pmtud and --set are for --proto dccp: the others leave it to the system";
         return Err(PerfError::Usage(text.to_owned()));
     }
     let mut config = Config::default();
-    settings.iter().try_for_each(|it| it.apply(&mut config))
+    let mut all = settings.iter();
+    all.try_for_each(|setting| config.apply(setting))
+        .map_err(|error| PerfError::Usage(error.to_string()))
 }
 
 /// When a flow ends.
@@ -149,8 +115,8 @@ pub struct ClientOptions {
     pub service: ServiceCode,
     /// Encryption; DCCP only.
     pub dtls: Dtls,
-    /// Settings of the connections; DCCP only.
-    pub settings: Vec<Setting>,
+    /// Settings of the connections, as [`Config::apply`] takes them; DCCP only.
+    pub settings: Vec<String>,
     /// The required CCID; DCCP only.
     pub ccid: Option<u8>,
     /// The window law of the data that the client sends, for DCCP; it requires CCID 2. The protocol's default if
@@ -334,8 +300,8 @@ pub struct ServerOptions {
     pub service: ServiceCode,
     /// Encryption; DCCP only.
     pub dtls: Dtls,
-    /// Settings of the connections; DCCP only.
-    pub settings: Vec<Setting>,
+    /// Settings of the connections, as [`Config::apply`] takes them; DCCP only.
+    pub settings: Vec<String>,
     /// The window law when the server sends under CCID 2; DCCP only. The protocol's default if `None`.
     pub law: Option<Chosen<dyn Law>>,
     /// The time between two lines, at least 100 ms; zero prints only the summary.
@@ -445,7 +411,7 @@ mod tests {
     use std::time::Duration;
 
     use super::super::link::client_config;
-    use super::{ClientOptions, Protocol, ServerOptions, Setting, law_names, parse_law};
+    use super::{ClientOptions, Protocol, ServerOptions, law_names, parse_law};
 
     /// A window law is selected by name, at the sending side, under CCID 2. Any other use is refused with advice.
     #[test]
@@ -484,22 +450,22 @@ mod tests {
     /// A setting is checked before a socket is opened, and belongs to DCCP.
     #[test]
     fn settings_are_for_dccp() {
-        let setting: Setting = "ccid3.history_discounting = false".parse().expect("a key");
+        let setting = "ccid3.history_discounting = false";
         let mut options = ClientOptions::new("localhost", 7_001);
-        options.settings.push(setting);
+        options.settings.push(setting.to_owned());
         assert_eq!(options.check(), Ok(()));
         assert!(!client_config(&options).ccid3.history_discounting);
         options.protocol = Protocol::Udp;
         let text = options.check().expect_err("UDP has none").to_string();
         assert!(text.contains("--set"), "{text}");
-        assert!("ecn".parse::<Setting>().is_err());
         let mut server = ServerOptions::new(0);
-        for (key, value, said) in [
-            ("ccid3.history_discount", "false", "did you mean"),
-            ("ecn", "no", "write true or false"),
+        for (setting, said) in [
+            ("ccid3.history_discount=false", "did you mean"),
+            ("ecn=no", "write true or false"),
+            ("ecn", "write KEY=VALUE"),
         ] {
-            server.settings = vec![Setting::new(key, value)];
-            let text = server.check().expect_err(key).to_string();
+            server.settings = vec![setting.to_owned()];
+            let text = server.check().expect_err(setting).to_string();
             assert!(text.contains(said), "{text}");
         }
     }

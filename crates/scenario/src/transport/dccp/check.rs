@@ -1,8 +1,6 @@
 //! The checks of DCCP's settings.
 
-use std::borrow::Cow;
-
-use fairwire_proto::{Ccid2Config, Ccid3Config};
+use fairwire_proto::{Ccid2Config, Ccid3Config, ConfigError};
 
 use super::settings::{Dccp, Stack};
 
@@ -16,16 +14,16 @@ fn ccids(dccp: &Dccp) -> Vec<(&'static str, u8)> {
         .collect()
 }
 
-/// Returns the first setting that is invalid or conflicts with others, with a message.
-pub(super) fn problem(dccp: &Dccp) -> Option<(Cow<'static, str>, String)> {
+/// Returns an error that names the first setting that is invalid or conflicts with others.
+pub(super) fn check(dccp: &Dccp) -> Result<(), ConfigError> {
     if let Some(message) = dccp.security.missing() {
-        return Some(("security".into(), message.to_owned()));
+        return Err(ConfigError::new("security", message));
     }
     let ccids = ccids(dccp);
     let has = |ccid| ccids.iter().any(|&(_, had)| had == ccid);
     if !dccp.ccid_changes.is_sorted_by_key(|change| change.at) {
         let message = "the changes of CCID must be in the order of their times";
-        return Some(("ccid_changes".into(), message.to_owned()));
+        return Err(ConfigError::new("ccid_changes", message));
     }
     if let Some(stack) = dccp.preset
         && stack != Stack::Rfc
@@ -33,7 +31,7 @@ pub(super) fn problem(dccp: &Dccp) -> Option<(Cow<'static, str>, String)> {
     {
         let stack = stack.word();
         let message = format!("{stack} has no CCID 4: take 'preset' away, or use CCID 2 or 3");
-        return Some(("preset".into(), message));
+        return Err(ConfigError::new("preset", message));
     }
     let foreign = of_a_ccid(dccp).into_iter().find(|(_, is_set, wanted)| {
         let read = wanted.iter().any(|&ccid| has(ccid));
@@ -45,12 +43,12 @@ pub(super) fn problem(dccp: &Dccp) -> Option<(Cow<'static, str>, String)> {
         let message = format!(
             "'{key}' is for CCID {all}, and this flow has CCID {ccid}: write ccid = {any}, or leave out '{key}'"
         );
-        return Some((key.into(), message));
+        return Err(ConfigError::new(key, message));
     }
     if dccp.config.ecn_nonce && !dccp.config.ecn {
         let message = "nonces are sent in ECN-capable packets, and this flow has ecn = false: write ecn = true, or \
                        leave out 'ecn_nonce'";
-        return Some(("ecn_nonce".into(), message.to_owned()));
+        return Err(ConfigError::new("ecn_nonce", message));
     }
     let law = &dccp.config.ccid2.law;
     if has(2) && law.counts_marks() && !dccp.config.ecn {
@@ -58,7 +56,7 @@ pub(super) fn problem(dccp: &Dccp) -> Option<(Cow<'static, str>, String)> {
         let message = format!(
             "law = \"{law}\" counts marks, and without ECN there are none: leave out ecn = false, or take another law"
         );
-        return Some(("ecn".into(), message));
+        return Err(ConfigError::new("ecn", message));
     }
     let receive = &dccp.receive;
     let rules = [
@@ -80,10 +78,9 @@ pub(super) fn problem(dccp: &Dccp) -> Option<(Cow<'static, str>, String)> {
     ];
     let broken = rules.into_iter().find(|(holds, ..)| !holds);
     if let Some((_, key, message)) = broken {
-        return Some((key.into(), message.to_owned()));
+        return Err(ConfigError::new(key, message));
     }
-    let wrong = dccp.config.check().err()?;
-    Some((wrong.field().to_owned().into(), wrong.problem().to_owned()))
+    dccp.config.check()
 }
 
 /// Returns whether one of the flow's CCIDs reads `key`.

@@ -1,8 +1,6 @@
 //! DCCP as a transport.
 
-use std::borrow::Cow;
-
-use fairwire_proto::{Endpoint, EndpointConfig};
+use fairwire_proto::{ConfigError, Endpoint, EndpointConfig};
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::Ccid;
 
@@ -56,8 +54,8 @@ impl Transport for Dccp {
         self.probe_path_mtu
     }
 
-    fn problem(&self) -> Option<(Cow<'static, str>, String)> {
-        check::problem(self)
+    fn check(&self) -> Result<(), ConfigError> {
+        check::check(self)
     }
 
     fn needs_frames(&self) -> Option<&'static str> {

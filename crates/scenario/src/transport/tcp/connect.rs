@@ -1,8 +1,7 @@
 //! TCP as a transport.
 
-use std::borrow::Cow;
-
 use fairwire_cc::default_law;
+use fairwire_proto::ConfigError;
 use fairwire_tcp::{Receiver, RecoveryKind, Sender, Source, TIMESTAMPS};
 
 use super::super::model::{Conversation, Peers, Transport};
@@ -31,21 +30,21 @@ impl Transport for Tcp {
         false
     }
 
-    fn problem(&self) -> Option<(Cow<'static, str>, String)> {
+    fn check(&self) -> Result<(), ConfigError> {
         let after_loss = self.recovery == RecoveryKind::Tahoe && self.law != default_law();
         if after_loss {
             let message = "recovery = \"tahoe\" goes with law = \"newreno\": a slow start after each loss leaves other laws \
                            nothing to do";
-            return Some(("recovery".into(), message.to_owned()));
+            return Err(ConfigError::new("recovery", message));
         }
-        let unmarked = self.law.counts_marks() && !self.ecn;
-        unmarked.then(|| {
+        if self.law.counts_marks() && !self.ecn {
             let law = self.law.kind();
             let message = format!(
                 "law = \"{law}\" counts marks, and without ECN there are none: write ecn = true"
             );
-            ("ecn".into(), message)
-        })
+            return Err(ConfigError::new("ecn", message));
+        }
+        Ok(())
     }
 
     fn connect(&self, conversation: &Conversation<'_>) -> Result<Peers, String> {
