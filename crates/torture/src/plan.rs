@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 
 use fault::{Fault, TimedIncident};
 use script::{Act, Entry};
-use settings::{EndpointSetting, Setting};
+use settings::EndpointSetting;
 
 /// How long the world continues after the last script entry, when the network has no more faults.
 ///
@@ -93,10 +93,10 @@ pub struct ConnectionPlan {
     pub invited: bool,
     /// The most connections of the listener that the application has not yet accepted.
     pub room: Option<u8>,
-    /// The client's settings that differ from the default.
-    pub client_settings: Vec<Setting>,
+    /// The client's settings that differ from the default, such as `ecn=false`.
+    pub client_settings: Vec<String>,
     /// The server's settings that differ from the default.
-    pub server_settings: Vec<Setting>,
+    pub server_settings: Vec<String>,
     /// The client's initial sequence number, for the first opening.
     pub client_first: Option<u64>,
     /// The server's initial sequence number, for the first opening.

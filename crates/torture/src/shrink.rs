@@ -115,7 +115,7 @@ pub(crate) fn without_one(plan: &Plan) -> impl Iterator<Item = Plan> {
     })
 }
 
-fn settings(plan: &Plan) -> impl Iterator<Item = &Vec<crate::plan::settings::Setting>> {
+fn settings(plan: &Plan) -> impl Iterator<Item = &Vec<String>> {
     let connections = plan.connections.iter();
     connections.flat_map(|of| [&of.client_settings, &of.server_settings])
 }

@@ -7,11 +7,14 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use fairwire_proto::{Config, FeedbackRate};
 
 use super::draw_faults::MAX_DELAY_MS;
 use super::fault::{Fault, Harm, Incident, TimedIncident};
 use super::script::{Act, Entry};
-use super::settings::{EndpointSetting, LAST_LAW, Setting};
+use super::settings::EndpointSetting;
 use super::{ConnectionPlan, HostPlan, Plan};
 
 /// The number of hosts. A connection needs two.
@@ -221,24 +224,70 @@ fn check_connection(plan: &Plan, n: usize, of: &ConnectionPlan) -> Verdict {
             settings.len(),
             0..=SETTINGS,
         )?;
-        for (n, setting) in settings.iter().enumerate() {
-            check_setting(format_args!("{place}.{name}[{n}]"), setting)?;
-        }
+        check_settings(format_args!("{place}.{name}"), settings)?;
     }
     Ok(())
 }
 
-fn check_setting(place: fmt::Arguments<'_>, setting: &Setting) -> Verdict {
-    match setting {
-        Setting::SendCcids(ccids) => check_ccids(format_args!("{place}.SendCcids"), ccids),
-        Setting::ReceiveCcids(ccids) => check_ccids(format_args!("{place}.ReceiveCcids"), ccids),
-        // Zero means no keep-alive.
-        Setting::KeepAlive(0) => Ok(()),
-        setting => match of_connection(setting) {
-            Some((name, value, limit)) => within(format_args!("{place}.{name}"), value, limit),
-            None => Ok(()),
-        },
+/// Checks that `Config` takes each setting alone, and that a run with all of them ends: times, in ms, are within
+/// `QUIET_MS`, and sizes within memory. What does not fit together is left to the run.
+fn check_settings(place: fmt::Arguments<'_>, settings: &[String]) -> Verdict {
+    let mut config = Config::default();
+    for (n, setting) in settings.iter().enumerate() {
+        let applied = config.apply(setting);
+        applied.map_err(|error| format!("{place}[{n}]: {error}"))?;
     }
+    let for_network = config.check_for_network();
+    for_network.map_err(|error| format!("{place}: {error}"))?;
+    let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    let (queue, ccid2, ccid3) = (&config.send_queue, &config.ccid2, &config.ccid3);
+    let (reports, report_ms) = match ccid3.feedback {
+        FeedbackRate::Every(time) => (1, ms(time)),
+        FeedbackRate::PerRoundTrip(n) => (n.into(), 1),
+        _ => (1, 1),
+    };
+    // With a shorter interval a run would exceed its limit of packets.
+    let keep_alive = config.keep_alive.map_or(15_000, ms);
+    let limits = [
+        ("send_queue.packets", queue.packets as u64, 0..=10_000),
+        ("send_queue.bytes", queue.bytes as u64, 0..=16 << 20),
+        ("send_queue.age", queue.age.map_or(0, ms), 0..=600_000),
+        (
+            "receive_queue_packets",
+            config.receive_queue_packets as u64,
+            0..=10_000,
+        ),
+        (
+            "receive_queue_bytes",
+            config.receive_queue_bytes as u64,
+            0..=16 << 20,
+        ),
+        ("connect_timeout", ms(config.connect_timeout), 0..=60_000),
+        ("idle_timeout", ms(config.idle_timeout), 0..=30_000),
+        ("keep_alive", keep_alive, 500..=15_000),
+        ("drain_timeout", ms(config.drain_timeout), 0..=5_000),
+        ("close_timeout", ms(config.close_timeout), 0..=5_000),
+        ("sequence_window", config.sequence_window, 0..=1 << 20),
+        (
+            "max_sequence_window",
+            config.max_sequence_window,
+            0..=1 << 20,
+        ),
+        (
+            "ccid_change_interval",
+            ms(config.ccid_change_interval),
+            0..=600_000,
+        ),
+        ("ccid2.min_rto", ms(ccid2.min_rto), 1..=10_000),
+        ("ccid3.min_nofeedback", ms(ccid3.min_nofeedback), 0..=10_000),
+        ("ccid3.feedback", reports, 1..=100),
+        ("ccid3.feedback", report_ms, 1..=10_000),
+    ];
+    for (key, value, limit) in limits {
+        within(format_args!("{place}: {key}"), value, limit)?;
+    }
+    let place = format_args!("{place}: ccid2.initial_window");
+    within(place, ccid2.initial_window.unwrap_or(1.0), 1.0..=100.0)
 }
 
 fn check_ccids(place: fmt::Arguments<'_>, ccids: &[u8]) -> Verdict {
@@ -251,36 +300,6 @@ fn check_ccids(place: fmt::Arguments<'_>, ccids: &[u8]) -> Verdict {
 
 /// A setting with a number: its name, the number and the limit.
 type Numbered = (&'static str, u64, RangeInclusive<u64>);
-
-/// Returns the number of a connection's setting with its limit.
-///
-/// Times are within `QUIET_MS` and sizes within memory. Values that `Config` itself refuses are left to the run.
-fn of_connection(setting: &Setting) -> Option<Numbered> {
-    Some(match *setting {
-        Setting::SendPackets(n) => ("SendPackets", n as u64, 0..=10_000),
-        Setting::SendBytes(n) => ("SendBytes", n as u64, 0..=16 << 20),
-        Setting::SendAge(n) => ("SendAge", n, 0..=600_000),
-        Setting::ReceivePackets(n) => ("ReceivePackets", n as u64, 0..=10_000),
-        Setting::ReceiveBytes(n) => ("ReceiveBytes", n as u64, 0..=16 << 20),
-        Setting::ConnectTimeout(n) => ("ConnectTimeout", n, 0..=60_000),
-        Setting::IdleTimeout(n) => ("IdleTimeout", n, 0..=30_000),
-        // With a shorter interval a run would exceed its limit of packets.
-        Setting::KeepAlive(n) => ("KeepAlive", n, 500..=15_000),
-        Setting::CloseTimes(n) => ("CloseTimes", n, 0..=5_000),
-        Setting::CloseTimeout(n) => ("CloseTimeout", n, 0..=5_000),
-        Setting::SequenceWindow(n) => ("SequenceWindow", n, 0..=1 << 20),
-        Setting::MaxSequenceWindow(n) => ("MaxSequenceWindow", n, 0..=1 << 20),
-        Setting::CcidChangeInterval(n) => ("CcidChangeInterval", n, 0..=600_000),
-        Setting::PathMtu(n) => ("PathMtu", n.into(), 576..=65_535),
-        Setting::ChecksumCoverage(n) => ("ChecksumCoverage", n.into(), 0..=15),
-        Setting::MinimumChecksumCoverage(n) => ("MinimumChecksumCoverage", n.into(), 0..=15),
-        Setting::Law(n) => ("Law", n.into(), 0..=LAST_LAW.into()),
-        Setting::InitialWindow(n) => ("InitialWindow", n.into(), 1..=100),
-        Setting::MinRto(n) => ("MinRto", n, 1..=10_000),
-        Setting::FeedbackPerRoundTrip(n) => ("FeedbackPerRoundTrip", n.into(), 1..=100),
-        _ => return None,
-    })
-}
 
 /// Returns the number of an endpoint's setting with its limit: the default at most, or a thousand times a rate.
 fn of_endpoint(setting: &EndpointSetting) -> Option<Numbered> {

@@ -3,7 +3,6 @@
 use super::Plan;
 use super::fault::{Fault, Harm, Incident, Lie, TimedIncident};
 use super::script::Act;
-use super::settings::Setting;
 use super::weather::Weather;
 use crate::dice::Dice;
 
@@ -104,10 +103,10 @@ fn suit(dice: &mut Dice, plan: &mut Plan, harm: &mut Harm) {
         Harm::FlipUncovered => {
             plan.udp = false;
             for of in &mut plan.connections {
-                let least: u8 = dice.small(1, 4);
+                let least = dice.between(1, 4);
                 for settings in [&mut of.client_settings, &mut of.server_settings] {
-                    settings.push(Setting::MinimumChecksumCoverage(least));
-                    settings.push(Setting::ChecksumCoverage(least));
+                    settings.push(format!("minimum_checksum_coverage={least}"));
+                    settings.push(format!("checksum_coverage={least}"));
                 }
             }
         }

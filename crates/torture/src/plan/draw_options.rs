@@ -2,7 +2,6 @@
 
 use super::Plan;
 use super::script::{Act, Entry, Side, With};
-use super::settings::Setting;
 use crate::dice::Dice;
 
 /// Makes some applications send with deadlines, priorities and groups, and send again what is lost.
@@ -14,7 +13,7 @@ pub(super) fn draw(dice: &mut Dice, plan: &mut Plan) {
         for settings in [&mut of.client_settings, &mut of.server_settings] {
             // Sometimes only one end is willing.
             if dice.per_mille(850) {
-                settings.push(Setting::Resend);
+                settings.push("resend=true".to_owned());
             }
         }
         let opened = |entry: &&Entry| entry.connection == of.id && entry.act == Act::Open;

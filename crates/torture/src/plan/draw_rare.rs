@@ -8,7 +8,7 @@ use super::Plan;
 use super::draw_faults::{MAX_DELAY_MS, push, push_moment};
 use super::fault::{Fault, Harm, Incident};
 use super::script::{Act, Entry, Side};
-use super::settings::{EndpointSetting, Setting};
+use super::settings::EndpointSetting;
 use super::weather::Weather;
 use super::{ConnectionPlan, draw_settings};
 use crate::dice::Dice;
@@ -57,9 +57,10 @@ fn data_beyond_hole(dice: &mut Dice, plan: &mut Plan) {
     for of in &mut plan.connections {
         let ccid = dice.pick(&[3, 4]);
         for settings in [&mut of.client_settings, &mut of.server_settings] {
-            settings.push(Setting::SendCcids(vec![ccid]));
-            settings.push(Setting::ReceiveCcids(vec![ccid]));
-            settings.push(Setting::SendRttEstimate);
+            for setting in ["send_ccids", "receive_ccids"] {
+                settings.push(format!("{setting}={ccid}"));
+            }
+            settings.push("send_rtt_estimate=true".to_owned());
         }
     }
     for _ in 0..dice.between(1, 3) {
@@ -80,9 +81,12 @@ fn ccid_changes(dice: &mut Dice, plan: &mut Plan) {
     let most = plan.healed_ms - MAX_DELAY_MS;
     let of = dice.pick(&plan.connections);
     set_both(plan, of.id, |settings| {
-        settings.push(Setting::CcidChangeInterval(0));
-        settings.push(Setting::SendCcids(vec![2, 3, 4]));
-        settings.push(Setting::ReceiveCcids(vec![2, 3, 4]));
+        let all = [
+            "ccid_change_interval=0 s",
+            "send_ccids=2,3,4",
+            "receive_ccids=2,3,4",
+        ];
+        settings.extend(all.map(str::to_owned));
     });
     let side = dice.pick(&[Side::Client, Side::Server]);
     let (sending, mut at_ms) = (dice.per_mille(500), dice.between(500, most));
@@ -142,7 +146,7 @@ fn until_healed(plan: &Plan, host: usize, outgoing: bool, harm: Harm) -> Fault {
     }
 }
 
-fn set_both(plan: &mut Plan, id: u16, set: impl Fn(&mut Vec<Setting>)) {
+fn set_both(plan: &mut Plan, id: u16, set: impl Fn(&mut Vec<String>)) {
     for of in plan.connections.iter_mut().filter(|of| of.id == id) {
         set(&mut of.client_settings);
         set(&mut of.server_settings);

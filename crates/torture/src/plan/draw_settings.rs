@@ -1,7 +1,8 @@
 //! Configurations drawn from a seed.
 
+use self::Draw::{Between, Ccids, Magnitude, Of};
 use super::ConnectionPlan;
-use super::settings::{EndpointSetting, LAST_LAW, Setting, Setting as S};
+use super::settings::{EndpointSetting, LAWS};
 use crate::dice::Dice;
 
 /// Draws the settings of an endpoint that differ from the default.
@@ -56,34 +57,39 @@ pub(super) fn ccids(dice: &mut Dice) -> Vec<u8> {
     ])
 }
 
+fn listed(ccids: &[u8]) -> String {
+    let ccids: Vec<String> = ccids.iter().map(u8::to_string).collect();
+    ccids.join(",")
+}
+
 /// Draws the settings of the two endpoints of a connection that differ from the default: client, server.
-pub(super) fn pair(dice: &mut Dice) -> (Vec<Setting>, Vec<Setting>) {
+pub(super) fn pair(dice: &mut Dice) -> (Vec<String>, Vec<String>) {
     let (mut client, mut server) = (one(dice), one(dice));
     // Often both endpoints prefer the same CCID, so that they get it.
     if dice.per_mille(800) {
         for from_client in [true, false] {
-            let ccid = ccids(dice);
+            let ccid = listed(&ccids(dice));
             let (sends, receives) = if from_client {
                 (&mut client, &mut server)
             } else {
                 (&mut server, &mut client)
             };
-            sends.push(Setting::SendCcids(ccid.clone()));
-            receives.push(Setting::ReceiveCcids(ccid));
+            sends.push(format!("send_ccids={ccid}"));
+            receives.push(format!("receive_ccids={ccid}"));
         }
     }
     if dice.per_mille(200) {
         for settings in [&mut client, &mut server] {
-            settings.push(Setting::ShortSeqnos);
-            settings.retain(|setting| !matches!(setting, Setting::SequenceWindow(_)));
+            settings.push("short_seqnos=true".to_owned());
+            settings.retain(|setting| !setting.starts_with("sequence_window="));
         }
     }
     if dice.per_mille(200) {
-        let least: u8 = dice.small(1, 8);
+        let least = dice.between(1, 8);
         for settings in [&mut client, &mut server] {
-            settings.push(Setting::MinimumChecksumCoverage(least));
-            let coverage = u64::from(least);
-            settings.push(Setting::ChecksumCoverage(dice.small(coverage, 15)));
+            settings.push(format!("minimum_checksum_coverage={least}"));
+            let coverage = dice.between(least, 15);
+            settings.push(format!("checksum_coverage={coverage}"));
         }
     }
     (client, server)
@@ -95,77 +101,92 @@ pub(super) fn pair(dice: &mut Dice) -> (Vec<Setting>, Vec<Setting>) {
 pub(super) fn close_timeouts(dice: &mut Dice, connections: &mut [ConnectionPlan]) {
     for of in connections {
         for settings in [&mut of.client_settings, &mut of.server_settings] {
-            let is_drawn = |setting: &Setting| matches!(setting, Setting::CloseTimes(_));
+            let is_drawn = |setting: &String| setting.starts_with("drain_timeout=");
             if settings.iter().any(is_drawn) && dice.per_mille(600) {
                 let time = dice.pick(&CLOSE_TIMES);
-                settings.push(Setting::CloseTimeout(time));
+                settings.push(format!("close_timeout={time}"));
             }
         }
     }
 }
 
-/// Possible times for a close, in ms.
-const CLOSE_TIMES: [u64; 4] = [0, 100, 1_000, 3_000];
+/// Possible times for a close.
+const CLOSE_TIMES: [&str; 4] = ["0 s", "100 ms", "1 s", "3 s"];
 
-fn one(dice: &mut Dice) -> Vec<Setting> {
+/// How the value of a setting is drawn.
+enum Draw {
+    /// One of these.
+    Of(&'static [&'static str]),
+    /// A number from the first to the second, with this unit.
+    Between(u64, u64, &'static str),
+    /// The same, with each power of two equally likely.
+    Magnitude(u64, u64, &'static str),
+    /// A list of CCIDs.
+    Ccids,
+}
+
+/// The settings of a connection: how many endpoints in a thousand have each, its keys, and its values.
+const SETTINGS: &[(u64, &str, Draw)] = &[
+    (700, "report_fates", Of(&["true"])),
+    (120, "send_ccids", Ccids),
+    (120, "receive_ccids", Ccids),
+    (120, "ecn", Of(&["false"])),
+    (150, "ecn_nonce", Of(&["true"])),
+    (200, "check_feedback", Of(&["false"])),
+    (150, "send_queue.packets", Between(1, 20, " packets")),
+    (80, "send_queue.bytes", Between(1, 30_000, " B")),
+    (150, "send_queue.age", Magnitude(5, 2_000, " ms")),
+    (250, "send_queue.policy", Of(&["drop-oldest"])),
+    (150, "receive_queue_packets", Between(1, 30, " packets")),
+    (80, "receive_queue_bytes", Between(1_000, 30_000, " B")),
+    (250, "receive_queue_policy", Of(&["drop-oldest"])),
+    (100, "slow_receiver_percent", Of(&["0", "10", "50", "101"])),
+    (100, "connect_timeout", Between(500, 10_000, " ms")),
+    (150, "idle_timeout", Between(1_000, 30_000, " ms")),
+    (250, "keep_alive", Of(&["none", "1 s", "3 s", "10 s"])),
+    (150, "drain_timeout close_timeout", Of(&CLOSE_TIMES)),
+    (150, "sequence_window", Magnitude(32, 100_000, " packets")),
+    (
+        80,
+        "max_sequence_window",
+        Magnitude(32, 100_000, " packets"),
+    ),
+    (300, "ccid_change_interval", Of(&["0 s", "200 ms", "2 s"])),
+    (60, "short_seqnos", Of(&["true"])),
+    (
+        120,
+        "path_mtu",
+        Of(&["576 B", "1280 B", "4 kB", "9 kB", "20 kB"]),
+    ),
+    (100, "path_mtu_discovery", Of(&["off"])),
+    (100, "path_mtu_discovery", Of(&["icmp"])),
+    (50, "checksum_coverage", Between(1, 15, "")),
+    (50, "minimum_checksum_coverage", Between(1, 15, "")),
+    (300, "send_rtt_estimate", Of(&["true"])),
+    (150, "data_checksum", Of(&["on"])),
+    (40, "data_checksum", Of(&["required"])),
+    (150, "damaged_data", Of(&["deliver"])),
+    (200, "ccid2.law", Of(&LAWS)),
+    (60, "ccid2.initial_window", Between(1, 10, " packets")),
+    (60, "ccid2.min_rto", Between(20, 1_000, " ms")),
+    (100, "ccid3.feedback", Between(1, 8, " per rtt")),
+    (60, "ccid3.oscillation_reduction", Of(&["false"])),
+];
+
+fn one(dice: &mut Dice) -> Vec<String> {
     let mut settings = Vec::new();
-    let mut may = |per_mille: u64, make: &mut dyn FnMut(&mut Dice) -> Setting| {
-        if dice.per_mille(per_mille) {
-            let setting = make(dice);
-            settings.push(setting);
+    for (per_mille, keys, value) in SETTINGS {
+        if !dice.per_mille(*per_mille) {
+            continue;
         }
-    };
-    may(700, &mut |_| S::ReportFates);
-    may(120, &mut |dice| S::SendCcids(ccids(dice)));
-    may(120, &mut |dice| S::ReceiveCcids(ccids(dice)));
-    may(120, &mut |_| S::NoEcn);
-    may(150, &mut |_| S::EcnNonce);
-    may(200, &mut |_| S::BelieveFeedback);
-    may(150, &mut |dice| S::SendPackets(dice.small(1, 20)));
-    may(80, &mut |dice| S::SendBytes(dice.small(1, 30_000)));
-    may(150, &mut |dice| S::SendAge(dice.magnitude(5, 2_000)));
-    may(250, &mut |_| S::SendDropsOldest);
-    may(150, &mut |dice| S::ReceivePackets(dice.small(1, 30)));
-    may(80, &mut |dice| S::ReceiveBytes(dice.small(1_000, 30_000)));
-    may(250, &mut |_| S::ReceiveDropsOldest);
-    may(100, &mut |dice| {
-        S::SlowPercent(dice.pick(&[0, 10, 50, 101]))
-    });
-    may(100, &mut |dice| {
-        S::ConnectTimeout(dice.between(500, 10_000))
-    });
-    may(150, &mut |dice| S::IdleTimeout(dice.between(1_000, 30_000)));
-    may(250, &mut |dice| {
-        S::KeepAlive(dice.pick(&[0, 1_000, 3_000, 10_000]))
-    });
-    may(150, &mut |dice| S::CloseTimes(dice.pick(&CLOSE_TIMES)));
-    may(150, &mut |dice| {
-        S::SequenceWindow(dice.magnitude(32, 100_000))
-    });
-    may(80, &mut |dice| {
-        S::MaxSequenceWindow(dice.magnitude(32, 100_000))
-    });
-    may(300, &mut |dice| {
-        S::CcidChangeInterval(dice.pick(&[0, 200, 2_000]))
-    });
-    may(60, &mut |_| S::ShortSeqnos);
-    may(120, &mut |dice| {
-        S::PathMtu(dice.pick(&[576, 1_280, 4_000, 9_000, 20_000]))
-    });
-    may(100, &mut |_| S::NoPathMtuDiscovery);
-    may(100, &mut |_| S::IcmpPathMtuDiscovery);
-    may(50, &mut |dice| S::ChecksumCoverage(dice.small(1, 15)));
-    may(50, &mut |dice| {
-        S::MinimumChecksumCoverage(dice.small(1, 15))
-    });
-    may(300, &mut |_| S::SendRttEstimate);
-    may(150, &mut |_| S::DataChecksum);
-    may(40, &mut |_| S::RequireDataChecksum);
-    may(150, &mut |_| S::DeliverDamaged);
-    may(200, &mut |dice| S::Law(dice.small(0, LAST_LAW.into())));
-    may(60, &mut |dice| S::InitialWindow(dice.small(1, 10)));
-    may(60, &mut |dice| S::MinRto(dice.between(20, 1_000)));
-    may(100, &mut |dice| S::FeedbackPerRoundTrip(dice.small(1, 8)));
-    may(60, &mut |_| S::NoOscillationReduction);
+        let value = match *value {
+            Of([only]) => (*only).to_owned(),
+            Of(values) => dice.pick(values).to_owned(),
+            Between(least, most, unit) => format!("{}{unit}", dice.between(least, most)),
+            Magnitude(least, most, unit) => format!("{}{unit}", dice.magnitude(least, most)),
+            Ccids => listed(&ccids(dice)),
+        };
+        settings.extend(keys.split(' ').map(|key| format!("{key}={value}")));
+    }
     settings
 }

@@ -3,7 +3,7 @@
 use super::super::Plan;
 use super::super::fault::{Fault, Harm, Incident, TimedIncident};
 use super::super::script::{Act, Entry, Side};
-use super::super::settings::{EndpointSetting, Setting};
+use super::super::settings::EndpointSetting;
 use super::super::{ConnectionPlan, HostPlan};
 
 /// Returns a plan with two hosts, a connection with the id 7, one entry, one fault and one moment.
@@ -337,25 +337,25 @@ fn numbers_mean_something() {
             |plan| {
                 plan.connections[0]
                     .server_settings
-                    .push(Setting::SendPackets(10_001));
+                    .push("send_queue.packets=10001 packets".into());
             },
-            "connections[0].server_settings[0].SendPackets: 10001, expected 0 to 10000",
+            "connections[0].server_settings: send_queue.packets: 10001, expected 0 to 10000",
         ),
         (
             |plan| {
                 plan.connections[0]
                     .client_settings
-                    .push(Setting::SendCcids(vec![2, 5]));
+                    .push("send_ccids=2,5".into());
             },
-            "connections[0].client_settings[0].SendCcids[1]: 5, expected 2 to 4",
+            "connections[0].client_settings[0]: send_ccids: use one or more of TCP_LIKE, TFRC and TFRC_SP (2, 3, 4)",
         ),
         (
             |plan| {
                 plan.connections[0]
                     .client_settings
-                    .push(Setting::KeepAlive(499));
+                    .push("keep_alive=499 ms".into());
             },
-            "connections[0].client_settings[0].KeepAlive: 499, expected 500 to 15000",
+            "connections[0].client_settings: keep_alive: 499, expected 500 to 15000",
         ),
         (
             |plan| {
