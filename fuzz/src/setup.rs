@@ -1,13 +1,7 @@
 //! Configurations drawn from an input.
 
-use std::time::Duration;
-
 use arbitrary::{Arbitrary, Result, Unstructured};
-use fairwire_proto::laws::law;
-use fairwire_proto::{
-    Config, DamagedData, DataChecksum, Encapsulation, EndpointConfig, FeedbackRate, InitCookies,
-    PathMtuDiscovery, QueueLimits, QueuePolicy, ReceiveQueuePolicy,
-};
+use fairwire_proto::{Config, Encapsulation, EndpointConfig, InitCookies};
 use fairwire_wire::Ccid;
 
 /// Returns CCIDs from their numbers.
@@ -16,15 +10,56 @@ pub(crate) fn ccids_of(numbers: &[u8]) -> Vec<Ccid> {
 }
 
 /// Lists of CCIDs, best first.
-const CCIDS: [&[u8]; 8] = [
-    &[2],
-    &[3],
-    &[4],
-    &[2, 3],
-    &[3, 2],
-    &[4, 3, 2],
-    &[2, 3, 4],
-    &[3, 4],
+const CCIDS: &[&str] = &["2", "3", "4", "2,3", "3,2", "4,3,2", "2,3,4", "3,4"];
+
+/// The settings of connections: which of the eight bytes selects the value, how many of its lower bits do not, the key,
+/// and the values. An empty one leaves the key as it is.
+const SETTINGS: &[(usize, u8, &str, &[&str])] = &[
+    (1, 0, "send_ccids", CCIDS),
+    (1, 3, "receive_ccids", CCIDS),
+    (
+        1,
+        6,
+        "sequence_window",
+        &["", "32 packets", "100 packets", "131072 packets"],
+    ),
+    (3, 0, "ecn", &["", "false"]),
+    (3, 1, "ecn_nonce", &["", "true"]),
+    (3, 2, "check_feedback", &["", "false"]),
+    (3, 3, "short_seqnos", &["", "true"]),
+    (3, 4, "report_fates", &["true", ""]),
+    (3, 5, "send_rtt_estimate", &["", "true"]),
+    (3, 6, "ccid2.law", &["", "cubic", "vegas", "veno"]),
+    (4, 0, "data_checksum", &["", "", "on", "required"]),
+    (4, 2, "damaged_data", &["", "deliver"]),
+    (4, 3, "checksum_coverage", &["", "1", "2", "15"]),
+    (4, 5, "minimum_checksum_coverage", &["", "1", "2", "15"]),
+    (4, 7, "resend", &["", "true"]),
+    (
+        5,
+        0,
+        "receive_queue_packets",
+        &["", "1 packet", "3 packets", "16 packets"],
+    ),
+    (5, 2, "receive_queue_bytes", &["", "400 B", "3 kB", "20 kB"]),
+    (5, 4, "send_queue.packets", &["", "3 packets", "", ""]),
+    (5, 4, "send_queue.bytes", &["", "2 kB", "", ""]),
+    (5, 4, "send_queue.age", &["", "", "100 ms", ""]),
+    (5, 6, "send_queue.policy", &["", "drop-oldest"]),
+    (5, 7, "receive_queue_policy", &["", "drop-oldest"]),
+    (6, 0, "path_mtu", &["", "576 B", "1280 B", "9 kB"]),
+    (6, 2, "path_mtu_discovery", &["", "icmp", "off", ""]),
+    (6, 4, "slow_receiver_percent", &["", "0", "101", "50"]),
+    (6, 6, "ccid3.feedback", &["", "", "100 per rtt", "1 ms"]),
+    (7, 6, "keep_alive", &["", "2 s"]),
+    (7, 0, "keep_alive", &["", "none"]),
+    (7, 1, "idle_timeout", &["", "500 ms"]),
+    (7, 2, "connect_timeout", &["", "1500 ms"]),
+    (7, 3, "drain_timeout", &["", "0 s", "100 ms", ""]),
+    (7, 5, "ccid_change_interval", &["", "0 s"]),
+    (7, 7, "ccid2.min_rto", &["", "1 ms"]),
+    (7, 7, "ccid3.granularity", &["", "0 s"]),
+    (0, 3, "close_timeout", &["", "", "0 s", "100 ms"]),
 ];
 
 /// Returns the next byte of the input, or zero after its end.
@@ -54,28 +89,21 @@ pub(crate) struct Setup {
 
 impl<'a> Arbitrary<'a> for Setup {
     fn arbitrary(u: &mut Unstructured<'a>) -> Result<Self> {
-        let [roads, ccids, limits, switches] = [byte(u), byte(u), byte(u), byte(u)];
-        let [checks, queues, paths, clocks] = [byte(u), byte(u), byte(u), byte(u)];
+        let bytes: [u8; 8] = std::array::from_fn(|_| byte(u));
+        let [roads, _, limits, ..] = bytes;
         let mut config = Config::default();
-        config.send_ccids = ccids_of(pick(&CCIDS, ccids & 7));
-        config.receive_ccids = ccids_of(pick(&CCIDS, ccids >> 3 & 7));
-        switch(&mut config, switches);
-        check(&mut config, checks);
-        queue(&mut config, queues);
-        path(&mut config, paths);
-        clock(&mut config, clocks);
-        config.close_timeout = match roads >> 3 & 3 {
-            0 => config.drain_timeout,
-            1 => Duration::from_secs(5),
-            2 => Duration::ZERO,
-            _ => Duration::from_millis(100),
-        };
-        config.sequence_window = match (config.short_seqnos, ccids >> 6) {
-            (_, 0) => 1_024,
-            (_, 1) => 32,
-            (_, 2) | (true, _) => 100,
-            (false, _) => 1 << 17,
-        };
+        for &(at, shift, key, values) in SETTINGS {
+            let value = pick(values, bytes[at] >> shift);
+            if !value.is_empty() {
+                config.set(key, value).expect("each value is valid");
+            }
+        }
+        if roads & 0x18 == 0 {
+            config.close_timeout = config.drain_timeout;
+        }
+        if config.short_seqnos && config.sequence_window > 1_024 {
+            config.sequence_window = 100;
+        }
         Ok(Self {
             endpoint: limit(limits),
             config,
@@ -111,90 +139,4 @@ fn limit(by: u8) -> EndpointConfig {
     }
     endpoint.answer_unbound_ports = by & 0x80 == 0;
     endpoint
-}
-
-fn switch(config: &mut Config, by: u8) {
-    config.ecn = by & 1 == 0;
-    config.ecn_nonce = by & 2 != 0;
-    config.check_feedback = by & 4 == 0;
-    config.short_seqnos = by & 8 != 0;
-    config.report_fates = by & 16 == 0;
-    config.send_rtt_estimate = by & 32 != 0;
-    let name = pick(&["newreno", "cubic", "vegas", "veno"], by >> 6);
-    config.ccid2.law = law(name).expect("it is built in and has defaults");
-}
-
-fn check(config: &mut Config, by: u8) {
-    config.data_checksum = match by & 3 {
-        0 | 1 => DataChecksum::Off,
-        2 => DataChecksum::On,
-        _ => DataChecksum::Required,
-    };
-    if by & 4 != 0 {
-        config.damaged_data = DamagedData::Deliver;
-    }
-    config.resend = by & 0x80 != 0;
-    config.checksum_coverage = pick(&[0, 1, 2, 15], by >> 3);
-    config.minimum_checksum_coverage = pick(&[0, 1, 2, 15], by >> 5);
-}
-
-fn queue(config: &mut Config, by: u8) {
-    config.receive_queue_packets = pick(&[4_096, 1, 3, 16], by);
-    config.receive_queue_bytes = pick(&[4 << 20, 400, 3_000, 20_000], by >> 2);
-    let (mut few, mut aged) = (QueueLimits::default(), QueueLimits::default());
-    few.packets = 3;
-    few.bytes = 2_000;
-    aged.age = Some(Duration::from_millis(100));
-    config.send_queue = pick(&[QueueLimits::default(), few, aged], by >> 4 & 3);
-    if by & 0x40 != 0 {
-        config.send_queue.policy = QueuePolicy::DropOldest;
-    }
-    if by & 0x80 != 0 {
-        config.receive_queue_policy = ReceiveQueuePolicy::DropOldest;
-    }
-}
-
-fn path(config: &mut Config, by: u8) {
-    config.path_mtu = pick(&[1_500, 576, 1_280, 9_000], by);
-    config.path_mtu_discovery = match by >> 2 & 3 {
-        0 | 3 => PathMtuDiscovery::Probe,
-        1 => PathMtuDiscovery::Icmp,
-        _ => PathMtuDiscovery::Off,
-    };
-    config.slow_receiver_percent = pick(&[75, 0, 101, 50], by >> 4);
-    config.ccid3.feedback = match by >> 6 {
-        0 | 1 => FeedbackRate::PerRoundTrip(1),
-        2 => FeedbackRate::PerRoundTrip(100),
-        _ => FeedbackRate::Every(Duration::from_millis(1)),
-    };
-}
-
-fn clock(config: &mut Config, by: u8) {
-    if by & 1 != 0 {
-        config.keep_alive = None;
-    }
-    if by & 2 != 0 {
-        config.idle_timeout = Duration::from_millis(500);
-    }
-    if by & 4 != 0 {
-        config.connect_timeout = Duration::from_millis(1_500);
-    }
-    config.drain_timeout = pick(
-        &[
-            Duration::from_secs(5),
-            Duration::ZERO,
-            Duration::from_millis(100),
-        ],
-        by >> 3 & 3,
-    );
-    if by & 0x20 != 0 {
-        config.ccid_change_interval = Duration::ZERO;
-    }
-    if by & 0x40 != 0 {
-        config.keep_alive = config.keep_alive.map(|_| Duration::from_secs(2));
-    }
-    if by & 0x80 != 0 {
-        config.ccid2.min_rto = Duration::from_millis(1);
-        config.ccid3.granularity = Duration::ZERO;
-    }
 }

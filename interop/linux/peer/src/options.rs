@@ -3,8 +3,9 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use clap::{Parser, ValueEnum};
-use fairwire::{Ccid, Config, ServiceCode};
+use clap::error::ErrorKind;
+use clap::{CommandFactory as _, Parser, ValueEnum};
+use fairwire::{Config, ServiceCode};
 
 /// Datagrams that may wait: as few as the kernel lets wait, near enough, so that what is sent is
 /// what the congestion control lets out.
@@ -46,12 +47,12 @@ pub(crate) struct Options {
     #[arg(long, value_delimiter = ',', default_value = "42", value_parser = service)]
     service: Vec<ServiceCode>,
     /// Preferences of both halves.
-    #[arg(long, value_delimiter = ',')]
-    ccid: Vec<u8>,
-    #[arg(long, value_delimiter = ',')]
-    tx_ccid: Vec<u8>,
-    #[arg(long, value_delimiter = ',')]
-    rx_ccid: Vec<u8>,
+    #[arg(long)]
+    ccid: Option<String>,
+    #[arg(long)]
+    tx_ccid: Option<String>,
+    #[arg(long)]
+    rx_ccid: Option<String>,
     #[arg(long, value_enum, default_value = "idle")]
     pub task: Task,
     /// Of sending, receiving or waiting; 0 is no limit of its own.
@@ -93,14 +94,17 @@ impl Options {
     /// The connection's parameters.
     pub(crate) fn config(&self) -> Config {
         let mut config = Config::default();
-        let named = |numbers: &[u8]| numbers.iter().copied().map(Ccid::new).collect();
-        let choose = |own: &[u8], default: Vec<Ccid>| match (own, self.ccid.as_slice()) {
-            ([], []) => default,
-            ([], both) => named(both),
-            (own, _) => named(own),
-        };
-        config.send_ccids = choose(&self.tx_ccid, config.send_ccids);
-        config.receive_ccids = choose(&self.rx_ccid, config.receive_ccids);
+        let lists = [
+            ("send_ccids", &self.tx_ccid),
+            ("receive_ccids", &self.rx_ccid),
+        ];
+        for (key, own) in lists {
+            if let Some(ccids) = own.as_ref().or(self.ccid.as_ref())
+                && let Err(error) = config.set(key, ccids)
+            {
+                Self::command().error(ErrorKind::InvalidValue, error).exit();
+            }
+        }
         config.send_queue.packets = QUEUE;
         config
     }
