@@ -140,7 +140,7 @@ class Dtls:
 
 
 class Config(Keys, total=False):
-    """The settings of a connection, by the names of Rust's, and short names of some.
+    """The settings of a connection, which `fairwire perf --list-settings` describes, and short names of some.
 
     Those that are left out have their defaults. Times are in seconds; a text with a unit, such as "200 ms", will do.
     None stands for `none`.

@@ -3,11 +3,10 @@
 use fairwire::{Config, ServiceCode};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
+use pyo3::types::{PyBool, PyDict, PyString};
 
 use crate::law::registered;
 use crate::socket::errors::ConfigError;
-use crate::socket::operation::seconds;
 
 /// Short names of keys.
 const SHORT: [(&str, &str); 5] = [
@@ -27,27 +26,14 @@ const LAW: &str = "ccid2.law";
 /// found when the connection begins.
 pub(crate) fn config(dict: Option<&Bound<'_, PyDict>>) -> PyResult<Config> {
     let mut config = Config::default();
-    let Some(dict) = dict else {
-        return Ok(config);
-    };
     let keys = Config::keys();
-    for (name, value) in dict {
+    for (name, value) in dict.into_iter().flatten() {
         let name = name.str()?.to_string();
         let long = SHORT.iter().find(|(short, _)| *short == name);
         let long = long.map_or(name.as_str(), |(_, long)| long);
-        let Some(key) = keys.iter().find(|key| key.name == long) else {
-            let names = keys.iter().map(|key| key.name.as_str());
-            let names = names.chain(SHORT.map(|(short, _)| short));
-            let names: Vec<_> = names.collect();
-            let text = format!(
-                "no setting is called '{name}': there are {}",
-                names.join(", ")
-            );
-            return Err(ConfigError::new_err(text));
-        };
+        let unit = keys.iter().find(|key| key.name == long);
+        let text = text(&value, unit.and_then(|key| key.unit))?;
         let wrong = |problem: &str| ConfigError::new_err(format!("{name}: {problem}"));
-        let text =
-            text(&value, key.unit).map_err(|error| wrong(&error.value(value.py()).to_string()))?;
         if long == LAW && !registered(std::slice::from_ref(&text)).is_empty() {
             // A thread that holds the interpreter may wait for the connection, which would wait for the interpreter.
             let problem =
@@ -72,15 +58,14 @@ fn text(value: &Bound<'_, PyAny>, unit: Option<&str>) -> PyResult<String> {
     if value.is_instance_of::<PyString>() {
         return value.extract();
     }
-    if value.is_instance_of::<PyInt>() || value.is_instance_of::<PyFloat>() {
-        return Ok(match unit {
-            Some("s") => format!("{} ns", seconds("it", value.extract()?)?.as_nanos()),
-            Some(unit) => format!("{value} {unit}"),
-            None => value.to_string(),
-        });
+    if let Ok(items) = value.try_iter() {
+        let items = items.map(|item| text(&item?, None));
+        return Ok(items.collect::<PyResult<Vec<_>>>()?.join(", "));
     }
-    let items = value.try_iter()?.map(|item| text(&item?, None));
-    Ok(items.collect::<PyResult<Vec<_>>>()?.join(", "))
+    Ok(match unit {
+        Some(unit) => format!("{value} {unit}"),
+        None => value.to_string(),
+    })
 }
 
 /// Returns a service code: a `str` such as "SC:cam", or a number.
