@@ -31,7 +31,7 @@ fn loss(cells: &[&str], flows: &[&str]) -> Vec<f64> {
     let of = |cell: &&str| {
         let found = results.cells.iter().find(|it| it.name == **cell);
         let run = &found.expect("it ran").runs[0];
-        let loss = |flow: &&str| run.value(&Subject::flow(*flow), "late", Metric::Loss);
+        let loss = |flow: &&str| run.value(&Subject::flow(flow), "late", Metric::Loss);
         flows.iter().map(|flow| loss(flow).expect("it sent")).sum()
     };
     cells.iter().map(of).collect()
