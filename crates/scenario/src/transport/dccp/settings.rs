@@ -81,7 +81,7 @@ pub struct Dccp {
     /// How datagrams are sent: with a deadline, in groups, by priority.
     #[serde(default, skip_serializing_if = "Sending::is_plain")]
     pub send: Sending,
-    /// The settings of both connections. Their keys are keys of this table, except those of [`FIXED`].
+    /// The settings of both connections. Their keys are keys of this table, except those that the simulation fixes.
     #[serde(flatten, serialize_with = "KeysOfFlow::serialize")]
     #[schemars(with = "KeysOfFlow")]
     pub config: Config,
