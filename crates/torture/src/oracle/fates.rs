@@ -177,8 +177,7 @@ pub(crate) fn see(books: &Books, key: Key, stats: &Stats) -> Verdict {
     };
     let before = conn.last.as_ref().map(|(_, stats, _)| stats);
     let timeouts = before.map_or(0, |stats| stats.gauges.timeouts);
-    // Packets that left in the step in which the CCID changed count as later ones for the sender, and not in the books.
-    let unsure = conn.asked.anew || conn.pipe.unsure;
+    let unsure = conn.asked.anew || conn.pipe.left_at_change;
     if stats.gauges.timeouts != timeouts || !books.is_honest(key) || unsure {
         return Ok(());
     }

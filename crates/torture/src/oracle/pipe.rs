@@ -34,9 +34,11 @@ pub(crate) fn see(books: &mut Books, key: Key, stats: &Stats, seen: &Inspection)
         .is_some_and(|before| before.send_ccid.is_some() && before.send_ccid != stats.send_ccid);
     if changed || seen.state == "CLOSED" {
         // When in this step the CCID changed is not observed.
-        let unsure = conn.pipe.unsure || conn.out.data_in_step > 0;
+        let left_at_change = conn.out.data_in_step > 0;
+        let unsure = conn.pipe.unsure || left_at_change;
         begin_anew(conn);
         conn.pipe.unsure = unsure;
+        conn.pipe.left_at_change = left_at_change;
         return Ok(());
     }
     if conn.asked.anew {

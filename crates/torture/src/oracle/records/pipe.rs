@@ -18,6 +18,8 @@ pub(in crate::oracle) struct Pipe {
     pub(in crate::oracle) since: u64,
     /// Whether a report arrived that may or may not have counted.
     pub(in crate::oracle) unsure: bool,
+    /// Whether packets left in the step in which the CCID changed. They count as later ones for the sender, and not here.
+    pub(in crate::oracle) left_at_change: bool,
     /// Data packets acknowledged in this step, and when the newest lost packet was sent.
     pub(in crate::oracle) acked: u32,
     pub(in crate::oracle) lost: Option<Instant>,
