@@ -48,6 +48,8 @@ pub(crate) struct TfrcRx {
     clock: CounterClock,
     /// The position of the newest data packet, or of the newest packet before any data.
     newest_data: u64,
+    /// How many packets without data have arrived after it.
+    others: u64,
     rate: ReceiveRate,
     rtt_hint: Option<Duration>,
     /// The sender's round-trip time, if its data packets carry it.
@@ -118,6 +120,7 @@ impl TfrcRx {
                 history
             },
             newest_data: numbers.newest(),
+            others: 0,
             numbers,
             clock: CounterClock::new(config.receiver_rtt),
             rate: ReceiveRate::new(),
@@ -263,6 +266,19 @@ impl TfrcRx {
     }
 }
 
+impl TfrcRx {
+    /// Returns how many data packets after the newest one before it the data packet `seq` may be, or `None` if later
+    /// data arrived before it. Packets known to have no data carry no counter: those that arrived, and those that the
+    /// NDP Count names.
+    fn data_after(&mut self, seq: u64, ndp_count: Option<u64>) -> Option<u64> {
+        let after = seq
+            .checked_sub(self.newest_data)
+            .filter(|&after| after > 0)?;
+        let others = std::mem::take(&mut self.others).max(ndp_count.unwrap_or(0));
+        Some(after.saturating_sub(others).max(1))
+    }
+}
+
 impl Rx for TfrcRx {
     fn on_packet(&mut self, now: Instant, packet: Incoming<'_>) {
         // RFC 4342, 6.3: the state is bounded even if no report is acknowledged.
@@ -281,12 +297,15 @@ impl Rx for TfrcRx {
             Some(_) => {
                 // RFC 4342, 8.1: only data packets carry counters. A data packet that was overtaken by an
                 // acknowledgement may therefore still have the newest counter.
-                let after = seq.checked_sub(self.newest_data).filter(|&after| after > 0);
+                let after = self.data_after(seq, arrival.ndp_count);
                 self.newest_data = self.newest_data.max(seq);
                 self.clock.on_data(now, arrival.ccval, after, self.rtt())
             }
             // It takes the counter of the packet before it (`LossEvents::without_data`), or this one if there is none.
-            None => clock::BASE,
+            None => {
+                self.others += u64::from(seq > self.newest_data);
+                clock::BASE
+            }
         };
         if let Some(size) = arrival.data {
             self.on_data(now, size);

@@ -52,8 +52,8 @@ impl CounterClock {
     }
 
     /// Records the arrival of a data packet with this `CCVal`, and returns its unwrapped counter. `after` is how many
-    /// sequence numbers the packet is after the newest data before it, `None` if later data arrived before it. `rtt` is
-    /// the round-trip time as far as it is known.
+    /// data packets it may be after the newest one before it, `None` if later data arrived before it. `rtt` is the
+    /// round-trip time as far as it is known.
     pub(super) fn on_data(
         &mut self,
         now: Instant,
