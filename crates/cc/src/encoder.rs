@@ -14,7 +14,9 @@
 //!    above 2 % it does not rise in the next interval. (These are the bounds of draft-ietf-rmcat-gcc-02, section 6.)
 //!    The transport has already reacted to the losses; this rule only keeps an encoder from filling a path on which
 //!    much is lost.
-//! 4. **Rise.** The bitrate rises by at most `rise_per_s` of itself in a second. It falls at once.
+//! 4. **Rise.** The bitrate rises by at most `rise_per_s` of itself in a second. It falls at once. An interval between
+//!    two updates counts as at most a second, so the bitrate does not jump after a pause. While the transport reports no
+//!    rate it does not rise.
 //! 5. **Queue.** Data that has waited longer than the allowance is a standing queue. With `excess` for the time beyond
 //!    the allowance, the bitrate is reduced by the part `excess / drain_within`. The reduction stays until the excess
 //!    is gone and grows if the queue does, so the queue is short again within `drain_within` if the transport keeps its
@@ -29,6 +31,8 @@ use std::time::Duration;
 
 use fairwire_units::{Percent, Rate};
 
+/// The longest interval between two updates that counts for the rise.
+const LONGEST_RISE: Duration = Duration::from_secs(1);
 /// The interval over which losses are counted.
 const LOSS_INTERVAL: Duration = Duration::from_secs(1);
 /// Below this share of losses the bitrate may rise.
@@ -76,7 +80,7 @@ impl Default for EncoderConfig {
 /// What a transport reports to an [`EncoderTarget`].
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct EncoderInput {
-    /// The rate that the application's data can keep up, if it is known.
+    /// The rate that the application's data can keep up, if it is known. Without it the bitrate does not rise.
     pub rate: Option<Rate>,
     /// How long the oldest data has waited to be sent; zero if none waits. Take it before the next frame is queued:
     /// what waits then is what earlier frames left behind.
@@ -141,8 +145,8 @@ impl EncoderTarget {
             self.held_until = now.saturating_add(self.config.drain_within);
         }
         most *= 1.0 - self.loss_cut(now, &input);
-        if now >= self.held_until {
-            let seconds = now.saturating_sub(then).as_secs_f64();
+        if now >= self.held_until && input.rate.is_some() {
+            let seconds = now.saturating_sub(then).min(LONGEST_RISE).as_secs_f64();
             most += self.base * self.config.rise_per_s.fraction() * seconds;
         }
         self.drain = self.drain_of(input.queue_age);

@@ -83,6 +83,26 @@ fn it_rises_slowly() {
     }
 }
 
+/// A pause counts as at most a second: after 20 s without an update the bitrate is not five times as high.
+#[test]
+fn it_does_not_jump_after_a_pause() {
+    let mut target = EncoderTarget::new(config());
+    target.update(ms(0), report(1_000, 0));
+    assert_eq!(target.update(ms(20_000), report(20_000, 0)), kbit(1_200));
+    assert_eq!(target.update(ms(21_000), report(20_000, 0)), kbit(1_440));
+}
+
+/// While the transport knows no rate, the bitrate stays where it is. That time does not count for the rise either.
+#[test]
+fn without_a_rate_it_does_not_rise() {
+    let mut target = EncoderTarget::new(config());
+    for now in (0..5_000).step_by(100) {
+        let bitrate = target.update(ms(now), EncoderInput::default());
+        assert_eq!(bitrate, kbit(1_000), "at {now} ms");
+    }
+    assert_eq!(target.update(ms(5_000), report(20_000, 0)), kbit(1_020));
+}
+
 /// A standing queue is short again within the configured time, and the bitrate then returns to the rate at once.
 #[test]
 fn a_standing_queue_drains_in_time() {
