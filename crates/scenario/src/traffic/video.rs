@@ -123,7 +123,8 @@ impl TrafficModel for Video {
 
     fn problem(&self, packet: &PacketShape) -> Option<(&'static str, String)> {
         if packet.codec_frame.is_some() {
-            let message = "a speech codec makes no video: take 'codec' away, and write how large a packet is at most";
+            let message =
+                "a speech codec makes no video: take 'codec' away, and write the largest packet";
             return Some(("kind", message.to_owned()));
         }
         let mean = self.mean_bytes() * self.i_ratio;

@@ -1,19 +1,17 @@
 //! The running encoder: which frames it makes, and when.
 
+use std::collections::VecDeque;
+
 use fairwire_cc::{EncoderInput, EncoderTarget};
 use fairwire_net::Stream;
 use fairwire_units::{Duration, Instant};
 
 use super::super::model::PacketShape;
 use super::super::source::{Offer, Source, When};
-use super::settings::{AdaptiveVideo, Pause};
+use super::settings::{AdaptiveVideo, SMALLEST};
 
 /// The largest deviation from the mean, as a part of it, so that the mean is kept and intervals do not vanish.
 const LARGEST_DEVIATION: f64 = 0.99;
-/// The least size of the frames that make up for an I frame, relative to the mean. RFC 8593 names none; this is that of
-/// its reference implementation (section 8).
-const SMALLEST: f64 = 0.2;
-
 /// A source that sends frame after frame, each split into packets.
 #[derive(Clone, Debug)]
 pub(super) struct Encoder {
@@ -21,6 +19,10 @@ pub(super) struct Encoder {
     packet: PacketShape,
     stream: Stream,
     target: EncoderTarget,
+    /// The targets on their way to the encoder, bits per second, and when they take effect.
+    requests: VecDeque<(Instant, f64)>,
+    /// The last target that took effect, bits per second.
+    wanted: f64,
     /// The bitrate of the encoder (`R_v`), bits per second.
     rate: f64,
     /// The time until which it ignores new targets.
@@ -41,14 +43,17 @@ pub(super) struct Encoder {
 
 impl Encoder {
     pub(super) fn new(of: &AdaptiveVideo, packet: PacketShape, stream: Stream) -> Self {
+        let rate = of.start_rate().bits_per_s() as f64;
         Self {
             of: of.clone(),
             packet,
             stream,
             target: EncoderTarget::new(of.target()),
-            rate: of.start_rate().bits_per_s() as f64,
+            requests: VecDeque::new(),
+            wanted: rate,
+            rate,
             ignores_until: Instant::START,
-            burst_left: of.burst_frames,
+            burst_left: of.burst_length(),
             burst_bytes: 0.0,
             deviation: 0.0,
             at: Instant::START,
@@ -83,9 +88,7 @@ impl Encoder {
         let bytes = match self.burst_left {
             0 => mean * (1.0 + self.deviation),
             left if left == self.of.burst_frames => {
-                // Larger than this, the other frames could not make up for it.
-                let most = mean * (frames - SMALLEST * (frames - 1.0));
-                self.burst_bytes = most.min(self.of.burst_size.bytes() as f64);
+                self.burst_bytes = self.of.intra_bytes(mean);
                 self.burst_bytes
             }
             _ => {
@@ -105,7 +108,7 @@ impl Encoder {
     /// Begins a burst, unless one goes on: its smaller frames are still to make up for its I frame.
     fn burst(&mut self) {
         if self.burst_left == 0 {
-            self.burst_left = self.of.burst_frames;
+            self.burst_left = self.of.burst_length();
         }
     }
 
@@ -116,24 +119,44 @@ impl Encoder {
         let mut at = self.at + interval.mul_f64(1.0 + deviation);
         self.number += 1;
         self.burst_left = self.burst_left.saturating_sub(1);
-        if let Some(pause) = self.pause_at(at) {
-            at = Instant::START + pause.to;
-            self.burst_left = self.of.burst_frames;
+        let resumed = self.after_pauses(at);
+        if resumed != at {
+            at = resumed;
+            self.burst_left = self.of.burst_length();
         }
         self.begin_frame(at);
     }
 
-    fn pause_at(&self, at: Instant) -> Option<&Pause> {
-        let time = at.saturating_since(Instant::START);
-        let mut pauses = self.of.pauses.iter();
-        pauses.find(|pause| pause.from <= time && time < pause.to)
+    /// Returns the first time from `at` on that is in no pause. One pause may begin at the end of another; they are in
+    /// the order of their times.
+    fn after_pauses(&self, at: Instant) -> Instant {
+        let mut time = at.saturating_since(Instant::START);
+        for pause in &self.of.pauses {
+            if pause.from <= time && time < pause.to {
+                time = pause.to;
+            }
+        }
+        Instant::START + time
+    }
+
+    /// Sends a target to the encoder, and returns the last one that has reached it: each takes `lag`.
+    fn request(&mut self, now: Instant, target: f64) -> f64 {
+        self.requests.push_back((now + self.of.lag, target));
+        while let Some(&(due, wanted)) = self.requests.front() {
+            if due > now {
+                break;
+            }
+            self.wanted = wanted;
+            self.requests.pop_front();
+        }
+        self.wanted
     }
 }
 
 impl Source for Encoder {
     fn begin(&mut self, at: Instant) {
-        let pause = self.pause_at(at).map(|pause| Instant::START + pause.to);
-        self.begin_frame(pause.unwrap_or(at));
+        let at = self.after_pauses(at);
+        self.begin_frame(at);
     }
 
     fn next(&self) -> Option<Offer> {
@@ -159,11 +182,13 @@ impl Source for Encoder {
         true
     }
 
-    /// Takes the report before the frame that is due. The encoder reacts to a new target unless its last reaction was
-    /// less than `reaction` ago (RFC 8593, section 5.1).
+    /// Takes the report before the frame that is due. The target that is made from it reaches the encoder after `lag`
+    /// (RFC 8867, section 3). The encoder reacts to a new target unless its last reaction was less than `reaction` ago
+    /// (RFC 8593, section 5.1).
     fn adapt(&mut self, now: Instant, input: &EncoderInput) {
         let time: Duration = now.saturating_since(Instant::START);
-        let wanted = self.target.update(time.into(), *input).bits_per_s() as f64;
+        let target = self.target.update(time.into(), *input).bits_per_s() as f64;
+        let wanted = self.request(now, target);
         #[expect(
             clippy::float_cmp,
             reason = "whole numbers; an equal target is no new one"

@@ -27,7 +27,11 @@ pub struct AdaptiveVideo {
     /// The bitrate until the transport reports a rate. The default is `min_rate` (RFC 8867, section 4.3).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start_rate: Option<Rate>,
-    /// For how long after a change of its bitrate the encoder ignores new targets (`tau_v`).
+    /// How long a new target takes to change the bitrate (responsiveness in RFC 8867, section 3). The change is made at
+    /// the next frame.
+    pub lag: Duration,
+    /// For how long after a change of its bitrate the encoder ignores new targets (`tau_v`). This is no lag: the first
+    /// new target is followed at once.
     pub reaction: Duration,
     /// A change by more than this part of the bitrate begins a burst (RFC 8593, section 7).
     pub burst_above: Percent,
@@ -38,7 +42,8 @@ pub struct AdaptiveVideo {
         extend("advice" = "a burst has 1 to 10000 frames; the first is its I frame")
     )]
     pub burst_frames: u32,
-    /// The size of the I frame of a burst (`K_B`). It is smaller if the other frames could not make up for it.
+    /// The size of the I frame of a burst (`K_B`). It is smaller if the other frames could not make up for it, and not
+    /// smaller than an average frame.
     pub burst_size: Size,
     /// The scale of the Laplace distribution of frame intervals, relative to their mean (`SCALE_t`).
     #[schemars(
@@ -52,8 +57,7 @@ pub struct AdaptiveVideo {
         extend("advice" = "the scale of a deviation is 0 (none) to 1")
     )]
     pub size_scale: f64,
-    /// The part of the reported rate that stays free, for uneven frames and for the headers of RTP and DTLS. RFC 8867,
-    /// section 3, lets an encoder miss its rate by 5 to 15 % over 100 ms.
+    /// The part of the reported rate that stays free, for uneven frames and for the headers of RTP and DTLS.
     pub headroom: Percent,
     /// By which part of itself the target rises at most in a second.
     pub rise: Percent,
@@ -89,6 +93,7 @@ impl Default for AdaptiveVideo {
             min_rate: Rate::from_bits_per_s(150_000),
             max_rate: Rate::from_bits_per_s(1_500_000),
             start_rate: None,
+            lag: Duration::ZERO,
             reaction: Duration::from_millis(200),
             burst_above: Percent::of(0.1),
             burst_frames: 8,
@@ -106,6 +111,11 @@ impl Default for AdaptiveVideo {
 
 /// The largest mean size of a frame, bytes: a frame is offered at one moment and takes memory.
 const LARGEST_MEAN: f64 = 10e6;
+/// The largest size of the I frame of a burst, bytes, as for I frames of `video`.
+const LARGEST_INTRA: f64 = 100e6;
+/// The least size of the frames that make up for an I frame, relative to the mean. RFC 8593 names none; this is that of
+/// its reference implementation (section 8).
+pub(super) const SMALLEST: f64 = 0.2;
 
 impl AdaptiveVideo {
     /// Returns the first bitrate.
@@ -116,6 +126,23 @@ impl AdaptiveVideo {
     /// Returns the mean time from one frame to the next.
     pub(super) fn interval(&self) -> Duration {
         Duration::from_secs_f64(1.0 / self.frames_per_second)
+    }
+
+    /// Returns the number of frames of a burst; zero if there are no bursts.
+    pub(super) fn burst_length(&self) -> u32 {
+        if self.burst_frames > 1 {
+            self.burst_frames
+        } else {
+            0
+        }
+    }
+
+    /// Returns the size of the I frame of a burst, bytes, where an average frame has `mean`. If it were larger, the
+    /// other frames could not make up for it. It is not smaller than they are.
+    pub(super) fn intra_bytes(&self, mean: f64) -> f64 {
+        let frames = f64::from(self.burst_frames);
+        let most = mean * (frames - SMALLEST * (frames - 1.0));
+        most.min(self.burst_size.bytes() as f64).max(mean)
     }
 
     /// Returns the settings of what it follows.
@@ -155,6 +182,15 @@ impl AdaptiveVideo {
                 LARGEST_MEAN / 1e6
             );
             return Some(("max_rate", message));
+        }
+        let intra = self.intra_bytes(mean);
+        if intra > LARGEST_INTRA {
+            let message = format!(
+                "the I frame of a burst would have {:.0} MB, and {:.0} MB are the most: take a smaller burst_size",
+                intra / 1e6,
+                LARGEST_INTRA / 1e6
+            );
+            return Some(("burst_size", message));
         }
         self.pause_problem().map(|message| ("pauses", message))
     }

@@ -167,6 +167,78 @@ fn a_burst_has_the_mean_rate() {
     );
 }
 
+/// At 10 Mbit/s an average frame is larger than the I frame of RFC 8593, which is then as large as the others. It never
+/// is the smallest frame of its burst.
+#[test]
+fn an_intra_frame_is_no_smaller_than_the_mean() {
+    let fast = AdaptiveVideo {
+        max_rate: kbit(10_000),
+        start_rate: Some(kbit(10_000)),
+        ..even()
+    };
+    let frames = Player::new(&fast, 1).frames(9, None);
+    assert!(frames[0].is_intra);
+    assert!(
+        frames.iter().all(|frame| frame.bytes == 41_667.0),
+        "{frames:?}"
+    );
+}
+
+/// With `burst_frames = 1` no frame is an I frame, and each one deviates, also at the beginning, after a pause and after
+/// a large change.
+#[test]
+fn without_bursts_all_frames_are_alike() {
+    let (from, to) = (Duration::from_secs(1), Duration::from_secs(2));
+    let none = AdaptiveVideo {
+        max_rate: kbit(10_000),
+        start_rate: Some(kbit(10_000)),
+        burst_frames: 1,
+        pauses: vec![Pause { from, to }],
+        ..video()
+    };
+    let mut player = Player::new(&none, 1);
+    let mut frames = player.frames(60, None);
+    assert!(frames.iter().any(|frame| frame.at == Instant::START + to));
+    for frame in &frames {
+        assert!((frame.bytes - 41_667.0).abs() > 1.0, "{frame:?}");
+    }
+    frames.extend(player.frames(1, Some(kbit(1_000))));
+    let fallen = frames[60].bytes;
+    assert!(
+        (fallen - 4_166.7).abs() > 1.0 && fallen < 8_400.0,
+        "{fallen}"
+    );
+    assert!(frames.iter().all(|frame| !frame.is_intra), "{frames:?}");
+}
+
+/// A new target changes the frames after `lag`, at the first frame from then on (RFC 8867, section 3), and each later
+/// one does so after the same time.
+#[test]
+fn a_target_takes_effect_after_the_lag() {
+    let late = AdaptiveVideo {
+        lag: Duration::from_millis(99),
+        reaction: Duration::ZERO,
+        ..even()
+    };
+    let mut player = Player::new(&late, 1);
+    player.frames(20, Some(kbit(1_000)));
+    // Three intervals are 99.999999 ms. Each fall is by less than a tenth, so there are no bursts.
+    let mut sizes = Vec::new();
+    for rate in [960, 930, 930, 930, 930, 930] {
+        sizes.push(player.frame(Some(kbit(rate))).bytes);
+    }
+    let (first, second) = (4_000.0, 3_875.0);
+    assert_eq!(sizes[..3], [4_167.0; 3]);
+    assert_eq!(sizes[3..], [first, second, second]);
+    let default = AdaptiveVideo {
+        lag: Duration::ZERO,
+        ..late
+    };
+    let mut player = Player::new(&default, 1);
+    player.frames(20, Some(kbit(1_000)));
+    assert_eq!(player.frame(Some(kbit(960))).bytes, first);
+}
+
 /// After a reaction the encoder ignores new targets for `tau_v` (RFC 8593, section 5.1), here six frames.
 #[test]
 fn a_reaction_takes_its_time() {
@@ -270,6 +342,13 @@ fn a_pause_has_no_frames() {
     assert_eq!(frames[after].at, Instant::START + to);
     assert!(frames[after].is_intra);
     assert!(!frames[after + 1].is_intra);
+    // One pause may begin where another ends: no frame is between them.
+    let middle = Duration::from_millis(1_500);
+    let adjoining = AdaptiveVideo {
+        pauses: vec![Pause { from, to: middle }, Pause { from: middle, to }],
+        ..even()
+    };
+    assert_eq!(Player::new(&adjoining, 1).frames(60, None), frames);
     let first = Duration::ZERO;
     let late = AdaptiveVideo {
         pauses: vec![Pause { from: first, to }],
@@ -337,6 +416,16 @@ fn contradictions_are_refused() {
             },
             "max_rate",
             "17 MB on average",
+        ),
+        (
+            AdaptiveVideo {
+                max_rate: kbit(2_000_000),
+                burst_frames: 100,
+                burst_size: Size::new(200_000_000),
+                ..AdaptiveVideo::default()
+            },
+            "burst_size",
+            "the I frame of a burst would have 200 MB, and 100 MB are the most",
         ),
     ] {
         let (found, message) = video.problem(&packet).expect("a problem");
