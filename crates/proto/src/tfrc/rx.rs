@@ -293,19 +293,16 @@ impl Rx for TfrcRx {
             sender_rtt.on_packet(now, arrival.data.is_some(), arrival.rtt_estimate);
         }
         self.history.grouping_mut().sender_rtt = self.sender_rtt.map(|sender_rtt| sender_rtt.rtt());
-        let counter = match arrival.data {
-            Some(_) => {
-                // RFC 4342, 8.1: only data packets carry counters. A data packet that was overtaken by an
-                // acknowledgement may therefore still have the newest counter.
-                let after = self.data_after(seq, arrival.ndp_count);
-                self.newest_data = self.newest_data.max(seq);
-                self.clock.on_data(now, arrival.ccval, after, self.rtt())
-            }
+        let counter = if arrival.data.is_some() {
+            // RFC 4342, 8.1: only data packets carry counters. A data packet that was overtaken by an acknowledgement
+            // may therefore still have the newest counter.
+            let after = self.data_after(seq, arrival.ndp_count);
+            self.newest_data = self.newest_data.max(seq);
+            self.clock.on_data(now, arrival.ccval, after, self.rtt())
+        } else {
+            self.others += u64::from(seq > self.newest_data);
             // It takes the counter of the packet before it (`LossEvents::without_data`), or this one if there is none.
-            None => {
-                self.others += u64::from(seq > self.newest_data);
-                clock::BASE
-            }
+            clock::BASE
         };
         if let Some(size) = arrival.data {
             self.on_data(now, size);
