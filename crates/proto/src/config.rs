@@ -193,8 +193,8 @@ settings! {
         /// as Drop Code 2, and the peer slows down (RFC 4340, 11.7.2). A report covers at most the latest 131,072
         /// packets: what a longer queue drops at its old end is not reported.
         pub receive_queue_packets: usize as ["Packets"] = 4_096, "at least 1 packet";
-        /// Maximum size of the receive queue in bytes, with [`DATAGRAM_OVERHEAD`] added for each datagram. It must be
-        /// larger than [`DATAGRAM_OVERHEAD`], or no datagram fits.
+        /// Maximum size of the receive queue in bytes, with [`DATAGRAM_OVERHEAD`](crate::DATAGRAM_OVERHEAD) added for
+        /// each datagram. It must be larger than that, or no datagram fits.
         pub receive_queue_bytes: usize as ["Bytes"] = 4 << 20, "above 176 B";
         /// Which datagram a full receive queue drops.
         pub receive_queue_policy: ReceiveQueuePolicy = ReceiveQueuePolicy::DropNewest;
