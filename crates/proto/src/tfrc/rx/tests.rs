@@ -60,33 +60,6 @@ fn non_data(seq: u64) -> Arrival {
     }
 }
 
-/// RFC 4342, 8.1: only data packets carry the counter, so acknowledgements between them hide no turn of it.
-///
-/// The receiver of a two-way flow learns that the path has become longer.
-#[test]
-fn acknowledgements_hide_no_turn_of_the_counter() {
-    for arrive in [true, false] {
-        let short = Duration::from_micros(300);
-        let first = Seq::ZERO.prev();
-        let config = Ccid3Config::default();
-        let mut rx = TfrcRx::new(&config, Profile::Ccid3, Some(short), at(0), first);
-        for i in 0..20 {
-            for other in 0..4 {
-                if arrive {
-                    rx.on_packet(at(20 * i), non_data(5 * i + other).into());
-                }
-            }
-            let with_counts = Arrival {
-                ndp_count: Some(4),
-                has_ndp_counts: true,
-                ..data(5 * i + 4, (i % 16) as u8)
-            };
-            rx.on_packet(at(20 * i), with_counts.into());
-        }
-        assert_eq!(rx.rtt(), Duration::from_millis(80), "arrive: {arrive}");
-    }
-}
-
 /// The options of one feedback packet.
 #[derive(Debug, Default)]
 struct FeedbackOptions {

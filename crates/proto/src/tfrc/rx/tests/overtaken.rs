@@ -1,7 +1,13 @@
-//! Data packets that were overtaken by an acknowledgement from the same sender.
+//! Data packets and acknowledgements from the same sender, in any order.
+
+use fairwire_units::Duration;
+use fairwire_wire::Seq;
 
 use super::{at, data, feedback, half, non_data};
-use crate::half::{AckDue, Rx};
+use crate::config::Ccid3Config;
+use crate::half::{AckDue, Arrival, Rx};
+use crate::tfrc::Profile;
+use crate::tfrc::rx::TfrcRx;
 
 /// RFC 4342, 8.1 and 10.3: only data packets carry window counters. Data that an acknowledgement has overtaken still
 /// advances the counter, so feedback is due a round trip later.
@@ -56,4 +62,31 @@ fn a_late_acknowledgement_may_be_the_first_packet() {
         rx.on_packet(at(130), arrival.into());
     }
     assert_eq!(rx.loss_events(), 2, "4 is lost, behind counter 8");
+}
+
+/// RFC 4342, 8.1: only data packets carry the counter, so acknowledgements between them hide no turn of it.
+///
+/// The receiver of a two-way flow learns that the path has become longer.
+#[test]
+fn acknowledgements_hide_no_turn_of_the_counter() {
+    for arrive in [true, false] {
+        let short = Duration::from_micros(300);
+        let first = Seq::ZERO.prev();
+        let config = Ccid3Config::default();
+        let mut rx = TfrcRx::new(&config, Profile::Ccid3, Some(short), at(0), first);
+        for i in 0..20 {
+            for other in 0..4 {
+                if arrive {
+                    rx.on_packet(at(20 * i), non_data(5 * i + other).into());
+                }
+            }
+            let with_counts = Arrival {
+                ndp_count: Some(4),
+                has_ndp_counts: true,
+                ..data(5 * i + 4, (i % 16) as u8)
+            };
+            rx.on_packet(at(20 * i), with_counts.into());
+        }
+        assert_eq!(rx.rtt(), Duration::from_millis(80), "arrive: {arrive}");
+    }
 }
