@@ -16,7 +16,7 @@ pub struct Received {
     /// The number of the peer's datagrams that are missing between the previous datagram read and this one. A peer that
     /// checks our reports ([`Config::check_feedback`](crate::Config::check_feedback)) skips a sequence number now and
     /// then, one in some hundreds or thousands. Each skipped number counts as a missing datagram here. With DTLS so
-    /// does a datagram whose record is forged or a replay, and each lost datagram of DTLS itself.
+    /// does a datagram whose record is forged, a replay or very late, and each lost datagram of DTLS itself.
     pub lost_before: u64,
     /// The id for [`Connection::report_dropped`](crate::Connection::report_dropped).
     pub id: ReceivedId,

@@ -82,7 +82,7 @@ pub use id::{ConnectionId, DatagramId};
 #[cfg(feature = "inspect")]
 pub use inspect::{EndpointInspection, Inspection};
 pub use payload::{Arriving, Payload, SealedPayload};
-pub use security::{PathFacts, Security, SecurityError, Session, SessionOutput};
+pub use security::{PathFacts, Security, SecurityError, Session, SessionOutput, Unread};
 pub use sending::{Resend, SendOptions, Waiting};
 pub use shard::Shard;
 pub use stats::{EndpointStats, Stats};

@@ -5,7 +5,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use fairwire_proto::{self as proto, NoMemory, PathFacts, Security, SecurityError, SessionOutput};
+use fairwire_proto::{
+    self as proto, NoMemory, PathFacts, Security, SecurityError, SessionOutput, Unread,
+};
 use fairwire_units::Instant;
 
 use crate::config::{ClientConfig, ServerConfig};
@@ -164,9 +166,8 @@ impl proto::Session for Session {
         Self::memory(self, datagram)
     }
 
-    fn unreadable(&self) -> u64 {
-        let stats = self.stats();
-        stats.forged.saturating_add(stats.dropped)
+    fn unread(&self) -> Unread {
+        self.stats().unread
     }
 
     fn as_any(&self) -> &dyn Any {

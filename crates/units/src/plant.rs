@@ -116,6 +116,11 @@ plants! {
     /// A datagram shorter than the checksum coverage is sent with that coverage (RFC 4340, section 9.2): the peer has
     /// to drop it.
     ShortCoverage = "short-coverage",
+    /// Datagrams of an encrypted connection leave in clear text (RFC 5238, section 3.4).
+    ClearText = "clear-text",
+    /// The application is not told of the room in its send queue when the peer of an encrypted connection announces its
+    /// end: one that waits for room waits until the connection is over.
+    EndUnannounced = "end-unannounced",
 }
 
 #[cfg(feature = "plant")]

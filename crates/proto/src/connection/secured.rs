@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use fairwire_units::plant::{Plant, planted};
 use fairwire_units::{Ecn, Instant};
 use fairwire_wire::{DropCode, Seq};
 
@@ -136,11 +137,14 @@ impl Connection {
             seq: datagram.seq,
             tag: datagram.payload.tag(),
         };
-        let is_unreadable = secure.open(ctx.now, datagram.payload.as_slice());
+        let unread = secure.open(ctx.now, datagram.payload.as_slice());
         let has_data = self.poll_session(ctx, Some(arrived));
-        if is_unreadable && !has_data {
-            // Somebody on the path has changed it, or has put it there under a number of the peer's.
+        if let Some(code) = unread
+            && !has_data
+        {
+            // RFC 4340, 11.7: its packet is acknowledged, and its data is not delivered.
             self.received.miss();
+            self.drop_data(arrived.seq, code);
         }
     }
 
@@ -166,8 +170,12 @@ impl Connection {
             self.emit(ctx, Event::Secured);
         }
         if self.is_end_announced() && !was_announced {
-            // The peer reads nothing more.
+            // The peer reads nothing more. Who waits for room learns of it from the next call.
             self.refuse_queued(ctx);
+            // Planted: the room is not announced.
+            if !planted(Plant::EndUnannounced) {
+                self.announce_room(ctx);
+            }
         }
         has_data
     }
@@ -371,8 +379,9 @@ impl Connection {
         };
         self.keep_copy(ctx, &datagram, first);
         let payload = match made.flatten() {
-            Some((payload, _)) => payload,
-            None => datagram.payload,
+            // Planted: what the application gave leaves as it is.
+            Some((payload, _)) if !planted(Plant::ClearText) => payload,
+            _ => datagram.payload,
         };
         Some((payload, Some(datagram.id)))
     }

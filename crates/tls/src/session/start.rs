@@ -101,6 +101,7 @@ impl Session {
             spoke: false,
             closed: false,
             repeats: false,
+            has_newer_keys: false,
             heard: None,
             handshake_bytes: 0,
             answers: 0,

@@ -2,6 +2,7 @@
 
 mod close;
 mod cost;
+mod ends;
 mod forged;
 mod handshake;
 mod hostile;

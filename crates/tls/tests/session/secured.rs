@@ -1,253 +1,17 @@
-//! Encrypted DCCP connections: two endpoints on a virtual clock, whose packets a test sees and may lose.
-
-use std::collections::VecDeque;
-use std::sync::Arc;
+//! Encrypted DCCP connections.
 
 use bytes::Bytes;
 use fairwire_proto::{
-    CloseReason, Config, ConnectionId, Encapsulation, Endpoint, EndpointConfig, Event, Fate, Meta,
-    Path, Payload, Received, Resend, Security, SendOptions,
+    CloseReason, EndpointConfig, Event, Fate, Payload, Resend, Security, SendError, SendOptions,
 };
 use fairwire_tls::{
-    ClientConfig, Dtls, DtlsRefusal, Fingerprint, Output, ServerConfig, Session, SessionError,
-    Trust,
+    ClientConfig, Dtls, DtlsRefusal, Fingerprint, ServerConfig, Session, SessionError, Trust,
 };
-use fairwire_units::{Duration, Instant};
-use fairwire_wire::{HeadBuf, Packet, ServiceCode};
+use fairwire_units::Duration;
+use fairwire_wire::{DropCode, Packet};
 
-use crate::net::{CLIENT, DELAY, SERVER, TODAY, identity};
-
-const PORT: u16 = 5_001;
-const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"test");
-
-/// Returns whether a packet is lost. It gets the sender, the packet's number among those of its sender, and the packet.
-type Loses = Box<dyn FnMut(usize, usize, &[u8]) -> bool>;
-
-struct Both {
-    ends: [Endpoint; 2],
-    ids: [Option<ConnectionId>; 2],
-    security: [Arc<Dtls>; 2],
-    now: Instant,
-    loses: Loses,
-    sent: [Vec<Vec<u8>>; 2],
-    events: [Vec<Event>; 2],
-    read: [Vec<Received>; 2],
-    /// Whether this end's application reads.
-    reads: [bool; 2],
-    on_the_way: VecDeque<(Instant, usize, Vec<u8>)>,
-}
-
-fn path(of: usize) -> Path {
-    let address = |end: usize| {
-        let port = 4_000 + u16::try_from(end).expect("two ends");
-        ([127, 0, 0, 1], port).into()
-    };
-    Path {
-        encapsulation: Encapsulation::Udp,
-        local: address(of),
-        remote: address(1 - of),
-    }
-}
-
-fn config() -> Config {
-    let mut config = Config::default();
-    config.report_fates = true;
-    config.resend = true;
-    config
-}
-
-fn dtls() -> [Dtls; 2] {
-    let identity = identity();
-    let client = ClientConfig::pinned([identity.fingerprint()]);
-    [
-        Dtls::client(client, || TODAY),
-        Dtls::server(ServerConfig::new(identity), || TODAY),
-    ]
-}
-
-impl Both {
-    fn new([client, server]: [Dtls; 2], config: Config) -> Self {
-        Self::with_memory([client, server], config, EndpointConfig::default())
-    }
-
-    fn with_memory(dtls: [Dtls; 2], config: Config, endpoint: EndpointConfig) -> Self {
-        let mut ends = Self::begin(dtls, config, endpoint);
-        let (now, id) = (ends.now, ends.id(CLIENT));
-        let security = Arc::clone(&ends.security[CLIENT]);
-        ends.ends[CLIENT].secure(now, id, security);
-        ends
-    }
-
-    /// The client's end does not encrypt.
-    fn clear(dtls: [Dtls; 2], config: Config) -> Self {
-        Self::begin(dtls, config, EndpointConfig::default())
-    }
-
-    fn begin([client, server]: [Dtls; 2], config: Config, endpoint: EndpointConfig) -> Self {
-        let mut ends = [
-            Endpoint::new(EndpointConfig::default(), [1; 32]),
-            Endpoint::new(endpoint, [2; 32]),
-        ];
-        let now = Instant::START + Duration::from_secs(5);
-        ends[SERVER]
-            .listen(PORT, &[SERVICE], config.clone())
-            .expect("a listener");
-        let connected = ends[CLIENT].connect(now, path(CLIENT), None, PORT, SERVICE, config);
-        let id = connected.expect("a connection");
-        let security = [Arc::new(client), Arc::new(server)];
-        Self {
-            ends,
-            ids: [Some(id), None],
-            security,
-            now,
-            loses: Box::new(|_, _, _| false),
-            sent: [Vec::new(), Vec::new()],
-            events: [Vec::new(), Vec::new()],
-            read: [Vec::new(), Vec::new()],
-            reads: [true; 2],
-            on_the_way: VecDeque::new(),
-        }
-    }
-
-    /// Both ends, with an encrypted connection.
-    fn secured(config: Config) -> Self {
-        let mut ends = Self::new(dtls(), config);
-        ends.run_for(Duration::from_secs(3));
-        for end in [CLIENT, SERVER] {
-            assert!(
-                ends.has(end, |event| matches!(event, Event::Secured)),
-                "{end}"
-            );
-        }
-        ends
-    }
-
-    fn has(&self, end: usize, is: impl Fn(&Event) -> bool) -> bool {
-        self.events[end].iter().any(is)
-    }
-
-    fn closed(&self, end: usize) -> Option<&CloseReason> {
-        self.events[end].iter().find_map(|event| match event {
-            Event::Closed { reason } => Some(reason),
-            _ => None,
-        })
-    }
-
-    fn id(&self, end: usize) -> ConnectionId {
-        self.ids[end].expect("a connection")
-    }
-
-    fn send(&mut self, end: usize, data: &[u8], options: SendOptions) {
-        let (now, id) = (self.now, self.id(end));
-        let payload = Payload::Bytes(Bytes::copy_from_slice(data));
-        let queued = self.ends[end].send_with(now, id, payload, options);
-        queued.expect("there is room");
-    }
-
-    fn data(&self, end: usize) -> Vec<Vec<u8>> {
-        let read = self.read[end].iter();
-        read.map(|read| read.payload.as_slice().to_vec()).collect()
-    }
-
-    fn serve(&mut self, end: usize) {
-        let mut head = HeadBuf::new();
-        loop {
-            while let Some(packet) = self.ends[end].poll_transmit(self.now, &mut head) {
-                let mut bytes = head.as_slice().to_vec();
-                bytes.extend_from_slice(packet.payload.as_slice());
-                let number = self.sent[end].len();
-                let is_lost = (self.loses)(end, number, &bytes);
-                self.sent[end].push(bytes.clone());
-                if !is_lost {
-                    self.on_the_way
-                        .push_back((self.now + DELAY, 1 - end, bytes));
-                }
-            }
-            let Some((id, event)) = self.ends[end].poll_event() else {
-                break;
-            };
-            if matches!(event, Event::Accepted { .. }) {
-                self.ids[end] = Some(id);
-                let security = Arc::clone(&self.security[end]);
-                self.ends[end].secure(self.now, id, security as _);
-            }
-            self.events[end].push(event);
-        }
-        if let Some(id) = self.ids[end].filter(|_| self.reads[end]) {
-            while let Some(read) = self.ends[end].recv(id) {
-                self.read[end].push(read);
-            }
-        }
-    }
-
-    fn run_for(&mut self, time: Duration) {
-        let until = self.now + time;
-        loop {
-            for end in [CLIENT, SERVER] {
-                self.serve(end);
-            }
-            let arrival = self.on_the_way.front().map(|(at, ..)| *at);
-            let timers = [CLIENT, SERVER].map(|end| self.ends[end].next_timeout());
-            let next = timers.into_iter().chain([arrival]).flatten().min();
-            let Some(at) = next.filter(|&at| at <= until) else {
-                self.now = until;
-                return;
-            };
-            self.now = self.now.max(at);
-            for end in [CLIENT, SERVER] {
-                self.ends[end].handle_timeout(self.now);
-            }
-            while self
-                .on_the_way
-                .front()
-                .is_some_and(|(at, ..)| *at <= self.now)
-                && let Some((_, end, bytes)) = self.on_the_way.pop_front()
-            {
-                let meta = Meta {
-                    path: path(end),
-                    ecn: fairwire_units::Ecn::NotEct,
-                };
-                let none: &[u8] = &[];
-                self.ends[end].handle_datagram(self.now, meta, &bytes, none);
-            }
-        }
-    }
-}
-
-/// A client whose datagrams a test makes itself: the session, and its clear text connection.
-struct Bare {
-    ends: Both,
-    session: Session,
-}
-
-impl Bare {
-    fn connected(config: Config) -> Self {
-        let identity = identity();
-        let pinned = ClientConfig::pinned([identity.fingerprint()]);
-        let server = Dtls::server(ServerConfig::new(identity), || TODAY);
-        let mut ends = Both::clear([Dtls::client(pinned.clone(), || TODAY), server], config);
-        ends.run_for(Duration::from_secs(1));
-        let session = Session::client(&pinned, 1_200, ends.now, TODAY).expect("a client");
-        let mut bare = Self { ends, session };
-        for _ in 0..50 {
-            bare.turn();
-        }
-        assert!(bare.session.is_confirmed());
-        bare
-    }
-
-    fn turn(&mut self) {
-        for received in std::mem::take(&mut self.ends.read[CLIENT]) {
-            let data = received.payload.as_slice();
-            let handled = self.session.handle_datagram(self.ends.now, data);
-            handled.expect("a good server");
-        }
-        while let Output::Send(datagram) = self.session.poll() {
-            self.ends.send(CLIENT, &datagram, SendOptions::default());
-        }
-        self.ends.run_for(Duration::from_millis(50));
-    }
-}
+use crate::ends::{Bare, Both, config, dtls};
+use crate::net::{CLIENT, SERVER, TODAY, identity};
 
 /// However many records a peer puts into a datagram, each takes a place and its memory in the receive queue.
 #[test]
@@ -580,4 +344,55 @@ fn forged_data_is_not_read() {
         ends.read[SERVER][0].lost_before,
     );
     assert!(read < 20 && lost == 20 - read, "{read} {lost}");
+    let dropped = Fate::Dropped {
+        code: DropCode::Corrupt,
+    };
+    let fates = ends.events[CLIENT].iter();
+    let told = fates.filter(|event| matches!(event, Event::Fate { fate, .. } if *fate == dropped));
+    assert_eq!(told.count() as u64, lost, "the sender is told");
+}
+
+/// A datagram that only repeats messages of the handshake is no data that the application misses.
+#[test]
+fn a_repeated_handshake_misses_no_data() {
+    let mut bare = Bare::connected(config());
+    for datagram in bare.said.clone() {
+        bare.ends.send(CLIENT, &datagram, SendOptions::default());
+    }
+    bare.turn();
+    let data = bare.session.seal(b"data").expect("connected");
+    bare.ends.send(CLIENT, &data, SendOptions::default());
+    bare.turn();
+    let read = bare.ends.read[SERVER].last().expect("data");
+    assert_eq!(read.payload.as_slice(), b"data");
+    assert_eq!(read.lost_before, 0);
+}
+
+/// An application that waits for room in its send queue is called when the peer announces its end, not only when the
+/// connection is over.
+#[test]
+fn who_waits_for_room_learns_of_the_end() {
+    let mut ends = Both::secured(config());
+    ends.loses = Box::new(|from, _, _| from == CLIENT);
+    let (now, id) = (ends.now, ends.id(CLIENT));
+    let offer = |ends: &mut Both| {
+        let payload = Payload::Bytes(Bytes::from_static(&[1; 1_000]));
+        ends.ends[CLIENT].send_with(now, id, payload, SendOptions::default())
+    };
+    while offer(&mut ends).is_ok() {}
+    ends.run_for(Duration::from_secs(1));
+    while offer(&mut ends).is_ok() {}
+    ends.events[CLIENT].clear();
+    let server = ends.id(SERVER);
+    let mut sent = 0;
+    ends.loses = Box::new(move |from, _, _| {
+        sent += usize::from(from == SERVER);
+        from == CLIENT || sent > 1
+    });
+    let now = ends.now;
+    ends.ends[SERVER].close(now, server);
+    ends.run_for(Duration::from_millis(200));
+    assert!(ends.closed(CLIENT).is_none(), "its Close is lost");
+    assert!(ends.has(CLIENT, |event| matches!(event, Event::Writable)));
+    assert_eq!(offer(&mut ends), Err(SendError::Closed));
 }
