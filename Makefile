@@ -58,7 +58,7 @@ torture: ## Random endpoints, applications and faults in the simulator: 10,000 s
 	$(CARGO) build --release --locked -p fairwire-torture
 	target/release/fairwire-torture --seeds 10000
 
-torture-plants: ## Put 32 known bugs back, one at a time: does the torture test find each within 500 seeds? (two minutes)
+torture-plants: ## Put 34 known bugs back, one at a time: does the torture test find each within 500 seeds? (two minutes)
 	$(CARGO) build --release --locked -p fairwire-torture --features plant --target-dir target/plant
 	target/plant/release/fairwire-torture --plants 500
 

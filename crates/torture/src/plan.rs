@@ -101,6 +101,9 @@ pub struct ConnectionPlan {
     pub client_first: Option<u64>,
     /// The server's initial sequence number, for the first opening.
     pub server_first: Option<u64>,
+    /// Whether both ends encrypt it with DTLS.
+    #[serde(default)]
+    pub dtls: bool,
 }
 
 impl ConnectionPlan {
@@ -121,6 +124,11 @@ impl Plan {
         self.connections.iter().find(|plan| plan.id == id)
     }
 
+    /// Returns whether any connection is encrypted.
+    pub fn has_dtls(&self) -> bool {
+        self.connections.iter().any(|of| of.dtls)
+    }
+
     /// Returns the end of the run, in ms.
     pub fn end_ms(&self) -> u64 {
         let last = self.script.iter().map(|entry| entry.at_ms).max();
@@ -131,8 +139,8 @@ impl Plan {
     pub fn parts(&self) -> usize {
         let hosts = self.hosts.iter().map(|host| host.endpoint.len() + 1);
         let connections = self.connections.iter();
-        let connections =
-            connections.map(|c| c.client_settings.len() + c.server_settings.len() + 1);
+        let connections = connections
+            .map(|c| c.client_settings.len() + c.server_settings.len() + 1 + usize::from(c.dtls));
         let script = self.script.iter().map(|entry| match entry.act {
             Act::Burst { count, .. } | Act::Stream { count, .. } => 1 + count as usize,
             _ => 1,

@@ -143,6 +143,8 @@ pub enum Call<'a> {
         /// The connection's id, or the error.
         result: Result<ConnectionId, &'a StartError>,
     },
+    /// `Endpoint::secure`.
+    Secure(ConnectionId),
     /// `Endpoint::send_with`.
     Send {
         /// The connection.

@@ -160,6 +160,11 @@ const CHANGES: &[fn(&mut Plan)] = &[
             (of.client_first, of.server_first, of.room) = (None, None, None);
         }
     },
+    |plan| {
+        for of in &mut plan.connections {
+            of.dtls = false;
+        }
+    },
     halve_sends,
     halve_sends,
     halve_sends,

@@ -1,6 +1,7 @@
 //! The execution of a plan: hosts with endpoints and applications around a middlebox, over simulated links.
 //!
 //! - [`host`]: an endpoint, its host's clock and the network below it; [`app`] and [`acts`]: the applications above.
+//! - [`keys`]: the certificates and keys of connections with DTLS.
 //! - [`middle`]: the faults between the hosts; [`attack`]: forged packets.
 //! - [`layout`] and [`surgery`]: reading and changing the bytes of packets without the codec under test.
 //! - [`places`]: times and addresses.
@@ -11,6 +12,7 @@ mod app;
 mod attack;
 mod clock;
 mod host;
+mod keys;
 mod layout;
 mod middle;
 mod narrow;

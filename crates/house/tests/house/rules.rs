@@ -34,7 +34,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("cli", CLI),
     ("py", PY),
     // For development only: no crate uses it.
-    ("torture", &["units", "wire", "cc", "proto", "net"]),
+    ("torture", &["units", "wire", "cc", "proto", "net", "tls"]),
     // For tests and benchmarks, as a dev-dependency, which this rule does not restrict.
     ("held", &[]),
     // Models of the threads of `io`; it compiles the sources of `io`.

@@ -13,7 +13,7 @@ use fairwire_wire::{PacketType, ResetCode, Seq, SeqNo};
 
 use super::packet::{Digest, Flow};
 use super::records::{Acks, Events, Expected, Features, Missing, Pipe, Rates, Repeats, Timeouts};
-use crate::seen::PacketNo;
+use crate::seen::{PacketNo, TAG_LEN};
 
 /// A connection: its host, how often that host has started, and its id there.
 pub(crate) type Key = (usize, u32, ConnectionId);
@@ -101,6 +101,8 @@ pub(crate) struct Unclaimed {
 #[derive(Clone, Debug)]
 pub(crate) struct Offered {
     pub(crate) digest: Digest,
+    /// Its first bytes, if it is long enough to have a tag.
+    pub(crate) tag: Option<[u8; TAG_LEN]>,
     pub(crate) at: Instant,
     pub(crate) options: SendOptions,
     /// The last packet with it, and the first.
@@ -127,6 +129,8 @@ pub(crate) struct Outgoing {
     pub(crate) listens: u64,
     pub(crate) count: u64,
     pub(crate) data: u64,
+    /// Data packets with messages of the encryption.
+    pub(crate) own: u64,
     /// Packets with datagrams that were sent before.
     pub(crate) copies: u64,
     pub(crate) bytes: u64,
@@ -141,6 +145,8 @@ pub(crate) struct Outgoing {
     pub(crate) syncs: [Vec<Instant>; 2],
     /// The newest datagram of each priority that was sent.
     pub(crate) newest_ids: BTreeMap<i8, DatagramId>,
+    /// The position of the first packet of this step, sent or to be sent.
+    pub(crate) step_began_at: u64,
     /// Data packets sent in this step, and the size of the largest.
     pub(crate) data_in_step: u32,
     pub(crate) largest_in_step: usize,
@@ -150,6 +156,11 @@ impl Outgoing {
     /// Returns the position of a packet in the records.
     pub(crate) fn place(&self, seq: Seq) -> u64 {
         self.first.unwrap_or(Seq::ZERO).distance(seq)
+    }
+
+    /// Returns the position of the next packet.
+    pub(crate) fn next_place(&self) -> u64 {
+        self.newest.map_or(0, |newest| self.place(newest) + 1)
     }
 
     /// Returns the packet with this number, if there was one.
@@ -175,6 +186,8 @@ pub(crate) struct Notified {
 /// What the application requested.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Requested {
+    /// Whether it requested encryption.
+    pub(crate) encryption: bool,
     /// When it requested the end of the connection, in any way.
     pub(crate) end: Option<Instant>,
     /// Whether it requested a restart of congestion control in this step (RFC 4340, 10.5).
@@ -390,6 +403,8 @@ pub(crate) struct Books {
     pub(crate) conns: BTreeMap<Key, Conn>,
     pub(crate) packets: BTreeMap<PacketNo, Departure>,
     pub(crate) arrivals: u64,
+    /// The datagrams with tags that applications gave to encrypted connections.
+    pub(crate) sealed: BTreeSet<Digest>,
     pub(crate) healed: Option<Instant>,
 }
 
@@ -549,6 +564,7 @@ impl Books {
         conn.step_unsure.clear();
         conn.step_losses.clear();
         conn.asked.anew = false;
+        conn.out.step_began_at = conn.out.next_place();
         conn.out.data_in_step = 0;
         conn.out.largest_in_step = 0;
     }

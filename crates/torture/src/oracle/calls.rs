@@ -30,6 +30,12 @@ pub(crate) fn see(books: &mut Books, host: usize, call: &Call<'_>) -> Verdict {
             options,
             result,
         } => return send(books, host, *id, (payload, *options), *result),
+        Call::Secure(id) => {
+            let key = books.key(host, *id);
+            if let Some(conn) = key.and_then(|key| books.conn_mut(key)) {
+                conn.asked.encryption = true;
+            }
+        }
         Call::Close(id) | Call::Abandon(id) | Call::Discard(id) | Call::Abort(id) => {
             let local = books.local;
             let key = books.key(host, *id);
@@ -128,8 +134,11 @@ fn send(
         "call-send",
         "a datagram is called {name:?}, not {next:?}"
     );
+    let digest = Digest::of(payload);
+    let tag = payload.first_chunk().copied();
     let given = Offered {
-        digest: Digest::of(payload),
+        digest,
+        tag,
         at: local,
         options,
         left: None,
@@ -137,6 +146,9 @@ fn send(
         fate: None,
     };
     conn.given.insert(name, given);
+    if conn.asked.encryption && tag.is_some() {
+        books.sealed.insert(digest);
+    }
     Ok(())
 }
 
@@ -146,6 +158,7 @@ pub(crate) fn name_of(call: &Call<'_>) -> &'static str {
         Call::Listen { .. } => "listen",
         Call::Connect { .. } => "connect",
         Call::Invite { .. } => "invite",
+        Call::Secure(_) => "secure",
         Call::Send { .. } => "send",
         Call::Close(_) => "close",
         Call::Abandon(_) => "abandon",

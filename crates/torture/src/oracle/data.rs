@@ -1,10 +1,11 @@
 //! Data that the application reads: what arrived, once, in the order of arrival. A hard invariant.
 
 use fairwire_proto::{ConnectionId, Inspection, Received, Stats};
+use fairwire_units::{Ecn, Instant};
 use fairwire_wire::Seq;
 
 use super::Verdict;
-use super::books::{Books, Key};
+use super::books::{Arrival, Books, Key};
 use super::packet::{Digest, bytes};
 use super::records::{Missing, Validity};
 use crate::seen::TAG_LEN;
@@ -58,6 +59,9 @@ pub(crate) fn see(
     hold!(is_first, "data-once", "packet {seq:?} is delivered twice");
     arrival.delivered = true;
     let digest = Digest::of(&bytes(&received.payload));
+    if conn.asked.encryption {
+        opened(arrival, digest, (received.ecn, received.at));
+    }
     arrival.delivered_forged = arrival.forged.contains(&digest);
     let same = arrival
         .payloads
@@ -70,13 +74,15 @@ pub(crate) fn see(
     );
     // Datagrams are queued in the order of arrival.
     let order = arrival.order;
+    let is_secure = conn.asked.encryption;
     hold!(
         !honest || newest.is_none_or(|newest| newest < order),
         "data-order",
         "packet {seq:?} is delivered after one that came later"
     );
     // A datagram that is sent again is delivered once. Those without a tag look alike.
-    let tagged = honest && digest.len >= TAG_LEN;
+    // On an encrypted connection nobody else can make one, or show one twice.
+    let tagged = (honest || is_secure) && digest.len >= TAG_LEN;
     hold!(
         !tagged || conn.heard.delivered.insert(digest),
         "data-resent-once",
@@ -84,7 +90,20 @@ pub(crate) fn see(
     );
     conn.heard.newest_delivered = Some(order);
     conn.missing.told = conn.missing.told.saturating_add(received.lost_before);
+    hold!(
+        !is_secure || digest.len < TAG_LEN || books.sealed.contains(&digest),
+        "data-sealed",
+        "packet {seq:?} of an encrypted connection delivers what no application gave to one"
+    );
     Ok(())
+}
+
+/// Enters what a record was opened to as what came in its packet.
+fn opened(arrival: &mut Arrival, digest: Digest, (ecn, at): (Ecn, Instant)) {
+    let came = |&(_, with, when): &(Digest, Ecn, Instant)| (with, when) == (ecn, at);
+    if arrival.payloads.iter().any(came) {
+        arrival.payloads.push((digest, ecn, at));
+    }
 }
 
 /// The distance behind the newest number within which copies and late packets are recognised, or slightly more.

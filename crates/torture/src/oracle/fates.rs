@@ -5,9 +5,7 @@ use fairwire_units::{Duration, Instant};
 
 use super::Verdict;
 use super::books::{Books, Conn, Key, Offered};
-
-/// RFC 4341, 5: a packet is lost when three later ones have arrived.
-const NUMDUPACK: usize = 3;
+use super::records::NUMDUPACK;
 
 /// Checks an event that the endpoint reported.
 pub(crate) fn see_event(
@@ -177,13 +175,15 @@ pub(crate) fn see(books: &Books, key: Key, stats: &Stats) -> Verdict {
     };
     let before = conn.last.as_ref().map(|(_, stats, _)| stats);
     let timeouts = before.map_or(0, |stats| stats.gauges.timeouts);
-    let unsure = conn.asked.anew || conn.pipe.left_at_change;
+    let unsure = conn.asked.anew;
     if stats.gauges.timeouts != timeouts || !books.is_honest(key) || unsure {
         return Ok(());
     }
     for &id in &conn.step_losses {
         let seq = conn.given.get(&id).and_then(|given| given.left);
-        let later = seq.map_or(NUMDUPACK, |seq| conn.pipe.acked_after(conn.out.place(seq)));
+        let later = seq.map_or(NUMDUPACK, |seq| {
+            conn.pipe.perhaps_acked_after(conn.out.place(seq))
+        });
         hold!(
             later >= NUMDUPACK,
             "fate-lost-early",

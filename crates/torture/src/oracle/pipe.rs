@@ -15,12 +15,8 @@ const ROUNDING: f64 = 1e-6;
 /// Packets in flight no longer count, and reports on packets sent before are ignored. Reports on later packets count,
 /// also in this step.
 pub(crate) fn begin_anew(conn: &mut Conn) {
-    let newest = conn.out.newest;
-    conn.pipe = Pipe {
-        unsure: conn.pipe.unsure,
-        since: newest.map_or(0, |newest| conn.out.place(newest) + 1),
-        ..Pipe::default()
-    };
+    let since = conn.out.next_place();
+    conn.pipe = Pipe::beginning(since, since, conn.pipe.unsure);
 }
 
 /// Checks the congestion window after a step.
@@ -34,11 +30,8 @@ pub(crate) fn see(books: &mut Books, key: Key, stats: &Stats, seen: &Inspection)
         .is_some_and(|before| before.send_ccid.is_some() && before.send_ccid != stats.send_ccid);
     if changed || seen.state == "CLOSED" {
         // When in this step the CCID changed is not observed.
-        let left_at_change = conn.out.data_in_step > 0;
-        let unsure = conn.pipe.unsure || left_at_change;
-        begin_anew(conn);
-        conn.pipe.unsure = unsure;
-        conn.pipe.left_at_change = left_at_change;
+        let unsure = conn.pipe.unsure || conn.out.data_in_step > 0;
+        conn.pipe = Pipe::beginning(conn.out.step_began_at, conn.out.next_place(), unsure);
         return Ok(());
     }
     if conn.asked.anew {

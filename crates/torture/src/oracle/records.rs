@@ -15,7 +15,7 @@ pub(super) use events::{Events, NDUPACK};
 pub(super) use expected::{Expected, Validity};
 pub(super) use features::Features;
 pub(super) use missing::Missing;
-pub(super) use pipe::Pipe;
+pub(super) use pipe::{NUMDUPACK, Pipe};
 pub(super) use rates::Rates;
 pub(super) use repeats::{FIRST, Repeats};
 pub(super) use timeouts::Timeouts;

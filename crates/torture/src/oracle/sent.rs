@@ -2,14 +2,14 @@
 //!
 //! Hard invariants, because nobody else has a part in it.
 
-use fairwire_proto::{DatagramId, Encapsulation, SendOptions, Transmit};
+use fairwire_proto::{Encapsulation, SendOptions, Transmit};
 use fairwire_units::{Ecn, Instant};
 use fairwire_wire::{DccpOption, Packet, PacketType, Seq, SeqNo};
 
-use super::books::{Books, Conn, Departure, Key, SentPacket};
+use super::books::{Books, Conn, Departure, Key, Offered, SentPacket};
 use super::packet::{Digest, bytes, checksum_holds, is_data, whole};
 use super::{Verdict, acks, cookies, events, features, options, repeats, types};
-use crate::seen::PacketNo;
+use crate::seen::{PacketNo, TAG_LEN};
 
 /// The most consecutive numbers that may be skipped.
 ///
@@ -83,7 +83,7 @@ pub(crate) fn see(
     }
     let seq = number(conn, &packet)?;
     data(conn, &packet, (seq, local), transmit)?;
-    size(conn, head.len(), transmit)?;
+    size(conn, packet_type, head.len(), transmit)?;
     limits(conn, packet_type, local)?;
     options::check(books, key, &packet, seq)?;
     cookies::check(books, key, &packet, seq)?;
@@ -237,14 +237,22 @@ fn data(
     transmit: &Transmit,
 ) -> Verdict {
     let packet_type = packet.packet_type();
+    // RFC 5238, 3: messages of the encryption are sent like data.
+    let own = conn.asked.encryption && is_data(packet_type) && transmit.id.is_none();
     hold!(
-        is_data(packet_type) == transmit.id.is_some(),
+        is_data(packet_type) == (transmit.id.is_some() || own),
         "sent-data",
         "{packet_type:?} with {:?}",
         transmit.id
     );
+    if own {
+        conn.out.own += 1;
+        return ecn(conn, true, transmit.ecn);
+    }
     // RFC 4340, 5.7: Syncs may be padded, as probes of the path MTU are (RFC 8899).
-    let padded = matches!(packet_type, PacketType::Sync);
+    let padded = matches!(packet_type, PacketType::Sync)
+        // RFC 4340, 5.6: a Reset may have a text, such as why the encryption failed.
+        || (conn.asked.encryption && packet_type == PacketType::Reset);
     let Some(id) = transmit.id else {
         hold!(
             padded || transmit.payload.is_empty(),
@@ -264,11 +272,16 @@ fn data(
         "{id:?} leaves after its fate {:?}",
         given.fate
     );
-    hold!(
-        given.digest == Digest::of(&bytes(&transmit.payload)),
-        "sent-data",
-        "{id:?} leaves with other bytes than it was given with"
-    );
+    let payload = bytes(&transmit.payload);
+    if conn.asked.encryption {
+        sealed(given, &payload)?;
+    } else {
+        hold!(
+            given.digest == Digest::of(&payload),
+            "sent-data",
+            "{id:?} leaves with other bytes than it was given with"
+        );
+    }
     let options = given.options;
     let first = *given.first.get_or_insert(seq);
     given.left = Some(seq);
@@ -284,6 +297,24 @@ fn data(
     ecn(conn, true, transmit.ecn)
 }
 
+/// Checks that an encrypted datagram cannot be read on the path, and is longer than what the application gave.
+fn sealed(given: &Offered, payload: &[u8]) -> Verdict {
+    hold!(
+        payload.len() > given.digest.len,
+        "sent-sealed",
+        "{} bytes leave as {}",
+        given.digest.len,
+        payload.len()
+    );
+    let shows = |tag: &[u8; TAG_LEN]| payload.windows(TAG_LEN).any(|part| part == tag);
+    hold!(
+        !given.tag.as_ref().is_some_and(shows),
+        "sent-sealed",
+        "a datagram of an encrypted connection leaves in clear text"
+    );
+    Ok(())
+}
+
 /// Checks that a datagram that leaves again says in which packet it left first, and that it does not leave too late.
 fn copy(
     conn: &mut Conn,
@@ -296,7 +327,8 @@ fn copy(
         Ok(DccpOption::CopyOf(seq)) => Some(seq),
         _ => None,
     });
-    let expected = (!is_first).then_some(first);
+    // An encrypted one says so inside.
+    let expected = (!is_first && !conn.asked.encryption).then_some(first);
     hold!(
         says == expected,
         "sent-copy",
@@ -333,7 +365,7 @@ fn ecn(conn: &Conn, is_data: bool, ecn: Ecn) -> Verdict {
 }
 
 /// Checks that no packet exceeds the MTU of the first hop (RFC 4340, 14).
-fn size(conn: &mut Conn, head: usize, transmit: &Transmit) -> Verdict {
+fn size(conn: &mut Conn, packet_type: PacketType, head: usize, transmit: &Transmit) -> Verdict {
     let path = &transmit.path;
     let ip = if path.local.is_ipv4() { 20 } else { 40 };
     let udp = match path.encapsulation {
@@ -347,7 +379,7 @@ fn size(conn: &mut Conn, head: usize, transmit: &Transmit) -> Verdict {
         "sent-size",
         "{all} bytes on a path of {most:?}"
     );
-    if transmit.id.is_some() {
+    if is_data(packet_type) {
         conn.out.largest_in_step = conn.out.largest_in_step.max(all);
     }
     Ok(())
@@ -414,7 +446,8 @@ fn note(
     let packet_type = packet.packet_type();
     let out = &mut conn.out;
     out.count += 1;
-    if transmit.id.is_some() {
+    let is_data = is_data(packet_type);
+    if is_data {
         out.data += 1;
         out.data_in_step += 1;
         out.bytes += transmit.payload.len() as u64;
@@ -438,7 +471,6 @@ fn note(
     };
     let place = out.place(seq);
     out.packets.insert(place, left);
-    let id: Option<DatagramId> = transmit.id;
-    conn.pipe.sent(place, id.is_some(), at);
-    conn.rates.sent(at, id.map(|_| transmit.payload.len()));
+    conn.pipe.sent(place, is_data, at);
+    conn.rates.sent(at, is_data.then(|| transmit.payload.len()));
 }

@@ -39,7 +39,8 @@ fn sent(conn: &Conn, stats: &Stats) -> Verdict {
     );
     // Each datagram is waiting, sent, or discarded; one that waits to be sent again was sent.
     let taken = conn.given.len() as u64;
-    let settled = out.data - out.copies + stats.expired + stats.refused + stats.group_broken;
+    let settled =
+        out.data - out.copies - out.own + stats.expired + stats.refused + stats.group_broken;
     hold!(
         taken + stats.queued_resends as u64 == settled + stats.queued_packets as u64,
         "stats-queue",

@@ -5,7 +5,7 @@ use fairwire_wire::{DccpOption, EntryState, Packet, PacketType, Seq};
 
 use super::Verdict;
 use super::books::{Arrival, Books, Conn, Key};
-use super::records::Validity;
+use super::records::{NUMDUPACK, Validity};
 
 /// Returns the entries of a packet's vectors: newest number, oldest number, state.
 pub(crate) fn runs(packet: &Packet<'_>, ack: Seq) -> Vec<(Seq, Seq, EntryState)> {
@@ -40,9 +40,11 @@ pub(crate) fn read(
     let (Some(ack), Some(conn)) = (ack.filter(|_| !syncs), books.conn_mut(key)) else {
         return;
     };
-    if !conn.pipe.hears(conn.out.place(ack)) {
+    let acked = conn.out.place(ack);
+    if !conn.pipe.perhaps_hears(acked) {
         return;
     }
+    let counts = conn.pipe.hears(acked);
     let (mut news, mut marks) = (Vec::new(), Vec::new());
     for (high, low, state) in runs(packet, ack) {
         if !matches!(state, EntryState::Received | EntryState::Marked) {
@@ -53,8 +55,11 @@ pub(crate) fn read(
             continue; // It covers a Response before this connection, which an Init Cookie replaced.
         }
         let (from, to) = (conn.out.place(Seq::max(low, first)), conn.out.place(high));
+        let named = conn.out.packets.range(from..=to).rev();
+        conn.pipe
+            .perhaps_reported(named.take(NUMDUPACK).map(|(&place, _)| place));
         for (&place, left) in conn.out.packets.range_mut(from..=to) {
-            if !left.acked {
+            if counts && !left.acked {
                 left.acked = true;
                 news.push(place);
                 if state == EntryState::Marked {

@@ -39,8 +39,16 @@ impl Plan {
         draw_settings::close_timeouts(of, &mut plan.connections);
         draw_options::draw(&mut Dice::new(seed, "send options"), &mut plan);
         recovery(dice, &mut plan);
+        encryption(&mut Dice::new(seed, "dtls"), &mut plan);
         plan.script.sort_by_key(|entry| entry.at_ms);
         plan
+    }
+}
+
+/// Encrypts some connections.
+fn encryption(dice: &mut Dice, plan: &mut Plan) {
+    for of in &mut plan.connections {
+        of.dtls = dice.per_mille(200);
     }
 }
 
@@ -82,6 +90,7 @@ fn connection(dice: &mut Dice, id: u16, hosts: usize) -> ConnectionPlan {
         server_settings,
         client_first: near_wrap(dice),
         server_first: near_wrap(dice),
+        dtls: false,
     }
 }
 
@@ -245,6 +254,7 @@ fn recovery(dice: &mut Dice, plan: &mut Plan) {
         server_settings: Vec::new(),
         client_first: None,
         server_first: None,
+        dtls: false,
     });
     put(talk, fresh, Side::Client, Act::Open);
     put(talk + 5_000, fresh, Side::Client, few());

@@ -261,6 +261,9 @@ impl Host {
             result: result.as_ref().copied(),
         };
         self.called(now, call, store);
+        if let Ok(id) = result {
+            self.encrypt(now, id, of, Side::Client, store);
+        }
     }
 
     fn invite(
@@ -284,6 +287,27 @@ impl Host {
             result: result.as_ref().copied(),
         };
         self.called(now, call, store);
+        if let Ok(id) = result {
+            self.encrypt(now, id, of, Side::Server, store);
+        }
+    }
+
+    /// Encrypts a connection, if the plan says so.
+    fn encrypt(
+        &mut self,
+        now: Instant,
+        id: ConnectionId,
+        of: &ConnectionPlan,
+        side: Side,
+        store: &mut Store,
+    ) {
+        if of.dtls
+            && let Some(keys) = &mut self.keys
+        {
+            let security = keys.security(side);
+            self.endpoint.secure(self.clock.shows(now), id, security);
+            self.called(now, Call::Secure(id), store);
+        }
     }
 
     fn begin(&mut self, id: ConnectionId, live: Live) {
@@ -321,7 +345,8 @@ impl Host {
 
     fn accepted(&mut self, now: Instant, id: ConnectionId, port: u16, store: &mut Store) {
         self.endpoint.set_first_sequence(None);
-        let mut connections = self.plan.connections.iter();
+        let plan = std::sync::Arc::clone(&self.plan);
+        let mut connections = plan.connections.iter();
         let Some(of) = connections.find(|of| of.port() == port && of.server == self.number) else {
             return;
         };
@@ -340,7 +365,7 @@ impl Host {
             let at = now + Duration::from_millis(300);
             self.chores.push((at, Chore::FreePlace { id, port }));
         }
-        let _ = store;
+        self.encrypt(now, id, of, Side::Server, store);
     }
 
     fn closed(&mut self, now: Instant, id: ConnectionId, store: &mut Store) {

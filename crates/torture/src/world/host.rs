@@ -13,6 +13,7 @@ use fairwire_wire::HeadBuf;
 
 use super::app::Live;
 use super::clock::Clock;
+use super::keys::Keys;
 use super::places::{address, at_ms, below};
 use super::store::{Content, Parcel, Store};
 use super::watch::bounded;
@@ -40,6 +41,8 @@ pub(super) struct Host {
     pub(super) endpoint: Endpoint,
     pub(super) clock: Clock,
     secrets: Dice,
+    /// If connections of the plan are encrypted.
+    pub(super) keys: Option<Keys>,
     /// Until when the host is down.
     down_until: Option<Instant>,
     script: VecDeque<Entry>,
@@ -101,6 +104,7 @@ impl Host {
             node,
             middle,
             secrets,
+            keys: plan.has_dtls().then(|| Keys::new(plan.seed, number)),
             down_until: None,
             script,
             moments: moments.into(),

@@ -37,6 +37,10 @@ fn three_hundred_seeds_hold_and_reach_everything() {
     for ccid in [2, 3, 4] {
         assert!(tally.ccids.contains_key(&ccid), "nobody had CCID {ccid}");
     }
+    assert!(
+        tally.events.contains_key("Secured"),
+        "no session of DTLS was complete"
+    );
     for name in tally.events.keys() {
         assert!(events::is_name(name), "cannot be forbidden: {name}");
     }

@@ -13,13 +13,15 @@ pub(in crate::oracle) struct Pipe {
     /// Data packets neither acknowledged nor lost, and when each was sent.
     pub(in crate::oracle) flight: BTreeMap<u64, Instant>,
     /// The newest packets known to have arrived, newest first.
-    pub(in crate::oracle) newest: Vec<u64>,
+    newest: Vec<u64>,
     /// The position from which reports count.
-    pub(in crate::oracle) since: u64,
+    since: u64,
+    /// The same two as the sender may see them. Where in a step the CCID changes is not observed, so packets that left
+    /// in that step may count for the sender.
+    newest_perhaps: Vec<u64>,
+    since_perhaps: u64,
     /// Whether a report arrived that may or may not have counted.
     pub(in crate::oracle) unsure: bool,
-    /// Whether packets left in the step in which the CCID changed. They count as later ones for the sender, and not here.
-    pub(in crate::oracle) left_at_change: bool,
     /// Data packets acknowledged in this step, and when the newest lost packet was sent.
     pub(in crate::oracle) acked: u32,
     pub(in crate::oracle) lost: Option<Instant>,
@@ -30,6 +32,16 @@ pub(in crate::oracle) struct Pipe {
 }
 
 impl Pipe {
+    /// Returns an empty pipe for which reports count from position `since` on, and may count from `since_perhaps` on.
+    pub(in crate::oracle) fn beginning(since_perhaps: u64, since: u64, unsure: bool) -> Self {
+        Self {
+            since,
+            since_perhaps,
+            unsure,
+            ..Self::default()
+        }
+    }
+
     /// Records a packet that is sent.
     pub(in crate::oracle) fn sent(&mut self, place: u64, is_data: bool, at: Instant) {
         if is_data {
@@ -42,6 +54,17 @@ impl Pipe {
         place >= self.since
     }
 
+    /// Returns whether a report that acknowledges the packet at `place` may count for the sender.
+    pub(in crate::oracle) fn perhaps_hears(&self, place: u64) -> bool {
+        place >= self.since_perhaps
+    }
+
+    /// Records packets that a report names as received, if the report may count for the sender.
+    pub(in crate::oracle) fn perhaps_reported(&mut self, places: impl Iterator<Item = u64>) {
+        self.newest_perhaps.extend(places);
+        keep_newest(&mut self.newest_perhaps);
+    }
+
     /// Records a valid report that acknowledges these packets for the first time.
     pub(in crate::oracle) fn reported(&mut self, news: &[u64], unsure: bool) {
         for &place in news {
@@ -49,9 +72,7 @@ impl Pipe {
             self.newest.push(place);
         }
         self.unsure |= unsure && !news.is_empty();
-        self.newest.sort_unstable_by(|a, b| b.cmp(a));
-        self.newest.dedup();
-        self.newest.truncate(NUMDUPACK);
+        keep_newest(&mut self.newest);
         if let Some(&third) = self.newest.get(NUMDUPACK - 1) {
             let kept = self.flight.split_off(&third);
             let lost = std::mem::replace(&mut self.flight, kept);
@@ -65,9 +86,11 @@ impl Pipe {
         self.marked = self.marked.max(sent.max().copied());
     }
 
-    /// Returns the number of packets later than `place` known to have arrived, counted up to three.
-    pub(in crate::oracle) fn acked_after(&self, place: u64) -> usize {
-        self.newest.iter().filter(|&&acked| acked > place).count()
+    /// Returns the largest number of packets later than `place` that may have arrived for the sender, counted up to
+    /// three.
+    pub(in crate::oracle) fn perhaps_acked_after(&self, place: u64) -> usize {
+        let later = self.newest_perhaps.iter().filter(|&&acked| acked > place);
+        later.count()
     }
 
     /// Clears what happened in a step after it was checked.
@@ -83,4 +106,11 @@ impl Pipe {
             self.flight.pop_first();
         }
     }
+}
+
+/// Keeps as many of the newest packets as make an older one lost.
+fn keep_newest(newest: &mut Vec<u64>) {
+    newest.sort_unstable_by(|a, b| b.cmp(a));
+    newest.dedup();
+    newest.truncate(NUMDUPACK);
 }

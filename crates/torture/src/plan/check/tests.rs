@@ -31,6 +31,7 @@ fn sound() -> Plan {
             server_settings: Vec::new(),
             client_first: None,
             server_first: None,
+            dtls: false,
         }],
         script: vec![entry(300, Act::Open)],
         faults: vec![Fault {
