@@ -81,9 +81,9 @@ memcheck: ## The tests of the sockets under valgrind: no invalid access, nothing
 soak: ## Thousands of connections come and go for MINUTES (5), then nothing is left (not part of `make test`)
 	$(CARGO) run --release --locked -p fairwire --example soak -- $(or $(MINUTES),5)
 
-demo: ## The main job: a paper reproduced, then real data through DCCP on loopback
-	$(QUICK)
-	scripts/demo target/quick/fairwire
+demo: ## The main job: a paper reproduced, then real data through DCCP on loopback, in less than a screen
+	@$(QUICK)
+	@scripts/demo target/quick/fairwire target/demo
 
 digests: build ## Run the papers and write down their new digests (then say in the CHANGELOG which moved and why)
 	$(FAIRWIRE) paper all --update-digests

@@ -87,7 +87,7 @@ pub struct Flow {
     /// Whether an RTP header of 12 bytes precedes each payload (RFC 5762; UDP and DCCP only). `wire` includes it.
     #[serde(default)]
     pub rtp: bool,
-    /// The traffic that the application offers: [keys by kind](#traffic).
+    /// The traffic that the application offers.
     pub traffic: Chosen<dyn TrafficModel>,
     /// The most payload that the flow sends. Without it there is no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -2,7 +2,7 @@
 //!
 //! A scenario file holds a base and named cells, each a set of overrides. A [`ScenarioFile`] reads the file and lays
 //! cells and `--set` over the base. It returns [`Cell`]s, which are checked and ready to run. Every error is a
-//! [`ScenarioError`] that points at its line. `docs/scenario.md` describes the format.
+//! [`ScenarioError`] that points at its line. `docs/scenario.md` and the pages of `docs/scenario` describe the format.
 
 mod argument;
 mod argument_axis;

@@ -1,6 +1,6 @@
 //! The description of the scenario format: one JSON Schema, generated from the types that are read.
 //!
-//! Checks, `--explain`, the tables of `docs/scenario.md` and `fairwire schema` all use this schema. A setting's meaning
+//! Checks, `--explain`, the tables of `docs/scenario` and `fairwire schema` all use this schema. A setting's meaning
 //! is its doc comment, its default is its `Default`, and its limits are attributes beside it:
 //!
 //! | attribute | meaning |
@@ -15,7 +15,7 @@
 //!    registered.
 //! 2. [`expand()`] writes short forms out, and [`check`] checks a tree against the form.
 //! 3. [`mod@file`] turns the schema into that of files, with cells and sources.
-//! 4. [`tables`] prints it as tables.
+//! 4. [`tables`] prints it as tables, in pages whose lines and links [`prose`] makes.
 
 mod choice;
 mod expand;
@@ -23,6 +23,7 @@ mod file;
 mod forms;
 mod layers;
 mod limits;
+mod prose;
 mod quantity;
 mod reader;
 mod renamed;

@@ -45,11 +45,46 @@ fn links_lead_somewhere() {
     assert!(dead.is_empty(), "{dead}");
 }
 
+/// Each link to a part of a page leads to a heading of it.
+#[test]
+fn links_lead_to_headings() {
+    let mut dead = String::new();
+    for page in pages() {
+        let folder = page.parent().expect("a page is in a folder");
+        let text = fs::read_to_string(&page).expect("pages are readable");
+        for (link, part) in targets(&text) {
+            let of = if link.is_empty() {
+                page.clone()
+            } else {
+                folder.join(link)
+            };
+            if part.is_empty() || of.extension().is_none_or(|end| end != "md") {
+                continue;
+            }
+            let text = fs::read_to_string(&of).unwrap_or_default();
+            if !anchors(&text).any(|anchor| anchor == part) {
+                let _ = writeln!(dead, "{}: {link}#{part}", page.display());
+            }
+        }
+    }
+    assert!(dead.is_empty(), "{dead}");
+}
+
 /// Links to the web, to parts of the page itself and in blocks of code are left out.
 #[test]
 fn links_are_told_apart() {
     let text = "[a](b.md#part), [c](https://example.org), [d](#e)\n```\n[f](g)\n```\n[h](../i/)";
     assert_eq!(links(text).collect::<Vec<_>>(), ["b.md", "../i/"]);
+    let all = [("b.md", "part"), ("", "e"), ("../i/", "")];
+    assert_eq!(targets(text).collect::<Vec<_>>(), all);
+}
+
+/// Anchors are those of GitHub; lines of code are no headings.
+#[test]
+fn anchors_of_headings() {
+    let text = "# `[run]`: how long\n```\n# no\n```\n## A-b_c d\n";
+    let all: Vec<String> = anchors(text).collect();
+    assert_eq!(all, ["run-how-long", "a-b_c-d"]);
 }
 
 /// Returns the pages that people read: those of the root, of `docs`, and the READMEs of the other folders.
@@ -72,11 +107,32 @@ fn pages() -> Vec<PathBuf> {
 
 /// Returns the links of a page to files, without the part of the file that they name.
 fn links(page: &str) -> impl Iterator<Item = &str> {
+    targets(page)
+        .map(|(link, _)| link)
+        .filter(|link| !link.is_empty())
+}
+
+/// Returns the files to which the links of a page lead, empty for the page itself, and the parts that they name.
+fn targets(page: &str) -> impl Iterator<Item = (&str, &str)> {
     page.split("```").step_by(2).flat_map(|prose| {
         prose
             .split("](")
             .skip(1)
-            .filter_map(|rest| rest.split([')', '#', ' ', '\n']).next())
-            .filter(|link| !link.is_empty() && !link.contains(':'))
+            .filter_map(|rest| rest.split([')', ' ', '\n']).next())
+            .map(|link| link.split_once('#').unwrap_or((link, "")))
+            .filter(|(link, _)| !link.contains(':'))
+    })
+}
+
+/// Returns the anchors of a page's headings, as GitHub makes them.
+fn anchors(page: &str) -> impl Iterator<Item = String> {
+    let lines = page.split("```").step_by(2).flat_map(str::lines);
+    let titles = lines.filter(|line| line.starts_with('#'));
+    titles.map(|line| {
+        let title = line.trim_start_matches('#').trim().to_lowercase();
+        let is_kept = |letter: &char| letter.is_alphanumeric() || " -_".contains(*letter);
+        let kept = title.chars().filter(is_kept);
+        kept.map(|letter| if letter == ' ' { '-' } else { letter })
+            .collect()
     })
 }

@@ -1,41 +1,67 @@
 //! The documents describe the format as it is.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use fairwire_scenario::{Adjust, Metric, ScenarioFile, documented, explain};
 
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
 fn read(path: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../..")
-        .join(path);
+    let path = root().join(path);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The text of docs/scenario.md. With `UPDATE_DOCS=1` its tables are written anew before any test reads them.
-static SCENARIO: LazyLock<String> = LazyLock::new(|| {
-    let text = read("docs/scenario.md");
+/// The pages of the format, by their paths below `docs`. With `UPDATE_DOCS=1` their tables are written anew before any
+/// test reads them.
+static PAGES: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
+    let folder = std::fs::read_dir(root().join("docs/scenario")).expect("a folder");
+    let names = folder.map(|entry| entry.expect("an entry").file_name());
+    let names = names.map(|name| format!("scenario/{}", name.to_str().expect("ASCII")));
+    let pages: BTreeMap<_, _> = std::iter::once("scenario.md".to_owned())
+        .chain(names)
+        .map(|name| (name.clone(), read(&format!("docs/{name}"))))
+        .collect();
     if std::env::var_os("UPDATE_DOCS").is_none() {
-        return text;
+        return pages;
     }
-    let wanted = documented(&text).expect("known types between markers");
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/scenario.md");
-    std::fs::write(path, &wanted).expect("docs/scenario.md can be written");
+    let wanted = documented(&pages).expect("known types between markers");
+    for (name, text) in &wanted {
+        let path = root().join("docs").join(name);
+        std::fs::write(path, text).expect("the pages can be written");
+    }
     wanted
 });
 
-/// The tables of keys in docs/scenario.md match the types that are read. `UPDATE_DOCS=1` rewrites them.
+/// The tables of keys in docs/scenario match the types that are read. `UPDATE_DOCS=1` rewrites them.
 #[test]
 fn tables_of_keys_are_in_step() {
-    let text = &*SCENARIO;
-    let wanted = documented(text).expect("known types between markers");
-    for (line, wanted) in text.lines().zip(wanted.lines()) {
-        assert_eq!(
-            line, wanted,
-            "UPDATE_DOCS=1 cargo test -p fairwire-scenario mends it"
-        );
+    let wanted = documented(&PAGES).expect("known types between markers");
+    for (name, text) in PAGES.iter() {
+        for (line, wanted) in text.lines().zip(wanted[name].lines()) {
+            assert_eq!(
+                line, wanted,
+                "{name}: UPDATE_DOCS=1 cargo test -p fairwire-scenario mends it"
+            );
+        }
+        assert_eq!(*text, wanted[name], "{name}");
     }
-    assert_eq!(*text, wanted);
+}
+
+/// A row of a table has at most 220 characters, and another line 120, so that both can be read in an editor.
+#[test]
+fn lines_are_short() {
+    for (name, text) in PAGES.iter() {
+        let mut is_code = false;
+        for line in text.lines() {
+            is_code ^= line.starts_with("```");
+            let most = if line.starts_with('|') { 220 } else { 120 };
+            assert!(is_code || line.chars().count() <= most, "{name}: {line}");
+        }
+    }
 }
 
 /// docs/results.md lists every metric with its unit and meaning.
@@ -48,13 +74,11 @@ fn every_metric_is_described() {
     }
 }
 
-/// The family in docs/scenario.md is `scenarios/crowds.toml`, has fewer than thirty lines, and gives the cells that the
+/// The family in docs/scenario/families.md is `scenarios/crowds.toml`, has fewer than thirty lines, and gives the cells that the
 /// text states.
 #[test]
 fn the_family_runs() {
-    let text = &*SCENARIO;
-    let (_, family) = text.split_once("## Families").expect("a section");
-    let example = family.split("```").nth(1);
+    let example = PAGES["scenario/families.md"].split("```").nth(1);
     let example = example.and_then(|block| block.strip_prefix("toml"));
     let example = example.expect("an example").trim_start();
     assert_eq!(example, read("scenarios/crowds.toml"));
@@ -68,11 +92,11 @@ fn the_family_runs() {
     assert_eq!(cells[17].scenario.flows.iter().count(), 21);
 }
 
-/// docs/scenario.md names every key of a scenario that uses all tables, and its first example can be read.
+/// The pages name every key of a scenario that uses all tables, and the first example can be read.
 #[test]
 fn every_key_is_described() {
-    let text = &*SCENARIO;
-    let example = text
+    let text: String = PAGES.values().map(String::as_str).collect();
+    let example = PAGES["scenario.md"]
         .split("```")
         .nth(1)
         .and_then(|block| block.strip_prefix("toml"));
@@ -110,7 +134,7 @@ fn every_key_is_described() {
         ];
         assert!(
             named.iter().any(|name| text.contains(name)),
-            "docs/scenario.md lacks {}",
+            "docs/scenario lacks {}",
             line.path
         );
     }

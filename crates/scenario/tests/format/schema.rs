@@ -61,9 +61,8 @@ fn the_schema_accepts_what_there_is() {
 #[test]
 fn the_schema_knows_families() {
     let validator = validator();
-    let docs = read(&root().join("docs/scenario.md"));
-    let (_, family) = docs.split_once("## Families").expect("a section");
-    let example = family
+    let docs = read(&root().join("docs/scenario/families.md"));
+    let example = docs
         .split("```")
         .nth(1)
         .and_then(|block| block.strip_prefix("toml"));

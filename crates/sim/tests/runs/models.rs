@@ -423,11 +423,15 @@ fn nonsense_is_refused() {
     assert!(refusal(CALL, &tcp).contains("RTP"));
 }
 
-/// docs/scenario.md names every key of these models.
+/// The pages of docs/scenario name every key of these models.
 #[test]
 fn every_model_is_described() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/scenario.md");
-    let text = std::fs::read_to_string(path).expect("readable");
+    let pages = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/scenario");
+    let pages = std::fs::read_dir(pages).expect("a folder");
+    let text: String = pages
+        .map(|page| page.expect("an entry").path())
+        .map(|page| std::fs::read_to_string(page).expect("readable"))
+        .collect();
     let file = ScenarioFile::parse("test", CALL).unwrap_or_else(|error| panic!("{error}"));
     for set in [
         "topology.links.wire.loss={ kind = \"gilbert-elliott\", good_to_bad = \"1 %\", bad_to_good = \"25 %\" }",
@@ -451,7 +455,7 @@ fn every_model_is_described() {
             let named = [format!("`{key}`"), format!(".{key}`"), format!("`{key} =")];
             assert!(
                 named.iter().any(|name| text.contains(name)),
-                "docs/scenario.md lacks {}",
+                "docs/scenario lacks {}",
                 line.path
             );
             assert!(
