@@ -85,7 +85,7 @@ demo: ## The main job: a paper reproduced, then real data through DCCP on loopba
 	@$(QUICK)
 	@scripts/demo target/quick/fairwire target/demo
 
-digests: build ## Run the papers and write down their new digests (then say in the CHANGELOG which moved and why)
+digests: build ## Run the papers and write down their new digests (then say in docs/results-that-move.md which moved and why)
 	$(FAIRWIRE) paper all --update-digests
 	for file in $(filter-out %/digests.toml,$(wildcard scenarios/*.toml)); do $(FAIRWIRE) run $$file --update-digests; done
 
