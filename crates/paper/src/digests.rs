@@ -55,7 +55,7 @@ pub fn read(text: &str) -> Result<Golden, toml::de::Error> {
 pub fn write(golden: &Golden) -> String {
     let mut text = String::from(
         "# Golden digests of the quick run: `fairwire paper NAME --quick --update-digests` writes\n\
-         # them. CHANGELOG.md says which results moved and why.\n",
+         # them. docs/results-that-move.md says which, and why.\n",
     );
     for (cell, runs) in golden {
         let _ = writeln!(text, "\n[{cell}]");

@@ -148,7 +148,7 @@ pub fn update(path: &Path) -> Result<Vec<ChangedDigest>, DigestError> {
     let failed = |error: io::Error| DigestError::File(file.clone(), error);
     let text = toml::to_string(&all).map_err(|error| failed(io::Error::other(error)))?;
     let head = "# Golden digests. `fairwire run FILE --update-digests` writes them;\n\
-                # CHANGELOG.md says which results moved and why.\n\n";
+                # docs/results-that-move.md says which moved and why.\n\n";
     fs::write(&file, format!("{head}{text}")).map_err(failed)?;
     Ok(moved)
 }
