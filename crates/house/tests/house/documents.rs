@@ -70,6 +70,39 @@ fn links_lead_to_headings() {
     assert!(dead.is_empty(), "{dead}");
 }
 
+/// A file of the crates that a page names exists. What follows `::` is a name in it.
+#[test]
+fn named_files_exist() {
+    let mut dead = String::new();
+    for page in pages() {
+        let text = fs::read_to_string(&page).expect("pages are readable");
+        for file in text.split('`').skip(1).step_by(2) {
+            let file = file.split("::").next().unwrap_or_default();
+            let is_file = file.starts_with("crates/") && !file.contains([' ', '*', '{', '<', '\n']);
+            if is_file && !root().join(file).exists() {
+                let _ = writeln!(dead, "{}: {file}", page.display());
+            }
+        }
+    }
+    assert!(dead.is_empty(), "{dead}");
+}
+
+/// A line of prose has at most 120 columns.
+#[test]
+fn lines_are_short() {
+    let mut long = String::new();
+    for page in pages() {
+        let text = fs::read_to_string(&page).expect("pages are readable");
+        for line in text.split("```").step_by(2).flat_map(str::lines) {
+            let is_prose = !line.starts_with(['|', '!']) && !line.starts_with("    ");
+            if is_prose && line.chars().count() > 120 {
+                let _ = writeln!(long, "{}: {line}", page.display());
+            }
+        }
+    }
+    assert!(long.is_empty(), "{long}");
+}
+
 /// Links to the web, to parts of the page itself and in blocks of code are left out.
 #[test]
 fn links_are_told_apart() {
