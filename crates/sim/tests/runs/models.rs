@@ -423,13 +423,14 @@ fn nonsense_is_refused() {
     assert!(refusal(CALL, &tcp).contains("RTP"));
 }
 
-/// The pages of docs/scenario name every key of these models.
+/// docs/scenario.md and the pages of docs/scenario name every key of these models.
 #[test]
 fn every_model_is_described() {
-    let pages = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/scenario");
-    let pages = std::fs::read_dir(pages).expect("a folder");
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let pages = std::fs::read_dir(docs.join("scenario")).expect("a folder");
     let text: String = pages
         .map(|page| page.expect("an entry").path())
+        .chain([docs.join("scenario.md")])
         .map(|page| std::fs::read_to_string(page).expect("readable"))
         .collect();
     let file = ScenarioFile::parse("test", CALL).unwrap_or_else(|error| panic!("{error}"));
