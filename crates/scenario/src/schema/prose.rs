@@ -10,27 +10,40 @@ pub(super) const WITHOUT: &str = " without ";
 /// The columns of a line of text.
 const LINE: usize = 120;
 
-/// Where each type is described: its page and the anchor of the heading above its table.
-pub(super) struct Places(BTreeMap<String, (String, String)>);
+/// Where each type is described.
+pub(super) struct Places(BTreeMap<String, Place>);
+
+/// A page, and the last heading above a table.
+struct Place {
+    page: String,
+    anchor: String,
+    /// Whether the heading is the title of the page.
+    is_title: bool,
+}
 
 impl Places {
     /// Finds the markers in pages.
     pub(super) fn of(pages: &BTreeMap<String, String>) -> Self {
         let mut places = BTreeMap::new();
         for (page, text) in pages {
-            let mut heading = String::new();
+            let mut heading = "";
             let mut is_code = false;
             for line in text.lines() {
                 is_code ^= line.starts_with("```");
                 if line.starts_with('#') && !is_code {
-                    heading = anchor(line.trim_start_matches('#'));
+                    heading = line;
                 }
                 let marker = line
                     .strip_prefix(BEGIN)
                     .and_then(|rest| rest.split_once(" -->"));
                 if let Some((marker, _)) = marker {
                     let name = marker.split(WITHOUT).next().unwrap_or_default();
-                    places.insert(name.to_owned(), (page.clone(), heading.clone()));
+                    let place = Place {
+                        page: page.clone(),
+                        anchor: anchor(heading.trim_start_matches('#')),
+                        is_title: heading.starts_with("# "),
+                    };
+                    places.insert(name.to_owned(), place);
                 }
             }
         }
@@ -51,16 +64,21 @@ impl<'a> Page<'a> {
 
     /// Returns the link from this page to the description of a type, if it has a table of its own.
     pub(super) fn link(&self, of: &str) -> Option<String> {
-        let (page, heading) = self.places.0.get(of)?;
+        let place = self.places.0.get(of)?;
+        let (page, anchor) = (place.page.as_str(), &place.anchor);
         if page == self.name {
-            return Some(format!("#{heading}"));
+            return Some(format!("#{anchor}"));
         }
         let folder = |name: &str| name.rsplit_once('/').map(|(folder, _)| folder.to_owned());
         let path = match (folder(page), folder(self.name)) {
             (theirs, ours) if theirs == ours => page.rsplit('/').next().unwrap_or(page).to_owned(),
             _ => format!("{}{page}", self.to_docs()),
         };
-        Some(format!("{path}#{heading}"))
+        Some(if place.is_title {
+            path
+        } else {
+            format!("{path}#{anchor}")
+        })
     }
 
     /// Returns a meaning as text of this page: the links of a meaning are relative to `docs`, and names of Rust items
