@@ -4,13 +4,15 @@ use fairwire_proto::{CloseReason, Event};
 use fairwire_wire::ResetCode;
 
 /// Events without a further distinction.
-const PLAIN: [&str; 9] = [
+const PLAIN: [&str; 11] = [
     "Accepted",
     "Ccid",
     "Connected",
+    "Heard",
     "NotListening",
     "PathMtu",
     "Readable",
+    "Secured",
     "SlowReceiver",
     "TargetBitrate",
     "Writable",
@@ -30,13 +32,14 @@ const FATES: [&str; 9] = [
 ];
 
 /// The reasons for the end of a connection that have no Reset Code.
-const ENDS: [&str; 7] = [
+const ENDS: [&str; 8] = [
     "Aborted",
     "CloseTimeout",
     "Closed",
     "ConnectTimeout",
     "Reflected",
     "IdleTimeout",
+    "Security",
     "Unreachable",
 ];
 
@@ -119,7 +122,7 @@ mod tests {
         );
         for asked in ["", "nonsense"] {
             let names = unknown(asked).lines().count() - 1;
-            assert_eq!(names, 9 + 9 + 7 + 2 * 13);
+            assert_eq!(names, 11 + 9 + 8 + 2 * 13);
         }
         assert!(is_name("closed: reset CcidSpecific(130)"));
         assert!(!is_name("closed: reset CcidSpecific(12)"));

@@ -45,6 +45,39 @@ pub(crate) fn see(
         hold!(false, "data-arrived", "no packet {seq:?} has arrived");
         return Ok(());
     };
+    let (order, is_encrypted) = (arrival.order, conn.asked.encryption);
+    let digest = delivered(arrival, received, is_encrypted)?;
+    // Datagrams are queued in the order of arrival.
+    hold!(
+        !honest || newest.is_none_or(|newest| newest < order),
+        "data-order",
+        "packet {seq:?} is delivered after one that came later"
+    );
+    // A datagram that is sent again is delivered once. Those without a tag look alike.
+    // On an encrypted connection nobody else can make one, or show one twice.
+    let tagged = (honest || is_encrypted) && digest.len >= TAG_LEN;
+    hold!(
+        !tagged || conn.heard.delivered.insert(digest),
+        "data-resent-once",
+        "the datagram in packet {seq:?} was delivered before"
+    );
+    conn.heard.newest_delivered = Some(order);
+    conn.missing.told = conn.missing.told.saturating_add(received.lost_before);
+    hold!(
+        !is_encrypted || digest.len < TAG_LEN || books.sealed.contains(&digest),
+        "data-sealed",
+        "packet {seq:?} of an encrypted connection delivers what no application gave to one"
+    );
+    Ok(())
+}
+
+/// Checks that a datagram is what its packet brought, and is delivered once.
+fn delivered(
+    arrival: &mut Arrival,
+    received: &Received,
+    is_encrypted: bool,
+) -> Result<Digest, super::Violation> {
+    let seq = received.seq;
     // RFC 4340, 5.4: Data and DataAck carry datagrams, and handshake packets do if their payload is not empty.
     hold!(
         arrival.is_data,
@@ -59,7 +92,7 @@ pub(crate) fn see(
     hold!(is_first, "data-once", "packet {seq:?} is delivered twice");
     arrival.delivered = true;
     let digest = Digest::of(&bytes(&received.payload));
-    if conn.asked.encryption {
+    if is_encrypted {
         opened(arrival, digest, (received.ecn, received.at));
     }
     arrival.delivered_forged = arrival.forged.contains(&digest);
@@ -72,30 +105,7 @@ pub(crate) fn see(
         "data-same",
         "packet {seq:?} is delivered with other bytes, another mark or another time than it came with"
     );
-    // Datagrams are queued in the order of arrival.
-    let order = arrival.order;
-    let is_secure = conn.asked.encryption;
-    hold!(
-        !honest || newest.is_none_or(|newest| newest < order),
-        "data-order",
-        "packet {seq:?} is delivered after one that came later"
-    );
-    // A datagram that is sent again is delivered once. Those without a tag look alike.
-    // On an encrypted connection nobody else can make one, or show one twice.
-    let tagged = (honest || is_secure) && digest.len >= TAG_LEN;
-    hold!(
-        !tagged || conn.heard.delivered.insert(digest),
-        "data-resent-once",
-        "the datagram in packet {seq:?} was delivered before"
-    );
-    conn.heard.newest_delivered = Some(order);
-    conn.missing.told = conn.missing.told.saturating_add(received.lost_before);
-    hold!(
-        !is_secure || digest.len < TAG_LEN || books.sealed.contains(&digest),
-        "data-sealed",
-        "packet {seq:?} of an encrypted connection delivers what no application gave to one"
-    );
-    Ok(())
+    Ok(digest)
 }
 
 /// Enters what a record was opened to as what came in its packet.

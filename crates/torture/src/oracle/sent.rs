@@ -236,32 +236,15 @@ fn data(
     (seq, local): (Seq, Instant),
     transmit: &Transmit,
 ) -> Verdict {
-    let packet_type = packet.packet_type();
-    // RFC 5238, 3: messages of the encryption are sent like data.
-    let own = conn.asked.encryption && is_data(packet_type) && transmit.id.is_none();
-    hold!(
-        is_data(packet_type) == (transmit.id.is_some() || own),
-        "sent-data",
-        "{packet_type:?} with {:?}",
-        transmit.id
-    );
-    if own {
-        conn.out.own += 1;
-        return ecn(conn, true, transmit.ecn);
-    }
-    // RFC 4340, 5.7: Syncs may be padded, as probes of the path MTU are (RFC 8899).
-    let padded = matches!(packet_type, PacketType::Sync)
-        // RFC 4340, 5.6: a Reset may have a text, such as why the encryption failed.
-        || (conn.asked.encryption && packet_type == PacketType::Reset);
     let Some(id) = transmit.id else {
-        hold!(
-            padded || transmit.payload.is_empty(),
-            "sent-data",
-            "{packet_type:?} carries {} bytes",
-            transmit.payload.len()
-        );
-        return ecn(conn, false, transmit.ecn);
+        return without_datagram(conn, packet.packet_type(), transmit);
     };
+    hold!(
+        is_data(packet.packet_type()),
+        "sent-data",
+        "{:?} with {id:?}",
+        packet.packet_type()
+    );
     let Some(given) = conn.given.get_mut(&id) else {
         hold!(false, "sent-data", "{id:?} leaves and was never given");
         return Ok(());
@@ -295,6 +278,31 @@ fn data(
         );
     }
     ecn(conn, true, transmit.ecn)
+}
+
+/// Checks a packet without a datagram of the application: data only if it is a message of the encryption, which is sent
+/// like data (RFC 5238, 3), and otherwise nothing that an application could read.
+fn without_datagram(conn: &mut Conn, packet_type: PacketType, transmit: &Transmit) -> Verdict {
+    let encrypts = conn.asked.encryption;
+    let is_data = is_data(packet_type);
+    hold!(
+        !is_data || encrypts,
+        "sent-data",
+        "{packet_type:?} without a datagram"
+    );
+    // RFC 4340, 5.7: Syncs may be padded, as probes of the path MTU are (RFC 8899). 5.6: a Reset may have a text, such
+    // as why the encryption failed.
+    let may_carry = is_data
+        || packet_type == PacketType::Sync
+        || (encrypts && packet_type == PacketType::Reset);
+    hold!(
+        may_carry || transmit.payload.is_empty(),
+        "sent-data",
+        "{packet_type:?} carries {} bytes",
+        transmit.payload.len()
+    );
+    conn.out.own += u64::from(is_data);
+    ecn(conn, is_data, transmit.ecn)
 }
 
 /// Checks that an encrypted datagram cannot be read on the path, and is longer than what the application gave.
