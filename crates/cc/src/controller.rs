@@ -53,10 +53,28 @@ pub struct Congestion {
 pub struct Delivery {
     /// The number of packets newly known to have arrived.
     pub packets: u32,
+    /// The bytes of these packets.
+    pub bytes: u64,
     /// The number of them with a congestion mark, as far as the protocol knows.
     pub marked: u32,
     /// When the newest of them was sent; `None` if this is not known, as for a packet that was sent twice.
     pub newest_sent: Option<Instant>,
+}
+
+/// A sample of the delivery rate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RateSample {
+    /// Packets per second.
+    pub packets_per_s: f64,
+    /// Bytes per second, in the protocol's measure of size.
+    pub bytes_per_s: f64,
+    /// Whether the application had nothing more to send during the sample. If so, the network may carry more.
+    pub app_limited: bool,
+    /// The packets delivered before the sampled packet left. A round trip has passed when this reaches the number
+    /// delivered at the start of that round trip.
+    pub delivered_before: u64,
+    /// The packets delivered so far, those of this sample included.
+    pub delivered: u64,
 }
 
 /// The limit that a controller sets to its sender.
@@ -137,6 +155,8 @@ pub struct Feedback {
     pub path: RoundTrip,
     /// The packets that have arrived.
     pub delivery: Delivery,
+    /// The delivery rate that they show, for a controller that asks for it ([`Controller::wants_delivery_rate`]).
+    pub rate: Option<RateSample>,
     /// The number of data packets acknowledged for the first time, marked ones included, by which the window may grow.
     /// Zero during a TCP's recovery.
     pub newly_acked: u32,
@@ -219,6 +239,13 @@ pub trait Controller: fmt::Debug + Send {
     /// 9331).
     fn ecn(&self) -> Ecn {
         Ecn::Ect0
+    }
+
+    /// Returns whether feedback should contain samples of the delivery rate ([`Feedback::rate`]).
+    ///
+    /// Protocols ask once, when they take the controller ([`with_delivery_rate`](crate::with_delivery_rate)).
+    fn wants_delivery_rate(&self) -> bool {
+        false
     }
 
     /// Returns the bytes of memory held in addition to the controller's own size.

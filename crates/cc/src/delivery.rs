@@ -1,37 +1,26 @@
 //! The delivery rate: how fast packets arrive while the network is kept busy.
 //!
-//! This follows draft-cheng-iccrg-delivery-rate-estimation, section 2, in packets. A sample spans the flight of one
+//! This follows draft-cheng-iccrg-delivery-rate-estimation, section 2, in packets and bytes. A sample spans the flight of one
 //! packet: it counts the packets delivered from the time the packet left until it was acknowledged. The count is
 //! divided by the sending time or the acknowledging time, whichever is longer. So neither bunched packets nor bunched
 //! acknowledgements make the rate too high.
 //!
-//! A controller that needs the rate keeps a [`DeliveryRate`] and passes on the events that a
-//! [`Controller`](crate::Controller) receives. Other controllers have no cost.
+//! A protocol passes its controller through [`with_delivery_rate`]. Only a controller that asks for the rate then gets
+//! a [`DeliveryRate`] in front of it; other controllers have no cost.
 
 use std::collections::VecDeque;
 
-use fairwire_units::{Duration, Instant};
+use fairwire_units::{Duration, Ecn, Instant};
 
-use crate::{Delivery, Flight};
-
-/// A sample of the delivery rate.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RateSample {
-    /// Packets per second.
-    pub packets_per_s: f64,
-    /// Whether the application had nothing more to send during the sample. If so, the network may carry more.
-    pub app_limited: bool,
-    /// The packets delivered before the sampled packet left. A round trip has passed when this reaches the number
-    /// delivered at the start of that round trip.
-    pub delivered_before: u64,
-}
+use crate::{Controller, Delivery, Feedback, Flight, Gauges, Limit, Permit, RateSample};
 
 /// The state when packets left.
 #[derive(Clone, Copy, Debug)]
 struct Stamp {
     sent_at: Instant,
-    /// The number of packets delivered by then; `delivered_at` is when the last of them was acknowledged.
+    /// The packets and bytes delivered by then; `delivered_at` is when the last of them was acknowledged.
     delivered: u64,
+    delivered_bytes: u64,
     delivered_at: Instant,
     /// When the sending interval of a sample with this stamp begins.
     first_sent_at: Instant,
@@ -44,6 +33,7 @@ pub struct DeliveryRate {
     /// One stamp for each time at which packets left that may still be acknowledged.
     stamps: VecDeque<Stamp>,
     delivered: u64,
+    delivered_bytes: u64,
     delivered_at: Instant,
     first_sent_at: Instant,
     /// The application is the limit until this many packets are delivered.
@@ -55,6 +45,7 @@ impl Default for DeliveryRate {
         Self {
             stamps: VecDeque::new(),
             delivered: 0,
+            delivered_bytes: 0,
             delivered_at: Instant::START,
             first_sent_at: Instant::START,
             limited_until: 0,
@@ -85,6 +76,7 @@ impl DeliveryRate {
             self.stamps.push_back(Stamp {
                 sent_at: now,
                 delivered: self.delivered,
+                delivered_bytes: self.delivered_bytes,
                 delivered_at: self.delivered_at,
                 first_sent_at: self.first_sent_at,
                 app_limited: self.delivered < self.limited_until,
@@ -108,6 +100,7 @@ impl DeliveryRate {
             return None;
         }
         self.delivered += u64::from(delivery.packets);
+        self.delivered_bytes += delivery.bytes;
         self.delivered_at = now;
         let newest = delivery.newest_sent?;
         // Packets that left earlier and are not delivered are late or lost; they cannot be the newest packet any more.
@@ -122,12 +115,85 @@ impl DeliveryRate {
         if interval.is_zero() || shortest.is_some_and(|shortest| interval < shortest) {
             return None;
         }
-        let packets = (self.delivered - stamp.delivered) as f64;
+        let per_s = |amount: u64| amount as f64 / interval.as_secs_f64();
         Some(RateSample {
-            packets_per_s: packets / interval.as_secs_f64(),
+            packets_per_s: per_s(self.delivered - stamp.delivered),
+            bytes_per_s: per_s(self.delivered_bytes - stamp.delivered_bytes),
             app_limited: stamp.app_limited,
             delivered_before: stamp.delivered,
+            delivered: self.delivered,
         })
+    }
+}
+
+/// Returns `controller` as a protocol uses it: with samples of the delivery rate in its feedback, if it asks for them.
+pub fn with_delivery_rate(controller: Box<dyn Controller>) -> Box<dyn Controller> {
+    if !controller.wants_delivery_rate() {
+        return controller;
+    }
+    Box::new(Sampled {
+        controller,
+        rate: DeliveryRate::default(),
+        shortest: None,
+    })
+}
+
+/// A controller that gets samples of the delivery rate.
+#[derive(Debug)]
+struct Sampled {
+    controller: Box<dyn Controller>,
+    rate: DeliveryRate,
+    /// The shortest round trip seen.
+    shortest: Option<Duration>,
+}
+
+impl Controller for Sampled {
+    fn permit(&self, now: Instant, flight: Flight, size: u32) -> Permit {
+        self.controller.permit(now, flight, size)
+    }
+
+    fn on_sent(&mut self, now: Instant, flight: Flight, size: u32) {
+        self.rate.on_sent(now, flight);
+        self.controller.on_sent(now, flight, size);
+    }
+
+    fn on_feedback(&mut self, now: Instant, flight: Flight, feedback: &Feedback) {
+        if feedback.path.timeout.is_some() {
+            self.shortest = feedback.path.min;
+        }
+        let rate = self.rate.on_delivery(now, feedback.delivery, self.shortest);
+        let feedback = Feedback { rate, ..*feedback };
+        self.controller.on_feedback(now, flight, &feedback);
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        self.controller.next_timeout()
+    }
+
+    fn handle_timeout(&mut self, now: Instant, flight: Flight) {
+        self.controller.handle_timeout(now, flight);
+    }
+
+    fn reset(&mut self, now: Instant) {
+        self.rate = DeliveryRate::default();
+        self.shortest = None;
+        self.controller.reset(now);
+    }
+
+    fn limit(&self) -> Limit {
+        self.controller.limit()
+    }
+
+    fn ecn(&self) -> Ecn {
+        self.controller.ecn()
+    }
+
+    fn memory(&self) -> usize {
+        size_of_val(&*self.controller) + self.controller.memory() + self.rate.memory()
+    }
+
+    fn gauges(&self) -> Gauges {
+        self.controller.gauges()
     }
 }
 
@@ -155,6 +221,7 @@ mod tests {
     fn arrived(packets: u32, sent: u64) -> Delivery {
         Delivery {
             packets,
+            bytes: u64::from(packets) * 500,
             newest_sent: Some(ms(sent)),
             ..Delivery::default()
         }
@@ -196,6 +263,8 @@ mod tests {
             .on_delivery(ms(390), arrived(5, 290), RTT)
             .expect("a sample");
         assert_eq!(bunched.packets_per_s, 100.0);
+        assert_eq!(bunched.bytes_per_s, 50_000.0);
+        assert_eq!(bunched.delivered, rate.delivered());
     }
 
     /// Samples are application-limited while the application has nothing more to send, until the packets then in flight

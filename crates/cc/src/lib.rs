@@ -19,10 +19,10 @@ pub mod tfrc;
 
 pub use bitrate::{LimitedBy, RoundEnd, TargetBitrate, TargetEstimator};
 pub use controller::{
-    Congestion, Controller, Delivery, Feedback, Flight, Gauges, HostLimits, Limit, Permit, Signal,
-    TfrcReport,
+    Congestion, Controller, Delivery, Feedback, Flight, Gauges, HostLimits, Limit, Permit,
+    RateSample, Signal, TfrcReport,
 };
-pub use delivery::{DeliveryRate, RateSample};
+pub use delivery::{DeliveryRate, with_delivery_rate};
 pub use encoder::{EncoderConfig, EncoderInput, EncoderTarget};
 pub use law::{
     Adjustment, Cubic, CubicVersion, Dctcp, Law, NewReno, Round, ThresholdWindow, Vegas, Veno,

@@ -18,8 +18,8 @@ use fairwire_units::{Duration, Ecn, Instant};
 
 use crate::law::{Adjustment, Round, Window, WindowLaw};
 use crate::{
-    Congestion, Controller, DeliveryRate, Feedback, Flight, Gauges, Limit, Permit, RateSample,
-    RoundTrip, RtoConfig, Signal,
+    Congestion, Controller, Feedback, Flight, Gauges, Limit, Permit, RateSample, RoundTrip,
+    RtoConfig, Signal,
 };
 
 use before_timeout::BeforeTimeout;
@@ -75,8 +75,7 @@ pub struct Windowed<L> {
     path: RoundTrip,
     round: Round,
     round_began: Instant,
-    /// The estimator of the delivery rate, if the law uses it.
-    delivery: Option<Box<DeliveryRate>>,
+    /// The newest sample of the delivery rate.
     rate: Option<RateSample>,
     last_cut: Option<Instant>,
     /// When a packet last left, or feedback arrived for which data waited.
@@ -105,7 +104,6 @@ impl<L: WindowLaw> Windowed<L> {
             MIN_SSTHRESH,
             law.initial_ssthresh().unwrap_or(f64::INFINITY),
         );
-        let delivery = law.wants_delivery_rate().then(Box::default);
         Self {
             law,
             growth: Growth::Tcp,
@@ -123,7 +121,6 @@ impl<L: WindowLaw> Windowed<L> {
             path: RoundTrip::default(),
             round: Round::default(),
             round_began: Instant::START,
-            delivery,
             rate: None,
             last_cut: None,
             last_busy: None,
@@ -237,7 +234,7 @@ impl<L: WindowLaw> Windowed<L> {
         self.path.timeout.unwrap_or(FIRST_TIMEOUT)
     }
 
-    /// Counts what has arrived: in this round and for the delivery rate.
+    /// Counts what has arrived in this round.
     fn count_arrivals(&mut self, now: Instant, feedback: &Feedback) {
         let news = feedback.delivery;
         if news.packets == 0 {
@@ -256,9 +253,8 @@ impl<L: WindowLaw> Windowed<L> {
         if self.round.ends {
             self.round_began = now;
         }
-        if let Some(delivery) = &mut self.delivery {
-            let sample = delivery.on_delivery(now, news, self.path.min);
-            self.rate = sample.or(self.rate);
+        if feedback.rate.is_some() {
+            self.rate = feedback.rate;
         }
     }
 
@@ -472,9 +468,6 @@ impl<L: WindowLaw> Controller for Windowed<L> {
             );
         }
         self.last_busy = Some(now);
-        if let Some(delivery) = &mut self.delivery {
-            delivery.on_sent(now, flight);
-        }
         if f64::from(flight.packets) >= self.cwnd.floor() {
             self.last_full = Some(now);
         }
@@ -534,7 +527,6 @@ impl<L: WindowLaw> Controller for Windowed<L> {
         self.hystart = self.hystart.map(|_| HyStart::NEW);
         self.path = RoundTrip::default();
         (self.round, self.round_began) = (Round::default(), Instant::START);
-        self.delivery = self.law.wants_delivery_rate().then(Box::default);
         self.rate = None;
         self.last_cut = None;
         self.last_busy = None;
@@ -553,10 +545,12 @@ impl<L: WindowLaw> Controller for Windowed<L> {
         self.law.ecn()
     }
 
+    fn wants_delivery_rate(&self) -> bool {
+        self.law.wants_delivery_rate()
+    }
+
     fn memory(&self) -> usize {
-        let delivery = self.delivery.as_ref();
-        let delivery = delivery.map_or(0, |it| size_of_val(&**it) + it.memory());
-        self.law.memory() + delivery
+        self.law.memory()
     }
 
     fn gauges(&self) -> Gauges {

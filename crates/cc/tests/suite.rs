@@ -187,6 +187,7 @@ impl Caller {
     fn delivery(&self, packets: u32, marked: u32, ago: Option<Duration>) -> Delivery {
         Delivery {
             packets,
+            bytes: u64::from(packets * SIZE),
             marked,
             newest_sent: ago.map(|ago| self.now.saturating_before(ago)),
         }

@@ -18,7 +18,7 @@ mod spurious;
 mod tests;
 mod timeout;
 
-use fairwire_cc::{Controller, Flight};
+use fairwire_cc::{Controller, Flight, with_delivery_rate};
 use fairwire_units::Instant;
 
 use crate::config::{Config, Source};
@@ -101,7 +101,7 @@ impl Sender {
         };
         Self {
             config,
-            controller,
+            controller: with_delivery_rate(controller),
             start,
             phase: Phase::Closed,
             mss: config.mss(),

@@ -49,6 +49,7 @@ impl Sender {
         let oldest = self.outstanding.first().map(|first| first.at);
         let delivery = Delivery {
             packets: selected.segments,
+            bytes: selected.bytes,
             marked: 0,
             newest_sent: selected
                 .newest_sent

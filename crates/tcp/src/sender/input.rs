@@ -1,6 +1,6 @@
 //! The processing of acknowledgements.
 
-use fairwire_cc::{Congestion, Delivery, Feedback, Flight, Signal};
+use fairwire_cc::{Congestion, Feedback, Flight, Signal};
 use fairwire_units::{Duration, Instant};
 
 use super::frto::Finding;
@@ -109,11 +109,7 @@ impl Sender {
             path: self.rtt.known(),
             ..Feedback::default()
         };
-        let delivery = Delivery {
-            packets: covered.segments - covered.selected + selected.segments,
-            marked: 0,
-            newest_sent: covered.newest_sent.max(selected.newest_sent),
-        };
+        let delivery = covered.and(selected);
         self.add_marks(now, (segment.flags, ack), delivery, &mut feedback);
         if let Some(marks) = &mut feedback.congestion {
             // RFC 3168, 6.1.2: such an acknowledgement never increases the window.

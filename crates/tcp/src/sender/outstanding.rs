@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use fairwire_cc::Delivery;
 use fairwire_units::Instant;
 
 use super::scoreboard::Scoreboard;
@@ -57,6 +58,8 @@ pub(super) struct Covered {
     pub(super) bytes: u64,
     /// The number of these segments that had been selected before.
     pub(super) selected: u32,
+    /// The bytes of those.
+    pub(super) selected_bytes: u64,
     /// When the newest of the segments left, if it was sent only once.
     pub(super) newest_sent: Option<Instant>,
 }
@@ -65,10 +68,23 @@ pub(super) struct Covered {
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Selected {
     pub(super) segments: u32,
+    pub(super) bytes: u64,
     /// When the newest of them left that was sent only once.
     pub(super) newest_sent: Option<Instant>,
     /// The number after the last of them; zero without any.
     pub(super) highest: u64,
+}
+
+impl Covered {
+    /// Returns what has arrived by an acknowledgement that covers these segments and selects others.
+    pub(super) fn and(self, selected: Selected) -> Delivery {
+        Delivery {
+            packets: self.segments - self.selected + selected.segments,
+            bytes: self.bytes - self.selected_bytes + selected.bytes,
+            marked: 0,
+            newest_sent: self.newest_sent.max(selected.newest_sent),
+        }
+    }
 }
 
 /// The segments between the oldest unacknowledged number and the newest one sent.
@@ -188,8 +204,11 @@ impl Outstanding {
                 break;
             }
             covered.segments += 1;
-            covered.selected += u32::from(first.sacked);
             covered.bytes += u64::from(first.len);
+            if first.sacked {
+                covered.selected += 1;
+                covered.selected_bytes += u64::from(first.len);
+            }
             covered.newest_sent = (!first.resent).then_some(first.at);
             if let Some(left) = self.in_flight.checked_sub(1) {
                 self.in_flight = left;
@@ -258,6 +277,7 @@ impl Outstanding {
                     segment.sacked = true;
                     if !was.sacked {
                         news.segments += 1;
+                        news.bytes += u64::from(was.len);
                         let left = (!was.resent).then_some(was.at);
                         news.newest_sent = news.newest_sent.max(left);
                         news.highest = news.highest.max(was.end());
@@ -446,8 +466,8 @@ mod tests {
             Covered {
                 segments: 1,
                 bytes: 60,
-                selected: 0,
-                newest_sent: Some(Instant::START)
+                newest_sent: Some(Instant::START),
+                ..Covered::default()
             }
         );
         assert!(outstanding.is_empty());

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use fairwire_cc::{
-    Adjustment, Controller, DeliveryRate, Feedback, Flight, Gauges, Limit, NewReno, Permit,
-    RateSample, Signal, Window, WindowLaw,
+    Adjustment, Controller, Feedback, Flight, Gauges, Limit, NewReno, Permit, RateSample, Signal,
+    Window, WindowLaw,
 };
 use fairwire_tcp::{Config, Receiver, RecoveryKind, Sender, Source};
 use fairwire_units::{Duration, Ecn, Instant, Rate};
@@ -17,7 +17,6 @@ use crate::path::{Path, Run};
 /// shortest round trip is in the network. The model has no phase that searches for a new shortest round trip.
 #[derive(Debug)]
 struct Model {
-    delivery: DeliveryRate,
     /// The largest rate of each of the last round trips, the newest first.
     rates: VecDeque<f64>,
     round_ends: u64,
@@ -44,7 +43,6 @@ const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 impl Model {
     fn new() -> Self {
         Self {
-            delivery: DeliveryRate::default(),
             rates: VecDeque::new(),
             round_ends: 0,
             phase: Phase::Startup(0.0, 0),
@@ -74,7 +72,7 @@ impl Model {
     fn on_sample(&mut self, sample: RateSample, flight: Flight) {
         let begins = sample.delivered_before >= self.round_ends || self.rates.is_empty();
         if begins {
-            self.round_ends = self.delivery.delivered();
+            self.round_ends = sample.delivered;
             self.rates.push_front(0.0);
             self.rates.truncate(ROUNDS);
         }
@@ -118,20 +116,16 @@ impl Controller for Model {
         }
     }
 
-    fn on_sent(&mut self, now: Instant, flight: Flight, size: u32) {
-        self.delivery.on_sent(now, flight);
+    fn on_sent(&mut self, now: Instant, _flight: Flight, size: u32) {
         self.size = f64::from(size);
         if let Some(rate) = self.rate().filter(|rate| *rate > 0.0) {
             self.next = now.max(self.next) + Duration::from_secs_f64(1.0 / (rate * self.gain()));
         }
     }
 
-    fn on_feedback(&mut self, now: Instant, flight: Flight, feedback: &Feedback) {
+    fn on_feedback(&mut self, _now: Instant, flight: Flight, feedback: &Feedback) {
         self.shortest = feedback.path.min.or(self.shortest);
-        let sample = self
-            .delivery
-            .on_delivery(now, feedback.delivery, self.shortest);
-        if let Some(sample) = sample {
+        if let Some(sample) = feedback.rate {
             self.on_sample(sample, flight);
         }
     }
@@ -149,8 +143,8 @@ impl Controller for Model {
         Ecn::NotEct
     }
 
-    fn memory(&self) -> usize {
-        self.delivery.memory()
+    fn wants_delivery_rate(&self) -> bool {
+        true
     }
 
     fn gauges(&self) -> Gauges {
