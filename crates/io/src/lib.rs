@@ -160,7 +160,8 @@ pub use fairwire_proto::{
     ErrorText, Fate, FeedbackRate, FirstInterval, FirstIntervalLife, FirstRate, Gauges, IdleRule,
     InitCookies, LimitedBy, ListenError, LossEvents, LossMean, PathMtuDiscovery, QueueLimits,
     QueuePolicy, ReceiveLimit, ReceiveQueuePolicy, ReceiveRateOver, ReceiverRtt, ReductionFrom,
-    Reports, Segment, SlowStart, StartError, Stats, TargetBitrate, Unreachable, Waiting, laws,
+    Reports, Segment, SlowStart, StartError, Stats, TargetBitrate, Unreachable, Waiting, ccids,
+    laws,
 };
 use fairwire_tls::{ClientConfig, ServerConfig};
 pub use fairwire_units::{Ecn, Percent, Rate};

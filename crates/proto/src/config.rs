@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use fairwire_wire::Ccid;
 
-use crate::constants::{CCIDS, MAX_SHORT_WINDOW};
+use crate::constants::MAX_SHORT_WINDOW;
 use crate::error::ConfigError;
 use crate::shard::Shard;
 use limit::Limit;
@@ -294,18 +294,7 @@ impl Config {
 
     /// Checks each setting alone.
     fn check_values(&self) -> Result<(), ConfigError> {
-        let lists = [
-            ("send_ccids", &self.send_ccids),
-            ("receive_ccids", &self.receive_ccids),
-        ];
-        for (key, ccids) in lists {
-            if ccids.is_empty() || !ccids.iter().all(|ccid| CCIDS.contains(ccid)) {
-                return Err(ConfigError::new(
-                    key,
-                    "use one or more of TCP_LIKE, TFRC and TFRC_SP (2, 3, 4)",
-                ));
-            }
-        }
+        self.check_ccids()?;
         // RFC 4340, 7.5.2: Wmax, which is more packets than a file can state.
         if self.sequence_window >= 1 << 46 {
             return Err(ConfigError::new(

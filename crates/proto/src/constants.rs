@@ -9,6 +9,9 @@ pub(crate) const TWO_MSL: Duration = Duration::from_secs(240);
 /// The CCID with which connections start (RFC 4340, section 10).
 pub(crate) const DEFAULT_CCID: Ccid = Ccid::TCP_LIKE;
 
+/// The Ack Ratio of a new connection (RFC 4340, section 11.3).
+pub(crate) const DEFAULT_ACK_RATIO: u16 = 2;
+
 /// The smallest path MTU, bytes: every IPv4 host takes packets of this size (RFC 791, 3.1).
 pub(crate) const MIN_PATH_MTU: u16 = 576;
 
@@ -28,6 +31,3 @@ pub(crate) const MAX_SHORT_RATE: u64 = 1 << 16;
 /// It covers the queue's entry, twice because the queue doubles its memory when it grows, and the allocator's overhead.
 /// `Config::receive_queue_bytes` limits the sum over all queued datagrams.
 pub const DATAGRAM_OVERHEAD: usize = 176;
-
-/// The CCIDs that are implemented.
-pub(crate) const CCIDS: [Ccid; 3] = [Ccid::TCP_LIKE, Ccid::TFRC, Ccid::TFRC_SP];

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use fairwire_wire::Ccid;
 
+use crate::constants::DEFAULT_CCID;
+
 /// Why a port cannot be listened on.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -125,7 +127,7 @@ pub enum SendError {
     ResendNotAgreed,
     /// The datagram may be sent again ([`Resend`](crate::Resend)), but the CCID in force reports no single losses.
     #[error(
-        "{ccid} reports no single losses, so nothing can be sent again: use CCID 2, or send without it"
+        "{ccid} reports no single losses, so nothing can be sent again: use {DEFAULT_CCID}, or send without it"
     )]
     ResendWithoutLosses {
         /// That CCID.
@@ -158,7 +160,7 @@ pub struct NoMemory {
 }
 
 /// Why the CCID cannot be changed now.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChangeCcidError {
     /// The connection is not open yet, is closing, or is over.
@@ -167,11 +169,13 @@ pub enum ChangeCcidError {
     /// The list is empty.
     #[error("name at least one CCID")]
     NoCcid,
-    /// The list names a CCID that is not implemented.
-    #[error("{ccid} is not implemented: use CCID 2, 3 or 4")]
+    /// The list names a CCID that is neither built in nor registered.
+    #[error("{ccid} is not implemented: use CCID {known}")]
     UnknownCcid {
         /// That CCID.
         ccid: Ccid,
+        /// A list of those that are.
+        known: String,
     },
     /// An earlier change for this direction is still being negotiated; [`Event::Ccid`](crate::Event::Ccid) reports its
     /// result.

@@ -31,6 +31,7 @@ use fairwire_units::{Duration, Instant};
 use fairwire_wire::feature::{Feature, Rule};
 use fairwire_wire::{Ccid, PacketType, ResetCode, Seq};
 
+use crate::ccid::{CcidProfile, ccid_profile};
 use crate::config::Config;
 use earlier::EarlierValues;
 use schedule::{Schedule, UnknownFeatures};
@@ -53,6 +54,11 @@ pub(crate) enum Location {
     Local,
     /// At the peer's end: we send its "R" options.
     Remote,
+}
+
+/// Returns whether data of this CCID is acknowledged in Ack Vectors.
+fn has_ack_vectors(ccid: Ccid) -> bool {
+    ccid_profile(ccid).is_some_and(CcidProfile::acknowledges_packets)
 }
 
 impl Location {
@@ -207,8 +213,8 @@ impl Negotiation {
         number.ok().map(Ccid::new)
     }
 
-    /// Returns whether we may send data. Its CCID has to be agreed first; with CCID 2 the peer must also have agreed to
-    /// send Ack Vectors (RFC 4341, section 4).
+    /// Returns whether we may send data. Its CCID has to be agreed first; if it works with Ack Vectors, the peer must
+    /// also have agreed to send them (RFC 4341, section 4).
     pub(crate) fn may_send_data(&self) -> bool {
         // RFC 4340, 6.6.1: a value is in force once its Confirm is sent; in mid-connection, data of a new CCID follows
         // its Confirm.
@@ -222,7 +228,9 @@ impl Negotiation {
         }
         match self.ccid(Location::Local) {
             None => false,
-            Some(Ccid::TCP_LIKE) => self.is_on(Feature::SendAckVector, Location::Remote),
+            Some(ccid) if has_ack_vectors(ccid) => {
+                self.is_on(Feature::SendAckVector, Location::Remote)
+            }
             Some(_) => true,
         }
     }

@@ -66,6 +66,23 @@ pub mod laws {
     pub use fairwire_units::{Duration, Ecn, Instant};
 }
 
+/// Congestion control identifiers: the built-in and registered ones, and the parts of a CCID of your own.
+///
+/// A CCID of your own has a number, Ack Vectors as feedback and a [`Controller`](ccids::Controller), which keeps a
+/// window or a rate. It runs in the simulator and on sockets, so it reads no clock.
+pub mod ccids {
+    pub use crate::ccid::{
+        CcidProfile, ControllerSetup, RegisterCcidError, ccid_profile, ccid_profiles, list_ccids,
+        register_ccid,
+    };
+    pub use fairwire_cc::{
+        Congestion, Controller, Delivery, Feedback, Flight, Gauges, HostLimits, Limit, Permit,
+        RateSample, RoundTrip, Signal,
+    };
+    pub use fairwire_units::{Duration, Ecn, Instant};
+    pub use fairwire_wire::Ccid;
+}
+
 #[cfg(feature = "settings")]
 pub use config::Key;
 pub use config::{

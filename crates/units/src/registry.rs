@@ -18,14 +18,19 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
-/// The number of kinds added by [`Registry::register`].
+/// The number of kinds added by [`Registry::register`], and what else was registered.
 static REGISTERED: AtomicUsize = AtomicUsize::new(0);
 
-/// Returns the number of kinds that the program has added to all registries so far.
+/// Returns the number of kinds and CCIDs that the program has added to all registries so far.
 ///
 /// A cache of something derived from the registries must be rebuilt when this number has grown.
 pub fn registered() -> usize {
     REGISTERED.load(Ordering::Acquire)
+}
+
+/// Counts something that a registry of another form has added.
+pub fn note_registration() {
+    REGISTERED.fetch_add(1, Ordering::Release);
 }
 
 /// A trait whose implementations are registered as kinds.
@@ -162,7 +167,7 @@ impl<T: ?Sized> Registry<T> {
             });
         }
         kinds.push(kind);
-        REGISTERED.fetch_add(1, Ordering::Release);
+        note_registration();
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! The receiving half of CCID 2: when to acknowledge, and what to report. Every loss and mark is reported (RFC 4340,
+//! The receiving half with Ack Vectors: when to acknowledge, and what to report. Every loss and mark is reported (RFC 4340,
 //! section 11). `CCVal` is not used (RFC 4340, section 5.1).
 
 use fairwire_cc::DEFAULT_RTT;
@@ -10,13 +10,11 @@ use super::history::{History, Order};
 use super::nonce::Nonces;
 use super::records::Records;
 use super::vector::Report;
+use crate::constants::DEFAULT_ACK_RATIO;
 use crate::half::{Ack, AckDue, Arrival, Incoming, PeerData, Rx, quiescent_after};
 
 /// The longest time for which an acknowledgement waits for more packets (RFC 4340, section 11.3).
 const ACK_DELAY: Duration = Duration::from_millis(200);
-
-/// The Ack Ratio of a new connection (RFC 4340, section 11.3).
-const DEFAULT_ACK_RATIO: u16 = 2;
 
 /// The unit of Elapsed Time (RFC 4340, section 13.2).
 const ELAPSED_UNIT: Duration = Duration::from_micros(10);

@@ -1,8 +1,8 @@
-//! The sending half of CCID 2: a pipe, a round-trip time estimate and a controller (RFC 4341).
+//! The sending half with Ack Vectors: a pipe, a round-trip time estimate and the controller of its CCID (RFC 4341).
 
 use fairwire_cc::{
-    Congestion, Controller, Delivery, Feedback, Flight, Gauges, Growth, HostLimits, Permit,
-    RtoConfig, RttEstimator, Signal, Windowed, rfc3390_window,
+    Congestion, Controller, Delivery, Feedback, Flight, Gauges, HostLimits, Limit, Permit,
+    RtoConfig, RttEstimator, Signal,
 };
 use fairwire_units::plant::{Plant, planted};
 use fairwire_units::{Duration, Ecn, Instant, Rate};
@@ -15,15 +15,13 @@ use super::nonce_check::NonceCheck;
 use super::pipe::{Outcome, Pipe};
 use super::vector::Report;
 use crate::config::Ccid2Config;
+use crate::constants::DEFAULT_ACK_RATIO;
 use crate::half::{Ack, Arrival, FeedbackOutcome, Incoming, Sent, Tx};
-
-/// The Ack Ratio of a new connection (RFC 4340, section 11.3).
-const DEFAULT_ACK_RATIO: u16 = 2;
 
 /// The longest time for which a receiver delays an acknowledgement to wait for more packets (RFC 4340, section 11.3).
 const ACK_DELAY: Duration = Duration::from_millis(200);
 
-/// The sender of data under CCID 2.
+/// The sender of data under a CCID with Ack Vectors.
 #[derive(Debug)]
 pub(crate) struct Sender {
     controller: Box<dyn Controller>,
@@ -57,17 +55,19 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
-    /// Creates a sender for packets of about `size_hint` application bytes. `initial_rtt` is the round-trip time that
+    /// Creates a sender for packets of about `size_hint` application bytes. Of `config` it reads what concerns the
+    /// timeout and the acknowledgements; the controller has read the rest. `initial_rtt` is the round-trip time that
     /// the handshake measured.
     pub(crate) fn new(
         now: Instant,
         config: &Ccid2Config,
+        controller: Box<dyn Controller>,
         size_hint: u32,
         initial_rtt: Option<Duration>,
     ) -> Self {
         let rto = RtoConfig::CCID2.with_min(config.min_rto.into());
         let mut sender = Self {
-            controller: controller(config, rto, size_hint),
+            controller,
             pipe: Pipe::default(),
             rtt: RttEstimator::new(rto),
             newest_sent: None,
@@ -102,6 +102,26 @@ impl Sender {
         self.check_state().with_skips();
         self.checks = true;
         self
+    }
+
+    /// Returns a sender under CCID 2 with these parameters.
+    #[cfg(test)]
+    pub(super) fn windowed(
+        now: Instant,
+        config: &Ccid2Config,
+        size_hint: u32,
+        initial_rtt: Option<Duration>,
+    ) -> Self {
+        let whole = crate::Config {
+            ccid2: config.clone(),
+            ..crate::Config::default()
+        };
+        let controller = crate::ccid::ControllerSetup {
+            config: &whole,
+            max_datagram: size_hint,
+        }
+        .window();
+        Self::new(now, config, controller, size_hint, initial_rtt)
     }
 
     fn check_state(&mut self) -> &mut NonceCheck {
@@ -279,6 +299,7 @@ impl Sender {
             path: self.rtt.round_trip(),
             delivery: Delivery {
                 packets: taken.acked,
+                bytes: taken.acked_bytes,
                 marked: taken.marked,
                 newest_sent: taken.newest_acked_sent,
             },
@@ -293,26 +314,6 @@ impl Sender {
             .on_feedback(now, self.flight_with(waiting), &feedback);
         self.ack_ratio
             .on_report(taken.acked, self.window(), self.agreed_ratio);
-    }
-}
-
-fn controller(config: &Ccid2Config, rto: RtoConfig, size_hint: u32) -> Box<dyn Controller> {
-    let initial_window = config
-        .initial_window
-        // RFC 4341, 5: at most four packets, as in RFC 3390.
-        .unwrap_or_else(|| rfc3390_window(size_hint));
-    let window = Windowed::new(config.law.build(), initial_window)
-        .with_growth(Growth::Ccid2 {
-            ack_ratio: DEFAULT_ACK_RATIO.into(),
-            slow_start: config.slow_start,
-        })
-        .with_growth_after_cut(config.growth_after_cut)
-        .with_growth_unused(config.growth_unused)
-        .with_idle(config.idle)
-        .with_first_timeout(rto.initial.max(rto.min));
-    match config.initial_ssthresh {
-        Some(packets) => Box::new(window.with_initial_ssthresh(packets)),
-        None => Box::new(window),
     }
 }
 
@@ -476,9 +477,14 @@ impl Tx for Sender {
     }
 
     fn allowed_rate(&self) -> Option<Rate> {
-        let srtt = self.rtt.srtt().filter(|srtt| !srtt.is_zero())?;
-        let window_bytes = self.window() * self.mean_size;
-        Some(Rate::from_bytes_per_s(window_bytes / srtt.as_secs_f64()))
+        let bytes_per_s = match self.controller.limit() {
+            Limit::Rate(bytes_per_s) => bytes_per_s,
+            Limit::Window(packets) => {
+                let srtt = self.rtt.srtt().filter(|srtt| !srtt.is_zero())?;
+                packets.max(1.0) * self.mean_size / srtt.as_secs_f64()
+            }
+        };
+        Some(Rate::from_bytes_per_s(bytes_per_s))
     }
 
     fn ecn(&self) -> Ecn {

@@ -139,7 +139,7 @@ impl Model {
             ..Ccid2Config::default()
         };
         Self {
-            sender: Sender::new(at(0), &config, 1_000, None).checking_nonces(),
+            sender: Sender::windowed(at(0), &config, 1_000, None).checking_nonces(),
             receiver: Receiver::new(Some(seq(first))),
             next: first,
             next_ack: 5_000,

@@ -376,7 +376,7 @@ mod tests {
             ("ccid2.law", "cubik", "did you mean 'cubic'?"),
             ("sequence_window", "31 packets", "at least 32 packets"),
             ("send_ccids", "2, x", "2, 3"),
-            ("send_ccids", "7", "(2, 3, 4)"),
+            ("send_ccids", "7", "2 (TCP-like), 3 (TFRC)"),
             ("path_mtu", "70000 B", "too large"),
             ("checksum_coverage", "16", "at most 15"),
             ("checksum_coverage", "300", "300"),

@@ -111,7 +111,7 @@ mod tests {
         let (entry, counted) = (ORDERED_ENTRY, DATAGRAM_OVERHEAD + OPTIONS_OVERHEAD);
         assert!(2 * entry + 32 <= counted, "{entry}");
         let config = Config::default();
-        for ccid in crate::constants::CCIDS {
+        for profile in ccid::ccid_profiles() {
             let setup = ccid::Setup {
                 config: &config,
                 max_datagram: 1_400,
@@ -120,10 +120,9 @@ mod tests {
                 short: false,
                 loss_event_rate: false,
             };
-            let row = ccid::row(ccid).unwrap();
-            let tx = (row.sender)(Instant::START, setup).footprint();
-            let rx = (row.receiver)(Instant::START, setup).footprint();
-            assert!(tx + rx <= HALVES, "{ccid}: {tx} + {rx}");
+            let tx = profile.sender(Instant::START, setup).footprint();
+            let rx = profile.receiver(Instant::START, setup).footprint();
+            assert!(tx + rx <= HALVES, "{profile}: {tx} + {rx}");
         }
     }
 }

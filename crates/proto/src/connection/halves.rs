@@ -11,7 +11,7 @@ use fairwire_wire::{Ccid, Seq};
 
 use super::parts::ccids::ValidFrom;
 use super::{Connection, Context, State};
-use crate::ccid::{self, Row, Setup};
+use crate::ccid::{CcidProfile, Setup, ccid_profile, list_ccids};
 use crate::error::ChangeCcidError;
 use crate::event::{Direction, Event};
 use crate::feature::Location;
@@ -47,8 +47,9 @@ impl Connection {
         if ccids.is_empty() {
             return Err(ChangeCcidError::NoCcid);
         }
-        if let Some(&ccid) = ccids.iter().find(|&&ccid| ccid::row(ccid).is_none()) {
-            return Err(ChangeCcidError::UnknownCcid { ccid });
+        if let Some(&ccid) = ccids.iter().find(|&&ccid| ccid_profile(ccid).is_none()) {
+            let known = list_ccids("or", |_| true);
+            return Err(ChangeCcidError::UnknownCcid { ccid, known });
         }
         let location = location_of(direction);
         if !self.negotiation.is_settled(Feature::Ccid, location) {
@@ -108,18 +109,18 @@ impl Connection {
             Location::Local => self.agreed.send,
             Location::Remote => self.agreed.receive,
         };
-        let changes = had.is_some() && agreed.is_some_and(|row| had != Some(row.ccid));
-        let Some(row) = agreed.filter(|_| changes) else {
+        let changes = had.is_some() && agreed.is_some_and(|profile| had != Some(profile.ccid()));
+        let Some(profile) = agreed.filter(|_| changes) else {
             return self.make_halves(ctx);
         };
         self.learn_rtt();
         match location {
-            Location::Local => self.make_sender(ctx, row),
+            Location::Local => self.make_sender(ctx, profile),
             Location::Remote => {
                 // RFC 4340, 11.4: nothing is said of packets that the old half received, so that they are not reported
                 // missing. The new half sees the present packet, unless it is late.
                 let first = Seq::max(self.sequence.acknowledgeable.next(), seq);
-                self.make_receiver(ctx.now, row, first);
+                self.make_receiver(ctx.now, profile, first);
             }
         }
         self.ccids.changed_at[location as usize] = Some(ctx.now);
@@ -144,15 +145,15 @@ impl Connection {
 
     /// Creates the halves for the CCIDs in force, unless they exist already.
     pub(super) fn make_halves(&mut self, ctx: &mut Context<'_>) {
-        if let Some(row) = self.agreed.send
-            && self.stats.send_ccid != Some(row.ccid)
+        if let Some(profile) = self.agreed.send
+            && self.stats.send_ccid != Some(profile.ccid())
         {
-            self.make_sender(ctx, row);
+            self.make_sender(ctx, profile);
         }
-        if let Some(row) = self.agreed.receive
-            && self.stats.receive_ccid != Some(row.ccid)
+        if let Some(profile) = self.agreed.receive
+            && self.stats.receive_ccid != Some(profile.ccid())
         {
-            self.make_receiver(ctx.now, row, self.peer_first);
+            self.make_receiver(ctx.now, profile, self.peer_first);
         }
         if let Some(rtt) = self.rtt {
             self.tell_rtt(ctx.now, rtt);
@@ -172,9 +173,9 @@ impl Connection {
         }
     }
 
-    fn make_sender(&mut self, ctx: &mut Context<'_>, row: &Row) {
+    fn make_sender(&mut self, ctx: &mut Context<'_>, profile: &CcidProfile) {
         work::step();
-        let mut tx = (row.sender)(ctx.now, self.setup());
+        let mut tx = profile.sender(ctx.now, self.setup());
         let (feature, here) = (Feature::AckRatio, Location::Local);
         let ratio = self.negotiation.current(feature, here);
         tx.set_ack_ratio(u16::try_from(ratio).unwrap_or(u16::MAX));
@@ -183,15 +184,15 @@ impl Connection {
             self.own_valid_from = ValidFrom(Some(self.next_seq()));
         }
         self.target.restart();
-        self.stats.send_ccid = Some(row.ccid);
+        self.stats.send_ccid = Some(profile.ccid());
         self.settle_outcome(ctx);
     }
 
     /// Creates a receiving half for packets from `first` on.
-    pub(super) fn make_receiver(&mut self, now: Instant, row: &Row, first: Seq) {
+    pub(super) fn make_receiver(&mut self, now: Instant, profile: &CcidProfile, first: Seq) {
         work::step();
         self.peer_first = first;
-        let mut rx = (row.receiver)(now, self.setup());
+        let mut rx = profile.receiver(now, self.setup());
         let (feature, there) = (Feature::AckRatio, Location::Remote);
         let ratio = self.negotiation.current(feature, there);
         rx.set_ack_ratio(u16::try_from(ratio).unwrap_or(u16::MAX));
@@ -202,7 +203,7 @@ impl Connection {
         if self.rx.replace(rx).is_some() {
             self.peer_valid_from = ValidFrom(Some(first));
         }
-        self.stats.receive_ccid = Some(row.ccid);
+        self.stats.receive_ccid = Some(profile.ccid());
     }
 
     /// Restarts path-dependent state, because the network path has changed.
@@ -215,12 +216,12 @@ impl Connection {
         // RFC 4340, 10.5: sender and receiver start again as on a new connection.
         self.rtt = None;
         self.handshake_sent = None;
-        if let Some(row) = self.agreed.send {
-            self.make_sender(ctx, row);
+        if let Some(profile) = self.agreed.send {
+            self.make_sender(ctx, profile);
         }
         let holds = self.rx.as_ref().is_some_and(|rx| rx.holds_path_state());
-        if holds && let Some(row) = self.agreed.receive {
-            self.make_receiver(ctx.now, row, self.sequence.acknowledgeable.next());
+        if holds && let Some(profile) = self.agreed.receive {
+            self.make_receiver(ctx.now, profile, self.sequence.acknowledgeable.next());
         }
     }
 

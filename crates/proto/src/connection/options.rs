@@ -5,7 +5,7 @@ use fairwire_wire::feature::Feature;
 use fairwire_wire::{DccpOption, Packet, PacketType, RawOption, ResetCode, Seq, option_type};
 
 use super::{Connection, Context};
-use crate::ccid;
+use crate::ccid::ccid_profile;
 use crate::feature::{Fatal, Handled, Location};
 use crate::packet_options::PacketOptions;
 
@@ -56,16 +56,17 @@ impl Connection {
         self.agreed.peer_copies
     }
 
-    /// Returns whether the CCIDs in force read options of this type.
-    fn is_of_ccids(&self, option_type: u8) -> bool {
-        let (mut send, mut receive) = (self.agreed.send, self.agreed.receive);
-        if self.agreed.is_stale {
-            // An earlier option of the same packet may have agreed on them.
-            let row = |location| self.negotiation.ccid(location).and_then(ccid::row);
-            (send, receive) = (row(Location::Local), row(Location::Remote));
-        }
-        send.is_some_and(|ccid| ccid.sender_reads(option_type))
-            || receive.is_some_and(|ccid| ccid.receiver_reads(option_type))
+    /// Returns whether the CCID of our data, if one is in force, has options of this type.
+    fn is_of_ccid(&self, option_type: u8) -> bool {
+        let send = if self.agreed.is_stale {
+            // An earlier option of the same packet may have agreed on it.
+            self.negotiation
+                .ccid(Location::Local)
+                .and_then(ccid_profile)
+        } else {
+            self.agreed.send
+        };
+        send.is_some_and(|profile| profile.sender_reads(option_type))
     }
 
     /// Processes the options in order, and stores in `said` the values that other code reads.
@@ -224,7 +225,7 @@ impl Connection {
             | DccpOption::DataChecksum(_)
             | DccpOption::ElapsedTime(_) => Ok(true),
             // RFC 4340, 10.3: before the CCIDs are agreed, CCID-specific options are not understood.
-            _ => Ok(!mandatory || self.is_of_ccids(raw.option_type)),
+            _ => Ok(!mandatory || self.is_of_ccid(raw.option_type)),
         }
     }
 }

@@ -51,8 +51,10 @@ impl Connection {
             return Err(SendError::ResendNotAgreed);
         }
         match (&self.tx, self.agreed.send) {
-            (Some(tx), Some(row)) if !tx.acknowledges_packets() => {
-                Err(SendError::ResendWithoutLosses { ccid: row.ccid })
+            (Some(tx), Some(profile)) if !tx.acknowledges_packets() => {
+                Err(SendError::ResendWithoutLosses {
+                    ccid: profile.ccid(),
+                })
             }
             _ => Ok(()),
         }

@@ -5,13 +5,10 @@ use fairwire_wire::feature::{Confirmed, Feature, Rule, is_at_receiver, is_ccid_s
 use fairwire_wire::{Ccid, DccpOption, PacketType, ResetCode, Seq};
 
 use super::slot::{List, Offer, Slot, State};
-use super::{CurrentPacket, Fatal, Handled, Location, Negotiation, Role, earlier};
+use super::{CurrentPacket, Fatal, Handled, Location, Negotiation, Role, earlier, has_ack_vectors};
 
 /// The largest Sequence Window (RFC 4340, section 7.5.2), and the furthest that FGSR and FGSS may lag behind.
 const W_MAX: u64 = (1 << 46) - 1;
-
-/// The CCIDs that have features of their own, which are the same for both (RFC 5622, section 8).
-const CCIDS_WITH_FEATURES: [Ccid; 2] = [Ccid::TFRC, Ccid::TFRC_SP];
 
 /// Returns whether what we want of this feature follows from the CCIDs.
 fn follows_ccid(number: u8) -> bool {
@@ -218,7 +215,8 @@ impl Negotiation {
                 location
             };
             let in_force = self.current(Feature::Ccid, sender);
-            let has_features = |ccid| CCIDS_WITH_FEATURES.contains(&ccid);
+            // Only those of TFRC have features of their own, which are the same for all (RFC 5622, 8).
+            let has_features = |ccid| !has_ack_vectors(ccid);
             let in_force =
                 u8::try_from(in_force).is_ok_and(|number| has_features(Ccid::new(number)));
             // In the handshake they may follow their CCID's Change; later they follow its Confirm.

@@ -7,7 +7,7 @@ use fairwire_wire::Ccid;
 use fairwire_wire::feature::Feature;
 
 use super::slot::{List, MAX_PREFERENCES, Offer, Slot, State};
-use super::{Location, Negotiation};
+use super::{Location, Negotiation, has_ack_vectors};
 use crate::config::{Config, DataChecksum};
 use crate::constants::DEFAULT_CCID;
 use crate::work;
@@ -165,48 +165,48 @@ impl Negotiation {
         work::step();
         for sender in Location::BOTH {
             let receiver = sender.other();
-            let ccid = self.expected_ccid(sender);
+            let vectors = self.expected_ccid(sender).map(has_ack_vectors);
             let settled = self.is_settled(Feature::Ccid, sender);
             self.ccid_agreed[sender as usize] |= settled;
             if self.open && !settled {
                 // The CCID in force keeps what it needs until another is agreed on. What the other one cannot work
                 // without is asked for in addition, but not with Mandatory, because that would end a connection that
                 // can continue as it is.
-                if ccid == Some(Ccid::TCP_LIKE) {
+                if vectors == Some(true) {
                     self.wish(Feature::SendAckVector, receiver, YES, false);
                 }
                 continue;
             }
-            match ccid {
+            match vectors {
                 // RFC 4341, 4, and RFC 4340, 11.5: CCID 2 cannot work without Ack Vectors, so both ends ask for them.
                 // Not with Mandatory if the peer may not know yet which CCID is in force: after a change in
                 // mid-connection, which end knows first depends on what was lost.
-                Some(Ccid::TCP_LIKE) => {
+                Some(true) => {
                     let insists = !self.ccid_changed[sender as usize];
                     self.wish(Feature::SendAckVector, receiver, YES, insists);
                 }
-                // Only CCID 2 writes and reads Ack Vectors.
-                Some(_) => self.wish(Feature::SendAckVector, receiver, NO, false),
+                // TFRC neither writes nor reads them.
+                Some(false) => self.wish(Feature::SendAckVector, receiver, NO, false),
                 None => self.wish(Feature::SendAckVector, receiver, PREFER_YES, false),
             }
-            match (sender, ccid) {
+            match (sender, vectors) {
                 // RFC 4342, 6.1: without it, a receiver must count every lost packet as data.
-                (Location::Remote, Some(Ccid::TFRC | Ccid::TFRC_SP)) => {
+                (Location::Remote, Some(false)) => {
                     self.wish(Feature::SendNdpCount, sender, PREFER_YES, false);
                 }
-                (_, Some(Ccid::TCP_LIKE)) => self.accept(Feature::SendNdpCount, sender, PREFER_NO),
+                (_, Some(true)) => self.accept(Feature::SendNdpCount, sender, PREFER_NO),
                 _ => self.accept(Feature::SendNdpCount, sender, PREFER_YES),
             }
-            match (sender, ccid) {
+            match (sender, vectors) {
                 // RFC 4342, 8.4, and RFC 5622, 8.4: the sender asks the receiver.
-                (Location::Local, Some(Ccid::TFRC | Ccid::TFRC_SP)) => {
+                (Location::Local, Some(false)) => {
                     self.wish(Feature::SendLossEventRate, receiver, PREFER_YES, false);
                 }
                 _ => self.accept(Feature::SendLossEventRate, receiver, PREFER_YES),
             }
-            match ccid {
+            match vectors {
                 // RFC 6323, 3.2.2: off unless either end asks.
-                Some(Ccid::TFRC | Ccid::TFRC_SP) if self.rtt_estimates => {
+                Some(false) if self.rtt_estimates => {
                     self.wish(Feature::SendRttEstimate, sender, PREFER_YES, false);
                 }
                 _ => self.accept(Feature::SendRttEstimate, sender, PREFER_YES),

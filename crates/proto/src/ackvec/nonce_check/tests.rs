@@ -22,7 +22,7 @@ fn checking(window: f64) -> Sender {
         initial_ssthresh: Some(2.0),
         ..Ccid2Config::default()
     };
-    let mut sender = Sender::new(at(0), &config, 1_000, None).checking_nonces();
+    let mut sender = Sender::windowed(at(0), &config, 1_000, None).checking_nonces();
     sender.on_rtt_sample(at(0), Duration::from_millis(100));
     sender
 }

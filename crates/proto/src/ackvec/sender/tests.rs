@@ -25,7 +25,7 @@ fn config(window: f64, ssthresh: f64) -> Ccid2Config {
 
 /// Returns a sender in congestion avoidance with a window of `packets`.
 fn steady(packets: f64) -> Sender {
-    Sender::new(at(0), &config(packets, 2.0), 1_000, None)
+    Sender::windowed(at(0), &config(packets, 2.0), 1_000, None)
 }
 
 fn send(sender: &mut Sender, ms: u64, numbers: std::ops::RangeInclusive<u64>) {
@@ -261,7 +261,7 @@ fn a_timeout_empties_the_pipe_and_backs_off() {
 fn the_timer_follows_progress() {
     let mut config = config(8.0, 2.0);
     config.min_rto = Duration::from_secs(1).into();
-    let mut sender = Sender::new(at(0), &config, 1_000, None);
+    let mut sender = Sender::windowed(at(0), &config, 1_000, None);
     assert_eq!(sender.next_timeout(), None);
     send(&mut sender, 0, 1..=2);
     send(&mut sender, 500, 3..=3);
@@ -405,7 +405,7 @@ fn items_10_and_25_lies_are_ignored() {
 /// acknowledgement. Congestion avoidance adds one per window.
 #[test]
 fn windows_grow_as_the_profile_says() {
-    let mut sender = Sender::new(at(0), &config(4.0, 100.0), 1_000, None);
+    let mut sender = Sender::windowed(at(0), &config(4.0, 100.0), 1_000, None);
     send(&mut sender, 0, 1..=4);
     hear(&mut sender, 100, 2, &[(RECEIVED, 2)]);
     assert_eq!(cwnd(&sender), 5.0);
@@ -435,14 +435,14 @@ fn windows_grow_as_the_profile_says() {
 #[test]
 fn the_configuration_reaches_the_controller() {
     for (size, window) in [(500, 4.0), (1_424, 3.0), (9_000, 2.0)] {
-        let sender = Sender::new(at(0), &Ccid2Config::default(), size, None);
+        let sender = Sender::windowed(at(0), &Ccid2Config::default(), size, None);
         assert_eq!(cwnd(&sender), window, "{size} B");
         assert_eq!(sender.gauges().ssthresh_packets, Some(f64::INFINITY));
     }
     let mut config = config(100.0, 50.0);
     let law = ThresholdWindow::new(f64::INFINITY, 0.05);
     config.law = Chosen::of("threshold-window", Arc::new(law));
-    let mut sender = Sender::new(at(0), &config, 500, None);
+    let mut sender = Sender::windowed(at(0), &config, 500, None);
     assert_eq!(sender.gauges().ssthresh_packets, Some(50.0));
     send(&mut sender, 0, 1..=4);
     hear(&mut sender, 100, 4, &[(RECEIVED, 3), (MISSING, 1)]);
@@ -460,7 +460,7 @@ fn a_pause_has_the_configured_effect() {
     ] {
         let mut config = config(4.0, 100.0);
         config.idle = idle;
-        let mut sender = Sender::new(at(0), &config, 1_000, None);
+        let mut sender = Sender::windowed(at(0), &config, 1_000, None);
         let mut next = 1;
         // Full windows of 4 and 6 packets, with one acknowledgement for two packets.
         for (sent, window) in [(0, 4), (100, 6)] {

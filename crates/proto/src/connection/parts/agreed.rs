@@ -3,7 +3,7 @@
 use fairwire_units::Instant;
 use fairwire_wire::feature::Feature;
 
-use crate::ccid::{self, Row};
+use crate::ccid::{CcidProfile, ccid_profile};
 use crate::feature::{Location, Negotiation};
 
 /// Cached results of negotiation that every packet needs.
@@ -39,9 +39,9 @@ pub(crate) struct Agreed {
     /// The Minimum Checksum Coverage of the peer, and ours.
     pub(crate) coverage: [u8; 2],
     /// The CCID of our data.
-    pub(crate) send: Option<&'static Row>,
+    pub(crate) send: Option<&'static CcidProfile>,
     /// The CCID of the peer's data.
-    pub(crate) receive: Option<&'static Row>,
+    pub(crate) receive: Option<&'static CcidProfile>,
     /// When negotiation needs a packet of its own.
     pub(crate) due: Option<Instant>,
     /// Whether an option of the present packet changed a value, so that this cache is out of date.
@@ -50,7 +50,7 @@ pub(crate) struct Agreed {
 
 impl Agreed {
     pub(crate) fn of(negotiation: &Negotiation) -> Self {
-        let row = |location| negotiation.ccid(location).and_then(ccid::row);
+        let profile = |location| negotiation.ccid(location).and_then(ccid_profile);
         Self {
             may_send: negotiation.may_send_data(),
             may_take: negotiation.may_take_data(),
@@ -67,8 +67,8 @@ impl Agreed {
                 let least = negotiation.current(Feature::MinimumChecksumCoverage, location);
                 u8::try_from(least).unwrap_or(0)
             }),
-            send: row(Location::Local),
-            receive: row(Location::Remote),
+            send: profile(Location::Local),
+            receive: profile(Location::Remote),
             due: None,
             is_stale: false,
         }

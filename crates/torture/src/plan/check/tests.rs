@@ -348,7 +348,7 @@ fn numbers_mean_something() {
                     .client_settings
                     .push("send_ccids=2,5".into());
             },
-            "connections[0].client_settings[0]: send_ccids: use one or more of TCP_LIKE, TFRC and TFRC_SP (2, 3, 4)",
+            "connections[0].client_settings[0]: send_ccids: use one or more of 2 (TCP-like), 3 (TFRC) and 4 (TFRC for small packets)",
         ),
         (
             |plan| {
