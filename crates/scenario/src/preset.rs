@@ -3,6 +3,8 @@
 
 use std::sync::{Arc, LazyLock};
 
+use fairwire_proto::ccids::{CcidProfile, ccid_profile};
+
 use super::place::{IMPLIED, SourceText};
 use super::tree::{Entry, Node, Value};
 use crate::transport::dccp::Dccp;
@@ -20,14 +22,15 @@ fn presets() -> &'static Node {
     &PRESETS
 }
 
-/// Completes the table of a DCCP flow. The tables `ccid2` and `ccid3` are completed only for CCIDs that the flow has.
+/// Completes the table of a DCCP flow. The tables `ccid2` and `ccid3` are completed only if a CCID of the flow reads
+/// them.
 pub(super) fn complete_dccp(dccp: &mut Node) {
     let preset = dccp.text("preset").map(str::to_owned);
     let Some(mut set) = preset.and_then(|name| stack(&name).cloned()) else {
         return;
     };
-    for (table, ccid) in [("ccid2", 2), ("ccid3", 3)] {
-        if !has_ccid(dccp, ccid) {
+    for table in ["ccid2", "ccid3"] {
+        if !ccids(dccp).any(|profile| profile.reads(table)) {
             set.take(table);
         }
     }
@@ -39,20 +42,23 @@ fn stack(name: &str) -> Option<&'static Node> {
     presets().below(&["dccp", name])
 }
 
-/// Returns whether the flow with the table `dccp` has CCID `wanted` at any time, in either direction.
-fn has_ccid(dccp: &Node, wanted: i64) -> bool {
-    let is_wanted = |table: &Node, key: &str| {
+/// Returns the CCIDs that the flow with the table `dccp` has at any time, in either direction.
+fn ccids(dccp: &Node) -> impl Iterator<Item = &'static CcidProfile> {
+    let of = |table: &Node, key: &str| {
         let ccid = table.below(&[key]).map(|ccid| &ccid.value);
-        matches!(ccid, Some(Value::Integer(ccid)) if *ccid == wanted)
+        let Some(Value::Integer(ccid)) = ccid else {
+            return None;
+        };
+        ccid_profile(u8::try_from(*ccid).ok()?.into())
     };
     let changes = dccp.below(&["ccid_changes"]).map(|changes| &changes.value);
     let changes = match changes {
         Some(Value::Array(changes)) => changes.as_slice(),
         _ => &[],
     };
-    is_wanted(dccp, "ccid")
-        || is_wanted(dccp, "back_ccid")
-        || changes.iter().any(|change| is_wanted(change, "ccid"))
+    let both = [of(dccp, "ccid"), of(dccp, "back_ccid")].into_iter();
+    both.chain(changes.iter().map(move |change| of(change, "ccid")))
+        .flatten()
 }
 
 /// Completes the table of a TCP flow.

@@ -301,7 +301,7 @@ const MISTAKES: &[(&str, &str, &str, &str)] = &[
         "ccid = 2",
         "ccid = 3, ccid2 = { initial_ssthresh = \"20 packets\" }",
         ":32:",
-        "'ccid2' is for CCID 2, and this flow has CCID 3",
+        "'ccid2.initial_ssthresh' is for CCID 2, and this flow has CCID 3",
     ),
     ("title =", "titel =", ":2:1", ", cells"),
     (

@@ -7,6 +7,9 @@ use fairwire_net::{
     Admission, Backlog, DropReason, LinkContext, Loss, LossModel, Next, Packet, Queue, QueueLimit,
     QueueModel, Queued, Verdict,
 };
+use fairwire_proto::ccids::{
+    Ccid, CcidProfile, Controller, Feedback, Flight, Gauges, Limit, Permit, register_ccid,
+};
 use fairwire_scenario::traffic::{FlowContext, Offer, PacketShape, Source, TrafficModel, When};
 use fairwire_scenario::{Adjust, Cell, ScenarioError, ScenarioFile, file_schema};
 use fairwire_sim::results::{Metric, Subject, WHOLE};
@@ -251,6 +254,108 @@ fn kinds_of_ones_own_are_found() {
         ("{ kind = \"stack\" }", severed, "'packets' is missing"),
     ] {
         let error = cells(queue, loss).expect_err(says);
+        assert!(error.message().contains(says), "{error}");
+    }
+}
+
+/// A controller that sends at a fixed rate, whatever happens.
+#[derive(Debug)]
+struct Steady {
+    bytes_per_s: f64,
+    next: Instant,
+}
+
+impl Controller for Steady {
+    fn permit(&self, now: Instant, _flight: Flight, _size: u32) -> Permit {
+        if now < self.next {
+            Permit::At(self.next)
+        } else {
+            Permit::Now
+        }
+    }
+
+    fn on_sent(&mut self, now: Instant, _flight: Flight, size: u32) {
+        self.next =
+            now.max(self.next) + Duration::from_secs_f64(f64::from(size) / self.bytes_per_s);
+    }
+
+    fn on_feedback(&mut self, _now: Instant, _flight: Flight, _feedback: &Feedback) {}
+
+    fn reset(&mut self, _now: Instant) {}
+
+    fn limit(&self) -> Limit {
+        Limit::Rate(self.bytes_per_s)
+    }
+
+    fn gauges(&self) -> Gauges {
+        Gauges::default()
+    }
+}
+
+/// A registered CCID by rate is valid in scenarios from then on, and its controller paces the packets. Errors list the
+/// registered ones, and a key that the CCID does not read is refused.
+#[test]
+fn a_ccid_of_ones_own_is_found() {
+    let with = |dccp: &str| {
+        let text = format!(
+            r#"
+title = "a CCID of one's own"
+run = {{ duration = "10 s", start_offset = "none" }}
+topology.kind = "chain"
+topology.links.wire = {{ rate = "10 Mbit/s", delay = "5 ms" }}
+flows.steady = {{ traffic = "greedy", payload = "500 B", dccp = {{ {dccp} }} }}
+"#
+        );
+        ScenarioFile::parse("own.toml", &text).and_then(|file| file.cells(&Adjust::default()))
+    };
+    let built_in = "the CCID is 2 (TCP-like), 3 (TFRC) or 4 (TFRC for small packets)";
+    let error = with("ccid = 250").expect_err("not registered yet");
+    assert!(error.message().contains(built_in), "{error}");
+    let profile = CcidProfile::with_ack_vectors(
+        Ccid::new(250),
+        "steady",
+        "50 packets of 500 bytes a second.",
+        |_| {
+            Box::new(Steady {
+                bytes_per_s: 25_000.0,
+                next: Instant::START,
+            })
+        },
+    );
+    register_ccid(profile).expect("a new number");
+    let cells = with("ccid = 250").expect("registered");
+    let result = run(&cells[0].scenario, (1, true), RunOptions::default()).expect("runs");
+    let sent = result.value(&Subject::flow("steady"), WHOLE, Metric::Sent);
+    // From the end of the handshake, 10 ms after the start, a packet every 20 ms.
+    assert_eq!(sent, Some(500.0));
+    // Any data of a connection may be of this CCID, and it may change to it.
+    for dccp in [
+        "ccid = 2, back_ccid = 250",
+        "ccid = 3, ccid_changes = [{ at = \"1 s\", ccid = 250 }]",
+        "ccid = 250, ccid2.min_rto = \"1 s\"",
+    ] {
+        assert!(with(dccp).is_ok(), "{dccp}");
+    }
+    for (dccp, says) in [
+        (
+            "ccid = 249",
+            "2 (TCP-like), 3 (TFRC), 4 (TFRC for small packets) or 250 (steady)",
+        ),
+        ("ccid = 251", "or 250 (steady)"),
+        (
+            "ccid = 250, ccid2.law = \"vegas\"",
+            "'ccid2.law' is for CCID 2, and this flow has CCID 250",
+        ),
+        (
+            "ccid = 250, ccid3.b = 2.0",
+            "'ccid3.b' is for CCID 3 and 4,",
+        ),
+        (
+            "ccid = 250, preset = \"linux-6.1\"",
+            "linux-6.1 has no CCID 250",
+        ),
+    ] {
+        let error = with(dccp).expect_err(says);
         assert!(error.message().contains(says), "{error}");
     }
 }

@@ -1,17 +1,31 @@
 //! The checks of DCCP's settings.
 
-use fairwire_proto::{Ccid2Config, Ccid3Config, ConfigError};
+use fairwire_proto::ccids::{CcidProfile, ccid_profile, ccid_profiles};
+use fairwire_proto::{Config, ConfigError};
+use fairwire_wire::Ccid;
+use serde_json::{Map, Value};
 
-use super::settings::{Dccp, Stack};
+use super::settings::{Dccp, is_one_of_ccids};
 
 /// Returns the CCIDs that a flow has at any time, in either direction, with the keys that state them.
-fn ccids(dccp: &Dccp) -> Vec<(&'static str, u8)> {
+fn ccids(dccp: &Dccp) -> impl Iterator<Item = (&'static str, Ccid)> {
     let changes = dccp.ccid_changes.iter();
     [("ccid", dccp.ccid)]
         .into_iter()
         .chain(dccp.back_ccid.map(|ccid| ("back_ccid", ccid)))
         .chain(changes.map(|change| ("ccid_changes", change.ccid)))
-        .collect()
+        .map(|(key, number)| (key, Ccid::new(number)))
+}
+
+/// Returns the profiles of these CCIDs.
+fn profiles(dccp: &Dccp) -> impl Iterator<Item = &'static CcidProfile> {
+    ccids(dccp).filter_map(|(_, ccid)| ccid_profile(ccid))
+}
+
+/// Returns the numbers of these CCIDs with `between` between them.
+fn numbers(ccids: impl Iterator<Item = Ccid>, between: &str) -> String {
+    let numbers: Vec<String> = ccids.map(|ccid| ccid.number().to_string()).collect();
+    numbers.join(between)
 }
 
 /// Returns an error that names the first setting that is invalid or conflicts with others.
@@ -19,27 +33,31 @@ pub(super) fn check(dccp: &Dccp) -> Result<(), ConfigError> {
     if let Some(message) = dccp.security.missing() {
         return Err(ConfigError::new("security", message));
     }
-    let ccids = ccids(dccp);
-    let has = |ccid| ccids.iter().any(|&(_, had)| had == ccid);
+    if let Some((key, _)) = ccids(dccp).find(|&(_, ccid)| ccid_profile(ccid).is_none()) {
+        return Err(ConfigError::new(key, is_one_of_ccids()));
+    }
     if !dccp.ccid_changes.is_sorted_by_key(|change| change.at) {
         let message = "the changes of CCID must be in the order of their times";
         return Err(ConfigError::new("ccid_changes", message));
     }
     if let Some(stack) = dccp.preset
-        && stack != Stack::Rfc
-        && has(4)
+        && let Some(known) = stack.ccids()
+        && let Some((_, ccid)) = ccids(dccp).find(|(_, ccid)| !known.contains(ccid))
     {
         let stack = stack.word();
-        let message = format!("{stack} has no CCID 4: take 'preset' away, or use CCID 2 or 3");
+        let message = format!(
+            "{stack} has no {ccid}: take 'preset' away, or use CCID {}",
+            numbers(known.iter().copied(), " or ")
+        );
         return Err(ConfigError::new("preset", message));
     }
-    let foreign = of_a_ccid(dccp).into_iter().find(|(_, is_set, wanted)| {
-        let read = wanted.iter().any(|&ccid| has(ccid));
-        *is_set && !read
-    });
-    if let Some((key, _, wanted)) = foreign {
-        let wanted: Vec<String> = wanted.iter().map(u8::to_string).collect();
-        let (all, any, ccid) = (wanted.join(" and "), wanted.join(" or "), dccp.ccid);
+    if let Some(key) = foreign(dccp) {
+        let readers = || {
+            let all = ccid_profiles().filter(|profile| profile.reads(setting_of(&key)));
+            all.map(CcidProfile::ccid)
+        };
+        let (all, any) = (numbers(readers(), " and "), numbers(readers(), " or "));
+        let ccid = dccp.ccid;
         let message = format!(
             "'{key}' is for CCID {all}, and this flow has CCID {ccid}: write ccid = {any}, or leave out '{key}'"
         );
@@ -51,7 +69,7 @@ pub(super) fn check(dccp: &Dccp) -> Result<(), ConfigError> {
         return Err(ConfigError::new("ecn_nonce", message));
     }
     let law = &dccp.config.ccid2.law;
-    if has(2) && law.counts_marks() && !dccp.config.ecn {
+    if profiles(dccp).any(CcidProfile::has_window_law) && law.counts_marks() && !dccp.config.ecn {
         let law = law.kind();
         let message = format!(
             "law = \"{law}\" counts marks, and without ECN there are none: leave out ecn = false, or take another law"
@@ -85,28 +103,42 @@ pub(super) fn check(dccp: &Dccp) -> Result<(), ConfigError> {
 
 /// Returns whether one of the flow's CCIDs reads `key`.
 pub(super) fn is_read(dccp: &Dccp, key: &str) -> bool {
-    let ccids = ccids(dccp);
-    let has = |wanted: &[u8]| ccids.iter().any(|(_, ccid)| wanted.contains(ccid));
-    let is_in = |table: &str| {
-        let rest = key.strip_prefix(table);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-    };
-    let mut all = of_a_ccid(dccp).into_iter();
-    all.all(|(known, _, wanted)| !is_in(known) || has(wanted))
+    let key = setting_of(key);
+    let is_read = |profile: &CcidProfile| profile.reads(key);
+    profiles(dccp).any(is_read) || !ccid_profiles().any(is_read)
 }
 
-/// Returns the keys that only some CCIDs read: the key, whether it differs from its default, and the CCIDs. Defaults
-/// may be written out, as resolved scenarios do.
-fn of_a_ccid(dccp: &Dccp) -> [(&'static str, bool, &'static [u8]); 6] {
-    let config = &dccp.config;
-    let segment = Ccid3Config::default().segment;
-    [
-        ("ecn_nonce", config.ecn_nonce, &[2]),
-        ("send.resend", dccp.send.resend.is_some(), &[2]),
-        ("ccid2", config.ccid2 != Ccid2Config::default(), &[2]),
-        // CCID 4 has segments of 1460 bytes in the equation.
-        ("ccid3.segment", config.ccid3.segment != segment, &[3]),
-        ("ccid3", config.ccid3 != Ccid3Config::default(), &[3, 4]),
-        ("send_rtt_estimate", config.send_rtt_estimate, &[3, 4]),
-    ]
+/// The key of a flow that stands for the setting `resend`.
+const RESEND: &str = "send.resend";
+
+/// Returns the setting of a connection that is stated by `key`.
+fn setting_of(key: &str) -> &str {
+    if key == RESEND { "resend" } else { key }
+}
+
+/// Returns the first key of another CCID's setting with a value of its own. Defaults may be written out, as resolved
+/// scenarios do.
+fn foreign(dccp: &Dccp) -> Option<String> {
+    let (ours, defaults) = (json(&dccp.config), json(&Config::default()));
+    let keys = ours.iter().flat_map(|(name, value)| {
+        let default = &defaults[name];
+        match value.as_object() {
+            Some(table) => table
+                .iter()
+                .filter(|(key, value)| default.get(key) != Some(value))
+                .map(|(key, _)| format!("{name}.{key}"))
+                .collect(),
+            None if value == default => Vec::new(),
+            None => vec![name.clone()],
+        }
+    });
+    let resend = dccp.send.resend.map(|_| RESEND.to_owned());
+    keys.chain(resend).find(|key| !is_read(dccp, key))
+}
+
+fn json(config: &Config) -> Map<String, Value> {
+    match serde_json::to_value(config) {
+        Ok(Value::Object(table)) => table,
+        _ => Map::new(),
+    }
 }

@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
+use fairwire_proto::ccids::{ccid_profiles, list_ccids};
 use fairwire_proto::{Config, Encapsulation, QueuePolicy, ReceiveQueuePolicy};
 use fairwire_units::{Duration, Packets};
-use fairwire_wire::ServiceCode;
+use fairwire_wire::{Ccid, ServiceCode};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::ser::{Error, Serializer};
 use serde::{Deserialize, Serialize};
@@ -21,22 +22,12 @@ pub struct Dccp {
     /// not state. Without a preset the defaults follow the current RFCs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preset: Option<Stack>,
-    /// The CCID of the data: 2 (TCP-like), 3 (TFRC) or 4 (TFRC for small packets, at most 100 a second).
-    #[schemars(
-        range(min = 2, max = 4),
-        extend(
-            "advice" = "the CCID is 2 (TCP-like), 3 (TFRC) or 4 (TFRC for small packets)"
-        )
-    )]
+    /// The CCID of the data: {ccids}. CCID 4 sends at most 100 packets a second.
+    #[schemars(transform = one_of_ccids)]
     pub ccid: u8,
     /// The CCID of traffic in the other direction. With it, the receiver sends the same kind of traffic back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(
-        range(min = 2, max = 4),
-        extend(
-            "advice" = "the CCID is 2 (TCP-like), 3 (TFRC) or 4 (TFRC for small packets)"
-        )
-    )]
+    #[schemars(transform = one_of_ccids)]
     pub back_ccid: Option<u8>,
     /// The encapsulation: directly in IP, or in UDP.
     #[serde(default)]
@@ -178,6 +169,33 @@ impl Stack {
             Self::Linux61 => "linux-6.1",
         }
     }
+
+    /// Returns the CCIDs that it implements; `None` for those of the RFCs, which are all of ours.
+    pub const fn ccids(self) -> Option<&'static [Ccid]> {
+        match self {
+            Self::Rfc => None,
+            Self::Ns2Module | Self::Linux2620 | Self::Linux2625 | Self::Linux61 => {
+                Some(&[Ccid::TCP_LIKE, Ccid::TFRC])
+            }
+        }
+    }
+}
+
+/// Writes into the schema of a CCID which ones there are.
+fn one_of_ccids(schema: &mut Schema) {
+    let numbers = || ccid_profiles().map(|profile| profile.ccid().number());
+    let all = list_ccids("or", |_| true);
+    if let Some(Value::String(meaning)) = schema.get_mut("description") {
+        *meaning = meaning.replace("{ccids}", &all);
+    }
+    schema.insert("minimum".to_owned(), numbers().min().into());
+    schema.insert("maximum".to_owned(), numbers().max().into());
+    schema.insert("advice".to_owned(), is_one_of_ccids().into());
+}
+
+/// Returns what is wrong with a number that is no CCID here.
+pub(super) fn is_one_of_ccids() -> String {
+    format!("the CCID is {}", list_ccids("or", |_| true))
 }
 
 /// A change of CCID during a connection (RFC 4340, section 10).
@@ -187,12 +205,7 @@ pub struct CcidChange {
     /// The time at which the sender asks for the change.
     pub at: Duration,
     /// The new CCID.
-    #[schemars(
-        range(min = 2, max = 4),
-        extend(
-            "advice" = "the CCID is 2 (TCP-like), 3 (TFRC) or 4 (TFRC for small packets)"
-        )
-    )]
+    #[schemars(transform = one_of_ccids)]
     pub ccid: u8,
 }
 
