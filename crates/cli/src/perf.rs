@@ -111,9 +111,8 @@ pub(crate) struct Args {
     /// Reverse the direction: the server sends.
     #[arg(short = 'R', long, conflicts_with = "server", help_heading = CLIENT)]
     reverse: bool,
-    /// Require this congestion control: 2 is TCP-like, 3 is TFRC, 4 is TFRC for small packets, at most 100 per second
-    /// (experimental).
-    #[arg(long, value_parser = clap::value_parser!(u8).range(2..=4), help_heading = CLIENT)]
+    /// Require this congestion control.
+    #[arg(long, value_name = "CCID", help_heading = CLIENT, help = ccid_help())]
     #[arg(conflicts_with = "server")]
     ccid: Option<u8>,
     /// Send this file. Lost parts are listed and never sent again, and do not change the exit status: read the list, or
@@ -237,6 +236,11 @@ impl Args {
         options.save = self.save;
         options
     }
+}
+
+/// Returns the help text of `--ccid`, with the registered ones.
+fn ccid_help() -> String {
+    format!("Require this congestion control: {}", perf::ccid_names())
 }
 
 /// Returns the help text of `--cc`, with the names of the laws.

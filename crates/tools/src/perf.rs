@@ -46,7 +46,8 @@ pub use fairwire::tls::Fingerprint;
 pub use local::Local;
 pub use number::{parse_bit_rate, parse_byte_count, parse_seconds};
 pub use options::{
-    ClientOptions, Limit, Protocol, ServerOptions, default_law_name, law_names, parse_law, settings,
+    ClientOptions, Limit, Protocol, ServerOptions, ccid_names, default_law_name, law_names,
+    parse_law, settings,
 };
 pub use ranges::Missing;
 pub use report::{

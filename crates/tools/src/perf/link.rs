@@ -12,6 +12,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use bytes::Bytes;
+use fairwire::ccids::{CcidProfile, ccid_profiles};
 use fairwire::laws::{Chosen, Law};
 use fairwire::{Ccid, Config, ConnectOptions, Connection, Ecn, Endpoint, SendError, Stats};
 
@@ -209,15 +210,19 @@ pub(crate) fn client_config(client: &ClientOptions) -> Config {
     let ccids = ccid.as_ref().map(|ccid| &ccid[..]);
     let mut config = config(ccids, client.law.as_ref(), client.patience);
     if client.law.is_some() {
-        // A window law needs CCID 2.
-        config.send_ccids = vec![Ccid::TCP_LIKE];
+        config.send_ccids = ccids_with(CcidProfile::has_window_law);
     }
     with_settings(config, &client.settings)
 }
 
+/// Returns the CCIDs with a property.
+fn ccids_with(has: impl Fn(&CcidProfile) -> bool) -> Vec<Ccid> {
+    let all = ccid_profiles().filter(|profile| has(profile));
+    all.map(CcidProfile::ccid).collect()
+}
+
 /// Returns the server's parameters, which allow the client to choose the CCID.
 pub(crate) fn server_config(server: &ServerOptions) -> Config {
-    let ccids = [Ccid::TCP_LIKE, Ccid::TFRC, Ccid::TFRC_SP];
-    let config = config(Some(&ccids), server.law.as_ref(), PATIENCE);
+    let config = config(Some(&ccids_with(|_| true)), server.law.as_ref(), PATIENCE);
     with_settings(config, &server.settings)
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use fairwire::ccids::{ccid_profile, list_ccids};
 use fairwire::laws::{ChooseError, Chosen, Law, default_law, law, laws};
 use fairwire::{Config, ServiceCode};
 
@@ -165,6 +166,37 @@ impl ClientOptions {
         }
     }
 
+    /// Checks the CCID and the window law.
+    fn check_congestion_control(&self) -> Result<(), PerfError> {
+        let usage = |text: &str| Err(PerfError::Usage(text.to_owned()));
+        if self.ccid.is_some() && self.protocol != Protocol::Dccp {
+            return usage("--ccid works only with --proto dccp");
+        }
+        let profile = self.ccid.map(|ccid| ccid_profile(ccid.into()));
+        if profile.is_some_and(|profile| profile.is_none()) {
+            let text = format!("--ccid is {}", ccid_names());
+            return Err(PerfError::Usage(text));
+        }
+        if let Some(law) = &self.law {
+            check_law(law, self.protocol)?;
+            if self.reverse {
+                let text = format!(
+                    "--cc is for the sender, which with -R is the server: start it with --cc {}",
+                    law.kind()
+                );
+                return Err(PerfError::Usage(text));
+            }
+            if let Some(profile) = profile.flatten().filter(|it| !it.has_window_law()) {
+                let text = format!(
+                    "--cc is a window law, and {} has none: write --ccid 2, or leave out --cc",
+                    profile.ccid()
+                );
+                return Err(PerfError::Usage(text));
+            }
+        }
+        Ok(())
+    }
+
     /// Checks that the options fit together.
     ///
     /// # Errors
@@ -196,28 +228,7 @@ impl ClientOptions {
         self.dtls.check(self.protocol == Protocol::Dccp)?;
         self.dtls.check_client()?;
         check_settings(&self.settings, self.protocol)?;
-        if self.ccid.is_some() && self.protocol != Protocol::Dccp {
-            return usage("--ccid works only with --proto dccp");
-        }
-        if !matches!(self.ccid, None | Some(2..=4)) {
-            return usage("--ccid is 2, 3 or 4");
-        }
-        if let Some(law) = &self.law {
-            check_law(law, self.protocol)?;
-            if self.reverse {
-                let text = format!(
-                    "--cc is for the sender, which with -R is the server: start it with --cc {}",
-                    law.kind()
-                );
-                return Err(PerfError::Usage(text));
-            }
-            if let Some(ccid @ (3 | 4)) = self.ccid {
-                let text = format!(
-                    "--cc is a window law, and CCID {ccid} has no window: write --ccid 2, or leave out --cc"
-                );
-                return Err(PerfError::Usage(text));
-            }
-        }
+        self.check_congestion_control()?;
         if self.file.is_some() && self.reverse {
             return usage("-F sends from the client: leave out -R, or swap the two sides");
         }
@@ -404,6 +415,11 @@ pub fn default_law_name() -> &'static str {
 pub fn law_names() -> Vec<&'static str> {
     let names = laws().into_iter().map(|kind| kind.name());
     names.filter(|name| law(name).is_ok()).collect()
+}
+
+/// Returns the CCIDs that `--ccid` takes, with their names.
+pub fn ccid_names() -> String {
+    list_ccids("or", |_| true)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The results of a measurement as values; `text` prints them, serde writes them as JSON.
 
+use fairwire::ccids::{CcidProfile, ccid_profile};
 use fairwire::{Ccid, Stats};
 use serde::{Deserialize, Serialize};
 
@@ -49,9 +50,9 @@ pub struct PathReport {
     pub ccid: Option<u8>,
     /// The smoothed round-trip time, ms.
     pub rtt_ms: Option<f64>,
-    /// The congestion window of CCID 2, packets.
+    /// The congestion window, packets, if the CCID has one.
     pub cwnd_packets: Option<f64>,
-    /// The rate that CCID 3 or 4 allows, bits per second. Under CCID 4 it is at most 100 packets a second.
+    /// The rate that the CCID allows, bits per second, if it has one. Under CCID 4 it is at most 100 packets a second.
     pub rate_bits_per_second: Option<f64>,
     /// The loss event rate of CCID 3 or 4.
     pub loss_event_rate: Option<f64>,
@@ -211,7 +212,10 @@ impl From<&Stats> for PathReport {
             rate_bits_per_second: (stats.gauges.rate_bytes_per_s.and(stats.allowed_rate))
                 .map(|rate| rate.bits_per_s() as f64),
             loss_event_rate: stats.gauges.p,
-            lost: (!matches!(stats.send_ccid, Some(Ccid::TFRC | Ccid::TFRC_SP)))
+            lost: stats
+                .send_ccid
+                .and_then(ccid_profile)
+                .is_none_or(CcidProfile::acknowledges_packets)
                 .then_some(stats.lost),
             never_sent: stats.refused + stats.expired,
             marked: stats.marked,
@@ -256,10 +260,12 @@ impl SenderReport {
         }
     }
 
-    /// Adds the name of the window law, if CCID 2 is in use.
+    /// Adds the name of the window law, if the CCID in use has one.
     pub(crate) fn with_law(mut self, law: &str) -> Self {
         let ccid = self.path.as_ref().and_then(|path| path.ccid);
-        self.law = (ccid == Some(2)).then(|| law.to_owned());
+        let profile = ccid.and_then(|ccid| ccid_profile(ccid.into()));
+        let has_law = profile.is_some_and(CcidProfile::has_window_law);
+        self.law = has_law.then(|| law.to_owned());
         self
     }
 

@@ -5,6 +5,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
+use fairwire::ccids::{CcidProfile, ccid_profile};
 use fairwire::tls::{Fingerprint, ServerConfig, SessionError};
 use fairwire::{
     BindError, Config, DtlsRefusal, Endpoint, HandshakeError, Incoming, ListenError, ListenOptions,
@@ -277,9 +278,10 @@ impl Server {
         let law = self.options.law.as_ref().filter(|_| outcome.reverse)?;
         let senders = outcome.flows.iter().filter_map(|it| it.sender.as_ref());
         let mut ccids = senders.filter_map(|it| it.path.as_ref()?.ccid);
-        let ccid = ccids.find(|ccid| *ccid != 2)?;
+        let has_law = |ccid: u8| ccid_profile(ccid.into()).is_some_and(CcidProfile::has_window_law);
+        let ccid = ccids.find(|ccid| !has_law(*ccid))?;
         Some(format!(
-            "note: --cc {} had no effect, because the client asked for CCID {ccid}, which has no window",
+            "note: --cc {} had no effect, because the client asked for CCID {ccid}, which has no window law",
             law.kind()
         ))
     }
