@@ -9,7 +9,7 @@ pub(crate) fn ccids_of(numbers: &[u8]) -> Vec<Ccid> {
     numbers.iter().copied().map(Ccid::new).collect()
 }
 
-/// Lists of CCIDs, best first.
+/// Lists of CCIDs, best first. They are fixed, because bits of the stored inputs select one.
 const CCIDS: &[&str] = &["2", "3", "4", "2,3", "3,2", "4,3,2", "2,3,4", "3,4"];
 
 /// The settings of connections: which of the eight bytes selects the value, how many of its lower bits do not, the key,

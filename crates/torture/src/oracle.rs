@@ -17,7 +17,8 @@
 //! - [`states`]: the state machine and the events (RFC 4340, 8.4).
 //! - [`fates`], [`data`]: the fate of each datagram.
 //! - [`pipe`]: flight, losses and the window of CCID 2; [`rates`]: the rate of CCIDs 3 and 4.
-//! - [`acks`], [`events`]: what a receiver must report; [`timers`]: timeouts of congestion control.
+//! - [`acks`], [`events`]: what a receiver must report; [`timers`]: timeouts of congestion control; [`ccid`]: properties
+//!   of CCIDs.
 //! - [`repeats`], [`cookies`], [`features`]: handshakes and negotiation; [`room`]: the send queue.
 //! - [`statistics`], [`memory`]: the counters of an endpoint.
 //! - [`progress`]: what must happen after the network is healed.
@@ -46,6 +47,7 @@ mod acks;
 mod arrived;
 mod books;
 mod calls;
+mod ccid;
 mod cookies;
 mod data;
 mod events;

@@ -1,11 +1,12 @@
-//! Acknowledgements that a receiver of CCID 2 must send, and by when (RFC 4340, sections 11.3 and 11.4).
+//! Acknowledgements that a receiver with Ack Vectors must send, and by when (RFC 4340, sections 11.3 and 11.4).
 
 use fairwire_proto::{Inspection, Stats};
 use fairwire_units::Duration;
-use fairwire_wire::{Ccid, EntryState, Packet, PacketType, Seq};
+use fairwire_wire::{EntryState, Packet, PacketType, Seq};
 
 use super::Verdict;
 use super::books::{Books, Key};
+use super::ccid::acknowledges;
 use super::records::{Acks, Validity};
 use super::vectors::runs;
 
@@ -43,7 +44,7 @@ pub(crate) fn on_arrival(
         return;
     };
     let takes = seen.state == "OPEN"
-        && stats.receive_ccid == Some(Ccid::TCP_LIKE)
+        && acknowledges(stats.receive_ccid) == Some(true)
         && judged == Validity::Valid;
     let is_data = matches!(packet.packet_type(), PacketType::Data | PacketType::DataAck);
     if !takes || !is_data || conn.took(seq).is_some() {
@@ -112,11 +113,12 @@ pub(crate) fn see(books: &mut Books, key: Key, stats: &Stats, seen: &Inspection)
         return Ok(());
     };
     let ccid = conn.last.as_ref().map(|(_, stats, _)| stats.receive_ccid);
-    if !matches!(seen.state, "PARTOPEN" | "OPEN") || stats.receive_ccid != Some(Ccid::TCP_LIKE) {
+    let vectors = |ccid| acknowledges(ccid) == Some(true);
+    if !matches!(seen.state, "PARTOPEN" | "OPEN") || !vectors(stats.receive_ccid) {
         conn.acks = Acks::default();
         return Ok(());
     }
-    if seen.state != "OPEN" || ccid != Some(Some(Ccid::TCP_LIKE)) {
+    if seen.state != "OPEN" || !ccid.is_some_and(vectors) {
         // No packet waits yet.
         conn.acks.waits = None;
         conn.acks.late.clear();

@@ -5,10 +5,11 @@
 
 use fairwire_proto::{Inspection, Stats};
 use fairwire_units::Ecn;
-use fairwire_wire::{Ccid, DccpOption, Packet, PacketType, RawOption, Seq};
+use fairwire_wire::{DccpOption, Packet, PacketType, RawOption, Seq};
 
 use super::Verdict;
 use super::books::{Arrival, Books, Key, SentPacket};
+use super::ccid::acknowledges;
 use super::records::{Events, NDUPACK, Validity};
 
 /// RFC 4342, 8.1: the counter grows by four per round trip. A greater difference means different round trips.
@@ -127,8 +128,7 @@ pub(crate) fn see(books: &mut Books, key: Key, stats: &Stats, seen: &Inspection)
         stats.loss_events_seen,
         conn.events.in_step
     );
-    let rated = matches!(stats.receive_ccid, Some(Ccid::TFRC | Ccid::TFRC_SP))
-        && ccid == stats.receive_ccid;
+    let rated = acknowledges(stats.receive_ccid) == Some(false) && ccid == stats.receive_ccid;
     let stated = conn.events.is_stated;
     // RFC 4340, 10.5: congestion control restarts as on a new connection.
     if !rated || !honest || stated || conn.asked.anew || seen.state != "OPEN" {

@@ -3,10 +3,10 @@
 
 use fairwire_proto::{Inspection, Stats};
 use fairwire_units::Duration;
-use fairwire_wire::Ccid;
 
 use super::Verdict;
 use super::books::{Books, Key};
+use super::ccid::acknowledges;
 use super::records::Timeouts;
 
 /// RFC 6298, 2.5: a timeout may have an upper bound, which is at least this.
@@ -19,7 +19,7 @@ pub(crate) fn see(books: &mut Books, key: Key, stats: &Stats, seen: &Inspection)
         return Ok(());
     };
     let before = conn.last.as_ref().map(|(_, stats, _)| *stats);
-    let rated = matches!(stats.send_ccid, Some(Ccid::TFRC | Ccid::TFRC_SP));
+    let rated = acknowledges(stats.send_ccid) == Some(false);
     // RFC 5348, 4.2 to 4.4: from the first packet on, the timer runs while an answer may come.
     hold!(
         !rated
@@ -51,7 +51,7 @@ pub(crate) fn see(books: &mut Books, key: Key, stats: &Stats, seen: &Inspection)
     }
     let before_timeouts = before.map_or(0, |before| before.gauges.timeouts);
     let anew = conn.asked.anew || before.is_some_and(|before| before.send_ccid != stats.send_ccid);
-    if stats.send_ccid != Some(Ccid::TCP_LIKE) || anew {
+    if acknowledges(stats.send_ccid) != Some(true) || anew {
         conn.timeouts = Timeouts::default();
         return Ok(());
     }

@@ -9,6 +9,7 @@ use std::fmt::{self, Display};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use fairwire_proto::ccids::{ccid_profile, list_ccids};
 use fairwire_proto::{Config, FeedbackRate};
 
 use super::draw_faults::MAX_DELAY_MS;
@@ -293,7 +294,10 @@ fn check_settings(place: fmt::Arguments<'_>, settings: &[String]) -> Verdict {
 fn check_ccids(place: fmt::Arguments<'_>, ccids: &[u8]) -> Verdict {
     within(format_args!("length of {place}"), ccids.len(), 1..=8)?;
     for (n, &ccid) in ccids.iter().enumerate() {
-        within(format_args!("{place}[{n}]"), ccid, 2..=4)?;
+        if ccid_profile(ccid.into()).is_none() {
+            let all = list_ccids("or", |_| true);
+            return Err(format!("{place}[{n}]: {ccid}, expected {all}"));
+        }
     }
     Ok(())
 }

@@ -1,5 +1,7 @@
 //! Configurations drawn from a seed.
 
+use fairwire_proto::ccids::ccid_profiles;
+
 use self::Draw::{Between, Ccids, Magnitude, Of};
 use super::ConnectionPlan;
 use super::settings::{EndpointSetting, LAWS};
@@ -42,9 +44,9 @@ pub(super) fn endpoint(dice: &mut Dice) -> Vec<EndpointSetting> {
     settings
 }
 
-/// Draws a list of CCIDs, most preferred first.
+/// Draws a list of CCIDs, most preferred first. A registered one is drawn alone.
 pub(super) fn ccids(dice: &mut Dice) -> Vec<u8> {
-    dice.pick(&[
+    let mut lists = vec![
         vec![2],
         vec![2],
         vec![3],
@@ -54,7 +56,14 @@ pub(super) fn ccids(dice: &mut Dice) -> Vec<u8> {
         vec![3, 2],
         vec![4, 3, 2],
         vec![2, 3, 4],
-    ])
+    ];
+    let numbers = ccid_profiles().map(|profile| profile.ccid().number());
+    let others: Vec<_> = numbers
+        .filter(|number| !lists.iter().any(|list| list.contains(number)))
+        .map(|number| vec![number])
+        .collect();
+    lists.extend(others);
+    dice.pick(&lists)
 }
 
 fn listed(ccids: &[u8]) -> String {
