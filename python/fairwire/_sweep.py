@@ -8,14 +8,13 @@ import datetime
 import os
 import platform
 import time
-import warnings
 from collections.abc import Iterable
 from dataclasses import KW_ONLY, asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairwire import _fairwire
-from fairwire._arguments import changes, count_of_jobs, count_of_seeds, folder, library, many_seeds, maybe_text, number, text
+from fairwire._arguments import changes, count_of_jobs, count_of_seeds, folder, many_seeds, maybe_text, number, text
 from fairwire._executors import adapt
 from fairwire._fairwire import FairwireError, StoreError, WorkerError
 from fairwire._law import Laws, adopt, classes, versions
@@ -118,12 +117,12 @@ class Sweep(Results):
 
 
 class Store:
-    """A folder of finished runs. `docs/sweeps.md` describes its files.
+    """A folder of finished runs. `docs/sweeps.md` describes its tables.
 
     `len(store)` is the number of runs that the installed version of Fairwire can use.
 
-    repair: sets damaged files aside first, as `*.damaged`, and keeps what can be read. The runs that are lost are done
-        again by the next sweep that wants them.
+    repair: if the store is damaged, sets its file aside first, as `*.damaged`, and keeps what can be read. The runs that
+        are lost are done again by the next sweep that wants them.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, repair: bool = False) -> None:
@@ -140,7 +139,7 @@ class Store:
 
     @property
     def damaged(self) -> int:
-        """How many records of segments cannot be read, and how many files were set aside as `*.damaged`."""
+        """How many damaged files were set aside as `*.damaged`."""
         return self._native.damaged
 
     @property
@@ -148,9 +147,13 @@ class Store:
         """The sweeps that were done with the store: a row for each cell of each."""
         return Table(self._native.sweeps())
 
-    def compact(self) -> int:
-        """Writes the runs of processes that have ended as Parquet, and returns their number. A sweep ends with it."""
-        return self._native.compact()
+    def verify(self) -> None:
+        """Compares everything with its checksums, once for each `Store`. Damage is a StoreError."""
+        self._native.verify()
+
+    def forget(self, sweep: str) -> None:
+        """Takes a sweep off the list, by the name that `sweeps` has. Its runs stay until `prune(unlisted=True)`."""
+        self._native.forget(text("sweep", sweep, "that of a sweep"))
 
     def prune(self, *, unlisted: bool = False) -> int:
         """Removes the runs that other versions of the sources computed, and returns their number.
@@ -163,30 +166,25 @@ class Store:
         """Adds the runs and sweeps of another store, and returns how many runs were new."""
         return self._native.merge(other.path if isinstance(other, Store) else folder("other", other))
 
-    def files(self, table: str) -> list[str]:
-        """Returns the Parquet files of a table, for any reader.
+    def export(self, path: str | os.PathLike[str]) -> list[str]:
+        """Writes the tables as Parquet into a folder, and returns the paths.
 
-        The tables are `runs`, `values`, `series`, `scenarios` and `settings`; the last two may have a scenario several
-        times, once in each file. Runs of sweeps at work, and of those that were killed, come into the files with
-        `compact`. A compaction of another process may remove files: then ask again.
+        The files are `runs.parquet`, `values.parquet`, `series.parquet`, `scenarios.parquet` and `settings.parquet`.
+        None of them may be there before.
         """
-        return [os.fspath(path) for path in self._native.files(table)]
+        return [os.fspath(file) for file in self._native.export(folder("path", path))]
 
-    def sql(self, query: str) -> Any:
-        """Returns the answer of DuckDB (extra `sql`), which sees the tables that `files` names, and all finished runs.
+    def sql(self, query: str) -> Table:
+        """Returns the answer of SQLite, which sees the five tables that `docs/sweeps.md` describes.
 
         There is a view for each sweep, too: `Sweep.view` is its name, and `sweep_` with the name that `sweeps` has. Its
         columns are those of `Results.values`, with the axes.
 
-        A query writes nothing into the store. The files are compared with their checksums first, once for each `Store`.
-        Runs of segments are read into memory: after a sweep that was killed, `compact` makes queries cheaper.
+        A query writes nothing. A wrong one is a ValueError. Everything is compared with its checksums first, once for
+        each `Store`. A list, such as the values of a series, is a list of numbers in the answer; `numbers(list)` makes
+        JSON of it for `json_each`.
         """
-        duckdb = library("duckdb", "sql", "Store.sql")
-        from fairwire._query import prepare
-
-        connection = duckdb.connect()
-        prepare(connection, duckdb.Error, self._native, query)
-        return connection.sql(query)  # A relation, which has df(), pl() and arrow().
+        return Table(self._native.sql(text("query", query, "a query in SQL")))
 
     def __repr__(self) -> str:
         return f"<fairwire.Store {self.path}: {len(self)} runs>"
@@ -215,7 +213,7 @@ def sweep(
     The other arguments are those of `fw.run`.
 
     The runs of a task (up to 64 short ones) are in the store as soon as they are finished, so little is lost if the
-    sweep ends early. In the end the store is compacted. If only that fails, it is a warning: the results are there.
+    sweep ends early.
 
     Raises ScenarioError, RunError, StoreError (a full disk, a store of a newer version), WorkerError (a worker with
     other code, or all of them lost) and Interrupted on Ctrl-C. An exception of `progress` ends the sweep and comes out.
@@ -246,35 +244,20 @@ def sweep(
             if show is not None:
                 show(1.0)
         if interrupted is None:
-            native.end_segment()
-            _compact(native)
+            native.close()
     except BaseException as error:
         interrupted = error
     finally:
         clear(show)
     if interrupted is None:
         return done
-    # What is in the segment is in the store. Compacting it takes time, in which a second Ctrl-C may come, and would hide
-    # what went wrong if it failed too.
+    # A second Ctrl-C may come meanwhile, and a second failure would hide what went wrong.
     with contextlib.suppress(StoreError, KeyboardInterrupt):
-        native.end_segment()
+        native.close()
     if isinstance(interrupted, KeyboardInterrupt):
         raise Interrupted(done) from interrupted
     attach(interrupted, done)
     raise interrupted
-
-
-def _compact(native: _fairwire.Sweep) -> None:
-    """Compacts the store of a sweep that is complete. If that fails, the results are there all the same."""
-    try:
-        native.compact()
-    except StoreError as error:
-        warnings.warn(
-            f"the store could not be compacted ({error}): its runs are complete, in segments, and `Store.compact` or "
-            "the next sweep compacts them",
-            RuntimeWarning,
-            stacklevel=3,  # The caller of `sweep`.
-        )
 
 
 def _origin() -> tuple[str, str]:

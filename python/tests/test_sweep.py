@@ -158,40 +158,62 @@ def test_a_wanted_interval_is_a_share_below_one() -> None:
             fw.Until(within=within)
 
 
+def rows(table: fw.Table) -> list[tuple[Any, ...]]:
+    return list(zip(*map(table.column, table.names), strict=True))
+
+
 def test_a_store_answers_queries(tmp_path: Path) -> None:
-    pytest.importorskip("duckdb")
-    polars = pytest.importorskip("polars")
     swept = sweep(tmp_path)
     query = """
         select s.value as queue, avg(v.value) as mean, count(*) as n
         from "values" v join settings s using (scenario)
-        where s.path = 'topology.bottleneck.queue.limit' and v.of = 'dccp' and v.metric = 'goodput' and v.window = 'whole'
-        group by all order by mean
+        where s.path = 'topology.bottleneck.queue.limit' and v."of" = 'dccp' and v.metric = 'goodput' and v."window" = 'whole'
+        group by 1 order by mean
     """
-    rows = swept.store.sql(query).fetchall()
-    assert [row[0] for row in rows] == ["5 packets", "10 packets", "20 packets"]
-    assert all(row[2] == 4 for row in rows)
-    frame = polars.read_parquet(swept.store.files("runs"))
-    assert sorted(frame["digest"]) == sorted(swept.runs.column("digest"))
+    answer = swept.store.sql(query)
+    assert answer.names == ["queue", "mean", "n"]
+    assert answer.column("queue") == ["5 packets", "10 packets", "20 packets"]
+    assert answer.column("n") == [4, 4, 4]
+    lists = swept.store.sql("""select "values" from series where metric = 'cwnd' and "of" = 'dccp'""").column("values")
+    assert len(lists) == 12 and all(len(list) == 1 for list in lists)
     sweeps = swept.store.sweeps
     assert set(sweeps.column("cell")) == set(swept.cells)
     assert set(sweeps.column("title")) == {"TCP and DCCP share a dumbbell"}
     assert set(sweeps.column("seeds")) == {"0 to 3"}
+    for wrong in ("select nothing", "delete from run", ""):
+        with pytest.raises(ValueError, match="^the query cannot be answered: "):
+            swept.store.sql(wrong)
+
+
+def test_an_answer_is_a_table_for_pandas_and_polars(tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
+    polars = pytest.importorskip("polars")
+    store = sweep(tmp_path / "store").store
+    answer = store.sql('select seed, count(*) as n, avg(value) as mean, metric from "values" group by seed, metric')
+    frame = answer.df
+    assert list(frame.columns) == ["seed", "n", "mean", "metric"] and len(frame) == len(answer.pl)
+    assert [str(frame[name].dtype) for name in ("seed", "n", "mean")] == ["int64", "int64", "float64"]
+    files = store.export(tmp_path / "export")
+    assert [Path(file).name for file in files] == [
+        f"{name}.parquet" for name in ("runs", "values", "series", "scenarios", "settings")
+    ]
+    runs = polars.read_parquet(files[0])
+    assert sorted(runs["digest"]) == sorted(store.sql("select digest from runs").column("digest"))
+    with pytest.raises(fw.StoreError, match="runs.parquet"):
+        store.export(tmp_path / "export")
 
 
 def test_queries_count_each_run_once(tmp_path: Path) -> None:
-    """The scenarios of a store that grew are in several files."""
-    pytest.importorskip("duckdb")
     for seeds in (2, 4, 5):
         swept = sweep(tmp_path, seeds=seeds)
     query = """
         select s.value, count(*), count(distinct v.seed), avg(v.value)
         from "values" v join settings s using (scenario) join scenarios using (scenario)
-        where s.path = 'topology.bottleneck.queue.limit' and v.of = 'dccp' and v.metric = 'goodput'
-          and v.window = 'whole' and v.perturbed
-        group by all
+        where s.path = 'topology.bottleneck.queue.limit' and v."of" = 'dccp' and v.metric = 'goodput'
+          and v."window" = 'whole' and v.perturbed
+        group by 1
     """
-    found = {row[0]: row[1:] for row in swept.store.sql(query).fetchall()}
+    found = {row[0]: row[1:] for row in rows(swept.store.sql(query))}
     mean = swept.mean("goodput", "dccp")
     expected = dict(zip(mean.column("topology.bottleneck.queue"), mean.column("mean"), strict=True))
     assert found.keys() == expected.keys()
@@ -200,7 +222,6 @@ def test_queries_count_each_run_once(tmp_path: Path) -> None:
 
 def test_a_query_writes_nothing(tmp_path: Path) -> None:
     """It sees what an interrupted sweep has finished, wherever the store is."""
-    pytest.importorskip("duckdb")
     folder = tmp_path / "run[1]*?'"
 
     def stop(share: float) -> None:
@@ -212,30 +233,29 @@ def test_a_query_writes_nothing(tmp_path: Path) -> None:
         sweep(folder, seeds=range(4, 1000), progress=stop)
     files = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     store = fw.Store(folder)
-    answer = store.sql('select count(*), count(distinct (scenario, seed, perturbed)) from runs')
+    answer = store.sql("select count(*) as n, count(distinct scenario || seed || perturbed) as keys from runs")
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == files
-    assert answer.fetchall() == [(len(store), len(store))] and len(store) > 12
+    assert rows(answer) == [(len(store), len(store))] and len(store) > 12
 
 
 def test_a_query_sees_a_sweep_with_its_axes(tmp_path: Path) -> None:
     """Its view has no runs of other sweeps, and its axes have the types of the tables."""
-    pytest.importorskip("duckdb")
     axes = {"flows.dccp.dccp.ccid": [2, 3], "topology.bottleneck.queue": ["5 packets", "10 packets"]}
     swept = sweep(tmp_path, axes=axes)
     sweep(tmp_path, axes=axes, duration="2s")
     query = f"""
         select "flows.dccp.dccp.ccid", "topology.bottleneck.queue_packets", count(*), avg(value) from {swept.view}
-        where "of" = 'dccp' and metric = 'goodput' and "window" = 'whole' group by all order by all
+        where "of" = 'dccp' and metric = 'goodput' and "window" = 'whole' group by 1, 2 order by 1, 2
     """
-    rows = swept.store.sql(query).fetchall()
+    found = rows(swept.store.sql(query))
     mean = swept.mean("goodput", "dccp")
     names = ("flows.dccp.dccp.ccid", "topology.bottleneck.queue_packets", "n", "mean")
     expected = sorted(zip(*map(mean.column, names), strict=True))
-    assert [row[:3] for row in rows] == [row[:3] for row in expected]
-    assert [row[3] for row in rows] == pytest.approx([row[3] for row in expected])
+    assert [row[:3] for row in found] == [row[:3] for row in expected]
+    assert [row[3] for row in found] == pytest.approx([row[3] for row in expected])
     assert swept.view in {f"sweep_{id}" for id in swept.store.sweeps.column("sweep")}
-    jain = swept.store.sql(f"""select count(*) from {swept.view} where "of" = 'all' and metric = 'jain'""").fetchall()
-    assert jain[0][0] >= 16
+    jain = swept.store.sql(f"""select count(*) from {swept.view} where "of" = 'all' and metric = 'jain'""")
+    assert rows(jain)[0][0] >= 16
 
 
 def test_threads_may_make_a_store_together(tmp_path: Path) -> None:
@@ -252,9 +272,9 @@ def test_stores_merge_and_lose_what_no_sweep_lists(tmp_path: Path) -> None:
     assert store.merge(tmp_path / "two") == 4
     assert len(store) == 12 and len(store.sweeps) == 4
     assert store.prune() == 0
-    for file in (tmp_path / "one" / "sweeps").iterdir():
-        if "7 packets" not in file.read_text():
-            file.unlink()
+    for id, cell in zip(store.sweeps.column("sweep"), store.sweeps.column("cell"), strict=True):
+        if cell == "queue5packets":
+            store.forget(id)
     assert store.prune(unlisted=True) == 4
     assert len(store) == 8
 
@@ -266,10 +286,11 @@ def test_bad_stores_are_refused(tmp_path: Path) -> None:
     with pytest.raises(fw.StoreError, match="there is no store in .*nowhere: a sweep makes one"):
         fw.Store(tmp_path / "nowhere")
     swept = sweep(tmp_path / "store")
-    (tmp_path / "store" / "store.json").write_text('{"format": 99}')
-    with pytest.raises(fw.StoreError, match="format 99.*use a newer version"):
-        sweep(tmp_path / "store")
-    assert len(swept) == 12, "what was opened before is still there"
+    assert len(swept) == 12
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "store.json").write_text('{"format": 1}')
+    with pytest.raises(fw.StoreError, match="is a store of an early version .* give a new folder"):
+        sweep(tmp_path / "old")
 
 
 class Partly(concurrent.futures.Executor):
@@ -302,16 +323,19 @@ def test_runs_that_leave_the_store_are_missed(tmp_path: Path) -> None:
     """Results are never those of fewer runs than the sweep had."""
     swept = sweep(tmp_path)
     assert len(swept.values) > 0
-    for file in (tmp_path / "sweeps").iterdir():
-        file.unlink()
-    assert fw.Store(tmp_path).prune(unlisted=True) == 12
+    store = fw.Store(tmp_path)
+    for id in set(store.sweeps.column("sweep")):
+        store.forget(id)
+    assert store.prune(unlisted=True) == 12
+    with pytest.raises(ValueError, match="the store lists no sweep x"):
+        store.forget("x")
     with pytest.raises(fw.StoreError, match="has lost 4 runs of .*, because it was pruned"):
         swept.summary  # noqa: B018
     assert sweep(tmp_path).done == 12
 
 
-def test_a_forked_process_keeps_no_lock(tmp_path: Path) -> None:
-    """A process that is forked during a sweep has its open files, and the sweep's runs are compacted all the same."""
+def test_a_forked_process_has_its_own_connection(tmp_path: Path) -> None:
+    """A process that is forked during a sweep has its open files, and the sweep's runs are in one file all the same."""
     children: list[int] = []
 
     def fork(share: float) -> None:
@@ -322,13 +346,19 @@ def test_a_forked_process_keeps_no_lock(tmp_path: Path) -> None:
                 os._exit(0)
 
     try:
-        sweep(tmp_path, seeds=100, progress=fork)
-        assert children and not list((tmp_path / "segments").iterdir())
-        assert fw.Store(tmp_path).prune(unlisted=True) == 0
+        swept = sweep(tmp_path, seeds=100, progress=fork)
+        assert children and [file.name for file in tmp_path.iterdir()] == ["store.db"]
     finally:
         for child in children:
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
+    store = fw.Store(tmp_path)
+    child = os.fork()
+    if not child:
+        os._exit(0 if len(swept.runs) == len(store) == 300 else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert len(swept.runs) == len(store) == 300
+    store.verify()
 
 
 def test_a_store_is_where_it_was_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -343,18 +373,22 @@ def test_a_store_is_where_it_was_opened(tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_damaged_store_is_repaired(tmp_path: Path) -> None:
     """Damage is an error, also where results are read later, and what it hits is done again after a repair."""
     swept = sweep(tmp_path)
-    path = tmp_path / "parts" / "000001" / "series.parquet"
-    whole = path.read_bytes()
-    path.write_bytes(whole[:100] + bytes([whole[100] ^ 1]) + whole[101:])
-    with pytest.raises(fw.StoreError, match=r"series.parquet is damaged: .*repair=True"):
-        sweep(tmp_path).df  # noqa: B018
-    with pytest.raises(fw.StoreError, match=r"series.parquet is damaged"):
+    whole = swept.runs.column("digest")
+    path = tmp_path / "store.db"
+    content = bytearray(path.read_bytes())
+    for at in range(len(content) // 2, len(content), 1000):
+        content[at] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(fw.StoreError, match=r"store.db is damaged: .*repair=True"):
+        fw.Store(tmp_path).verify()
+    with pytest.raises(fw.StoreError, match=r"store.db is damaged"):
         fw.Store(tmp_path).sql("select 1")
     store = fw.Store(tmp_path, repair=True)
-    assert (len(store), store.damaged) == (0, 1)
+    kept = len(store)
+    assert kept < 12 and store.damaged == 1
     again = sweep(tmp_path)
-    assert (again.found, again.done) == (0, 12)
-    assert (tmp_path / "parts" / "000001.damaged" / "series.parquet").exists()
+    assert (again.found, again.done) == (kept, 12 - kept) and again.runs.column("digest") == whole
+    assert (tmp_path / "store.db.damaged").exists()
     assert fw.Store(tmp_path).damaged == 1 and swept.cells == again.cells
 
 
@@ -370,7 +404,7 @@ except fw.StoreError as error:
     print(error)
 """
     child = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
-    assert "cannot write" in child.stdout and ".runs: File too large" in child.stdout
+    assert "cannot write" in child.stdout and "store.db: disk I/O error" in child.stdout
     store = fw.Store(tmp_path)
     kept = len(store)
     assert 0 < kept < 300 and store.damaged == 0
@@ -395,7 +429,7 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 def test_a_full_disk_is_an_error_and_loses_nothing(disk: Path, engine: str) -> None:
     executor = None if engine == "here" else concurrent.futures.ThreadPoolExecutor(2)
     store = disk / "store"
-    with pytest.raises(fw.StoreError, match=r"cannot write .*\.runs: No space left on device") as caught:
+    with pytest.raises(fw.StoreError, match=r"cannot write .*store.db: database or disk is full") as caught:
         sweep(store, seeds=200, executor=executor)
     kept = len(fw.Store(store))
     assert 0 < kept < 600 and fw.Store(store).damaged == 0
@@ -403,25 +437,6 @@ def test_a_full_disk_is_an_error_and_loses_nothing(disk: Path, engine: str) -> N
     subprocess.run(["mount", "-o", "remount,size=20m", str(disk)], check=True)
     rest = sweep(store, seeds=200)
     assert (rest.found, rest.done) == (kept, 600 - kept)
-
-
-def test_a_disk_that_is_too_full_for_the_compaction_is_a_warning(disk: Path) -> None:
-    """The results are there, and the store is compacted when there is room."""
-
-    def fill(share: float) -> None:
-        if share == 1.0:
-            with contextlib.suppress(OSError), open(disk / "other", "wb", buffering=0) as file:
-                while file.write(bytes(4096)):
-                    pass
-
-    executor = concurrent.futures.ThreadPoolExecutor(1)
-    with pytest.warns(RuntimeWarning, match="could not be compacted .*No space left.*in segments"):
-        swept = sweep(disk / "store", executor=executor, progress=fill)
-    assert swept.done == len(swept) == 12 and not swept.partial
-    assert not list((disk / "store").glob("parts/[0-9]*"))
-    (disk / "other").unlink()
-    assert swept.store.compact() == 12
-    assert len(list((disk / "store").glob("parts/[0-9]*"))) == 1 and sweep(disk / "store").found == 12
 
 
 @pytest.mark.parametrize("engine", ["here", "threads"])

@@ -165,18 +165,16 @@ def test_a_law_in_python_runs_in_one_thread_by_default() -> None:
         ("results.df", "pandas", "pandas"),
         ("results.pl", "polars", "polars"),
         ("results.plot()", "matplotlib.pyplot", "plot"),
-        ("fw.Store(store).sql('select 1')", "duckdb", "sql"),
     ],
 )
-def test_a_missing_library_is_named(call: str, library: str, extra: str, tmp_path: Path) -> None:
+def test_a_missing_library_is_named(call: str, library: str, extra: str) -> None:
     """The error says what to install."""
     program = f"""
 import sys
-for name in ("numpy", "pandas", "polars", "matplotlib", "duckdb"):
+for name in ("numpy", "pandas", "polars", "matplotlib"):
     sys.modules[name] = None
 import fairwire as fw
-store = {str(tmp_path)!r}
-results = fw.sweep({str(DUMBBELL)!r}, seeds=1, duration="100ms", store=store)
+results = fw.run({str(DUMBBELL)!r}, seeds=1, duration="100ms")
 try:
     {call}
 except ImportError as error:

@@ -11,9 +11,10 @@ use fairwire_sweep::{Prune, SOURCES, Store, StoreError};
 use crate::origin::origin;
 use crate::print::{self, FAILED};
 
-/// Show what a store of sweeps has, repair or compact it, remove runs from it, or add those of another store.
+/// Show what a store of sweeps has, check or repair it, remove runs from it, add those of another store, or write its
+/// tables as Parquet.
 ///
-/// Without options it writes nothing. Runs of processes that are still at work stay as they are.
+/// Without options it writes nothing.
 #[derive(Debug, Parser)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -23,22 +24,28 @@ pub(crate) struct Args {
     /// The folder of the store.
     #[arg(value_name = "DIR")]
     store: PathBuf,
-    /// Set damaged files aside, as `*.damaged`, and keep what can be read. Lost runs are done again by the next sweep.
-    /// Compact also what killed sweeps of other machines have left: do this when no sweep is at work there.
+    /// Compare everything with its checksums.
+    #[arg(long)]
+    verify: bool,
+    /// If the store is damaged, set its file aside, as `*.damaged`, and put what can be read into a new one. Lost runs are
+    /// done again by the next sweep. Do this when no sweep is at work.
     #[arg(long)]
     repair: bool,
-    /// Write the runs of interrupted sweeps as Parquet; a sweep that ends by itself does this.
-    #[arg(long)]
-    compact: bool,
     /// Add the runs and sweeps of another store. May be repeated.
     #[arg(long, value_name = "DIR")]
     merge: Vec<PathBuf>,
     /// Remove the runs that other versions of the sources computed.
     #[arg(long)]
     prune_stale: bool,
-    /// Remove the runs whose scenario is in no sweep of the store. To forget a sweep, remove its file in DIR/sweeps first.
+    /// Take a sweep off the list, by its identifier. Its runs stay until --prune-unlisted. May be repeated.
+    #[arg(long, value_name = "SWEEP")]
+    forget: Vec<String>,
+    /// Remove the runs whose scenario is in no sweep of the store.
     #[arg(long)]
     prune_unlisted: bool,
+    /// Write each table as a Parquet file into a folder.
+    #[arg(long, value_name = "FOLDER")]
+    export: Option<PathBuf>,
 }
 
 impl Args {
@@ -64,38 +71,20 @@ impl Args {
         } else {
             Store::open_existing(&self.store, origin())?
         };
-        for other in &self.merge {
-            let mut from = Store::open_existing(other, origin())?;
-            let new = counted(store.merge(&mut from)?, "new run");
-            let _ = writeln!(text, "merged {}: {new}", other.display());
-        }
-        let prunes = [
-            (self.prune_stale, Prune::Stale),
-            (self.prune_unlisted, Prune::Unlisted),
-        ];
-        for (is_wanted, what) in prunes {
-            if is_wanted {
-                let removed = store.prune(&what)?.removed;
-                let _ = writeln!(text, "removed {}", counted(removed, "run"));
-            }
-        }
-        if self.compact {
-            let written = store.compact()?.written;
-            let _ = writeln!(text, "compacted {}", counted(written, "run"));
-        }
+        self.change(&mut store, &mut text)?;
         let _ = writeln!(
             text,
             "{}: {} of these sources ({SOURCES}), {} of others",
             self.store.display(),
-            counted(store.len(), "run"),
-            store.stale()
+            counted(store.len()?, "run"),
+            store.stale()?
         );
-        if store.damaged() > 0 {
-            let damaged = counted(store.damaged(), "damaged piece");
+        let damaged = store.damaged()?;
+        if damaged > 0 {
+            let damaged = counted(damaged, "damaged file");
             let _ = writeln!(
                 text,
-                "  {damaged} (records of segments, and files that were set aside as *.damaged): the runs that were in \
-                 them are done again when a sweep wants them"
+                "  {damaged} set aside as *.damaged: remove what you do not need"
             );
         }
         for sweep in store.sweeps()? {
@@ -114,5 +103,40 @@ impl Args {
             );
         }
         Ok(text)
+    }
+
+    /// Does what the options ask for, and says so.
+    fn change(&self, store: &mut Store, text: &mut String) -> Result<(), StoreError> {
+        for other in &self.merge {
+            let mut from = Store::open_existing(other, origin())?;
+            let new = counted(store.merge(&mut from)?, "new run");
+            let _ = writeln!(text, "merged {}: {new}", other.display());
+        }
+        for sweep in &self.forget {
+            if !store.forget(sweep)? {
+                return Err(StoreError::NoSweep(sweep.clone()));
+            }
+            let _ = writeln!(text, "forgot sweep {sweep}");
+        }
+        let prunes = [
+            (self.prune_stale, Prune::Stale),
+            (self.prune_unlisted, Prune::Unlisted),
+        ];
+        for (is_wanted, what) in prunes {
+            if is_wanted {
+                let removed = store.prune(&what)?;
+                let _ = writeln!(text, "removed {}", counted(removed, "run"));
+            }
+        }
+        if self.verify {
+            store.verify()?;
+            text.push_str("nothing is damaged\n");
+        }
+        if let Some(folder) = &self.export {
+            for path in store.export(folder)? {
+                let _ = writeln!(text, "written: {}", path.display());
+            }
+        }
+        Ok(())
     }
 }

@@ -81,12 +81,6 @@ impl Args {
             .map(|error| error.to_string())
             .into_iter()
             .collect();
-        match store.compact() {
-            // Another process does it, for this one too.
-            Ok(_) | Err(StoreError::Busy(_)) => {}
-            // The runs are in segments, and the next sweep tries again.
-            Err(error) => print::note(&format!("the store was not compacted: {error}")),
-        }
         match self.report(&plan, &mut store) {
             Ok(text) => {
                 failures.extend(print::try_text(&text).err().map(|error| error.to_string()));

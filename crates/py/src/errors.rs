@@ -57,7 +57,9 @@ create_exception!(
 /// Returns the exception for an error of a store.
 pub(crate) fn stored(error: LabError) -> PyErr {
     match error {
-        LabError::NothingToJudge { .. } => PyValueError::new_err(error.to_string()),
+        LabError::NothingToJudge { .. } | LabError::NoSweep(_) | LabError::Query(_) => {
+            PyValueError::new_err(error.to_string())
+        }
         error => StoreError::new_err(error.to_string()),
     }
 }

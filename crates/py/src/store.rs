@@ -4,10 +4,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use fairwire_sweep::columns::{labels, texts};
-use fairwire_sweep::{
-    Axis, Listed, Origin, Prune, Store as LabStore, StoreError, Table as LabTable,
-};
-use pyo3::exceptions::PyValueError;
+use fairwire_sweep::{Listed, Origin, Prune, Store as LabStore, StoreError};
 use pyo3::prelude::*;
 
 use crate::errors::stored;
@@ -28,7 +25,6 @@ impl Store {
                 .0
                 .lock()
                 .unwrap_or_else(std::sync::PoisonError::into_inner);
-            store.refresh()?;
             with(&mut store)
         });
         done.map_err(stored)
@@ -58,40 +54,49 @@ impl Store {
 
     /// How many runs of the present sources there are.
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
-        let runs = self.with(py, |store| Ok(store.len()))?;
+        let runs = self.with(py, LabStore::len)?;
         Ok(usize::try_from(runs).unwrap_or(usize::MAX))
     }
 
     /// How many runs other sources computed.
     #[getter]
     fn stale(&self, py: Python<'_>) -> PyResult<u64> {
-        self.with(py, |store| Ok(store.stale()))
+        self.with(py, LabStore::stale)
     }
 
-    /// How many pieces are damaged.
+    /// How many damaged files were set aside.
     #[getter]
     fn damaged(&self, py: Python<'_>) -> PyResult<u64> {
-        self.with(py, |store| Ok(store.damaged()))
+        self.with(py, |store| store.damaged())
     }
 
-    /// Compares all Parquet files with their checksums.
+    /// Compares everything with its checksums.
     fn verify(&self, py: Python<'_>) -> PyResult<()> {
         self.with(py, LabStore::verify)
     }
 
-    /// The Parquet files of a table.
-    fn files(&self, py: Python<'_>, table: &str) -> PyResult<Vec<PathBuf>> {
-        let Some(table) = LabTable::ALL.into_iter().find(|it| it.name() == table) else {
-            let names = LabTable::ALL.map(LabTable::name).join(", ");
-            let text = format!("no table {table:?}: there are {names}");
-            return Err(PyValueError::new_err(text));
-        };
-        self.with(py, |store| Ok(store.files(table)))
+    /// Writes each table as a Parquet file into a folder. Returns the paths.
+    fn export(&self, py: Python<'_>, folder: PathBuf) -> PyResult<Vec<PathBuf>> {
+        self.with(py, |store| store.export(&folder))
+    }
+
+    /// The answer to a query in SQL.
+    fn sql(&self, py: Python<'_>, query: &str) -> PyResult<Table> {
+        self.with(py, |store| store.query(query)).map(Table::of)
+    }
+
+    /// Takes a sweep off the list.
+    fn forget(&self, py: Python<'_>, sweep: &str) -> PyResult<()> {
+        self.with(py, |store| {
+            let is_listed = store.forget(sweep)?;
+            let missing = || StoreError::NoSweep(sweep.to_owned());
+            is_listed.then_some(()).ok_or_else(missing)
+        })
     }
 
     /// The sweeps: a row for each cell of each.
     fn sweeps(&self, py: Python<'_>) -> PyResult<Table> {
-        let sweeps: Vec<Listed> = self.with(py, |store| store.sweeps())?;
+        let sweeps: Vec<Listed> = self.with(py, LabStore::sweeps)?;
         let rows = || {
             sweeps
                 .iter()
@@ -121,44 +126,6 @@ impl Store {
         ])
     }
 
-    /// Compacts the segments of processes that have ended. Returns how many runs that were.
-    fn compact(&self, py: Python<'_>) -> PyResult<u64> {
-        self.with(py, |store| Ok(store.compact()?.written))
-    }
-
-    /// Writes the runs that are in segments only as Parquet into an empty folder, and changes nothing in the store.
-    /// Returns whether there are any.
-    fn export_segments(&self, py: Python<'_>, folder: PathBuf) -> PyResult<bool> {
-        self.with(py, |store| store.export_segments(&folder))
-    }
-
-    /// The cells of a sweep, with a column for each axis, as of the tables of its results.
-    fn cells(&self, py: Python<'_>, id: &str) -> PyResult<Table> {
-        let sweeps: Vec<Listed> = self.with(py, |store| store.sweeps())?;
-        let Some(sweep) = sweeps.into_iter().find(|it| it.id == id) else {
-            return Err(PyValueError::new_err(format!("no sweep {id}")));
-        };
-        let cells = &sweep.cells;
-        let mut columns = vec![
-            texts("cell", cells.iter().map(|it| it.cell.as_str())),
-            texts("scenario", cells.iter().map(|it| it.scenario.as_str())),
-        ];
-        let mut names: Vec<&str> = Vec::new();
-        for (name, _) in cells.iter().flat_map(|it| &it.axes) {
-            if !names.contains(&name.as_str()) {
-                names.push(name);
-            }
-        }
-        for axis in names {
-            let values = cells.iter().map(|cell| {
-                let value = cell.axes.iter().find(|(name, _)| name == axis);
-                value.map(|(_, value)| value.as_str())
-            });
-            columns.extend(Axis::new(axis, &values.clone().flatten()).columns(values));
-        }
-        Table::new(columns)
-    }
-
     /// Removes runs of other sources, or with `unlisted` those of no sweep. Returns how many.
     fn prune(&self, py: Python<'_>, unlisted: bool) -> PyResult<u64> {
         let what = if unlisted {
@@ -166,7 +133,7 @@ impl Store {
         } else {
             Prune::Stale
         };
-        self.with(py, |store| Ok(store.prune(&what)?.removed))
+        self.with(py, |store| store.prune(&what))
     }
 
     /// Adds the runs and sweeps of another store. Returns how many runs were new.

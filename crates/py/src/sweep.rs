@@ -16,7 +16,7 @@ use pyo3::types::PyBytes;
 
 use crate::arguments::Changes;
 use crate::attended::attended;
-use crate::errors::{InternalError, RunError, WorkerError, stored};
+use crate::errors::{RunError, WorkerError, stored};
 use crate::law;
 use crate::results::Results;
 use crate::scenario::Scenario;
@@ -216,8 +216,7 @@ impl Sweep {
     /// Puts what a worker returned for a task into the store.
     fn keep(&self, py: Python<'_>, task: u64, result: &[u8]) -> PyResult<()> {
         py.detach(|| {
-            let runs = decode(result).and_then(|tables| tables.records());
-            let runs = runs.map_err(|error| {
+            let runs = decode(result).map_err(|error| {
                 WorkerError::new_err(format!("a worker returned no results: {error}"))
             })?;
             if let Some(other) = runs.iter().find(|run| !run.origin.is_current()) {
@@ -235,19 +234,10 @@ impl Sweep {
         py.detach(|| self.stored.with(|plan, _| plan.give_back(task)));
     }
 
-    /// Ends the segment that this process appends to.
-    fn end_segment(&self, py: Python<'_>) -> PyResult<()> {
+    /// Ends the adding of runs to the store.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| self.stored.with(|_, store| store.close()))
             .map_err(stored)
-    }
-
-    /// Compacts the store, unless another process does.
-    fn compact(&self, py: Python<'_>) -> PyResult<()> {
-        let compacted = py.detach(|| self.stored.with(|_, store| store.compact()));
-        match compacted {
-            Ok(_) | Err(fairwire_sweep::StoreError::Busy(_)) => Ok(()),
-            Err(error) => Err(stored(error)),
-        }
     }
 }
 
@@ -271,10 +261,7 @@ pub(crate) fn work<'py>(
         return Err(interrupted);
     }
     match done {
-        Ok(runs) => {
-            let bytes = encode(&runs).map_err(|error| InternalError::new_err(error.to_string()))?;
-            Ok(PyBytes::new(py, &bytes))
-        }
+        Ok(runs) => Ok(PyBytes::new(py, &encode(&runs))),
         Err(TaskError::Run(fairwire_sim::RunError::Interrupted)) => {
             Err(PyKeyboardInterrupt::new_err("the worker was interrupted"))
         }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::types::Int32Type;
 use arrow_array::{
-    Array, BooleanArray, DictionaryArray, Float64Array, Int64Array, RecordBatch,
-    RecordBatchIterator, StringArray, UInt64Array,
+    Array, ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int64Array, ListArray,
+    RecordBatch, RecordBatchIterator, StringArray, UInt64Array,
 };
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{ArrowError, DataType};
@@ -96,6 +96,14 @@ impl Table {
         }
         if let Some(values) = any.downcast_ref::<StringArray>() {
             return PyList::new(py, values.iter());
+        }
+        if let Some(values) = any.downcast_ref::<ListArray>() {
+            let list = |list: ArrayRef| {
+                let list = list.as_any().downcast_ref::<Float64Array>().cloned();
+                list.map(|list| list.iter().collect::<Vec<_>>())
+            };
+            let lists: Vec<_> = values.iter().map(|it| it.and_then(list)).collect();
+            return PyList::new(py, lists);
         }
         let labels = any.downcast_ref::<DictionaryArray<Int32Type>>();
         let labels = labels.and_then(DictionaryArray::downcast_dict::<StringArray>);

@@ -1,4 +1,4 @@
-//! Columns of tables in Arrow's memory format: making them, and reading them back.
+//! Columns of tables in Arrow's memory format: making them.
 
 use std::sync::Arc;
 
@@ -54,70 +54,18 @@ pub fn flags(name: &str, values: impl Iterator<Item = bool>) -> Column {
     (name.to_owned(), Arc::new(flags))
 }
 
-/// Returns a column of lists of numbers. NaN is kept as it is.
-pub(crate) fn lists<'a>(name: &str, values: impl Iterator<Item = &'a [f64]>) -> Column {
-    let lists = values.map(|list| Some(list.iter().copied().map(Some)));
+/// Returns a column of lists of numbers, some of which may be missing. NaN is kept as it is.
+pub(crate) fn lists(name: &str, values: impl Iterator<Item = Option<Vec<f64>>>) -> Column {
+    let lists = values.map(|list| Some(list?.into_iter().map(Some)));
     let lists = ListArray::from_iter_primitive::<Float64Type, _, _>(lists);
     (name.to_owned(), Arc::new(lists))
 }
 
-/// A table to read from.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Columns<'a>(pub(crate) &'a RecordBatch);
-
-impl<'a> Columns<'a> {
-    fn column<T: 'static>(self, name: &str) -> Result<&'a T, ArrowError> {
-        let column = self.0.column_by_name(name);
-        let column = column.and_then(|column| column.as_any().downcast_ref());
-        column.ok_or_else(|| wrong(name))
-    }
-
-    /// Returns a column of texts, repeating or not. A missing text is empty.
-    pub(crate) fn texts(self, name: &str) -> Result<Vec<&'a str>, ArrowError> {
-        if let Ok(texts) = self.column::<StringArray>(name) {
-            return Ok(texts.iter().map(Option::unwrap_or_default).collect());
-        }
-        let labels = self.column::<DictionaryArray<Int32Type>>(name)?;
-        let labels = labels.downcast_dict::<StringArray>();
-        let labels = labels.ok_or_else(|| wrong(name))?;
-        Ok(labels.into_iter().map(Option::unwrap_or_default).collect())
-    }
-
-    /// Returns a column of counts without missing ones.
-    pub(crate) fn counts(self, name: &str) -> Result<&'a [u64], ArrowError> {
-        let counts = self.column::<UInt64Array>(name)?;
-        if counts.null_count() > 0 {
-            return Err(wrong(name));
-        }
-        Ok(counts.values())
-    }
-
-    /// Returns a column of numbers without missing ones.
-    pub(crate) fn numbers(self, name: &str) -> Result<&'a [f64], ArrowError> {
-        let numbers = self.column::<Float64Array>(name)?;
-        if numbers.null_count() > 0 {
-            return Err(wrong(name));
-        }
-        Ok(numbers.values())
-    }
-
-    /// Returns a column of true and false.
-    pub(crate) fn flags(self, name: &str) -> Result<&'a BooleanArray, ArrowError> {
-        self.column(name)
-    }
-
-    /// Returns a column of lists of numbers.
-    pub(crate) fn lists(self, name: &str) -> Result<Vec<Vec<f64>>, ArrowError> {
-        let lists = self.column::<ListArray>(name)?;
-        let lists = lists.iter().map(|list| {
-            let list = list.ok_or_else(|| wrong(name))?;
-            let list = list.as_any().downcast_ref::<Float64Array>();
-            Ok(list.ok_or_else(|| wrong(name))?.values().to_vec())
-        });
-        lists.collect()
-    }
-}
-
-fn wrong(name: &str) -> ArrowError {
-    ArrowError::SchemaError(format!("the column {name} is missing or of another type"))
+/// Returns a text of a column of texts that repeat.
+pub(crate) fn label_at(column: &ArrayRef, row: usize) -> Option<String> {
+    let labels = column
+        .as_any()
+        .downcast_ref::<DictionaryArray<Int32Type>>()?;
+    let texts = labels.values().as_any().downcast_ref::<StringArray>()?;
+    Some(texts.value(labels.key(row)?).to_owned())
 }

@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 use arrow_schema::ArrowError;
 use fairwire_measure::counted;
 use parquet::errors::ParquetError;
+use rusqlite::ErrorCode;
+
+use crate::schema::FORMAT;
 
 /// Why a store cannot be read or written. What was written before stays whole.
 #[derive(Debug, thiserror::Error)]
@@ -30,16 +33,22 @@ pub enum StoreError {
         /// The folder of the store.
         path: PathBuf,
         /// The number of its format.
-        format: u32,
+        format: i64,
     },
+    /// The store was made by an early version of Fairwire, as a folder of Parquet files.
+    #[error(
+        "{0} is a store of an early version of Fairwire, which this one does not read: give a new folder, and its \
+         runs are done again"
+    )]
+    Old(PathBuf),
     /// The folder has other files, and no store can be made in it.
     #[error("{0} has files, but is not a store: give a new or empty folder")]
     NotAStore(PathBuf),
     /// There is no store in the folder, or no folder.
     #[error("there is no store in {0}: a sweep makes one")]
     NoStore(PathBuf),
-    /// Another process compacts, prunes, merges or repairs.
-    #[error("another process compacts, prunes, merges or repairs {0}: wait until it has ended")]
+    /// Another process has kept the store locked for too long.
+    #[error("another process keeps {0} locked: wait until it has ended")]
     Busy(PathBuf),
     /// A file is not what it should be.
     #[error(
@@ -64,12 +73,6 @@ pub enum StoreError {
         /// What has the metric.
         there: String,
     },
-    /// A list of a sweep was damaged and set aside, so it is not known which runs are in no sweep.
-    #[error(
-        "{0} is the damaged list of a sweep, whose runs would be removed too: start that sweep again and remove \
-         this file first"
-    )]
-    ListAside(PathBuf),
     /// Runs of an open sweep have left the store meanwhile: another process has pruned or repaired it, or a file was
     /// damaged.
     #[error(
@@ -86,10 +89,16 @@ pub enum StoreError {
     /// Runs cannot be made tables of.
     #[error("runs do not fit into tables: {0}")]
     Table(ArrowError),
+    /// No sweep has this identifier.
+    #[error("the store lists no sweep {0}: `fairwire store DIR` shows which ones there are")]
+    NoSweep(String),
+    /// A query is wrong.
+    #[error("the query cannot be answered: {0}")]
+    Query(String),
+    /// The database refuses a statement, which is a bug.
+    #[error("{0} cannot be used: {1}")]
+    Sql(PathBuf, String),
 }
-
-/// The number of the format that this version writes, and the highest that it reads.
-pub(crate) const FORMAT: u32 = 1;
 
 impl StoreError {
     /// Returns a function that makes an error of why `path` cannot be read.
@@ -116,10 +125,25 @@ impl StoreError {
         }
     }
 
-    /// Returns a function that makes an error of why Parquet cannot be read from `path`, whose checksums are right.
-    pub(crate) fn unread<E: fmt::Display>(path: &Path) -> impl FnOnce(E) -> Self + use<E> {
-        let read = Self::read(path);
-        move |error| read(io::Error::other(error.to_string()))
+    /// Returns a function that makes an error of why the database at `path` cannot be read or written.
+    pub(crate) fn sql(
+        what: &'static str,
+        path: &Path,
+    ) -> impl FnOnce(rusqlite::Error) -> Self + use<> {
+        let path = path.to_owned();
+        move |error| match error.sqlite_error_code() {
+            _ if is_damage(&error) => Self::damaged(&path)(error),
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy(path),
+            Some(
+                ErrorCode::DiskFull
+                | ErrorCode::SystemIoFailure
+                | ErrorCode::CannotOpen
+                | ErrorCode::ReadOnly
+                | ErrorCode::PermissionDenied
+                | ErrorCode::TooBig,
+            ) => Self::file(what, &path)(io::Error::other(error.to_string())),
+            _ => Self::Sql(path, error.to_string()),
+        }
     }
 
     /// Returns a function that makes an error of why Parquet cannot be written to `path`.
@@ -133,4 +157,18 @@ impl From<ArrowError> for StoreError {
     fn from(error: ArrowError) -> Self {
         Self::Table(error)
     }
+}
+
+/// Returns whether an error of SQLite means that a file is not what was written.
+fn is_damage(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
+    ) || matches!(
+        error,
+        rusqlite::Error::FromSqlConversionFailure(..)
+            | rusqlite::Error::IntegralValueOutOfRange(..)
+            | rusqlite::Error::InvalidColumnType(..)
+            | rusqlite::Error::Utf8Error(..)
+    )
 }

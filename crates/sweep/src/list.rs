@@ -1,32 +1,26 @@
 //! The sweeps that a store lists: what was asked for, when and where.
 
-use std::fs;
-use std::path::Path;
 use std::str::FromStr;
 
+use rusqlite::params;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::error::StoreError;
 use crate::key::ScenarioKey;
-use crate::name::Name;
 use crate::record::Origin;
-use crate::regular;
-use crate::store::{Store, has_end, paths};
-use crate::whole::write_whole;
+use crate::store::Store;
 
 /// A sweep, as the store lists it.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Listed {
-    /// The name of its file, without `.json`: equal sweeps have equal names.
+    /// Its identifier: equal sweeps have equal ones.
     pub id: String,
     /// The name of its scenario file.
     pub name: String,
     /// The title of its first cell's scenario.
-    #[serde(default)]
     pub title: String,
     /// Which seeds were wanted, in words.
-    #[serde(default)]
     pub seeds: String,
     /// When, where and by which version it was last begun.
     pub origin: Origin,
@@ -70,17 +64,6 @@ impl Listed {
     }
 }
 
-/// Reads the file of a sweep.
-pub(crate) fn read_listed(path: &Path) -> Result<Listed, StoreError> {
-    let json = regular::read(path)?;
-    let listed: Listed = serde_json::from_slice(&json).map_err(StoreError::damaged(path))?;
-    // A pruning removes what no list has.
-    if listed.id != id(&listed.name, &listed.cells) {
-        return Err(StoreError::damaged(path)("its cells have changed"));
-    }
-    Ok(listed)
-}
-
 /// Returns the hash of the cells of a sweep, by which equal sweeps are equal.
 fn id(name: &str, cells: &[ListedCell]) -> String {
     let mut hash = Sha256::new();
@@ -95,24 +78,56 @@ fn id(name: &str, cells: &[ListedCell]) -> String {
 }
 
 impl Store {
-    /// Returns the sweeps that were done with this store.
+    /// Returns the sweeps that were done with this store, in the order of their identifiers.
     ///
     /// # Errors
     /// See [`StoreError`].
-    pub fn sweeps(&self) -> Result<Vec<Listed>, StoreError> {
-        let mut files = paths(&self.folder().join("sweeps"))?;
-        files.retain(|path| has_end(path, "json"));
-        files.iter().map(|path| read_listed(path)).collect()
+    pub fn sweeps(&mut self) -> Result<Vec<Listed>, StoreError> {
+        let rows: Vec<(String, String)> = self.db.read(|db| {
+            let mut rows = db.prepare_cached("SELECT id, json FROM sweep ORDER BY id")?;
+            rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+                .collect()
+        })?;
+        let read = |(key, json): (String, String)| {
+            let damaged = |reason: String| {
+                StoreError::damaged(&self.db.path)(format!("sweep {key}: {reason}"))
+            };
+            let listed: Listed =
+                serde_json::from_str(&json).map_err(|error| damaged(error.to_string()))?;
+            // A pruning removes what no sweep has.
+            if listed.id != key || listed.id != id(&listed.name, &listed.cells) {
+                return Err(damaged("its cells have changed".to_owned()));
+            }
+            Ok(listed)
+        };
+        rows.into_iter().map(read).collect()
     }
 
     /// Lists a sweep.
-    pub(crate) fn list(&self, sweep: &Listed) -> Result<(), StoreError> {
-        let lists = self.folder().join("sweeps");
-        fs::create_dir_all(&lists).map_err(StoreError::write(&lists))?;
-        let name = Name::try_from(format!("{}.json", sweep.id));
-        let path = name.map_err(StoreError::damaged(&lists))?.within(&lists);
-        let written = write_whole(&path, &serde_json::to_vec(sweep).expect("texts are JSON"));
+    pub(crate) fn list(&mut self, sweep: &Listed) -> Result<(), StoreError> {
+        let json = serde_json::to_string(sweep).expect("texts are JSON");
+        let insert = "INSERT OR REPLACE INTO sweep VALUES (?1, ?2)";
+        let written = self
+            .db
+            .write(|db| db.execute(insert, params![sweep.id, json]));
+        let Err(error) = written else { return Ok(()) };
         // A full disk keeps nobody from reading a sweep that is listed already.
-        if path.exists() { Ok(()) } else { written }
+        let found = "SELECT 1 FROM sweep WHERE id = ?1";
+        if self.db.read(|db| db.prepare(found)?.exists([&sweep.id]))? {
+            Ok(())
+        } else {
+            Err(error)
+        }
+    }
+
+    /// Takes a sweep off the list. Its runs stay until they are pruned. Returns whether it was listed.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    pub fn forget(&mut self, id: &str) -> Result<bool, StoreError> {
+        let removed = self
+            .db
+            .write(|db| db.execute("DELETE FROM sweep WHERE id = ?1", [id]))?;
+        Ok(removed > 0)
     }
 }

@@ -118,7 +118,7 @@ impl Plan {
             let number = plan.entries.len();
             plan.sharing.entry(key).or_default().push(number);
             plan.texts.entry(key).or_insert_with(|| ScenarioText {
-                scenario: key,
+                scenario: key.to_string(),
                 title: cell.scenario.title.clone(),
                 resolved,
             });
@@ -137,13 +137,13 @@ impl Plan {
         plan.id = listed.id;
         for number in 0..plan.entries.len() {
             let jobs = plan.seeds.first(&plan.cells[number]);
-            let new = plan.want(number, jobs, store);
+            let new = plan.want(number, jobs, store)?;
             plan.waiting.extend(new);
         }
         for number in 0..plan.entries.len() {
             plan.extend(number, store)?;
         }
-        if store.has_others() {
+        if store.has_others()? {
             plan.reverse();
         }
         Ok(plan)
@@ -197,12 +197,12 @@ impl Plan {
 
     /// Takes the next runs: of `work` in all, or the next one if it has more work than that.
     ///
-    /// Runs that the store has are left out, those included that another process has added more than a second ago.
+    /// Runs that the store has are left out, also those that another process has added meanwhile.
     ///
     /// # Errors
     /// If the store cannot be read.
     pub fn take(&mut self, work: u64, store: &mut Store) -> Result<Option<Task>, StoreError> {
-        if store.refresh_at_times()?
+        if store.look_at_times()?
             && let Some(is_reversed) = store.begins_at_the_end()
             && is_reversed != self.is_reversed
         {
@@ -214,7 +214,7 @@ impl Plan {
             work: 0,
         };
         while let Some(run) = self.waiting.pop_front() {
-            if store.has(&run) {
+            if store.has(&run)? {
                 self.found += 1;
                 self.arrived(run, store)?;
                 continue;
@@ -292,7 +292,12 @@ impl Plan {
     }
 
     /// Notes that a cell wants these runs, and returns those that have to be done.
-    fn want(&mut self, number: usize, jobs: Vec<Job>, store: &Store) -> Vec<RunKey> {
+    fn want(
+        &mut self,
+        number: usize,
+        jobs: Vec<Job>,
+        store: &mut Store,
+    ) -> Result<Vec<RunKey>, StoreError> {
         let entry = &mut self.entries[number];
         let mut new = Vec::new();
         for job in jobs {
@@ -300,7 +305,7 @@ impl Plan {
                 continue;
             }
             let run = run_key(entry.key, job);
-            let is_there = store.has(&run);
+            let is_there = store.has(&run)?;
             entry.missing += usize::from(!is_there);
             if !self.known.insert(run) {
                 continue;
@@ -312,7 +317,7 @@ impl Plan {
                 new.push(run);
             }
         }
-        new
+        Ok(new)
     }
 
     fn arrived(&mut self, run: RunKey, store: &mut Store) -> Result<(), StoreError> {
@@ -342,7 +347,6 @@ impl Plan {
             if !self.seeds.may_need_more(&entry.scenario, seeds) {
                 return Ok(());
             }
-            store.refresh()?;
             let more = self
                 .seeds
                 .more(&entry.result(&self.cells[number], store)?, seeds)?;
@@ -351,7 +355,7 @@ impl Plan {
             }
             let jobs = more.into_iter().map(|seed| (true, seed)).collect();
             // To the front, so that the cell is soon complete.
-            for run in self.want(number, jobs, store).into_iter().rev() {
+            for run in self.want(number, jobs, store)?.into_iter().rev() {
                 self.waiting.push_front(run);
             }
         }
@@ -373,7 +377,6 @@ impl Plan {
     /// # Errors
     /// If the store cannot be read.
     pub fn cell(&self, number: usize, store: &mut Store) -> Result<Option<CellResult>, StoreError> {
-        store.refresh()?;
         let cell = self.cells.get(number).zip(self.entries.get(number));
         cell.map(|(cell, entry)| entry.result(cell, store))
             .transpose()
@@ -389,18 +392,10 @@ impl Plan {
         store: &mut Store,
         mut see: impl FnMut(&CellResult) -> T,
     ) -> Result<Vec<T>, StoreError> {
-        store.refresh()?;
-        let mut order: Vec<usize> = (0..self.entries.len()).collect();
-        order.sort_by_key(|number| self.entries[*number].key);
-        let mut seen = Vec::with_capacity(order.len());
-        for number in order {
-            seen.push((
-                number,
-                see(&self.entries[number].result(&self.cells[number], store)?),
-            ));
-        }
-        seen.sort_by_key(|(number, _)| *number);
-        Ok(seen.into_iter().map(|(_, seen)| seen).collect())
+        let cells = self.cells.iter().zip(&self.entries);
+        cells
+            .map(|(cell, entry)| Ok(see(&entry.result(cell, store)?)))
+            .collect()
     }
 
     fn listed(&self, store: &Store) -> Listed {

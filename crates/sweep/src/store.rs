@@ -1,75 +1,43 @@
-//! The store: a folder of finished runs.
+//! The store: finished runs in a database ([`schema`](crate::schema), [`db`](crate::db)).
 //!
-//! | path | what |
-//! |---|---|
-//! | `store.json` | the number of the format |
-//! | `segments/` | runs of sweeps at work or interrupted; each process appends to one of its own |
-//! | `parts/` | runs compacted to Parquet |
-//! | `sweeps/` | a file for each sweep: when, where, by which version, and its cells |
-//! | `*/*.damaged` | what a compaction or a repair found damaged: nothing reads it |
-//!
-//! Several processes may use a store. A run is known by its key, so one that is there twice counts once.
+//! Several processes may use a store. A run is known by its key, so one that two of them have done is there once.
 
-use std::collections::BTreeSet;
-use std::fs;
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
-use serde_json::json;
+use rusqlite::params;
 
-use crate::bytes::encode;
-use crate::error::{FORMAT, StoreError};
-use crate::frame::Kind;
+use crate::db::Db;
+use crate::error::StoreError;
 use crate::key::{RunKey, SOURCES, ScenarioKey};
-use crate::name::{Name, names};
-use crate::part::{Part, Table};
+use crate::raw::{Name, RawRuns};
 use crate::record::{Origin, Recorded};
-use crate::regular;
-use crate::segment::{ASIDE, ENDING, Segment, Writer};
-use crate::tables::AnyRun;
+use crate::rows::{insert, scenario_text, select};
+use crate::settings::settings;
 use crate::text::ScenarioText;
-use crate::whole::write_whole;
 
-const MANIFEST: &str = "store.json";
-
-/// The folders of a store.
-const FOLDERS: [&str; 3] = ["segments", "parts", "sweeps"];
-
-/// The file that is locked during an upkeep.
-pub(crate) const LOCK: &str = ".upkeep.lock";
-
-/// How often the folder is looked through when it changes meanwhile.
-const MOST_LOOKS: usize = 10;
-
-/// How often a sweep looks for what others have added.
+/// How often a sweep looks who else is at work.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-#[derive(Deserialize, Serialize)]
-struct Manifest {
-    format: u32,
-}
+/// For how long a process that was seen counts as at work, in seconds.
+const SEEN_FOR_S: f64 = 60.0;
 
-/// A folder of finished runs, open for reading and appending.
+/// A folder of finished runs, open for reading and adding.
 #[derive(Debug)]
 pub struct Store {
-    folder: PathBuf,
+    pub(crate) db: Db,
     origin: Arc<Origin>,
-    writer: Option<Writer>,
-    pub(crate) segments: Vec<Segment>,
-    pub(crate) parts: Vec<Part>,
-    /// The runs that the present sources computed.
-    known: BTreeSet<RunKey>,
-    /// The runs that other sources computed.
-    stale: BTreeSet<RunKey>,
-    /// How many damaged files were set aside.
-    aside: u64,
-    /// The scenarios whose texts are in the writer's segment.
-    defined: BTreeSet<ScenarioKey>,
-    /// When it last took note of what others have added.
-    looked: Instant,
+    /// The numbers of names in the database, which stay as they are.
+    names: BTreeMap<Name, i64>,
+    /// The number of this process among those at work.
+    own: Option<i64>,
+    /// The others at work.
+    others: Vec<i64>,
+    looked: Option<Instant>,
+    /// Whether all checksums were right.
+    is_verified: bool,
 }
 
 impl Store {
@@ -78,21 +46,7 @@ impl Store {
     /// # Errors
     /// See [`StoreError`].
     pub fn open(folder: &Path, origin: Origin) -> Result<Self, StoreError> {
-        fs::create_dir_all(folder).map_err(StoreError::write(folder))?;
-        let manifest = folder.join(MANIFEST);
-        if !manifest.exists() {
-            let entries = fs::read_dir(folder).map_err(StoreError::read(folder))?;
-            let mut names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-            let is_other = names.any(|name| !name.starts_with('.')) && !is_store(folder);
-            if is_other && !manifest.exists() {
-                return Err(StoreError::NotAStore(folder.to_owned()));
-            }
-            let json = json!(Manifest { format: FORMAT }).to_string();
-            write_whole(&manifest, json.as_bytes())?;
-        }
-        let store = Self::open_existing(folder, origin)?;
-        make_folders(folder)?;
-        Ok(store)
+        Ok(Self::new(Db::make(folder)?, origin))
     }
 
     /// Opens the store in `folder`. This writes nothing, and so does reading what it has.
@@ -100,27 +54,24 @@ impl Store {
     /// # Errors
     /// See [`StoreError`].
     pub fn open_existing(folder: &Path, origin: Origin) -> Result<Self, StoreError> {
-        check_format(folder)?;
-        check_folders(folder)?;
-        let mut store = Self {
-            folder: folder.to_owned(),
+        Ok(Self::new(Db::open(folder)?, origin))
+    }
+
+    fn new(db: Db, origin: Origin) -> Self {
+        Self {
+            db,
             origin: Arc::new(origin),
-            writer: None,
-            segments: Vec::new(),
-            parts: Vec::new(),
-            known: BTreeSet::new(),
-            stale: BTreeSet::new(),
-            aside: 0,
-            defined: BTreeSet::new(),
-            looked: now(),
-        };
-        store.refresh()?;
-        Ok(store)
+            names: BTreeMap::new(),
+            own: None,
+            others: Vec::new(),
+            looked: None,
+            is_verified: false,
+        }
     }
 
     /// Returns its folder.
     pub fn folder(&self) -> &Path {
-        &self.folder
+        self.db.folder()
     }
 
     /// Returns where and when the runs that it is given are computed.
@@ -129,195 +80,99 @@ impl Store {
     }
 
     /// Returns whether the store has a run of the present sources.
-    pub fn has(&self, run: &RunKey) -> bool {
-        self.known.contains(run)
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn has(&mut self, run: &RunKey) -> Result<bool, StoreError> {
+        self.db.read(|db| {
+            let mut found = db.prepare_cached(
+                "SELECT 1 FROM run WHERE scenario = (SELECT id FROM scenario WHERE scenario = ?1) \
+                 AND sources = (SELECT id FROM sources WHERE sources = ?2) AND perturbed = ?3 AND seed = ?4",
+            )?;
+            found.exists(params![run.scenario.to_string(), SOURCES, run.perturbed, run.seed.cast_signed()])
+        })
     }
 
     /// Returns how many runs of the present sources it has.
-    pub fn len(&self) -> u64 {
-        self.known.len() as u64
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn len(&mut self) -> Result<u64, StoreError> {
+        self.count(
+            "SELECT count(*) FROM run JOIN sources c ON c.id = run.sources WHERE c.sources = ?1",
+        )
     }
 
     /// Returns whether it has no run of the present sources.
-    pub fn is_empty(&self) -> bool {
-        self.known.is_empty()
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn is_empty(&mut self) -> Result<bool, StoreError> {
+        Ok(self.len()? == 0)
     }
 
     /// Returns how many runs other sources computed.
-    pub fn stale(&self) -> u64 {
-        self.stale.len() as u64
-    }
-
-    /// Returns how many frames of segments cannot be read, and how many files and folders with damage a compaction or a
-    /// [`repair`](Self::repair) has set aside, as `*.damaged`.
-    pub fn damaged(&self) -> u64 {
-        let frames: u64 = self.segments.iter().map(|it| it.damaged).sum();
-        frames + self.aside
-    }
-
-    /// Returns the Parquet files of a table. Runs in segments are not among them ([`compact`](Self::compact)).
-    pub fn files(&self, table: Table) -> Vec<PathBuf> {
-        self.parts.iter().map(|part| part.table(table)).collect()
-    }
-
-    /// Compares the files of [`files`](Self::files) with their checksums, each once, for readers that do not.
     ///
     /// # Errors
-    /// If one is damaged or cannot be read.
-    pub fn verify(&mut self) -> Result<(), StoreError> {
-        self.parts.iter_mut().try_for_each(Part::verify)
+    /// If the store cannot be read.
+    pub fn stale(&mut self) -> Result<u64, StoreError> {
+        self.count(
+            "SELECT count(*) FROM run JOIN sources c ON c.id = run.sources WHERE c.sources <> ?1",
+        )
     }
 
-    /// Takes note of what other processes have added.
-    ///
-    /// # Errors
-    /// See [`StoreError`].
-    pub fn refresh(&mut self) -> Result<(), StoreError> {
-        self.look(true)
+    fn count(&mut self, query: &str) -> Result<u64, StoreError> {
+        let count: i64 = self
+            .db
+            .read(|db| db.query_row(query, [SOURCES], |row| row.get(0)))?;
+        Ok(count.cast_unsigned())
     }
 
-    /// Like [`refresh`](Self::refresh), but seldom enough to be called for each task, and without the segment of this
-    /// process, whose runs it knows. Returns whether it looked.
-    ///
-    /// # Errors
-    /// See [`StoreError`].
-    pub(crate) fn refresh_at_times(&mut self) -> Result<bool, StoreError> {
-        let is_time = now().duration_since(self.looked) >= LOOK_EVERY;
-        if is_time {
-            self.look(false)?;
+    /// Notes once in a second that this process is at work, and who else is. Returns whether it did.
+    pub(crate) fn look_at_times(&mut self) -> Result<bool, StoreError> {
+        if self
+            .looked
+            .is_some_and(|before| now().duration_since(before) < LOOK_EVERY)
+        {
+            return Ok(false);
         }
-        Ok(is_time)
+        self.looked = Some(now());
+        let own = self.own;
+        if let Some(own) = own {
+            // A disk that is full for this is full for runs, too, and then it is an error.
+            let _ = self.db.write(|db| {
+                db.execute(
+                    "UPDATE at_work SET seen = unixepoch('subsec') WHERE id = ?1",
+                    [own],
+                )
+            });
+        }
+        self.others = self.db.read(|db| {
+            let mut found = db.prepare_cached(
+                "SELECT id FROM at_work WHERE seen > unixepoch('subsec') - ?1 AND id <> ?2",
+            )?;
+            let found =
+                found.query_map(params![SEEN_FOR_S, own.unwrap_or(-1)], |row| row.get(0))?;
+            found.collect()
+        })?;
+        Ok(true)
     }
 
     /// Returns whether another process adds runs now.
-    pub(crate) fn has_others(&self) -> bool {
-        self.others().next().is_some()
+    pub(crate) fn has_others(&mut self) -> Result<bool, StoreError> {
+        self.look_at_times()?;
+        Ok(!self.others.is_empty())
     }
 
     /// Returns whether this process should begin with the last runs: of the processes that add runs now, in the order
-    /// of their segments' names, every other one does. `None` before it has a segment.
+    /// in which they began, every other one does. `None` before it has added any.
     pub(crate) fn begins_at_the_end(&self) -> Option<bool> {
-        let own = self.own()?;
-        let before = self.others().filter(|path| *path < own).count();
+        let own = self.own?;
+        let before = self.others.iter().filter(|other| **other < own).count();
         Some(before % 2 == 1)
     }
 
-    /// Returns the segments to which other processes append.
-    fn others(&self) -> impl Iterator<Item = &PathBuf> {
-        let own = self.own();
-        let others = self.segments.iter();
-        let others = others.filter(move |it| Some(&it.path) != own && it.is_at_work());
-        others.map(|segment| &segment.path)
-    }
-
-    /// Returns the segment of this process.
-    fn own(&self) -> Option<&PathBuf> {
-        self.writer.as_ref().map(|writer| &writer.path)
-    }
-
-    fn look(&mut self, is_own_wanted: bool) -> Result<(), StoreError> {
-        self.looked = now();
-        let mut tries = 0;
-        // Again if another process has moved runs from segments or parts to a new part meanwhile.
-        while !self.look_once(is_own_wanted)? && tries < MOST_LOOKS {
-            tries += 1;
-        }
-        Ok(())
-    }
-
-    /// Returns false if something was removed that had been there a moment before.
-    fn look_once(&mut self, is_own_wanted: bool) -> Result<bool, StoreError> {
-        // Segments first: a compaction makes the part before it removes the segments.
-        let segments: Vec<PathBuf> = paths(&self.folder.join("segments"))?;
-        let mut parts = paths(&self.folder.join("parts"))?;
-        let lists = paths(&self.folder.join("sweeps"))?;
-        let all = segments.iter().chain(&parts).chain(&lists);
-        self.aside = all.filter(|it| has_end(it, ASIDE)).count() as u64;
-        parts.retain(|it| is_part(it));
-        let (replaced, parts_are_still) = self.look_for_parts(parts)?;
-        let mut is_still = parts_are_still.is_still;
-        let count = self.segments.len();
-        let is_there =
-            |path: &PathBuf| segments.contains(path) && !replaced.contains(name(path).as_str());
-        self.segments.retain(|segment| is_there(&segment.path));
-        let is_any_gone = parts_are_still.is_any_gone || self.segments.len() < count;
-        let skipped = self.own().filter(|_| !is_own_wanted && !is_any_gone);
-        let skipped = skipped.cloned();
-        for path in segments.iter().filter(|path| has_end(path, ENDING)) {
-            let is_known = self.segments.iter().any(|segment| segment.path == *path);
-            if is_known || replaced.contains(name(path).as_str()) || skipped.as_ref() == Some(path)
-            {
-                continue;
-            }
-            match Segment::open(path)? {
-                Some(segment) => self.segments.push(segment),
-                None => is_still &= path.exists(),
-            }
-        }
-        let segments = self.segments.iter_mut();
-        for segment in segments.filter(|it| skipped.as_ref() != Some(&it.path)) {
-            let old = segment.refresh()?;
-            note(&mut self.known, &mut self.stale, &segment.keys[old..]);
-        }
-        if is_any_gone {
-            // A pruning may have removed runs.
-            self.known.clear();
-            self.stale.clear();
-            let parts = self.parts.iter().map(|it| &it.keys);
-            for keys in parts.chain(self.segments.iter().map(|it| &it.keys)) {
-                note(&mut self.known, &mut self.stale, keys);
-            }
-        }
-        Ok(is_still)
-    }
-
-    /// Opens the parts at these paths that no other one replaces. Returns the names of what is replaced.
-    fn look_for_parts(
-        &mut self,
-        paths: Vec<PathBuf>,
-    ) -> Result<(BTreeSet<Name>, Looked), StoreError> {
-        let (mut found, mut replaced) = (Vec::new(), BTreeSet::new());
-        let mut looked = Looked {
-            is_still: true,
-            is_any_gone: false,
-        };
-        // The newest first, so that none is opened that another one replaces.
-        for path in paths.into_iter().rev() {
-            if replaced.contains(name(&path).as_str()) {
-                continue;
-            }
-            let old = self.parts.iter().position(|part| part.path == path);
-            let part = match old {
-                Some(place) => Some(self.parts.swap_remove(place)),
-                None => Part::open(&path)?,
-            };
-            let Some(part) = part else {
-                looked.is_still = false;
-                continue;
-            };
-            replaced.extend(part.replaces.iter().cloned());
-            if old.is_none() {
-                note(&mut self.known, &mut self.stale, &part.keys);
-            }
-            found.push(part);
-        }
-        found.reverse();
-        looked.is_any_gone = !self.parts.is_empty();
-        self.parts = found;
-        Ok((replaced, looked))
-    }
-
-    /// Reads everything anew.
-    pub(crate) fn reload(&mut self) -> Result<(), StoreError> {
-        self.close()?;
-        self.segments.clear();
-        self.parts.clear();
-        self.known.clear();
-        self.stale.clear();
-        self.refresh()
-    }
-
-    /// Appends finished runs of one scenario or several. `text` returns the text of a scenario.
+    /// Adds finished runs. `text` returns the text of a scenario.
     ///
     /// # Errors
     /// If they cannot be written; what was there before stays whole.
@@ -326,202 +181,170 @@ impl Store {
         runs: &[Recorded],
         text: &dyn Fn(ScenarioKey) -> Option<ScenarioText>,
     ) -> Result<(), StoreError> {
-        let keys: Vec<(RunKey, bool)> = runs
-            .iter()
-            .map(|run| (run.key(), run.origin.is_current()))
-            .collect();
-        let content = encode(runs)?;
-        self.append_bytes(&content, &keys, text)
+        let raw = RawRuns::of(runs);
+        self.add(&raw, &|scenario| text(scenario.parse().ok()?))
+            .map(|_| ())
     }
 
-    /// Appends finished runs with these keys, which [`encode`] made bytes of.
-    pub(crate) fn append_bytes(
+    /// Adds finished runs of any sources, and returns how many were new.
+    pub(crate) fn add(
         &mut self,
-        content: &[u8],
-        keys: &[(RunKey, bool)],
-        text: &dyn Fn(ScenarioKey) -> Option<ScenarioText>,
-    ) -> Result<(), StoreError> {
-        if self.writer.as_ref().is_some_and(Writer::is_full) {
-            self.close()?;
+        runs: &RawRuns,
+        text: &dyn Fn(&str) -> Option<ScenarioText>,
+    ) -> Result<u64, StoreError> {
+        self.begin_work()?;
+        let mut names = std::mem::take(&mut self.names);
+        let added = self.db.write(|db| insert(db, runs, &mut names, text));
+        if added.is_ok() {
+            self.names = names;
         }
-        let mut writer = if let Some(writer) = self.writer.take() {
-            writer
-        } else {
-            self.defined.clear();
-            let segments = self.folder.join("segments");
-            fs::create_dir_all(&segments).map_err(StoreError::write(&segments))?;
-            Writer::create(&segments, &self.origin.host)?
-        };
-        let mut write = || {
-            for (run, _) in keys {
-                if self.defined.insert(run.scenario)
-                    && let Some(text) = text(run.scenario)
-                {
-                    writer.append(Kind::Scenario, &text.write())?;
-                }
-            }
-            writer.append(Kind::Runs, content)
-        };
-        let written = write();
-        self.writer = Some(writer);
-        if written.is_err() {
-            // Their texts may not have been written.
-            self.defined.clear();
+        added
+    }
+
+    /// Says to others that this process adds runs.
+    fn begin_work(&mut self) -> Result<(), StoreError> {
+        if self.own.is_some() {
+            return Ok(());
         }
-        written?;
-        note(&mut self.known, &mut self.stale, keys);
+        self.db.begin_log()?;
+        let own = self.db.write(|db| {
+            db.execute(
+                "DELETE FROM at_work WHERE seen < unixepoch('subsec') - ?1",
+                [SEEN_FOR_S],
+            )?;
+            db.execute(
+                "INSERT INTO at_work (seen) VALUES (unixepoch('subsec'))",
+                [],
+            )?;
+            Ok(db.last_insert_rowid())
+        })?;
+        self.own = Some(own);
         Ok(())
     }
 
-    /// Ends the segment of this process and waits until it is on the disk.
+    /// Ends the adding of runs: what was added is on the disk, and in one file if no other process has the store open.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If it cannot be written. What was added is there all the same.
     pub fn close(&mut self) -> Result<(), StoreError> {
-        match self.writer.take() {
-            Some(writer) => writer.end(),
-            None => Ok(()),
-        }
+        let Some(own) = self.own.take() else {
+            return Ok(());
+        };
+        self.looked = None;
+        let ended = self
+            .db
+            .write(|db| db.execute("DELETE FROM at_work WHERE id = ?1", [own]));
+        self.db.end_log();
+        ended.map(|_| ())
     }
 
-    /// Returns the scenarios of all its runs, in order.
-    pub(crate) fn scenarios(&self) -> BTreeSet<ScenarioKey> {
-        let parts = self.parts.iter().flat_map(Part::scenarios);
-        let segments = self.segments.iter().flat_map(Segment::scenarios);
-        parts.chain(segments).collect()
-    }
-
-    /// Returns the runs of a scenario that the present sources computed, each once, the unperturbed one first and then
-    /// in order of their seeds.
-    ///
-    /// It is fast if scenarios are asked for in order.
+    /// Returns the runs of a scenario that the present sources computed, the unperturbed one first and then in order of
+    /// their seeds.
     ///
     /// # Errors
     /// See [`StoreError`].
     pub fn load(&mut self, scenario: ScenarioKey) -> Result<Vec<Recorded>, StoreError> {
-        let is_current = |(_, sources): &AnyRun| sources == SOURCES;
-        let mut all = Vec::new();
-        // What other sources computed may have metrics that this version does not know.
-        for part in &mut self.parts {
-            all.extend(part.rows(scenario)?.filtered(&is_current)?.records()?);
-        }
-        for segment in &mut self.segments {
-            for rows in segment.rows(scenario) {
-                all.extend(rows?.filtered(&is_current)?.records()?);
-            }
-        }
+        let raw = self.raw(
+            "s.scenario = ?1 AND c.sources = ?2",
+            params![scenario.to_string(), SOURCES],
+        )?;
+        let mut all = raw.records().map_err(StoreError::damaged(&self.db.path))?;
         all.sort_by_key(|run| (run.run.perturbed, run.run.seed));
+        // Twice only if an index was damaged, and then they are equal.
         all.dedup_by_key(|run| (run.run.perturbed, run.run.seed));
         Ok(all)
     }
 
-    /// Returns the text of a scenario, if it is known.
-    pub(crate) fn text(
+    /// Returns the runs that a condition selects, whose checksums are right.
+    pub(crate) fn raw(
         &mut self,
-        scenario: ScenarioKey,
-    ) -> Result<Option<ScenarioText>, StoreError> {
-        for segment in &mut self.segments {
-            if let Some(text) = segment.text(scenario)? {
-                return Ok(Some(text));
+        condition: &str,
+        parameters: &[&dyn rusqlite::ToSql],
+    ) -> Result<RawRuns, StoreError> {
+        let (runs, sums) = self.db.read(|db| select(db, condition, parameters))?;
+        for (run, sum) in runs.runs.iter().zip(sums) {
+            if i64::from(run.checksum(&runs.names)) != sum {
+                let text = format!(
+                    "the run of seed {} of scenario {} has changed",
+                    run.seed, run.scenario
+                );
+                return Err(StoreError::damaged(&self.db.path)(text));
             }
         }
-        for part in &mut self.parts {
-            if let Some(text) = part.text(scenario)? {
-                return Ok(Some(text));
+        Ok(runs)
+    }
+
+    /// Returns the text of a scenario, if it is known.
+    pub(crate) fn text(&mut self, scenario: &str) -> Result<Option<ScenarioText>, StoreError> {
+        let found = self.db.read(|db| scenario_text(db, scenario))?;
+        let Some((text, sum)) = found else {
+            return Ok(None);
+        };
+        if i64::from(text.checksum()) != sum {
+            let text = format!("the text of scenario {scenario} has changed");
+            return Err(StoreError::damaged(&self.db.path)(text));
+        }
+        Ok(Some(text))
+    }
+
+    /// Compares everything with its checksums, once.
+    ///
+    /// # Errors
+    /// If something is damaged or cannot be read.
+    pub fn verify(&mut self) -> Result<(), StoreError> {
+        if self.is_verified {
+            return Ok(());
+        }
+        let said: String = self
+            .db
+            .read(|db| db.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0)))?;
+        if said != "ok" {
+            // The last line says what is wrong.
+            let said = said.lines().next_back().unwrap_or_default().to_owned();
+            return Err(StoreError::damaged(&self.db.path)(said));
+        }
+        for scenario in self.scenarios()? {
+            self.raw("s.scenario = ?1", params![scenario])?;
+            let text = self.text(&scenario)?;
+            let is_same = self.db.read(|db| {
+                let mut rows = db.prepare_cached(
+                    "SELECT path, value FROM settings WHERE scenario = ?1 ORDER BY path",
+                )?;
+                let rows = rows.query_map([&scenario], |row| Ok((row.get(0)?, row.get(1)?)))?;
+                let mut expected = settings(text.as_ref());
+                expected.sort();
+                Ok(rows.collect::<rusqlite::Result<Vec<(String, String)>>>()? == expected)
+            })?;
+            if !is_same {
+                let text = format!("the settings of scenario {scenario} have changed");
+                return Err(StoreError::damaged(&self.db.path)(text));
             }
         }
-        Ok(None)
+        self.sweeps()?;
+        self.is_verified = true;
+        Ok(())
+    }
+
+    /// Returns the keys of all scenarios.
+    pub(crate) fn scenarios(&mut self) -> Result<Vec<String>, StoreError> {
+        self.db.read(|db| {
+            let mut keys = db.prepare_cached("SELECT scenario FROM scenario ORDER BY id")?;
+            keys.query_map([], |row| row.get(0))?.collect()
+        })
     }
 }
 
-/// What happened while the folder was looked through.
-struct Looked {
-    /// Nothing was removed meanwhile.
-    is_still: bool,
-    /// Something was removed that was known before.
-    is_any_gone: bool,
-}
-
-fn note(known: &mut BTreeSet<RunKey>, stale: &mut BTreeSet<RunKey>, keys: &[(RunKey, bool)]) {
-    for (key, is_current) in keys {
-        if *is_current {
-            known.insert(*key);
-        } else {
-            stale.insert(*key);
-        }
+impl Drop for Store {
+    fn drop(&mut self) {
+        // What it could not do is done by the next process that ends.
+        let _ = self.close();
     }
-}
-
-/// Returns whether a path in `parts` has the name of a part.
-pub(crate) fn is_part(path: &Path) -> bool {
-    name(path).parse::<u64>().is_ok()
-}
-
-/// Returns whether a folder has the folders of a store.
-pub(crate) fn is_store(folder: &Path) -> bool {
-    FOLDERS.iter().all(|name| folder.join(name).is_dir())
-}
-
-/// Makes the folders of a store that are missing.
-pub(crate) fn make_folders(folder: &Path) -> Result<(), StoreError> {
-    FOLDERS.iter().try_for_each(|name| {
-        let path = folder.join(name);
-        fs::create_dir_all(&path).map_err(StoreError::write(&path))
-    })
-}
-
-/// Returns an error if a folder of a store is a link: files elsewhere would be taken for the store's, and removed.
-pub(crate) fn check_folders(folder: &Path) -> Result<(), StoreError> {
-    for name in FOLDERS.into_iter().chain([LOCK]) {
-        let path = folder.join(name);
-        if path.is_symlink() {
-            let text = "it is a symbolic link, and a store has its own files";
-            return Err(StoreError::read(&path)(std::io::Error::other(text)));
-        }
-    }
-    Ok(())
-}
-
-/// Returns an error if the store in a folder has a format that is not known.
-pub(crate) fn check_format(folder: &Path) -> Result<(), StoreError> {
-    let path = folder.join(MANIFEST);
-    let json = regular::read(&path).map_err(|error| match error {
-        StoreError::File { error, .. } if error.kind() == ErrorKind::NotFound => {
-            StoreError::NoStore(folder.to_owned())
-        }
-        other => other,
-    })?;
-    let manifest: Manifest = serde_json::from_slice(&json).map_err(StoreError::damaged(&path))?;
-    if manifest.format > FORMAT {
-        return Err(StoreError::Newer {
-            path: folder.to_owned(),
-            format: manifest.format,
-        });
-    }
-    Ok(())
-}
-
-/// Returns the files or folders in a folder, in order, without hidden ones.
-pub(crate) fn paths(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
-    let names = names(folder)?.into_iter();
-    let names = names.filter_map(|name| Name::try_from(name).ok());
-    Ok(names.map(|name| name.within(folder)).collect())
-}
-
-/// Returns the name of a file or folder.
-pub(crate) fn name(path: &Path) -> String {
-    let name = path.file_name().unwrap_or_default();
-    name.to_string_lossy().into_owned()
 }
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "how often a folder is looked at changes no result"
+    reason = "how often a store is looked at changes no result"
 )]
 fn now() -> Instant {
     Instant::now()
-}
-
-pub(crate) fn has_end(path: &Path, end: &str) -> bool {
-    path.extension().is_some_and(|it| it == end)
 }

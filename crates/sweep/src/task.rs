@@ -42,7 +42,7 @@ pub enum TaskError {
 #[derive(Deserialize, Serialize)]
 struct Json {
     sources: String,
-    scenarios: Vec<String>,
+    scenarios: Vec<ScenarioText>,
     runs: Vec<(String, u64, bool)>,
 }
 
@@ -52,7 +52,6 @@ impl Plan {
         let mut keys: Vec<ScenarioKey> = task.runs.iter().map(|(run, _)| run.scenario).collect();
         keys.dedup();
         let texts = keys.into_iter().filter_map(|key| self.text(key));
-        let texts = texts.map(|text| String::from_utf8_lossy(&text.write()).into_owned());
         let runs = task.runs.iter();
         let json = Json {
             sources: SOURCES.to_owned(),
@@ -97,9 +96,10 @@ pub fn work(
     }
     let mut scenarios: BTreeMap<ScenarioKey, Scenario> = BTreeMap::new();
     for text in &task.scenarios {
-        let text = ScenarioText::read(text.as_bytes()).map_err(|error| unreadable(&error))?;
+        let key = ScenarioKey::from_str(&text.scenario);
+        let key = key.map_err(|_| unreadable(&"the key of a scenario is wrong"))?;
         let scenario = text.resolved.scenario().map_err(TaskError::Scenario)?;
-        scenarios.insert(text.scenario, scenario);
+        scenarios.insert(key, scenario);
     }
     let runs = task.runs.iter().map(|(scenario, seed, perturbed)| {
         let key = ScenarioKey::from_str(scenario).ok();

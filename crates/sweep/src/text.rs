@@ -1,17 +1,15 @@
-//! The text of a scenario, as a store keeps it.
+//! The text of a scenario, as a store keeps it and a task has it.
 
 use std::collections::BTreeMap;
-use std::str::FromStr;
 
 use fairwire_scenario::Resolved;
 use serde::{Deserialize, Serialize};
 
-use crate::key::ScenarioKey;
-
 /// A resolved scenario with its key.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(from = "Json", into = "Json")]
 pub(crate) struct ScenarioText {
-    pub(crate) scenario: ScenarioKey,
+    pub(crate) scenario: String,
     pub(crate) title: String,
     pub(crate) resolved: Resolved,
 }
@@ -25,27 +23,38 @@ struct Json {
 }
 
 impl ScenarioText {
-    pub(crate) fn write(&self) -> Vec<u8> {
-        let json = Json {
-            scenario: self.scenario.to_string(),
-            title: self.title.clone(),
-            text: self.resolved.text.clone(),
-            traces: self.resolved.traces.clone(),
-        };
-        serde_json::to_vec(&json).expect("texts are JSON")
+    pub(crate) fn new(
+        scenario: &str,
+        title: String,
+        text: String,
+        traces: BTreeMap<String, String>,
+    ) -> Self {
+        Self {
+            scenario: scenario.to_owned(),
+            title,
+            resolved: Resolved { text, traces },
+        }
     }
 
-    pub(crate) fn read(json: &[u8]) -> Result<Self, serde_json::Error> {
-        let json: Json = serde_json::from_slice(json)?;
-        let scenario = ScenarioKey::from_str(&json.scenario)
-            .map_err(|_| serde::de::Error::custom("the key of a scenario is wrong"))?;
-        Ok(Self {
-            scenario,
-            title: json.title,
-            resolved: Resolved {
-                text: json.text,
-                traces: json.traces,
-            },
-        })
+    /// Returns the checksum of everything in it.
+    pub(crate) fn checksum(&self) -> u32 {
+        crc32c::crc32c(&serde_json::to_vec(self).expect("texts are JSON"))
+    }
+}
+
+impl From<Json> for ScenarioText {
+    fn from(json: Json) -> Self {
+        Self::new(&json.scenario, json.title, json.text, json.traces)
+    }
+}
+
+impl From<ScenarioText> for Json {
+    fn from(text: ScenarioText) -> Self {
+        Self {
+            scenario: text.scenario,
+            title: text.title,
+            text: text.resolved.text,
+            traces: text.resolved.traces,
+        }
     }
 }

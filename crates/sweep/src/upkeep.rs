@@ -1,41 +1,24 @@
-//! The upkeep of a store: compaction, pruning and merging.
+//! The upkeep of a store: pruning, merging and repair.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File, TryLockError};
-use std::io::ErrorKind;
-use std::path::Path;
-use std::sync::Arc;
+use std::fs;
+use std::path::{Path, PathBuf};
 
-use crate::bytes::encode_tables;
+use rusqlite::params;
+
+use crate::db::{BESIDE, FILE};
 use crate::error::StoreError;
-use crate::key::{RunKey, ScenarioKey};
+use crate::key::SOURCES;
 use crate::list::Listed;
-use crate::lock::Lock;
-use crate::name::{Name, names, unique};
-use crate::part::{Part, PartWriter};
+use crate::name::unique;
 use crate::record::Origin;
-use crate::regular;
-use crate::segment::{ASIDE, ENDING};
-use crate::store::{LOCK, Store, has_end, is_part, make_folders, paths};
-use crate::tables::{AnyRun, Rows};
+use crate::store::Store;
 
-/// The number of parts from which a compaction makes one of them all.
-const MANY_PARTS: usize = 16;
+/// The end of the names of files that were set aside.
+const ASIDE: &str = "damaged";
 
-/// The most runs that a merging appends at once.
-const MERGED_AT_ONCE: usize = 256;
-
-/// The beginning of the names of folders that are being removed.
-const REMOVED: &str = ".removed-";
-
-/// What a compaction or a pruning did.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct Upkeep {
-    /// The runs that are in Parquet now, and were in segments or other parts before.
-    pub written: u64,
-    /// The runs that were removed.
-    pub removed: u64,
-}
+/// The most runs that are copied at once.
+const COPIED_AT_ONCE: i64 = 256;
 
 /// What a pruning removes.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -46,285 +29,225 @@ pub enum Prune {
     Unlisted,
 }
 
+/// Removes what belongs to no run or scenario any more. Names and the like are few, and stay.
+const REMOVE_REST: &str = "
+    DELETE FROM value WHERE run NOT IN (SELECT id FROM run);
+    DELETE FROM list WHERE run NOT IN (SELECT id FROM run);
+    DELETE FROM scenario WHERE id NOT IN (SELECT scenario FROM run);
+    DELETE FROM setting WHERE scenario NOT IN (SELECT id FROM scenario);
+    DELETE FROM trace WHERE id NOT IN (SELECT e.value FROM scenario, json_each(scenario.traces) e)";
+
 impl Store {
-    /// Compacts the segments of processes that have ended to Parquet.
+    /// Removes runs, and returns how many.
     ///
     /// # Errors
     /// See [`StoreError`]. The store stays whole.
-    pub fn compact(&mut self) -> Result<Upkeep, StoreError> {
-        self.compact_segments(false)
-    }
-
-    /// Compacts also the segments of other machines that may be at work.
-    pub(crate) fn compact_all(&mut self) -> Result<Upkeep, StoreError> {
-        self.compact_segments(true)
-    }
-
-    fn compact_segments(&mut self, is_forced: bool) -> Result<Upkeep, StoreError> {
-        let _alone = alone(self.folder())?;
-        let many = self.parts.len() + 1 > MANY_PARTS;
-        self.rewrite(many, is_forced, &|_, _| true)
-    }
-
-    /// Removes runs.
-    ///
-    /// # Errors
-    /// See [`StoreError`]. The store stays whole.
-    pub fn prune(&mut self, what: &Prune) -> Result<Upkeep, StoreError> {
-        let _alone = alone(self.folder())?;
-        let listed: BTreeSet<ScenarioKey> = match what {
+    pub fn prune(&mut self, what: &Prune) -> Result<u64, StoreError> {
+        let listed: BTreeSet<String> = match what {
             Prune::Stale => BTreeSet::new(),
             Prune::Unlisted => {
-                let lists = paths(&self.folder().join("sweeps"))?;
-                if let Some(aside) = lists.into_iter().find(|it| has_end(it, ASIDE)) {
-                    return Err(StoreError::ListAside(aside));
-                }
                 let sweeps = self.sweeps()?;
-                sweeps.iter().flat_map(Listed::scenarios).collect()
+                sweeps
+                    .iter()
+                    .flat_map(Listed::scenarios)
+                    .map(|it| it.to_string())
+                    .collect()
             }
         };
-        self.rewrite(true, false, &|run, origin| match what {
-            Prune::Stale => origin.is_current(),
-            Prune::Unlisted => listed.contains(&run.scenario),
-        })
+        let removed = self.db.write(|db| {
+            let removed = match what {
+                Prune::Stale => db.execute(
+                    "DELETE FROM run WHERE sources NOT IN (SELECT id FROM sources WHERE sources = ?1)",
+                    [SOURCES],
+                )?,
+                Prune::Unlisted => {
+                    let listed = serde_json::json!(listed).to_string();
+                    db.execute(
+                        "DELETE FROM run WHERE scenario NOT IN (SELECT id FROM scenario WHERE scenario IN \
+                         (SELECT value FROM json_each(?1)))",
+                        [listed],
+                    )?
+                }
+            };
+            db.execute_batch(REMOVE_REST)?;
+            Ok(removed as u64)
+        })?;
+        if removed > 0 {
+            // It gives the room back. If another process is at work, or the disk too full, new runs use the room.
+            let _ = self.db.writable()?.execute_batch("VACUUM");
+        }
+        Ok(removed)
     }
 
-    /// Adds the runs and the sweeps of another store, and compacts this one unless another process does. Returns how many
-    /// runs were new.
+    /// Adds the runs and the sweeps of another store. Returns how many runs were new.
     ///
     /// # Errors
     /// See [`StoreError`].
     pub fn merge(&mut self, other: &mut Self) -> Result<u64, StoreError> {
-        self.refresh()?;
-        other.refresh()?;
         let mut new = 0;
-        for scenario in other.scenarios() {
-            let mut known: BTreeSet<AnyRun> = BTreeSet::new();
-            for rows in self.rows(scenario)? {
-                known.extend(rows.keys()?.iter().map(any));
-            }
-            for rows in other.rows(scenario)? {
-                let mut keys = rows.keys()?;
-                keys.retain(|run| known.insert(any(run)));
-                // In pieces that are no larger than a frame may be.
-                for keys in keys.chunks(MERGED_AT_ONCE) {
-                    let wanted: BTreeSet<AnyRun> = keys.iter().map(any).collect();
-                    let Some(tables) = rows.filtered(&|run| wanted.contains(run))?.joined()? else {
-                        continue;
-                    };
-                    new += keys.len() as u64;
-                    let text = other.text(scenario)?;
-                    let keys: Vec<(RunKey, bool)> = keys
-                        .iter()
-                        .map(|(run, origin)| (*run, origin.is_current()))
-                        .collect();
-                    self.append_bytes(&encode_tables(&tables)?, &keys, &|_| text.clone())?;
-                }
-            }
+        let last: Option<i64> = other
+            .db
+            .read(|db| db.query_row("SELECT max(id) FROM run", [], |row| row.get(0)))?;
+        let mut from = 1;
+        while from <= last.unwrap_or_default() {
+            let to = from.saturating_add(COPIED_AT_ONCE);
+            new += self.copy(other, from, to)?;
+            from = to;
         }
         for sweep in other.sweeps()? {
             self.list(&sweep)?;
         }
         self.close()?;
-        match self.compact() {
-            Ok(_) | Err(StoreError::Busy(_)) => Ok(new),
-            Err(error) => Err(error),
-        }
+        Ok(new)
     }
 
-    /// Returns the runs of a scenario, of any sources and perhaps several times.
-    fn rows(&mut self, scenario: ScenarioKey) -> Result<Vec<Rows>, StoreError> {
-        let parts = self.parts.iter_mut().map(|part| part.rows(scenario));
-        let mut all: Vec<Rows> = parts.collect::<Result<_, _>>()?;
-        for segment in &mut self.segments {
-            for rows in segment.rows(scenario) {
-                all.push(rows?);
-            }
-        }
-        Ok(all)
+    /// Adds the runs of another store that have these numbers, up to `to` without it, and returns how many were new.
+    fn copy(&mut self, other: &mut Self, from: i64, to: i64) -> Result<u64, StoreError> {
+        let runs = other.raw("r.id >= ?1 AND r.id < ?2", params![from, to])?;
+        let keys: BTreeSet<&str> = runs.runs.iter().map(|it| it.scenario.as_str()).collect();
+        let texts = keys.into_iter().map(|key| Ok((key, other.text(key)?)));
+        let texts: Vec<_> = texts.collect::<Result<_, StoreError>>()?;
+        self.add(&runs, &|scenario| {
+            let found = texts.iter().find(|(key, _)| *key == scenario);
+            found.and_then(|(_, text)| text.clone())
+        })
     }
 
-    /// Writes the runs of ended segments, and `with_parts` those of all parts, into a new part, unless `keeps` says
-    /// no.
-    fn rewrite(
-        &mut self,
-        with_parts: bool,
-        is_forced: bool,
-        keeps: &dyn Fn(&RunKey, &Origin) -> bool,
-    ) -> Result<Upkeep, StoreError> {
-        self.reload()?;
-        self.remove_replaced()?;
-        let host = self.origin().host.clone();
-        let mut taken = Vec::new();
-        let mut segments = Vec::new();
-        for (number, segment) in self.segments.iter().enumerate() {
-            if let Some(lock) = segment.take(&host, is_forced) {
-                taken.push(lock);
-                segments.push(number);
-            }
-        }
-        // What was appended between the reading and the lock.
-        self.refresh()?;
-        let from = Sources {
-            segments,
-            parts: if with_parts { self.parts.len() } else { 0 },
-        };
-        if from.segments.is_empty() && from.parts == 0 {
-            return Ok(Upkeep::default());
-        }
-        let written = PartWriter::create(self.folder(), &host).and_then(|mut part| {
-            let upkeep = self.write_part(&mut part, &from, keeps)?;
-            part.finish(&self.names(&from))?;
-            Ok(upkeep)
-        });
-        let upkeep = written.inspect_err(|_| PartWriter::abandon(self.folder(), &host))?;
-        for number in &from.segments {
-            let segment = &self.segments[*number];
-            if segment.damaged > 0 {
-                let aside = segment.path.with_extension(ASIDE);
-                fs::rename(&segment.path, &aside).map_err(StoreError::write(&aside))?;
-            }
-        }
-        self.reload()?;
-        self.remove_replaced()?;
-        drop(taken);
-        Ok(upkeep)
+    /// Returns how many damaged files [`repair`](Self::repair) has set aside, as `*.damaged`.
+    ///
+    /// # Errors
+    /// If the folder cannot be read.
+    pub fn damaged(&self) -> Result<u64, StoreError> {
+        let entries = fs::read_dir(self.folder()).map_err(StoreError::read(self.folder()))?;
+        let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+        Ok(paths
+            .filter(|path| path.extension().is_some_and(|it| it == ASIDE))
+            .count() as u64)
     }
 
-    /// Writes the runs that are in segments and in no part as Parquet into `folder`, which is empty and of the caller, for
-    /// readers of Parquet. The store itself stays as it is. Returns whether there are any.
+    /// Opens the store in `folder`, whose file may be damaged. A damaged file gets a name with `.damaged` at its end,
+    /// which nothing reads; the runs whose checksums are right go into a new one. The others are done again when a sweep
+    /// wants them. Call it when no sweep is at work.
+    ///
+    /// Returns the store and what was set aside, by the new names.
     ///
     /// # Errors
     /// See [`StoreError`].
-    pub fn export_segments(&mut self, folder: &Path) -> Result<bool, StoreError> {
-        self.refresh()?;
-        let from = Sources {
-            segments: (0..self.segments.len()).collect(),
-            parts: 0,
+    pub fn repair(folder: &Path, origin: Origin) -> Result<(Self, Vec<PathBuf>), StoreError> {
+        let old = match Self::open_existing(folder, origin.clone()) {
+            Ok(mut store) => match store.verify() {
+                Ok(()) => return Ok((store, Vec::new())),
+                Err(StoreError::Damaged { .. }) => Some(store),
+                Err(error) => return Err(error),
+            },
+            Err(StoreError::Damaged { .. }) => None,
+            Err(error) => return Err(error),
         };
-        let mut part = PartWriter::within(folder.to_owned())?;
-        let written = self.write_part(&mut part, &from, &|_, _| true)?.written;
-        part.complete(&[])?;
-        Ok(written > 0)
-    }
-
-    /// Adds the runs of `from` that are in no other part to a new part, unless `keeps` says no.
-    fn write_part(
-        &mut self,
-        part: &mut PartWriter,
-        from: &Sources,
-        keeps: &dyn Fn(&RunKey, &Origin) -> bool,
-    ) -> Result<Upkeep, StoreError> {
-        let mut upkeep = Upkeep::default();
-        let of_parts = self.parts[..from.parts].iter().flat_map(Part::scenarios);
-        let mut scenarios: BTreeSet<ScenarioKey> = of_parts.collect();
-        for number in &from.segments {
-            scenarios.extend(self.segments[*number].scenarios());
+        let unfinished = folder.join(format!(".unfinished-{}", unique()));
+        let mut new = Self::open(&unfinished, origin.clone())?;
+        if let Some(mut old) = old {
+            new.save(&mut old)?;
         }
-        for scenario in scenarios {
-            let mut known: BTreeSet<AnyRun> = BTreeSet::new();
-            for old in &mut self.parts[from.parts..] {
-                known.extend(old.rows(scenario)?.keys()?.iter().map(any));
-            }
-            let mut is_any = false;
-            let mut add = |rows: &Rows| {
-                let mut wanted: BTreeSet<AnyRun> = BTreeSet::new();
-                for run in rows.keys()? {
-                    if !known.insert(any(&run)) {
-                        continue;
-                    }
-                    if keeps(&run.0, &run.1) {
-                        wanted.insert(any(&run));
-                    } else {
-                        upkeep.removed += 1;
-                    }
+        drop(new);
+        let mut aside = Vec::new();
+        for name in BESIDE.into_iter().chain([FILE]) {
+            let path = folder.join(name);
+            if path.is_symlink() || path.exists() {
+                let mut to = folder.join(format!("{name}.{ASIDE}"));
+                if to.exists() {
+                    to = folder.join(format!("{name}.{}.{ASIDE}", unique()));
                 }
-                upkeep.written += wanted.len() as u64;
-                is_any |= !wanted.is_empty();
-                part.add(&rows.filtered(&|run| wanted.contains(run))?)
-            };
-            for old in &mut self.parts[..from.parts] {
-                add(&old.rows(scenario)?)?;
-            }
-            for number in &from.segments {
-                for rows in self.segments[*number].rows(scenario) {
-                    add(&rows?)?;
-                }
-            }
-            if is_any && let Some(text) = self.text(scenario)? {
-                part.add_text(&text)?;
+                fs::rename(&path, &to).map_err(StoreError::write(&to))?;
+                aside.push(to);
             }
         }
-        Ok(upkeep)
+        let path = folder.join(FILE);
+        fs::rename(unfinished.join(FILE), &path).map_err(StoreError::write(&path))?;
+        // It is empty, and what it is called does no harm.
+        let _ = fs::remove_dir_all(&unfinished);
+        Ok((Self::open(folder, origin)?, aside))
     }
 
-    /// Returns the names of segments and parts.
-    fn names(&self, from: &Sources) -> Vec<Name> {
-        let segments = from.segments.iter().map(|it| &self.segments[*it].path);
-        let parts = self.parts[..from.parts].iter().map(|it| &it.path);
-        // The paths were made of names.
-        let names = segments.chain(parts).filter_map(|path| Name::of(path));
-        names.collect()
-    }
-
-    /// Removes the segments and parts whose runs another part has.
-    fn remove_replaced(&mut self) -> Result<(), StoreError> {
-        let segments = self.folder().join("segments");
-        let parts = self.folder().join("parts");
-        for name in self.parts.iter().flat_map(|part| &part.replaces) {
-            let (segment, part) = (name.within(&segments), name.within(&parts));
-            if has_end(&segment, ENDING) && segment.is_file() {
-                gone(fs::remove_file(&segment)).map_err(StoreError::write(&segment))?;
-            } else if is_part(&part) && part.is_dir() {
-                // Under another name first, because a folder is not removed at once.
-                let aside = format!("{REMOVED}{}", unique());
-                let moved = fs::rename(&part, self.folder().join(aside));
-                gone(moved).map_err(StoreError::write(&part))?;
-            }
+    /// Adds what can be read of a damaged store.
+    fn save(&mut self, old: &mut Self) -> Result<(), StoreError> {
+        // One by one: a damaged page keeps a statement from what comes after it.
+        let last = old
+            .db
+            .read(|db| db.query_row("SELECT max(id) FROM run", [], |row| row.get(0)));
+        let last: Option<i64> = unless_damaged(last)?.flatten();
+        for number in 1..=last.unwrap_or_default() {
+            unless_damaged(self.copy(old, number, number + 1))?;
         }
-        for name in names(self.folder())? {
-            if name.starts_with(REMOVED) {
-                let path = self.folder().join(name);
-                gone(fs::remove_dir_all(&path)).map_err(StoreError::write(&path))?;
-            }
+        for sweep in unless_damaged(old.sweeps())?.unwrap_or_default() {
+            self.list(&sweep)?;
         }
-        Ok(())
+        self.close()
     }
 }
 
-/// Keeps other processes from an upkeep of the store in `folder` as long as the returned lock lives.
-pub(crate) fn alone(folder: &Path) -> Result<Lock, StoreError> {
-    make_folders(folder)?;
-    let path = folder.join(LOCK);
-    if let Err(StoreError::Damaged { reason, .. }) = regular::check(&path) {
-        // A repair needs this file.
-        let error = std::io::Error::other(format!("{reason}: remove it"));
-        return Err(StoreError::write(&path)(error));
-    }
-    let file = File::options().create(true).append(true).open(&path);
-    let file = file.map_err(StoreError::write(&path))?;
-    Lock::on(file).map_err(|error| match error {
-        TryLockError::WouldBlock => StoreError::Busy(folder.to_owned()),
-        TryLockError::Error(error) => StoreError::write(&path)(error),
-    })
-}
-
-/// Takes it for done if there was nothing to remove: another machine was faster.
-fn gone(done: std::io::Result<()>) -> std::io::Result<()> {
-    match done {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-        done => done,
+/// Returns nothing if a store was too damaged to read it.
+fn unless_damaged<T>(read: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
+    match read {
+        Err(StoreError::Damaged { .. }) => Ok(None),
+        read => read.map(Some),
     }
 }
 
-/// What a new part is made of.
-struct Sources {
-    /// Segments by their numbers.
-    segments: Vec<usize>,
-    /// The first so many parts.
-    parts: usize,
-}
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
 
-fn any((run, origin): &(RunKey, Arc<Origin>)) -> AnyRun {
-    (*run, origin.sources.clone())
+    use super::{Prune, Store};
+    use crate::raw::{Name, RawRun, RawRuns};
+    use crate::record::Origin;
+
+    fn open(folder: &Path) -> Store {
+        Store::open(folder, Origin::here("here", "2026-01-01")).expect("a store")
+    }
+
+    /// Runs of other sources may have metrics that this version does not know. They are kept, merged, checked, exported
+    /// and pruned all the same.
+    #[test]
+    fn other_versions_may_have_other_metrics() {
+        let name = Name {
+            metric: "flavour".to_owned(),
+            ..Name::default()
+        };
+        let run = |seed| RawRun {
+            scenario: "0".repeat(32),
+            sources: "of before".to_owned(),
+            seed,
+            values: vec![(0, -0.5), (0, f64::NAN), (0, 1e300)],
+            series: vec![(0, vec![0.25, f64::NAN])],
+            ..RawRun::default()
+        };
+        let runs = RawRuns {
+            names: vec![name],
+            // SQLite has no numbers above 2^63.
+            runs: vec![run(1), run(u64::MAX)],
+        };
+        let folders = [tempfile::tempdir(), tempfile::tempdir()];
+        let [one, other] = folders.map(|folder| folder.expect("a folder"));
+        let (mut old, mut store) = (open(one.path()), open(other.path()));
+        assert_eq!(old.add(&runs, &|_| None).expect("they are added"), 2);
+        assert_eq!(old.add(&runs, &|_| None).expect("they are there"), 0);
+        assert_eq!(store.merge(&mut old).expect("they are merged"), 2);
+        store.verify().expect("it is whole");
+        let copied = store.raw("1", &[]).expect("runs");
+        let seeds: Vec<u64> = copied.runs.iter().map(|it| it.seed).collect();
+        assert_eq!(seeds, [1, u64::MAX]);
+        assert_eq!(
+            copied.runs[0].checksum(&copied.names),
+            runs.runs[0].checksum(&runs.names)
+        );
+        let export = other.path().join("export");
+        assert_eq!(store.export(&export).expect("files").len(), 5);
+        let counts = (
+            store.len().expect("a count"),
+            store.stale().expect("a count"),
+        );
+        assert_eq!(counts, (0, 2));
+        assert_eq!(store.prune(&Prune::Stale).expect("it is pruned"), 2);
+        assert_eq!(store.stale().expect("a count"), 0);
+    }
 }

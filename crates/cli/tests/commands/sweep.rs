@@ -116,21 +116,69 @@ fn a_damaged_store_is_repaired() {
     let folder = store.display().to_string();
     let done = sweep(&folder, "50 packets", &[]);
     assert!(done.status.success(), "{}", err(&done));
-    let path = store.join("parts/000001/values.parquet");
-    let mut bytes = std::fs::read(&path).expect("a part");
-    bytes[100] ^= 1;
+    let path = store.join("store.db");
+    let mut bytes = std::fs::read(&path).expect("a store");
+    // Numbers of a series: what is damaged is damaged wherever it is.
+    let at = bytes.len() - 1_000;
+    bytes[at..].iter_mut().for_each(|byte| *byte ^= 1);
     std::fs::write(&path, bytes).expect("it is written");
-    let refused = sweep(&folder, "50 packets", &[]);
+    let refused = fairwire(&["store", &folder, "--verify"]);
     assert_eq!(refused.status.code(), Some(1));
-    for text in ["values.parquet is damaged: bytes 0 to ", "--repair"] {
+    for text in ["store.db is damaged: ", "--repair"] {
         assert!(err(&refused).contains(text), "{}", err(&refused));
     }
     let repaired = fairwire(&["store", &folder, "--repair"]);
     assert!(repaired.status.success(), "{}", err(&repaired));
-    for text in ["set aside ", "000001.damaged\n", "1 damaged piece ("] {
+    for text in [
+        "set aside ",
+        "store.db.damaged\n",
+        "1 damaged file set aside",
+    ] {
         assert!(out(&repaired).contains(text), "{}", out(&repaired));
     }
     let again = sweep(&folder, "50 packets", &[]);
     assert!(again.status.success(), "{}", err(&again));
     assert_eq!(out(&again), out(&done));
+}
+
+/// A sweep is forgotten by its identifier, and then its runs can be pruned; tables are written as Parquet.
+#[test]
+fn a_store_is_looked_after() {
+    let store = scratch("upkeep");
+    let folder = store.display().to_string();
+    for queues in ["5 packets", "6 packets"] {
+        let done = sweep(&folder, queues, &[]);
+        assert!(done.status.success(), "{}", err(&done));
+    }
+    let shown = out(&fairwire(&["store", &folder, "--verify"]));
+    assert!(shown.starts_with("nothing is damaged\n"), "{shown}");
+    let id = shown
+        .split("\n  sweep ")
+        .nth(1)
+        .and_then(|it| it.split(' ').next());
+    let id = id.expect("an identifier");
+    let text = out(&fairwire(&[
+        "store",
+        &folder,
+        "--forget",
+        id,
+        "--prune-unlisted",
+    ]));
+    assert!(
+        text.starts_with(&format!("forgot sweep {id}\nremoved ")),
+        "{text}"
+    );
+    assert_eq!(text.matches("\n  sweep ").count(), 1, "{text}");
+    let refused = fairwire(&["store", &folder, "--forget", id]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(
+        err(&refused).contains("the store lists no sweep"),
+        "{}",
+        err(&refused)
+    );
+    let export = store.join("export");
+    let written = fairwire(&["store", &folder, "--export", &export.display().to_string()]);
+    assert!(written.status.success(), "{}", err(&written));
+    assert_eq!(out(&written).matches("written: ").count(), 5);
+    assert!(export.join("values.parquet").exists());
 }

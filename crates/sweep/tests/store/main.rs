@@ -4,12 +4,12 @@ mod strange;
 mod upkeep;
 
 use std::collections::BTreeMap;
-use std::fs::{self, OpenOptions};
-use std::io::Write as _;
+use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use arrow_array::{Array as _, Int64Array};
 use fairwire_scenario::{Adjust, Cell, ScenarioFile};
 use fairwire_sim::campaign::{Campaign, run_cells};
 use fairwire_sim::results::{Metric, RunResult};
@@ -79,14 +79,7 @@ fn runs(queues: &str, store: &mut Store) -> Vec<Vec<RunResult>> {
     cells.expect("cells")
 }
 
-fn segments(folder: &Path) -> Vec<std::path::PathBuf> {
-    let entries = fs::read_dir(folder.join("segments")).expect("segments");
-    entries
-        .map(|entry| entry.expect("an entry").path())
-        .collect()
-}
-
-/// What comes from a store, from segments or from Parquet, is what a campaign without a store computes.
+/// What comes from a store is what a campaign without a store computes.
 #[test]
 fn a_sweep_has_the_results_of_a_campaign() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -102,40 +95,34 @@ fn a_sweep_has_the_results_of_a_campaign() {
         capture: None,
     };
     let expected = run_cells(&cells(queues), campaign, &mut |_| Ok(())).expect("runs");
-    for compacted in [false, true] {
-        if compacted {
-            let upkeep = store.compact().expect("it is compacted");
-            assert_eq!((upkeep.written, upkeep.removed), (8, 0));
-            assert_eq!(segments(folder.path()), Vec::<std::path::PathBuf>::new());
-        }
-        let found = runs(queues, &mut store);
-        for (found, expected) in found.iter().zip(&expected.cells) {
-            let expected: Vec<_> = expected.runs.iter().chain(&expected.unperturbed).collect();
-            assert_eq!(found.len(), 4);
-            for (found, expected) in found.iter().zip(expected) {
-                assert_eq!(found.digest, expected.digest);
-                assert_eq!(found.values, expected.values);
-                assert_eq!(found.notes, expected.notes);
-                assert_eq!(found.series.len(), expected.series.len());
+    drop(store);
+    let found = runs(queues, &mut open(folder.path()));
+    for (found, expected) in found.iter().zip(&expected.cells) {
+        let expected: Vec<_> = expected.runs.iter().chain(&expected.unperturbed).collect();
+        assert_eq!(found.len(), 4);
+        for (found, expected) in found.iter().zip(expected) {
+            assert_eq!(found.digest, expected.digest);
+            assert_eq!(found.values, expected.values);
+            assert_eq!(found.notes, expected.notes);
+            assert_eq!(found.series.len(), expected.series.len());
+            assert_eq!(
+                (found.period, found.simulated),
+                (expected.period, expected.simulated)
+            );
+            for (found, expected) in found.series.iter().zip(&expected.series) {
                 assert_eq!(
-                    (found.period, found.simulated),
-                    (expected.period, expected.simulated)
+                    (&found.subject, found.metric),
+                    (&expected.subject, expected.metric)
                 );
-                for (found, expected) in found.series.iter().zip(&expected.series) {
-                    assert_eq!(
-                        (&found.subject, found.metric),
-                        (&expected.subject, expected.metric)
-                    );
-                    let bits =
-                        |values: &[f64]| values.iter().map(|it| it.to_bits()).collect::<Vec<_>>();
-                    assert_eq!(bits(&found.values), bits(&expected.values));
-                }
+                let bits =
+                    |values: &[f64]| values.iter().map(|it| it.to_bits()).collect::<Vec<_>>();
+                assert_eq!(bits(&found.values), bits(&expected.values));
             }
         }
     }
 }
 
-/// A second sweep does only what is missing, in this process and in a new one, before and after a compaction.
+/// A second sweep does only what is missing, in this process and in a new one.
 #[test]
 fn nothing_is_done_twice() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -144,12 +131,10 @@ fn nothing_is_done_twice() {
     assert_eq!(sweep("5 packets", &mut store), (4, 0));
     let mut again = open(folder.path());
     assert_eq!(sweep("5 packets,6 packets", &mut again), (4, 4));
-    again.compact().expect("it is compacted");
     drop(store);
     let mut third = open(folder.path());
     assert_eq!(sweep("5 packets,6 packets,7 packets", &mut third), (8, 4));
-    third.compact().expect("it is compacted");
-    assert_eq!(third.len(), 12);
+    assert_eq!(third.len().expect("a count"), 12);
     assert_eq!(third.sweeps().expect("sweeps").len(), 3);
 }
 
@@ -170,42 +155,51 @@ fn an_interrupted_sweep_goes_on() {
     assert_eq!(sweep(queues, &mut open(folder.path())), (done, 32 - done));
 }
 
-/// A process that was killed while it wrote leaves the beginning of a frame. The frames before it are read, and so are
-/// those of other segments.
+/// A process that was killed leaves a log beside the database, perhaps with half a commit at its end. What was committed
+/// is there, and the rest is done by the next sweep.
 #[test]
-fn a_torn_segment_keeps_its_whole_frames() {
+fn a_killed_process_loses_only_what_was_under_way() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut store = open(folder.path());
-    sweep("5 packets", &mut store);
-    sweep("6 packets", &mut store);
-    drop(store);
-    let path = segments(folder.path()).pop().expect("a segment");
-    let whole = fs::read(&path).expect("its bytes");
-    let before = open(folder.path()).len();
-    assert_eq!(before, 8);
-    // The last frame only says that the process has ended the segment: without it, all runs are there.
-    let mut left = vec![4];
-    for length in (0..whole.len()).step_by(97) {
-        fs::write(&path, &whole[..length]).expect("it is cut");
-        let store = open(folder.path());
-        assert_eq!(store.damaged(), 0, "cut at {length}");
-        left.push(store.len());
+    let mut first = plan("5 packets,6 packets", &mut store);
+    let (origin, stop) = (Arc::clone(store.origin()), AtomicBool::new(false));
+    for _ in 0..5 {
+        let task = first
+            .take(1, &mut store)
+            .expect("the store")
+            .expect("a task");
+        let done = work(&first.bytes(&task), &origin, &stop).expect("a run");
+        first
+            .keep(task.number(), &done, &mut store)
+            .expect("it is kept");
     }
-    assert!(
-        left.is_sorted() && left.iter().all(|runs| *runs <= 8),
-        "{left:?}"
-    );
+    let log = fs::read(folder.path().join("store.db-wal")).expect("a log");
+    let mut left = Vec::new();
+    for part in [0, 1, 40, 60, 80, 90, 99, 100] {
+        let killed = tempfile::tempdir().expect("a folder");
+        let database = killed.path().join("store.db");
+        fs::copy(folder.path().join("store.db"), database).expect("a copy");
+        let log = &log[..log.len() * part / 100];
+        fs::write(killed.path().join("store.db-wal"), log).expect("it is written");
+        let origin = Origin::here("here", "2026-01-01");
+        // Before the first commit there are no tables.
+        let kept = match Store::open_existing(killed.path(), origin) {
+            Ok(mut store) => {
+                store.verify().expect("it is whole");
+                store.len().expect("a count")
+            }
+            Err(error) => {
+                assert!(part < 40, "{part}: {error}");
+                0
+            }
+        };
+        let (found, done) = sweep("5 packets,6 packets", &mut open(killed.path()));
+        assert_eq!((found, found + done), (kept, 8));
+        left.push(kept);
+    }
+    assert!(left.is_sorted() && left.last() == Some(&5), "{left:?}");
     left.dedup();
-    assert!(left.len() > 1, "{left:?}");
-    // A flipped bit costs one frame.
-    let mut flipped = whole.clone();
-    let middle = whole.len() / 2;
-    flipped[middle] ^= 1;
-    fs::write(&path, &flipped).expect("it is written");
-    let mut store = open(folder.path());
-    assert_eq!(store.damaged(), 1);
-    let (found, done) = sweep("5 packets,6 packets", &mut store);
-    assert_eq!(found + done, 8);
+    assert!(left.len() > 2, "{left:?}");
 }
 
 /// Two processes may do the same sweep. What both have done is there once.
@@ -229,10 +223,9 @@ fn two_sweeps_at_once_are_safe() {
         });
     });
     assert!((1..=8).contains(&first.done()) && (1..=8).contains(&second.done()));
-    one.compact().expect("it is compacted");
     let mut after = open(folder.path());
-    assert_eq!(after.len(), 8);
-    assert_eq!(after.stale(), 0);
+    assert_eq!(after.len().expect("a count"), 8);
+    assert_eq!(after.stale().expect("a count"), 0);
     assert_eq!(sweep(queues, &mut after), (8, 0));
     // The other process still reads what it had opened.
     assert_eq!(runs(queues, &mut two).concat().len(), 8);
@@ -291,45 +284,6 @@ fn wait_until_sweeps_look() {
     let _ = never.recv_timeout(std::time::Duration::from_millis(1_100));
 }
 
-/// A segment that another process still writes is not compacted.
-#[test]
-fn a_segment_at_work_stays() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let mut busy = open(folder.path());
-    let mut plan = plan("5 packets", &mut busy);
-    let task = plan.take(1, &mut busy).expect("the store").expect("a task");
-    let origin = Arc::clone(busy.origin());
-    let done = work(&plan.bytes(&task), &origin, &AtomicBool::new(false)).expect("a run");
-    plan.keep(task.number(), &done, &mut busy)
-        .expect("it is kept");
-    let mut other = open(folder.path());
-    assert_eq!(other.compact().expect("it is compacted").written, 0);
-    assert_eq!(segments(folder.path()).len(), 1);
-    busy.close().expect("it is closed");
-    assert_eq!(other.compact().expect("it is compacted").written, 1);
-    assert_eq!(segments(folder.path()).len(), 0);
-}
-
-/// A compaction that ended before it removed what it replaced is completed by the next one, and nothing counts twice.
-#[test]
-fn a_compaction_that_was_cut_short_is_completed() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let mut store = open(folder.path());
-    sweep("5 packets", &mut store);
-    store.close().expect("it is closed");
-    let path = segments(folder.path()).pop().expect("a segment");
-    let segment = fs::read(&path).expect("its bytes");
-    store.compact().expect("it is compacted");
-    // As if the process had ended before.
-    fs::write(&path, &segment).expect("it is there again");
-    fs::create_dir(folder.path().join(".unfinished")).expect("a folder");
-    let mut store = open(folder.path());
-    assert_eq!(store.len(), 4);
-    store.compact().expect("it is compacted");
-    assert_eq!(segments(folder.path()).len(), 0);
-    assert_eq!(open(folder.path()).len(), 4);
-}
-
 /// A store of a newer format and a folder with other files are refused with a reason.
 #[test]
 fn wrong_folders_are_refused() {
@@ -341,12 +295,45 @@ fn wrong_folders_are_refused() {
     let error = Store::open_existing(&folder.path().join("nowhere"), origin()).expect_err("none");
     assert!(matches!(error, StoreError::NoStore(_)), "{error}");
 
+    // An early version made folders of Parquet files.
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("store.json"), r#"{"format": 1}"#).expect("a file");
+    fs::create_dir(folder.path().join("parts")).expect("a folder");
+    for opened in [
+        Store::open(folder.path(), origin()),
+        Store::open_existing(folder.path(), origin()),
+    ] {
+        let error = opened.expect_err("an old store");
+        assert!(matches!(error, StoreError::Old(_)), "{error}");
+        assert!(error.to_string().contains("give a new folder"), "{error}");
+    }
+
     let folder = tempfile::tempdir().expect("a folder");
     drop(open(folder.path()));
-    fs::write(folder.path().join("store.json"), r#"{"format": 7}"#).expect("a file");
+    change(
+        folder.path(),
+        "create table more (id integer); pragma user_version = 7",
+    );
     let error = Store::open(folder.path(), origin()).expect_err("a newer store");
-    let text = "is a store of format 7, and this version of Fairwire knows formats up to 1";
+    let text = "is a store of format 7, and this version of Fairwire knows formats up to 2";
     assert!(error.to_string().contains(text), "{error}");
+    // This version cannot tell what is damaged in it.
+    let error = Store::repair(folder.path(), origin()).expect_err("a newer store");
+    assert!(matches!(error, StoreError::Newer { .. }), "{error}");
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let other = rusqlite::Connection::open(folder.path().join("store.db")).expect("a file");
+    other
+        .execute_batch("create table mine (id integer)")
+        .expect("a table");
+    let error = Store::open(folder.path(), origin()).expect_err("no store");
+    assert!(matches!(error, StoreError::NotAStore(_)), "{error}");
+}
+
+/// Changes the database of a store as somebody else may.
+fn change(folder: &Path, statements: &str) {
+    let database = rusqlite::Connection::open(folder.join("store.db")).expect("a store");
+    database.execute_batch(statements).expect("it is changed");
 }
 
 /// Pruning removes runs of other sources, or those of no sweep; the others stay.
@@ -355,21 +342,39 @@ fn pruning_removes_what_it_says() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut store = open(folder.path());
     sweep("5 packets", &mut store);
-    store.close().expect("it is closed");
     let other = tempfile::tempdir().expect("a folder");
     let mut old = old_store(other.path());
     sweep_all(&mut old);
-    assert_eq!((old.len(), old.stale()), (0, 4));
+    assert_eq!(counts(&mut old), (0, 4));
     assert_eq!(store.merge(&mut old).expect("they are merged"), 4);
-    assert_eq!((store.len(), store.stale()), (4, 4));
-    let upkeep = store.prune(&Prune::Stale).expect("it is pruned");
-    assert_eq!((upkeep.written, upkeep.removed), (4, 4));
-    assert_eq!((store.len(), store.stale()), (4, 0));
-    for sweep in fs::read_dir(folder.path().join("sweeps")).expect("sweeps") {
-        fs::remove_file(sweep.expect("an entry").path()).expect("it is removed");
+    assert_eq!(store.merge(&mut old).expect("they are there"), 0);
+    assert_eq!(counts(&mut store), (4, 4));
+    assert_eq!(store.prune(&Prune::Stale).expect("it is pruned"), 4);
+    assert_eq!(counts(&mut store), (4, 0));
+    assert_eq!(store.prune(&Prune::Unlisted).expect("it is pruned"), 0);
+    for sweep in store.sweeps().expect("sweeps") {
+        assert!(store.forget(&sweep.id).expect("it is forgotten"));
+        assert!(!store.forget(&sweep.id).expect("it is gone"));
     }
-    store.prune(&Prune::Unlisted).expect("it is pruned");
-    assert_eq!(store.len(), 0);
+    assert_eq!(store.prune(&Prune::Unlisted).expect("it is pruned"), 4);
+    assert_eq!(counts(&mut store), (0, 0));
+    // Nothing of them is left.
+    let rows = store.query("select (select count(*) from value) + (select count(*) from list) + (select count(*) from scenario) + (select count(*) from setting)");
+    assert_eq!(numbers(&rows.expect("an answer")), [0]);
+}
+
+/// Returns how many runs of these sources and of others there are.
+fn counts(store: &mut Store) -> (u64, u64) {
+    (
+        store.len().expect("a count"),
+        store.stale().expect("a count"),
+    )
+}
+
+/// Returns the numbers of the first column of an answer.
+fn numbers(answer: &arrow_array::RecordBatch) -> Vec<i64> {
+    let column = answer.column(0).as_any().downcast_ref::<Int64Array>();
+    column.expect("integers").values().to_vec()
 }
 
 /// Opens a store that records runs of other sources, as that of an older version.
@@ -521,8 +526,7 @@ fn workers_of_other_code_refuse() {
     let stop = AtomicBool::new(false);
     let done = work(&bytes, &origin, &stop).expect("runs");
     assert_eq!(done.len(), 4);
-    let travelled = decode(&encode(&done).expect("bytes")).expect("tables");
-    let travelled = travelled.records().expect("runs");
+    let travelled = decode(&encode(&done)).expect("runs");
     plan.keep(task.number(), &travelled, &mut store)
         .expect("they are kept");
     assert!(plan.is_complete());
@@ -535,7 +539,7 @@ fn workers_of_other_code_refuse() {
         Err(TaskError::Unreadable(_))
     ));
     for length in 0..64 {
-        assert!(decode(&encode(&done).expect("bytes")[..length]).is_err());
+        assert!(decode(&encode(&done)[..length]).is_err());
     }
 }
 
@@ -563,32 +567,5 @@ fn a_lost_task_is_done_again() {
     assert_eq!(plan.done(), 4);
     plan.keep(lost.number(), &late, &mut store)
         .expect("nothing happens");
-    assert_eq!((plan.done(), store.len()), (4, 4));
-}
-
-/// What cannot be written is an error, and what was written before stays.
-#[test]
-fn a_full_disk_loses_nothing() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let mut store = open(folder.path());
-    sweep("5 packets", &mut store);
-    // A file in the place of the folder: nothing can be made in it.
-    let (segments, aside) = (folder.path().join("segments"), folder.path().join("aside"));
-    fs::rename(&segments, &aside).expect("it is moved");
-    OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(&segments)
-        .expect("a file")
-        .write_all(b"x")
-        .expect("it is written");
-    let mut plan = plan("6 packets", &mut store);
-    let stop = AtomicBool::new(false);
-    let error = plan
-        .run_here(&mut store, 1, &stop, &|_, _| ())
-        .expect_err("no room");
-    assert!(error.to_string().contains("segments"), "{error}");
-    fs::remove_file(&segments).expect("it is removed");
-    fs::rename(&aside, &segments).expect("it is moved");
-    assert_eq!(sweep("5 packets,6 packets", &mut open(folder.path())).0, 4);
+    assert_eq!((plan.done(), store.len().expect("a count")), (4, 4));
 }

@@ -1,4 +1,4 @@
-//! Stores that somebody else made, and processes on other machines.
+//! Stores that somebody else made.
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
@@ -6,238 +6,222 @@ use std::io::Write as _;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
-use fairwire_sweep::{Origin, Prune, Store, StoreError};
-use serde_json::{Value, json};
+use fairwire_sweep::{Origin, Store, StoreError, work};
 
-use crate::{open, segments, sweep};
+use crate::{change, open, plan, sweep};
 
-/// Returns a store with one part, which says that it replaces what has these names.
-fn replacing(folder: &Path, names: &[String]) -> Result<Store, StoreError> {
-    let mut store = open(folder);
-    sweep("5 packets", &mut store);
-    store.compact().expect("it is compacted");
-    let part = folder.join("parts/000001");
-    let replaces = json!(names).to_string();
-    fs::write(part.join("replaces.json"), &replaces).expect("it is written");
-    let checks = fs::read(part.join("checks.json")).expect("checks");
-    let mut checks: Value = serde_json::from_slice(&checks).expect("JSON");
-    checks["replaces.json"] = json!([{
-        "end": replaces.len(),
-        "crc32c": crc32c::crc32c(replaces.as_bytes()),
-    }]);
-    fs::write(part.join("checks.json"), checks.to_string()).expect("it is written");
-    Store::open(folder, Origin::here("here", "2026-01-01"))
+/// The files that a store may have.
+const FILES: [&str; 4] = [
+    "store.db",
+    "store.db-wal",
+    "store.db-shm",
+    "store.db-journal",
+];
+
+fn origin() -> Origin {
+    Origin::here("here", "2026-01-01")
 }
 
-/// Returns every file below a folder with its content, and every folder.
-fn all(folder: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
-    let mut all = BTreeMap::new();
-    for entry in fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            all.extend(self::all(&path));
-            all.insert(path, None);
-        } else {
-            let content = fs::read(&path).expect("its bytes");
-            all.insert(path, Some(content));
-        }
-    }
-    all
+/// Returns every file in a folder with its content.
+fn all(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let files = fs::read_dir(folder).expect("a folder");
+    let files = files.map(|entry| entry.expect("an entry").path());
+    files
+        .map(|path| (path.clone(), fs::read(path).expect("its bytes")))
+        .collect()
 }
 
-/// A part replaces segments and parts of its own store, whatever names somebody has written into it: nothing else is
-/// removed or moved.
+/// A link in the place of any file of a store is refused: what it leads to is not the store's.
 #[test]
-fn a_part_removes_nothing_but_segments_and_parts() {
+fn the_files_of_a_store_are_its_own() {
     let outside = tempfile::tempdir().expect("a folder");
     let file = outside.path().join("thesis.txt");
     fs::write(&file, "mine").expect("it is written");
-    let above = format!(
-        "../../{}/thesis.txt",
-        outside
-            .path()
-            .file_name()
-            .expect("a name")
-            .to_string_lossy()
-    );
-    for name in [
-        file.display().to_string(),
-        above,
-        "../store.json".to_owned(),
-    ] {
+    for name in FILES {
         let folder = tempfile::tempdir().expect("a folder");
-        match replacing(folder.path(), std::slice::from_ref(&name)) {
-            Err(StoreError::Damaged { .. }) => {}
-            Err(error) => panic!("{name}: {error}"),
-            Ok(mut store) => {
-                let _ = store.compact();
-            }
+        sweep("5 packets", &mut open(folder.path()));
+        let path = folder.path().join(name);
+        let _ = fs::remove_file(&path);
+        symlink(&file, &path).expect("a link");
+        for opened in [
+            Store::open(folder.path(), origin()).map(|_| ()),
+            Store::open_existing(folder.path(), origin()).map(|_| ()),
+            Store::repair(folder.path(), origin()).map(|_| ()),
+        ] {
+            let text = opened.expect_err("it is refused").to_string();
+            assert!(
+                text.contains(&format!("{name}: it is a symbolic link")),
+                "{text}"
+            );
         }
-        assert!(file.exists(), "{name}");
-        assert!(folder.path().join("store.json").exists(), "{name}");
+        assert_eq!(fs::read(&file).expect("its bytes"), b"mine");
     }
-    let folder = tempfile::tempdir().expect("a folder");
-    let mut store = replacing(folder.path(), &["notes.txt".to_owned()]).expect("a store");
-    let notes = folder.path().join("segments/notes.txt");
-    fs::write(&notes, "mine").expect("it is written");
-    store.prune(&Prune::Stale).expect("it is pruned");
-    assert!(notes.exists());
 }
 
-/// A store whose folders are links to other folders is refused: what is in those is not the store's.
+/// The folder itself may be reached by a link.
 #[test]
-fn the_folders_of_a_store_are_its_own() {
+fn a_folder_may_be_a_link() {
     let outside = tempfile::tempdir().expect("a folder");
-    let file = outside.path().join("thesis.runs");
-    fs::write(&file, "mine").expect("it is written");
-    let folder = tempfile::tempdir().expect("a folder");
-    drop(replacing(folder.path(), &["thesis.runs".to_owned()]));
-    let _ = fs::remove_dir_all(folder.path().join("segments"));
-    symlink(outside.path(), folder.path().join("segments")).expect("a link");
-    let origin = || Origin::here("here", "2026-01-01");
-    for opened in [
-        Store::open(folder.path(), origin()),
-        Store::repair(folder.path(), origin()).map(|(store, _)| store),
-    ] {
-        let text = match opened {
-            Err(error) => error.to_string(),
-            Ok(mut store) => format!("{:?}", store.compact()),
-        };
-        assert!(text.contains("segments: it is a symbolic link"), "{text}");
-    }
-    assert!(file.exists());
+    let folder = outside.path().join("link");
+    fs::create_dir(outside.path().join("real")).expect("a folder");
+    symlink(outside.path().join("real"), &folder).expect("a link");
+    assert_eq!(sweep("5 packets", &mut open(&folder)), (0, 4));
+    assert_eq!(
+        sweep("5 packets", &mut open(&outside.path().join("real"))),
+        (4, 0)
+    );
 }
 
-/// A named pipe in the place of any file of a store, as somebody else may have made it, is damage that is named. Nobody
-/// waits for what comes out of it. A repair sets it aside.
+/// A named pipe in the place of any file of a store is damage that is named. Nobody waits for what comes out of it. A
+/// repair sets it aside.
 #[test]
 fn a_named_pipe_keeps_nobody_waiting() {
-    let origin = || Origin::here("here", "2026-01-01");
-    let names = [
-        "segments/strange.runs",
-        "store.json",
-        "sweeps/strange.json",
-        "parts/000001/checks.json",
-        "parts/000001/values.parquet",
-        "parts/000001/replaces.json",
-    ];
-    for name in names {
+    for name in FILES {
         let folder = tempfile::tempdir().expect("a folder");
-        let mut store = open(folder.path());
-        sweep("5 packets", &mut store);
-        store.compact().expect("it is compacted");
-        drop(store);
+        sweep("5 packets", &mut open(folder.path()));
         let path = folder.path().join(name);
         let _ = fs::remove_file(&path);
         let made = Command::new("mkfifo").arg(&path).status();
         assert!(made.expect("mkfifo").success());
-        // Whoever reads it gets this, and then waits for more.
-        let mut pipe = OpenOptions::new().read(true).write(true).open(&path);
-        let pipe = pipe.as_mut().expect("it opens");
-        pipe.write_all(&[0; 64]).expect("there is room");
-        let looked = Store::open_existing(folder.path(), origin()).and_then(|mut store| {
-            store.verify()?;
-            store.sweeps().map(|_| ())
-        });
-        let text = looked.expect_err("it is damaged").to_string();
+        let error = Store::open_existing(folder.path(), origin()).expect_err("it is damaged");
         let expected = format!("{} is damaged: it is not a regular file.", path.display());
-        assert!(text.starts_with(&expected), "{text}");
+        assert!(error.to_string().starts_with(&expected), "{error}");
         let (mut store, aside) = Store::repair(folder.path(), origin()).expect("it is repaired");
-        assert_eq!(aside.len(), 1, "{name}: {aside:?}");
+        assert!(!aside.is_empty(), "{name}");
         store.verify().expect("it is whole");
-        assert!(store.sweeps().is_ok());
     }
-    let folder = tempfile::tempdir().expect("a folder");
-    let mut store = open(folder.path());
-    let path = folder.path().join(".upkeep.lock");
-    let made = Command::new("mkfifo").arg(&path).status();
-    assert!(made.expect("mkfifo").success());
-    let text = store.compact().expect_err("it cannot lock").to_string();
-    assert!(
-        text.ends_with("it is not a regular file: remove it"),
-        "{text}"
-    );
 }
 
-/// Looking at a store, or asking for what it has, writes and removes nothing.
+/// Code that somebody has put into the database never runs: a store with a trigger, a view or a table of its own is
+/// refused.
+#[test]
+fn a_store_has_no_code() {
+    for code in [
+        "create trigger mine after insert on run begin delete from value; end",
+        "create view mine as select 1",
+        "drop view runs; create view runs as select 'x' as scenario",
+        "create table mine (id integer)",
+        "create index mine on run (seed)",
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        sweep("5 packets", &mut open(folder.path()));
+        change(folder.path(), code);
+        for opened in [
+            Store::open(folder.path(), origin()),
+            Store::open_existing(folder.path(), origin()),
+        ] {
+            let error = opened.expect_err(code);
+            let text = "its tables are not those of a store";
+            assert!(error.to_string().contains(text), "{code}: {error}");
+        }
+    }
+}
+
+/// A rollback journal may name a file of a transaction over several databases, which SQLite removes at the end. Ours
+/// never do, so one that does is refused, and the file stays.
+#[test]
+fn a_journal_removes_no_other_file() {
+    let outside = tempfile::tempdir().expect("a folder");
+    let file = outside.path().join("thesis.txt");
+    fs::write(&file, "mine").expect("it is written");
+    let folder = tempfile::tempdir().expect("a folder");
+    sweep("5 packets", &mut open(folder.path()));
+    let name = file.display().to_string().into_bytes();
+    let mut journal = vec![0; 512];
+    journal[..8].copy_from_slice(&[0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]);
+    // No pages; one page before; a sector of 512 bytes and pages of 4,096.
+    journal[19] = 1;
+    journal[22] = 2;
+    journal[26] = 16;
+    journal.extend([0, 0, 0, 1]);
+    journal.extend(&name);
+    journal.extend(u32::try_from(name.len()).expect("short").to_be_bytes());
+    journal.extend(
+        name.iter()
+            .fold(0u32, |sum, byte| sum + u32::from(*byte))
+            .to_be_bytes(),
+    );
+    journal.extend([0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]);
+    fs::write(folder.path().join("store.db-journal"), journal).expect("it is written");
+    for opened in [
+        Store::open_existing(folder.path(), origin()),
+        Store::open(folder.path(), origin()),
+    ] {
+        let error = opened.expect_err("it is refused");
+        assert!(
+            error.to_string().contains("it names other files"),
+            "{error}"
+        );
+    }
+    assert!(file.exists());
+    let (_, aside) = Store::repair(folder.path(), origin()).expect("it is repaired");
+    assert!(file.exists() && !aside.is_empty());
+}
+
+/// Looking at a store, or asking for what it has, writes and removes nothing, also where a process was killed: only the
+/// index of its log is made again.
 #[test]
 fn reading_writes_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut store = open(folder.path());
-    sweep("5 packets", &mut store);
-    store.compact().expect("it is compacted");
-    sweep("6 packets", &mut store);
-    drop(store);
-    fs::remove_dir_all(folder.path().join("sweeps")).expect("it is removed");
-    let before = all(folder.path());
-    let origin = Origin::here("here", "2026-01-01");
-    let mut store = Store::open_existing(folder.path(), origin).expect("a store");
-    assert_eq!((store.len(), store.stale(), store.damaged()), (8, 0, 0));
-    assert!(store.sweeps().expect("sweeps").is_empty());
-    store.verify().expect("it is whole");
-    assert_eq!(all(folder.path()), before);
-    let export = tempfile::tempdir().expect("a folder");
-    assert!(store.export_segments(export.path()).expect("it is written"));
-    assert_eq!(all(folder.path()), before);
-    assert!(export.path().join("values.parquet").exists());
-    // What is in parts is not exported again.
-    store.compact().expect("it is compacted");
-    let export = tempfile::tempdir().expect("a folder");
-    assert!(!store.export_segments(export.path()).expect("it is written"));
-}
-
-/// Where machines do not see each other's locks, a compaction leaves a segment of another machine alone until its writer
-/// has ended it, or until a repair.
-#[test]
-fn a_segment_of_another_machine_may_be_at_work() {
-    let folder = tempfile::tempdir().expect("a folder");
     sweep("5 packets", &mut open(folder.path()));
-    let ended = fs::read(segments(folder.path()).pop().expect("a segment")).expect("its bytes");
-    // Without the last frame, which says that the writer has ended it.
-    let last = ended
-        .windows(4)
-        .rposition(|it| it == b"\xf1fr\n")
-        .expect("a frame");
-    for path in segments(folder.path()) {
-        fs::remove_file(path).expect("it is removed");
-    }
-    let other = folder
-        .path()
-        .join("segments/other-00000000000000000000000000000000-1.runs");
-    fs::write(&other, &ended[..last]).expect("it is written");
+    let before = all(folder.path());
+    assert_eq!(before.len(), 1, "a sweep that has ended leaves one file");
+    look(folder.path(), 4);
+    assert_eq!(all(folder.path()), before);
+
     let mut store = open(folder.path());
-    assert_eq!(store.len(), 4, "its runs count");
-    assert_eq!(store.compact().expect("nothing to do").written, 0);
-    store.prune(&Prune::Stale).expect("it is pruned");
-    assert!(other.exists());
-
-    let mut writer = OpenOptions::new()
-        .append(true)
-        .open(&other)
-        .expect("a file");
-    writer.write_all(&ended[last..]).expect("it is ended");
-    assert_eq!(store.compact().expect("it is compacted").written, 4);
-    assert!(!other.exists());
-
-    fs::write(&other, &ended[..last]).expect("it is written");
-    let origin = Origin::here("here", "2026-01-01");
-    Store::repair(folder.path(), origin).expect("it is repaired");
-    assert!(!other.exists());
-    assert_eq!(open(folder.path()).len(), 4);
+    let mut plan = plan("6 packets", &mut store);
+    let task = plan
+        .take(1, &mut store)
+        .expect("the store")
+        .expect("a task");
+    let (origin, stop) = (Arc::clone(store.origin()), AtomicBool::new(false));
+    let done = work(&plan.bytes(&task), &origin, &stop).expect("a run");
+    plan.keep(task.number(), &done, &mut store)
+        .expect("it is kept");
+    let killed = tempfile::tempdir().expect("a folder");
+    for name in ["store.db", "store.db-wal"] {
+        fs::copy(folder.path().join(name), killed.path().join(name)).expect("a copy");
+    }
+    let before = all(killed.path());
+    look(killed.path(), 5);
+    let mut after = all(killed.path());
+    after.remove(&killed.path().join("store.db-shm"));
+    assert_eq!(after, before);
 }
 
-/// A part that another machine has begun is not touched.
+fn look(folder: &Path, runs: u64) {
+    let mut store = Store::open_existing(folder, origin()).expect("a store");
+    assert_eq!(store.len().expect("a count"), runs);
+    assert_eq!(
+        (
+            store.stale().expect("a count"),
+            store.damaged().expect("a count")
+        ),
+        (0, 0)
+    );
+    assert!(!store.sweeps().expect("sweeps").is_empty());
+    store.verify().expect("it is whole");
+    store.query("select * from runs").expect("an answer");
+}
+
+/// An empty file may be one that another process is about to fill.
 #[test]
-fn a_part_in_the_making_of_another_machine_stays() {
+fn an_empty_file_becomes_a_store() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut store = open(folder.path());
-    sweep("5 packets", &mut store);
-    let other = folder
-        .path()
-        .join(".unfinished-00000000000000000000000000000000-1");
-    fs::create_dir(&other).expect("a folder");
-    fs::write(other.join("runs.parquet"), "half").expect("it is written");
-    assert_eq!(store.compact().expect("it is compacted").written, 4);
-    assert!(other.join("runs.parquet").exists());
+    let mut file = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(folder.path().join("store.db"))
+        .expect("a file");
+    file.write_all(b"").expect("nothing");
+    let error = Store::open_existing(folder.path(), origin()).expect_err("no store");
+    assert!(
+        matches!(error, StoreError::NotAStore(_) | StoreError::NoStore(_)),
+        "{error}"
+    );
+    assert_eq!(sweep("5 packets", &mut open(folder.path())), (0, 4));
 }

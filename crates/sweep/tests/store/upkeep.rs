@@ -1,370 +1,259 @@
-//! What a store survives: processes that are killed, other processes at work, damage, and other versions.
+//! What a store survives: other processes at work, damage, and other versions; and what can be asked of it.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::fs::{self, File};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use fairwire_sweep::{Origin, Plan, Prune, Seeds, Store, StoreError, Table};
+use arrow_array::Float64Array;
+use arrow_array::cast::AsArray as _;
+use fairwire_sweep::{Origin, Plan, Prune, Seeds, Store, StoreError};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
-use crate::{cells, old_store, open, runs, segments, sweep, sweep_all};
+use crate::{cells, change, counts, numbers, old_store, open, runs, sweep, sweep_all};
 
-/// Returns the folders of the parts, in order.
-fn parts(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder.join("parts")).expect("parts");
-    let mut parts: Vec<PathBuf> = entries
-        .map(|entry| entry.expect("an entry").path())
-        .collect();
-    parts.sort();
-    parts
+fn origin() -> Origin {
+    Origin::here("here", "2026-01-01")
 }
 
-/// Copies the files of a folder into another one, at most so many.
-fn copy_files(from: &Path, to: &Path, most: usize) {
-    for file in fs::read_dir(from).expect("files").take(most) {
-        let file = file.expect("an entry");
-        fs::copy(file.path(), to.join(file.file_name())).expect("a copy");
-    }
-}
-
-/// A process that was killed while it removed what a new part replaces leaves parts without files, or under another
-/// name. They count as not there, and the next upkeep removes them.
-#[test]
-fn a_removal_that_was_cut_short_does_no_harm() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let mut store = open(folder.path());
-    for queues in ["5 packets", "5 packets,6 packets"] {
-        sweep(queues, &mut store);
-        store.compact().expect("it is compacted");
-    }
-    let old = parts(folder.path());
-    assert_eq!(old.len(), 2);
-    let keep = tempfile::tempdir().expect("a folder");
-    for (place, part) in old.iter().enumerate() {
-        let copy = keep.path().join(place.to_string());
-        fs::create_dir(&copy).expect("a folder");
-        copy_files(part, &copy, usize::MAX);
-    }
-    // A sweep is removed from the list, so that its runs are pruned.
-    let lists = folder.path().join("sweeps");
-    for list in fs::read_dir(&lists).expect("lists") {
-        fs::remove_file(list.expect("an entry").path()).expect("it is removed");
-    }
-    assert_eq!(sweep("6 packets", &mut store), (4, 0));
-    let pruned = store.prune(&Prune::Unlisted).expect("it is pruned");
-    assert_eq!((pruned.written, pruned.removed), (4, 4));
-    for files in [5, 1, 0] {
-        // As if the process had ended before: some files of the old parts are still there.
-        for (place, part) in old.iter().enumerate() {
-            fs::create_dir(part).expect("a folder");
-            copy_files(&keep.path().join(place.to_string()), part, files);
-        }
-        let gone = folder.path().join(".removed-000001");
-        fs::create_dir(&gone).expect("a folder");
-        let mut store = open(folder.path());
-        assert_eq!(store.len(), 4, "pruned runs do not come back");
-        assert_eq!(runs("5 packets", &mut store).concat().len(), 0);
-        store.compact().expect("it is compacted");
-        assert_eq!(parts(folder.path()).len(), 1);
-        assert!(!gone.exists());
-        // The list of the sweep that this test looked at does not keep runs.
-        assert_eq!(open(folder.path()).len(), 4);
-    }
-}
-
-/// A store can be opened and read at any moment of the compactions and prunings of another process.
+/// A store can be opened and read at any moment of the changes that another process makes.
 #[test]
 fn a_store_is_whole_while_another_process_changes_it() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let (folder, other) = (
+        tempfile::tempdir().expect("a folder"),
+        tempfile::tempdir().expect("a folder"),
+    );
     sweep("5 packets", &mut open(folder.path()));
+    sweep_all(&mut old_store(other.path()));
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let mut store = open(folder.path());
-            for _ in 0..60 {
-                // Every run moves to a new part.
-                store.prune(&Prune::Stale).expect("it is pruned");
+            let (mut store, mut old) = (open(folder.path()), old_store(other.path()));
+            while !is_over.load(Ordering::Relaxed) {
+                assert_eq!(store.merge(&mut old).expect("they are merged"), 4);
+                assert_eq!(store.prune(&Prune::Stale).expect("it is pruned"), 4);
             }
-            is_over.store(true, Ordering::Relaxed);
         });
-        let mut opened = 0;
         let mut long_open = open(folder.path());
-        while !is_over.load(Ordering::Relaxed) {
-            let mut store = open(folder.path());
-            assert_eq!(store.len(), 4, "opened {opened} times before");
-            assert_eq!(runs("5 packets", &mut store).concat().len(), 4);
+        for opened in 0..20 {
+            let mut store = Store::open_existing(folder.path(), origin()).expect("a store");
+            assert_eq!(
+                store.len().expect("a count"),
+                4,
+                "opened {opened} times before"
+            );
+            store.verify().expect("it is whole");
             assert_eq!(runs("5 packets", &mut long_open).concat().len(), 4);
-            opened += 1;
         }
-        assert!(opened > 5, "opened {opened} times");
+        is_over.store(true, Ordering::Relaxed);
     });
 }
 
-/// Damage costs the frame that it hits, whatever of it is hit, and a compaction sets the segment aside.
+/// Wherever a byte of the file has changed, there are no wrong results: it is an error or of no account, and a repair
+/// keeps the runs that the damage does not touch.
 #[test]
-fn damage_costs_one_frame() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let mut store = open(folder.path());
-    sweep("5 packets", &mut store);
-    sweep("6 packets,7 packets", &mut store);
-    drop(store);
-    let path = segments(folder.path()).pop().expect("a segment");
-    let whole = fs::read(&path).expect("its bytes");
-    let all = open(folder.path()).len();
-    let marks: Vec<usize> = (0..whole.len())
-        .filter(|at| whole[*at..].starts_with(b"\xf1fr\n"))
-        .collect();
-    assert!(marks.len() > 2, "{marks:?}");
-    for mark in &marks {
-        // The mark, the kind, the length, the sum and the content.
-        let places = [mark + 1, mark + 4, mark + 5, mark + 8, mark + 9, mark + 20];
-        // The last frame has no content.
-        for at in places.into_iter().filter(|at| *at < whole.len()) {
-            let mut flipped = whole.clone();
-            flipped[at] ^= 0x10;
-            fs::write(&path, &flipped).expect("it is written");
-            let store = open(folder.path());
-            assert!(all - store.len() <= 4, "{at}: {} of {all}", store.len());
-        }
-    }
-    // The number of the format.
-    let mut flipped = whole.clone();
-    flipped[9] ^= 1;
-    fs::write(&path, &flipped).expect("it is written");
-    let store = open(folder.path());
-    assert_eq!((store.len(), store.damaged()), (all, 1));
-    let mut flipped = whole.clone();
-    flipped[marks[1] + 6] ^= 1;
-    fs::write(&path, &flipped).expect("it is written");
-    let mut store = open(folder.path());
-    let left = store.len();
-    assert_eq!(store.damaged(), 1);
-    store.compact().expect("it is compacted");
-    assert_eq!(
-        (store.len(), store.damaged()),
-        (left, 1),
-        "it is still told"
-    );
-    assert!(path.with_extension("damaged").exists());
-    assert_eq!(segments(folder.path()).len(), 1);
-    // A power failure may leave a file without content.
-    fs::write(folder.path().join("segments/x.runs"), [0; 64]).expect("a file");
-    assert_eq!(open(folder.path()).damaged(), 2);
-}
-
-/// A store whose first file is lost is the same store. One that lacks a file of a part says so, and can be repaired.
-#[test]
-fn what_is_lost_is_said_or_made_again() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let mut store = open(folder.path());
-    sweep("5 packets", &mut store);
-    store.compact().expect("it is compacted");
-    let origin = || store.origin().as_ref().clone();
-    let manifest = folder.path().join("store.json");
-    fs::remove_file(&manifest).expect("it is removed");
-    assert_eq!(open(folder.path()).len(), 4);
-    fs::write(&manifest, "{").expect("it is written");
-    let error = Store::open(folder.path(), origin()).expect_err("its format is not known");
-    assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
-    let (repaired, aside) = Store::repair(folder.path(), origin()).expect("it is repaired");
-    assert_eq!(aside, [folder.path().join("store.json.damaged")]);
-    assert_eq!(repaired.len(), 4);
-
-    let part = parts(folder.path()).remove(0);
-    fs::remove_file(part.join("values.parquet")).expect("it is removed");
-    let error = Store::open(folder.path(), origin()).expect_err("a part lacks a file");
-    let text = "is damaged: a file of it is missing. Repair the store";
-    assert!(error.to_string().contains(text), "{error}");
-    let (mut repaired, aside) = Store::repair(folder.path(), origin()).expect("it is repaired");
-    assert_eq!(aside, [part.with_extension("damaged")]);
-    assert_eq!((repaired.len(), repaired.damaged()), (0, 1));
-    assert_eq!(sweep("5 packets", &mut repaired), (0, 4));
-}
-
-/// A part of which any byte has changed gives no wrong results: it is an error, and a repair keeps the scenarios that
-/// the damage does not touch.
-#[test]
-fn damage_of_a_part_is_an_error_until_it_is_repaired() {
+fn damage_is_an_error_until_it_is_repaired() {
+    let whole = tempfile::tempdir().expect("a folder");
     let queues = "5 packets,6 packets";
-    for file in ["runs", "values", "series", "scenarios", "settings"] {
-        for place in [1, 2, 3] {
-            let folder = tempfile::tempdir().expect("a folder");
-            let mut store = open(folder.path());
-            sweep("5 packets", &mut store);
-            store.compact().expect("it is compacted");
-            sweep(queues, &mut store);
-            store.compact().expect("it is compacted");
-            let origin = || Origin::here("here", "2026-01-01");
-            let expected = runs(queues, &mut store).concat();
-            let (_, aside) = Store::repair(folder.path(), origin()).expect("it is whole");
-            assert!(aside.is_empty(), "{aside:?}");
-
-            let part = parts(folder.path()).remove(0);
-            let path = part.join(format!("{file}.parquet"));
-            let mut bytes = fs::read(&path).expect("its bytes");
-            let at = bytes.len() * place / 4;
-            bytes[at] ^= 4;
-            fs::write(&path, bytes).expect("it is written");
-            let read = Store::open(folder.path(), origin()).and_then(|mut store| {
-                let all = Plan::new(
-                    "test",
-                    cells(queues),
-                    Seeds::AsStated,
-                    &BTreeMap::new(),
-                    &mut store,
-                )?;
-                all.map_cells(&mut store, |cell| cell.runs.len())
-            });
-            // What only queries read is not read here.
-            let is_read = !["scenarios", "settings"].contains(&file);
-            let is_error = matches!(&read, Err(StoreError::Damaged { .. }));
-            assert!(is_error || !is_read, "{file}, byte {at}: {read:?}");
-
-            let (mut store, aside) =
-                Store::repair(folder.path(), origin()).expect("it is repaired");
-            assert_eq!(aside, [part.with_extension("damaged")], "{file}, byte {at}");
-            let (found, done) = sweep(queues, &mut store);
-            assert_eq!(found + done, 8);
-            assert!(found >= 4, "the other part stays: {file}, byte {at}");
-            let found = runs(queues, &mut store).concat();
-            for (found, expected) in found.iter().zip(&expected) {
-                assert_eq!(
-                    (&found.digest, &found.values),
-                    (&expected.digest, &expected.values)
-                );
-            }
-            store.compact().expect("it is compacted");
-            assert_eq!(open(folder.path()).len(), 8);
+    let mut store = open(whole.path());
+    sweep(queues, &mut store);
+    let expected = runs(queues, &mut store).concat();
+    drop(store);
+    let (_, aside) = Store::repair(whole.path(), origin()).expect("it is whole");
+    assert!(aside.is_empty(), "{aside:?}");
+    let bytes = fs::read(whole.path().join("store.db")).expect("its bytes");
+    let (mut damaged, mut kept) = (0, 0);
+    for number in 0..40 {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut bytes = bytes.clone();
+        // The header, and then everywhere.
+        let at = if number < 4 {
+            number * 7
+        } else {
+            bytes.len() / 40 * number + 13 * number
+        };
+        bytes[at] ^= 4;
+        fs::write(folder.path().join("store.db"), bytes).expect("it is written");
+        let read = Store::open(folder.path(), origin()).and_then(|mut store| {
+            let all = Plan::new(
+                "test",
+                cells(queues),
+                Seeds::AsStated,
+                &BTreeMap::new(),
+                &mut store,
+            )?;
+            all.map_cells(&mut store, |cell| {
+                let unperturbed = cell.unperturbed.iter();
+                cell.runs
+                    .iter()
+                    .chain(unperturbed)
+                    .cloned()
+                    .collect::<Vec<_>>()
+            })
+        });
+        for found in read.into_iter().flatten().flatten() {
+            let same = expected
+                .iter()
+                .any(|it| it.digest == found.digest && it.values == found.values);
+            assert!(same, "byte {at}: a wrong result");
         }
+        let (mut store, aside) = Store::repair(folder.path(), origin()).expect("it is repaired");
+        store.verify().expect("it is whole");
+        assert_eq!(store.damaged().expect("a count"), aside.len() as u64);
+        damaged += usize::from(!aside.is_empty());
+        kept += store.len().expect("a count");
+        let (found, done) = sweep(queues, &mut store);
+        assert_eq!(found + done, 8, "byte {at}");
+        for found in runs(queues, &mut store).concat() {
+            let same = expected
+                .iter()
+                .any(|it| it.digest == found.digest && it.values == found.values);
+            assert!(same, "byte {at}: a wrong result after the repair");
+        }
+    }
+    assert!(
+        damaged > 20,
+        "{damaged} of 40 places have something in them"
+    );
+    assert!(kept > 100, "{kept} of 320 runs were kept");
+}
+
+/// A file that ends too early is damage, and so is one without anything of a database in it.
+#[test]
+fn a_cut_file_is_repaired() {
+    for part in [0, 1, 50, 99] {
+        let folder = tempfile::tempdir().expect("a folder");
+        sweep("5 packets", &mut open(folder.path()));
+        let path = folder.path().join("store.db");
+        let length = fs::metadata(&path).expect("its length").len();
+        let file = File::options().write(true).open(&path).expect("a file");
+        file.set_len(length * part / 100).expect("it is cut");
+        if part > 0 {
+            let error = Store::open(folder.path(), origin())
+                .and_then(|mut store| store.verify())
+                .expect_err("it is damaged");
+            assert!(error.to_string().contains("--repair"), "{error}");
+            Store::repair(folder.path(), origin()).expect("it is repaired");
+        }
+        let (found, done) = sweep("5 packets", &mut open(folder.path()));
+        assert_eq!(found + done, 4);
     }
 }
 
-/// A store that a newer version wrote stays as it is: this version cannot tell what is damaged in it.
+/// The list of a sweep whose cells have changed is damage: a pruning would remove what it had.
 #[test]
-fn a_newer_store_is_not_repaired() {
+fn a_damaged_list_prunes_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
+    sweep("5 packets", &mut open(folder.path()));
+    let statement = r#"update sweep set json = replace(json, '"scenario":"', '"scenario":"0')"#;
+    change(folder.path(), statement);
     let mut store = open(folder.path());
-    sweep("5 packets", &mut store);
-    store.compact().expect("it is compacted");
-    let origin = store.origin().as_ref().clone();
+    let error = store
+        .prune(&Prune::Unlisted)
+        .expect_err("it is not known what is listed");
+    assert!(
+        error.to_string().contains("its cells have changed"),
+        "{error}"
+    );
     drop(store);
-    let part = parts(folder.path()).remove(0);
-    fs::remove_file(part.join("checks.json")).expect("it is removed");
-    fs::write(folder.path().join("store.json"), r#"{"format": 7}"#).expect("it is written");
-    let error = Store::repair(folder.path(), origin).expect_err("a newer store");
-    assert!(matches!(error, StoreError::Newer { .. }), "{error}");
-    assert!(part.is_dir());
+    let (mut store, aside) = Store::repair(folder.path(), origin()).expect("it is repaired");
+    assert_eq!(aside.len(), 1);
+    assert_eq!(counts(&mut store), (4, 0));
+    assert_eq!(sweep("5 packets", &mut store), (4, 0));
 }
 
-/// A repair brings nothing back that was pruned: what the damaged part replaces stays replaced.
+/// Queries see each run once, with the axes of a sweep as numbers, and cannot write.
 #[test]
-fn a_repair_knows_what_is_replaced() {
+fn queries_see_what_sweeps_have_done() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut store = open(folder.path());
     sweep("5 packets,6 packets", &mut store);
-    store.compact().expect("it is compacted");
-    let old = parts(folder.path()).remove(0);
-    let keep = tempfile::tempdir().expect("a folder");
-    copy_files(&old, keep.path(), usize::MAX);
-    for list in fs::read_dir(folder.path().join("sweeps")).expect("lists") {
-        fs::remove_file(list.expect("an entry").path()).expect("it is removed");
+    sweep("6 packets,7 packets", &mut store);
+    let count = store.query("select count(*) from runs").expect("an answer");
+    assert_eq!(numbers(&count), [12]);
+    let id = store.sweeps().expect("sweeps").remove(0).id;
+    let query = format!(
+        r#"select sum("topology.bottleneck.queue_packets"), count(distinct cell) from sweep_{id}
+        where "of" = 'one' and metric = 'goodput' and "window" = 'late'"#
+    );
+    let answer = store.query(&query).expect("an answer");
+    let sum = answer.column(0).as_any().downcast_ref::<Float64Array>();
+    // Three seeds of both cells; the unperturbed runs are not among them.
+    assert!([33.0, 39.0].contains(&sum.expect("numbers").value(0)));
+    let lists = store.query(
+        r#"select "values", json_array_length(numbers("values")) from series where metric = 'throughput' limit 1"#,
+    );
+    let lists = lists.expect("an answer");
+    assert_eq!(lists.column(0).as_list::<i32>().value(0).len(), 2);
+    let settings =
+        "select count(distinct value) from settings where path = 'topology.bottleneck.queue.limit'";
+    assert_eq!(numbers(&store.query(settings).expect("an answer")), [3]);
+    let there = folder.path().join("other.db");
+    for wrong in [
+        "select nothing from runs".to_owned(),
+        "delete from run".to_owned(),
+        "select 1; select 2".to_owned(),
+        format!("attach '{}' as other", there.display()),
+        "pragma query_only = 0".to_owned(),
+        "create temp table mine as select 1".to_owned(),
+        String::new(),
+    ] {
+        let answer = store.query(&wrong);
+        assert!(
+            matches!(answer, Err(StoreError::Query(_))),
+            "{wrong}: {answer:?}"
+        );
     }
-    assert_eq!(sweep("6 packets", &mut store), (4, 0));
-    store.prune(&Prune::Unlisted).expect("it is pruned");
-    // As if the pruning had ended before it removed the old part; then the new one is damaged where only queries look.
-    fs::create_dir(&old).expect("a folder");
-    copy_files(keep.path(), &old, usize::MAX);
-    let damaged = parts(folder.path()).pop().expect("a part");
-    let path = damaged.join("settings.parquet");
-    let mut bytes = fs::read(&path).expect("its bytes");
-    bytes[50] ^= 1;
-    fs::write(&path, bytes).expect("it is written");
-    let origin = store.origin().as_ref().clone();
-    let (mut store, aside) = Store::repair(folder.path(), origin).expect("it is repaired");
-    assert_eq!(aside, [damaged.with_extension("damaged")]);
-    assert_eq!((store.len(), store.files(Table::Runs).len()), (4, 1));
-    assert_eq!(sweep("6 packets", &mut store), (4, 0));
+    assert!(!there.exists());
+    assert_eq!(store.len().expect("a count"), 12);
 }
 
-/// The list of a sweep that cannot be read keeps nobody from the runs, and a repair sets it aside.
+/// Parquet has what the store has, with the types that readers expect. No file is written over.
 #[test]
-fn a_damaged_list_is_set_aside() {
+fn an_export_has_every_table() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut store = open(folder.path());
     sweep("5 packets", &mut store);
-    let listed = fs::read_dir(folder.path().join("sweeps")).expect("lists");
-    let listed = listed.map(|it| it.expect("an entry").path()).next();
-    let listed = fs::read_to_string(listed.expect("a list")).expect("its text");
-    // A digit of a scenario's key: a pruning would remove that scenario.
-    let at = listed.find("scenario\":\"").expect("a key") + 11;
-    let other = if &listed[at..=at] == "0" { "1" } else { "0" };
-    let changed = format!("{}{other}{}", &listed[..at], &listed[at + 1..]);
-    for broken in ["{", changed.as_str()] {
-        let list = folder.path().join("sweeps/broken.json");
-        fs::write(&list, broken).expect("it is written");
-        let error = store.sweeps().expect_err("one cannot be read");
-        assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
-        store
-            .prune(&Prune::Unlisted)
-            .expect_err("it is not known what is listed");
-        let origin = store.origin().as_ref().clone();
-        let (repaired, aside) = Store::repair(folder.path(), origin).expect("it is repaired");
-        assert_eq!(aside, [list.with_extension("json.damaged")]);
-        assert_eq!(repaired.sweeps().expect("sweeps").len(), 1);
-    }
-}
-
-/// Runs of other sources may have metrics that this version does not know. They can be kept, merged and pruned.
-#[test]
-fn other_versions_may_have_other_metrics() {
-    let other = tempfile::tempdir().expect("a folder");
-    let mut old = old_store(other.path());
-    sweep_all(&mut old);
-    drop(old);
-    let path = segments(other.path()).pop().expect("a segment");
-    let changed = with_other_metric(&fs::read(&path).expect("its bytes"));
-    fs::write(&path, changed).expect("it is written");
-
-    let folder = tempfile::tempdir().expect("a folder");
-    let mut store = open(folder.path());
-    assert_eq!(sweep("5 packets", &mut store), (0, 4));
-    let expected = runs("5 packets", &mut store);
-    let mut old = open(other.path());
-    assert_eq!((old.len(), old.stale()), (0, 4));
-    assert_eq!(store.merge(&mut old).expect("they are merged"), 4);
-    // All are in one part, and runs of the same seed keep their own values.
-    store.prune(&Prune::Unlisted).expect("it is pruned");
-    assert_eq!(
-        (parts(folder.path()).len(), store.len(), store.stale()),
-        (1, 4, 4)
-    );
-    let found = runs("5 packets", &mut store);
-    for (found, expected) in found.concat().iter().zip(expected.concat()) {
-        assert_eq!(found.digest, expected.digest);
-        assert_eq!(found.values, expected.values);
-        assert_eq!(found.series.len(), expected.series.len());
-    }
-    let pruned = store.prune(&Prune::Stale).expect("it is pruned");
-    assert_eq!((pruned.written, pruned.removed), (4, 4));
-}
-
-/// Returns a segment in whose frames a metric has a name that nobody knows.
-fn with_other_metric(segment: &[u8]) -> Vec<u8> {
-    let mut changed = segment.to_vec();
-    let mut at = 12;
-    while at < changed.len() {
-        let length = u32::from_le_bytes(changed[at + 5..at + 9].try_into().expect("four"));
-        let (content, end) = (at + 13, at + 13 + length as usize);
-        for place in content..end - 10 {
-            if &changed[place..place + 10] == b"throughput" {
-                changed[place] = b'T';
-            }
+    let export = folder.path().join("export");
+    let paths = store.export(&export).expect("they are written");
+    let rows = |path: &Path| {
+        let file = File::open(path).expect("a file");
+        let reader = ParquetRecordBatchReaderBuilder::try_new(file).expect("Parquet");
+        let schema = reader.schema().clone();
+        let rows = reader
+            .build()
+            .expect("a reader")
+            .map(|it| it.expect("rows").num_rows());
+        (schema, rows.sum::<usize>())
+    };
+    let names: Vec<&str> = paths
+        .iter()
+        .filter_map(|it| it.file_stem()?.to_str())
+        .collect();
+    assert_eq!(names, ["runs", "values", "series", "scenarios", "settings"]);
+    for (path, name) in paths.iter().zip(&names) {
+        let count = store
+            .query(&format!(r#"select count(*) from "{name}""#))
+            .expect("a count");
+        let (schema, rows) = rows(path);
+        assert_eq!(
+            [i64::try_from(rows).expect("few")],
+            numbers(&count)[..],
+            "{name}"
+        );
+        let type_of = |column: &str| {
+            schema
+                .field_with_name(column)
+                .map(|it| it.data_type().to_string())
+                .ok()
+        };
+        match *name {
+            "runs" => assert_eq!(type_of("seed").as_deref(), Some("UInt64")),
+            "values" => assert_eq!(type_of("value").as_deref(), Some("Float64")),
+            "series" => assert!(type_of("values").is_some_and(|it| it.starts_with("List"))),
+            _ => {}
         }
-        let kind = crc32c::crc32c(&changed[at + 4..at + 9]);
-        let sum = crc32c::crc32c_append(kind, &changed[content..end]);
-        changed[at + 9..content].copy_from_slice(&sum.to_le_bytes());
-        at = end;
     }
-    assert_ne!(changed, segment);
-    changed
+    let error = store.export(&export).expect_err("they are there");
+    assert!(error.to_string().contains("runs.parquet"), "{error}");
 }

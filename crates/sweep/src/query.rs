@@ -1,0 +1,337 @@
+//! Queries of a store, and its tables as Parquet.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::{
+    Array as _, ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray,
+};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::Compression;
+use parquet::file::properties::WriterProperties;
+use rusqlite::functions::FunctionFlags;
+use rusqlite::limits::Limit;
+use rusqlite::types::{Type, Value};
+use rusqlite::{Connection, params_from_iter};
+
+use crate::axis::Axis;
+use crate::columns::{Column, counts, flags, label_at, labels, lists, numbers, table, texts};
+use crate::db::Db;
+use crate::error::StoreError;
+use crate::key::SOURCES;
+use crate::list::Listed;
+use crate::raw::list_of;
+use crate::store::Store;
+
+/// The tables of a store that queries see.
+const TABLES: [&str; 5] = ["runs", "values", "series", "scenarios", "settings"];
+
+/// What a column of a table in Parquet has.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    /// Texts that repeat.
+    Label,
+    Text,
+    Count,
+    Flag,
+    Number,
+    List,
+}
+
+impl Kind {
+    fn of(table: &str, column: &str) -> Self {
+        match column {
+            "seed" | "packet_hops" | "simulated_ns" | "period_ns" => Self::Count,
+            "perturbed" => Self::Flag,
+            "values" => Self::List,
+            "value" if table == "values" => Self::Number,
+            "value" | "digest" | "notes" | "title" | "text" | "traces" => Self::Text,
+            _ => Self::Label,
+        }
+    }
+}
+
+/// The rows that are in memory at once.
+const ROWS: usize = 1 << 14;
+
+/// The most rows of a row group, and the most bytes.
+const GROUP: usize = 1 << 16;
+const GROUP_BYTES: usize = 16 << 20;
+
+/// A row of an answer.
+type Values = Vec<Value>;
+
+impl Store {
+    /// Returns the answer to a query in SQL, which sees the five tables and the view of each sweep. It cannot write.
+    ///
+    /// # Errors
+    /// If the store cannot be read, and [`StoreError::Query`] if the query is wrong.
+    pub fn query(&mut self, query: &str) -> Result<RecordBatch, StoreError> {
+        self.verify()?;
+        let sweeps = self.sweeps()?;
+        // A connection of its own: temporary tables and limits end with it.
+        let mut db = Db::open(self.folder())?;
+        db.read(|db| {
+            add_functions(db)?;
+            // A view costs time, and a store may have many.
+            let asked = sweeps
+                .iter()
+                .filter(|sweep| query.contains(&format!("sweep_{}", sweep.id)));
+            asked
+                .into_iter()
+                .try_for_each(|sweep| add_view(db, sweep))?;
+            db.pragma_update(None, "query_only", true)?;
+            db.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0).map(|_| ())
+        })?;
+        let path = db.path.clone();
+        let wrong = |error: rusqlite::Error| match StoreError::sql("read", &path)(error) {
+            StoreError::Sql(_, error) => StoreError::Query(error),
+            other => other,
+        };
+        let db = db.get()?;
+        let mut statement = db.prepare(query).map_err(wrong)?;
+        if !statement.readonly() {
+            return Err(StoreError::Query("it would write".to_owned()));
+        }
+        let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
+        let mut rows = statement.query([]).map_err(wrong)?;
+        let mut columns: Vec<Values> = vec![Values::new(); names.len()];
+        while let Some(row) = rows.next().map_err(wrong)? {
+            for (place, column) in columns.iter_mut().enumerate() {
+                column.push(row.get(place).map_err(wrong)?);
+            }
+        }
+        if names.is_empty() {
+            return Err(StoreError::Query("it returns no table".to_owned()));
+        }
+        let columns = names
+            .iter()
+            .zip(&columns)
+            .map(|(name, values)| typed(name, values));
+        Ok(table(columns.collect())?)
+    }
+
+    /// Writes each table as `NAME.parquet` into a folder, which is made if it is missing. Returns the paths.
+    ///
+    /// # Errors
+    /// If the store is damaged, if a file is there already, or if one cannot be written.
+    pub fn export(&mut self, folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
+        self.verify()?;
+        fs::create_dir_all(folder).map_err(StoreError::write(folder))?;
+        let mut paths = Vec::new();
+        for table in TABLES {
+            let path = folder.join(format!("{table}.parquet"));
+            self.export_table(table, &path)?;
+            paths.push(path);
+        }
+        Ok(paths)
+    }
+
+    fn export_table(&mut self, table: &str, path: &Path) -> Result<(), StoreError> {
+        let failed = |error| StoreError::parquet(path)(error);
+        let file = File::create_new(path).map_err(StoreError::write(path))?;
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_max_row_group_row_count(Some(GROUP))
+            .set_max_row_group_bytes(Some(GROUP_BYTES))
+            .build();
+        let database = self.db.path.clone();
+        let read = |error| StoreError::sql("read", &database)(error);
+        let db = self.db.get()?;
+        let query = format!("SELECT * FROM {}", quoted(table));
+        let mut statement = db.prepare(&query).map_err(read)?;
+        let names = statement.column_names();
+        let columns: Vec<(String, Kind)> = names
+            .map(|name| (name.to_owned(), Kind::of(table, name)))
+            .collect();
+        let mut found = statement.query([]).map_err(read)?;
+        let schema = batch(&columns, &[])?.schema();
+        let mut writer = ArrowWriter::try_new(file, schema, Some(properties)).map_err(failed)?;
+        let mut rows: Vec<Values> = Vec::new();
+        while let Some(row) = found.next().map_err(read)? {
+            let values = (0..columns.len()).map(|place| row.get(place));
+            rows.push(values.collect::<Result<_, _>>().map_err(read)?);
+            if rows.len() == ROWS {
+                writer.write(&batch(&columns, &rows)?).map_err(failed)?;
+                rows.clear();
+            }
+        }
+        writer.write(&batch(&columns, &rows)?).map_err(failed)?;
+        writer.close().map(|_| ()).map_err(failed)
+    }
+}
+
+/// Adds the function `numbers`: the values of a series as JSON, for `json_each`.
+fn add_functions(db: &Connection) -> rusqlite::Result<()> {
+    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
+    db.create_scalar_function("numbers", 1, flags, |context| {
+        let list = context.get_raw(0).as_blob().ok().and_then(list_of);
+        // What is no number is null in JSON.
+        Ok(list.map(|list| serde_json::to_string(&list).unwrap_or_default()))
+    })
+}
+
+/// Makes the view of a sweep: its values, with the cells and their axes.
+fn add_view(db: &Connection, sweep: &Listed) -> rusqlite::Result<()> {
+    const TAKEN: [&str; 9] = [
+        "cell", "scenario", "seed", "kind", "of", "window", "metric", "value", "unit",
+    ];
+    let mut names = vec!["cell".to_owned(), "scenario".to_owned()];
+    let cells = &sweep.cells;
+    let mut columns = vec![
+        texts("cell", cells.iter().map(|it| it.cell.as_str())).1,
+        texts("scenario", cells.iter().map(|it| it.scenario.as_str())).1,
+    ];
+    for (name, column) in axes_of(sweep) {
+        let prefix = if TAKEN.contains(&name.as_str()) || names.contains(&name) {
+            "axis-"
+        } else {
+            ""
+        };
+        names.push(format!("{prefix}{name}"));
+        columns.push(column);
+    }
+    let names: Vec<String> = names.iter().map(|name| quoted(name)).collect();
+    let (cells, view) = (
+        quoted(&format!("cells_{}", sweep.id)),
+        quoted(&format!("sweep_{}", sweep.id)),
+    );
+    db.execute_batch(&format!("CREATE TEMP TABLE {cells} ({})", names.join(", ")))?;
+    let marks = vec!["?"; names.len()].join(", ");
+    let mut insert = db.prepare(&format!("INSERT INTO {cells} VALUES ({marks})"))?;
+    for row in 0..sweep.cells.len() {
+        insert.execute(params_from_iter(
+            columns.iter().map(|column| value_at(column, row)),
+        ))?;
+    }
+    let axes: Vec<String> = names[2..].iter().map(|name| format!("c.{name}")).collect();
+    let axes = [&["v.unit".to_owned()], &axes[..]].concat().join(", ");
+    db.execute_batch(&format!(
+        "CREATE TEMP VIEW {view} AS SELECT c.cell, v.seed, v.kind, iif(v.kind = 'all', 'all', v.\"of\") AS \"of\", \
+         v.\"window\", v.metric, v.value, {axes} FROM {cells} c JOIN main.\"values\" v \
+         ON v.scenario = c.scenario WHERE v.perturbed AND v.sources = '{SOURCES}'"
+    ))
+}
+
+/// Returns a column for each axis of a sweep, as of the tables of its results.
+fn axes_of(sweep: &Listed) -> Vec<Column> {
+    let mut names: Vec<&str> = Vec::new();
+    for (name, _) in sweep.cells.iter().flat_map(|it| &it.axes) {
+        if !names.contains(&name.as_str()) {
+            names.push(name);
+        }
+    }
+    let columns = names.into_iter().flat_map(|axis| {
+        let values = sweep.cells.iter().map(move |cell| {
+            let value = cell.axes.iter().find(|(name, _)| name == axis);
+            value.map(|(_, value)| value.as_str())
+        });
+        Axis::new(axis, &values.clone().flatten()).columns(values)
+    });
+    columns.collect()
+}
+
+/// Returns a value of a column of an axis as SQLite has it.
+fn value_at(column: &ArrayRef, row: usize) -> Value {
+    let any = column.as_any();
+    if column.is_null(row) {
+        Value::Null
+    } else if let Some(values) = any.downcast_ref::<Int64Array>() {
+        Value::Integer(values.value(row))
+    } else if let Some(values) = any.downcast_ref::<Float64Array>() {
+        Value::Real(values.value(row))
+    } else if let Some(values) = any.downcast_ref::<BooleanArray>() {
+        Value::Integer(values.value(row).into())
+    } else if let Some(values) = any.downcast_ref::<StringArray>() {
+        Value::Text(values.value(row).to_owned())
+    } else {
+        label_at(column, row).map_or(Value::Null, Value::Text)
+    }
+}
+
+/// Returns rows of a table with the types that its columns have in Parquet.
+fn batch(columns: &[(String, Kind)], rows: &[Values]) -> Result<RecordBatch, StoreError> {
+    let columns = columns.iter().enumerate().map(|(place, (name, kind))| {
+        let values = || rows.iter().map(move |row| &row[place]);
+        match kind {
+            Kind::Label => labels(name, values().map(|it| text_of(it).unwrap_or_default())),
+            Kind::Text => texts(name, values().map(|it| text_of(it).unwrap_or_default())),
+            Kind::Count => counts(
+                name,
+                values().map(|it| integer_of(it).map(i64::cast_unsigned)),
+            ),
+            Kind::Flag => flags(name, values().map(|it| integer_of(it) == Some(1))),
+            Kind::Number => numbers(
+                name,
+                values().map(|it| Some(number_of(it).unwrap_or(f64::NAN))),
+            ),
+            Kind::List => lists(name, values().map(blob_of)),
+        }
+    });
+    Ok(table(columns.collect())?)
+}
+
+/// Returns a column of an answer with the type that all of its values have.
+fn typed(name: &str, values: &[Value]) -> Column {
+    let kinds = values
+        .iter()
+        .map(Value::data_type)
+        .filter(|kind| *kind != Type::Null);
+    let all = |wanted: &[Type]| kinds.clone().all(|kind| wanted.contains(&kind));
+    let column: ArrayRef = if all(&[Type::Integer]) {
+        Arc::new(values.iter().map(integer_of).collect::<Int64Array>())
+    } else if all(&[Type::Integer, Type::Real]) {
+        Arc::new(values.iter().map(number_of).collect::<Float64Array>())
+    } else if all(&[Type::Blob]) {
+        return lists(name, values.iter().map(blob_of));
+    } else {
+        Arc::new(values.iter().map(shown).collect::<StringArray>())
+    };
+    (name.to_owned(), column)
+}
+
+fn integer_of(value: &Value) -> Option<i64> {
+    match value {
+        Value::Integer(value) => Some(*value),
+        _ => None,
+    }
+}
+
+fn number_of(value: &Value) -> Option<f64> {
+    match value {
+        Value::Integer(value) => Some(*value as f64),
+        Value::Real(value) => Some(*value),
+        _ => None,
+    }
+}
+
+fn text_of(value: &Value) -> Option<&str> {
+    match value {
+        Value::Text(value) => Some(value),
+        _ => None,
+    }
+}
+
+fn blob_of(value: &Value) -> Option<Vec<f64>> {
+    match value {
+        Value::Blob(value) => list_of(value),
+        _ => None,
+    }
+}
+
+/// Returns a value of a column that has values of several types.
+fn shown(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::Integer(value) => Some(value.to_string()),
+        Value::Real(value) => Some(value.to_string()),
+        Value::Text(value) => Some(value.clone()),
+        Value::Blob(value) => Some(format!("{:?}", list_of(value).unwrap_or_default())),
+    }
+}
+
+/// Returns a name as SQL has it.
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
