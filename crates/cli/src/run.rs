@@ -2,6 +2,7 @@
 
 mod capture;
 mod explain;
+mod means;
 
 use std::fmt::Write as _;
 use std::io;
@@ -23,6 +24,7 @@ use fairwire_sim::results::{
 use fairwire_sim::{Tap, check_links};
 
 use self::explain::{explanation, note_lines};
+use self::means::MeanArgs;
 use crate::cells::CellArgs;
 use crate::jobs::jobs;
 use crate::print::{self, FAILED, USAGE, fail, note};
@@ -75,6 +77,8 @@ pub(crate) struct Args {
     /// Print JSON instead of tables.
     #[arg(long, conflicts_with = "explain")]
     json: bool,
+    #[command(flatten)]
+    means: MeanArgs,
     /// Compare the digests of the runs with the golden digests beside the file; print nothing else.
     #[arg(long, conflicts_with_all = ["update_digests", "pcap", "out", "explain"])]
     #[arg(requires = "scenario", conflicts_with_all = ["set", "axes", "only", "duration", "seeds", "seed", "quick"])]
@@ -108,9 +112,18 @@ impl Args {
             );
             return print::refuse(self.json, USAGE, &message);
         }
+        if let (Some(path), Some(scenario)) = (&self.pcap, &self.scenario)
+            && capture::overwrites(path, scenario)
+        {
+            let message = format!("--pcap {} would overwrite the scenario", path.display());
+            return print::refuse(self.json, USAGE, &message);
+        }
         if let Some(cell) = cells.first()
             && let Err(error) = check_links(&cell.scenario, &self.tap)
         {
+            return print::refuse(self.json, USAGE, &error);
+        }
+        if let Err(error) = self.means.check(&cells) {
             return print::refuse(self.json, USAGE, &error);
         }
         self.campaign(&cells)
@@ -159,13 +172,14 @@ impl Args {
         };
         // Results that cannot be printed are still written, and vice versa. If neither works, the run stops.
         let (mut unprinted, mut unwritten) = (None, None);
-        let is_brief = !self.json && self.out.is_some() && cells.len() >= MANY_CELLS;
+        let is_brief =
+            !self.json && !self.means.is_asked() && self.out.is_some() && cells.len() >= MANY_CELLS;
         let mut held = String::new();
         let mut on_cell = |cell: &CellResult| {
             if is_brief {
                 held += &self.report(cell);
             }
-            if !self.json && !is_brief && unprinted.is_none() {
+            if !self.json && !self.means.is_asked() && !is_brief && unprinted.is_none() {
                 unprinted = bar.suspend(|| print::try_text(&self.report(cell))).err();
             }
             if let Some((_, output)) = &mut output
@@ -267,7 +281,12 @@ impl Args {
                 None
             }
         });
-        let text = if self.json {
+        let text = if let Some(means) = self.means.text(&results.cells) {
+            means.unwrap_or_else(|error| {
+                failures.push(error);
+                results.cells.iter().map(|cell| self.report(cell)).collect()
+            })
+        } else if self.json {
             let text = serde_json::to_string_pretty(&to_json(results)).unwrap_or_default();
             format!("{text}\n")
         } else {

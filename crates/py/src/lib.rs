@@ -13,7 +13,6 @@ mod attended;
 mod capture;
 mod command;
 mod errors;
-mod family;
 mod interpreter;
 mod law;
 mod literal;

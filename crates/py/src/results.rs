@@ -7,14 +7,15 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
 use fairwire_scenario::Cell;
-use fairwire_sim::results::{self, CellResult, SeriesMetric, overview, to_json};
+use fairwire_sim::results::{
+    self, CellResult, Metric, Question, SeriesMetric, means, overview, to_json,
+};
 use fairwire_sweep::Axis;
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::capture::capture;
 use crate::errors::stored;
-use crate::family::{Answers, Question, estimate};
 use crate::source::Source;
 use crate::table::{Table, failed};
 use crate::tabulate::{self, Tabulate};
@@ -259,20 +260,25 @@ impl Results {
         is_total: bool,
     ) -> PyResult<Table> {
         let base = against.map(|name| self.position(name)).transpose()?;
-        let question = Question::new(metric, of, minus, window, is_total)?;
+        let Some(metric) = Metric::find(metric) else {
+            let names: Vec<&str> = Metric::ALL.iter().map(|it| it.name()).collect();
+            let text = format!("no metric {metric:?}: there are {}", names.join(", "));
+            return Err(PyValueError::new_err(text));
+        };
+        let question = Question {
+            metric,
+            window,
+            of,
+            minus,
+            is_total,
+        };
         let answers = self.map(py, |cell| question.ask(cell))?;
-        // Cells may have different flows, but a name that no cell has is a mistake.
-        if answers.iter().all(Result::is_err)
-            && let Some(Err(error)) = answers.first()
-        {
-            return Err(PyValueError::new_err(error.clone()));
-        }
-        let answers: Vec<Answers> = answers.into_iter().map(Result::unwrap_or_default).collect();
-        let base = base.map(|base| &answers[base]);
-        let rows = self.cells.iter().zip(&answers).map(|(cell, answers)| {
-            let mean = estimate(answers, base);
-            self.how.mean(&empty(cell), mean, question.unit())
-        });
+        let means = means(answers, base).map_err(PyValueError::new_err)?;
+        let rows = self
+            .cells
+            .iter()
+            .zip(means)
+            .map(|(cell, mean)| self.how.mean(&empty(cell), mean, metric.unit()));
         let rows: Result<Vec<RecordBatch>, ArrowError> = rows.collect();
         match Table::joined(&rows.map_err(failed)?)? {
             Some(table) => Ok(table),

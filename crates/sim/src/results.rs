@@ -5,6 +5,7 @@
 mod choice;
 mod json;
 mod output;
+mod question;
 mod representative;
 mod summary;
 mod table;
@@ -26,10 +27,11 @@ pub use choice::{SeriesChoice, SeriesName};
 pub use json::to_json;
 pub use output::write_file;
 pub use output::{Form, Output, OutputDirectory, Placement, UNFINISHED};
+pub use question::{Answers, Question, means};
 pub use representative::Representative;
 pub use summary::{Row, summary};
 pub use table::{Grid, NO_VALUE, Tables, WindowTables, tables};
-pub use table::{overview, table};
+pub use table::{overview, table, table_of_means};
 
 /// The subject of a value: a flow, a link, or all flows together.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]

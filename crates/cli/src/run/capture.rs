@@ -6,6 +6,14 @@ use std::path::Path;
 
 use fairwire_sim::whole_packets;
 
+/// Returns whether a capture at `path` would overwrite the scenario at `scenario`.
+pub(super) fn overwrites(path: &Path, scenario: &Path) -> bool {
+    match (path.canonicalize(), scenario.canonicalize()) {
+        (Ok(path), Ok(scenario)) => path == scenario,
+        _ => false,
+    }
+}
+
 /// Creates the file at `path` for writing, and the directories above it that do not exist.
 pub(super) fn create(path: &Path) -> io::Result<Box<dyn Write + Send>> {
     let above = path.parent().unwrap_or(Path::new(""));

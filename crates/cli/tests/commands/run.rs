@@ -563,3 +563,19 @@ fn a_seed_too_large() {
     let named = err(&output).contains(&seed) && err(&output).contains(&most);
     assert!(named, "{}", err(&output));
 }
+
+/// A capture does not overwrite the scenario that is run.
+#[test]
+fn a_capture_leaves_the_scenario_alone() {
+    let place = scratch("own-scenario");
+    let file = place.join("mine.toml");
+    std::fs::copy(Path::new("../..").join(DUMBBELL), &file).expect("a copy");
+    let before = std::fs::read(&file).expect("a scenario");
+    let name = file.display().to_string();
+    let output = fairwire(&["run", &name, "--seeds", "1", "--pcap", &name]);
+    assert_eq!(output.status.code(), Some(2));
+    let text = err(&output);
+    assert!(text.contains("would overwrite the scenario"), "{text}");
+    assert!(std::fs::read(&file).expect("a scenario") == before);
+    let _ = std::fs::remove_dir_all(place);
+}

@@ -210,6 +210,30 @@ pub fn overview(cells: &[CellResult]) -> String {
     text
 }
 
+/// Returns a table with a row for each cell: the mean that answers a question, and the number of seeds in it.
+pub fn table_of_means(cells: &[CellResult], metric: Metric, means: &[Option<Estimate>]) -> String {
+    let (unit, ..) = shown(metric);
+    let column = Column {
+        heading: format!("{metric} {unit}").trim_end().to_owned(),
+        metric,
+    };
+    let head = vec![
+        "cell".to_owned(),
+        column.heading.clone(),
+        "seeds".to_owned(),
+    ];
+    let rows = cells.iter().zip(means).map(|(cell, mean)| {
+        let value = mean.as_ref().map(|mean| show(mean, &column));
+        let count = mean.map_or(0, |mean| mean.count);
+        let value = value.unwrap_or_else(|| NO_VALUE.to_owned());
+        vec![cell.name.clone(), value, count.to_string()]
+    });
+    let grid = Grid(std::iter::once(head).chain(rows).collect());
+    let mut text = String::new();
+    grid.write(Layout::Plain, &mut text);
+    text
+}
+
 /// Returns the columns that the scenario selects, or else the fixed ones.
 fn columns(cell: &CellResult, fixed: &[(&str, Metric)]) -> Vec<Column> {
     let asked = &cell.scenario.measure.metrics;

@@ -3,57 +3,33 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fairwire_measure::{Confidence, Estimate, Moments};
-use fairwire_sim::results::{CellResult, Metric, RunResult, Subject};
-use pyo3::exceptions::PyValueError;
-use pyo3::prelude::*;
+
+use super::{CellResult, Metric, RunResult, Subject};
 
 /// What is asked of each run: one number for several flows or links.
-#[derive(Debug)]
-pub(crate) struct Question {
-    metric: Metric,
-    window: Option<String>,
-    /// Patterns of names; what the flows send if there are none.
-    of: Vec<String>,
-    /// What is subtracted.
-    minus: Option<Vec<String>>,
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// The metric.
+    pub metric: Metric,
+    /// The window of time; the first one in which a cell has the metric if there is none.
+    pub window: Option<String>,
+    /// Patterns of the names of flows or links; what the flows send if there are none.
+    pub of: Vec<String>,
+    /// What is subtracted, also by patterns of names.
+    pub minus: Option<Vec<String>>,
     /// Whether the values of the flows are added; otherwise it is their mean.
-    is_total: bool,
+    pub is_total: bool,
 }
 
-/// What the seeds of a cell answer.
-pub(crate) type Answers = BTreeMap<u64, f64>;
+/// What the runs of a cell answer: a number for each seed.
+pub type Answers = BTreeMap<u64, f64>;
 
 impl Question {
-    pub(crate) fn new(
-        metric: &str,
-        of: Vec<String>,
-        minus: Option<Vec<String>>,
-        window: Option<String>,
-        is_total: bool,
-    ) -> PyResult<Self> {
-        let Some(metric) = Metric::find(metric) else {
-            let names: Vec<&str> = Metric::ALL.iter().map(|it| it.name()).collect();
-            let text = format!("no metric {metric:?}: there are {}", names.join(", "));
-            return Err(PyValueError::new_err(text));
-        };
-        Ok(Self {
-            metric,
-            window,
-            of,
-            minus,
-            is_total,
-        })
-    }
-
-    pub(crate) fn unit(&self) -> &'static str {
-        self.metric.unit()
-    }
-
     /// Returns the answer of each seed of a cell. A seed in which one of the flows or links has no value has none.
     ///
     /// # Errors
     /// If no flow or link with the metric has a wanted name, in any run.
-    pub(crate) fn ask(&self, cell: &CellResult) -> Result<Answers, String> {
+    pub fn ask(&self, cell: &CellResult) -> Result<Answers, String> {
         let there = || {
             let values = cell.runs.iter().flat_map(|run| &run.values);
             values.filter(|it| it.metric == self.metric)
@@ -139,13 +115,31 @@ fn is_named(subject: &Subject, names: &[String]) -> bool {
     names.iter().any(|pattern| subject.is_named(pattern))
 }
 
-/// Returns the mean of the answers with its 95 % interval, without those of `base` if it is given: then of the seeds that
-/// both have.
-pub(crate) fn estimate(answers: &Answers, base: Option<&Answers>) -> Option<Estimate> {
-    let differences = answers.iter().filter_map(|(seed, value)| match base {
-        Some(base) => Some(value - base.get(seed)?),
-        None => Some(*value),
+/// Returns the mean of each cell's answers with its 95 % interval (Student's t over the seeds); `None` for a cell that
+/// has none. With `against` it is the mean of the differences from the cell at this place, over the seeds that both have:
+/// what a seed does to both does not widen the interval.
+///
+/// # Errors
+/// The first cell's, if no cell has an answer: cells may have different flows, but a name that none has is a mistake.
+pub fn means(
+    answers: Vec<Result<Answers, String>>,
+    against: Option<usize>,
+) -> Result<Vec<Option<Estimate>>, String> {
+    if answers.iter().all(Result::is_err)
+        && let Some(Err(error)) = answers.first()
+    {
+        return Err(error.clone());
+    }
+    let answers: Vec<Answers> = answers.into_iter().map(Result::unwrap_or_default).collect();
+    let base = against.and_then(|place| answers.get(place));
+    let means = answers.iter().map(|answers| {
+        let differences = answers.iter().filter_map(|(seed, value)| match base {
+            Some(base) => Some(value - base.get(seed)?),
+            None => Some(*value),
+        });
+        differences
+            .collect::<Moments>()
+            .estimate(Confidence::STUDENT_95)
     });
-    let moments: Moments = differences.collect();
-    moments.estimate(Confidence::STUDENT_95)
+    Ok(means.collect())
 }
