@@ -11,6 +11,8 @@ use fairwire_tools::perf::{
     parse_seconds,
 };
 
+use crate::print;
+
 /// Measure a path, or send a file over it, like iperf3 but over DCCP.
 ///
 /// Start `fairwire perf -s` on one host and `fairwire perf -c HOST` on another. Rates are in bits per second (200M,
@@ -165,8 +167,7 @@ impl Args {
     /// Runs the command.
     pub(crate) fn run(self) -> ExitCode {
         if self.list_settings {
-            print!("{}", perf::settings());
-            return ExitCode::SUCCESS;
+            return print::text(&perf::settings());
         }
         let mut console = Console::standard(self.json);
         let code = match self.client.clone() {

@@ -249,28 +249,43 @@ fn check_schema(connection: &Connection, folder: &Path, path: &Path) -> Result<(
     let read = || {
         let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
         let (application, format) = (number("application_id")?, number("user_version")?);
-        let mut texts =
-            connection.prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")?;
-        let texts = texts.query_map([], |row| row.get::<_, String>(0))?;
-        let texts: Vec<String> = texts.collect::<Result<_, _>>()?;
-        Ok((application, format, texts))
+        let mut objects =
+            connection.prepare("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL")?;
+        let objects = objects.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let objects: Vec<(String, String)> = objects.collect::<Result<_, _>>()?;
+        Ok((application, format, objects))
     };
-    let (application, format, mut texts) = read().map_err(StoreError::sql("read", path))?;
-    let mut expected = SCHEMA.to_vec();
-    expected.sort_unstable();
-    texts.sort_unstable();
-    let are_tables_ours = texts == expected;
-    match (application == APPLICATION, format) {
-        (true, FORMAT) if are_tables_ours => Ok(()),
-        (false, _) if !are_tables_ours => Err(StoreError::NotAStore(folder.to_owned())),
-        (true, format) if !are_tables_ours && format > FORMAT => Err(StoreError::Newer {
-            path: folder.to_owned(),
-            format,
-        }),
-        _ => Err(StoreError::damaged(path)(
-            "its tables are not those of a store",
-        )),
+    let (application, format, objects) = read().map_err(StoreError::sql("read", path))?;
+    let has = |wanted: &&str| objects.iter().any(|(_, text)| text == *wanted);
+    let is_whole = SCHEMA.iter().all(has);
+    let foreign = objects
+        .iter()
+        .filter(|(_, text)| !SCHEMA.contains(&text.as_str()));
+    let foreign: Vec<&str> = foreign.map(|(name, _)| name.as_str()).collect();
+    if application != APPLICATION && !is_whole {
+        return Err(StoreError::NotAStore(folder.to_owned()));
     }
+    match format {
+        _ if application != APPLICATION => {}
+        ..FORMAT => return Err(StoreError::Old(folder.to_owned())),
+        FORMAT if is_whole && foreign.is_empty() => return Ok(()),
+        FORMAT if is_whole => {
+            return Err(StoreError::Foreign {
+                path: path.to_owned(),
+                names: foreign.join(", "),
+            });
+        }
+        FORMAT => {}
+        _ => {
+            return Err(StoreError::Newer {
+                path: folder.to_owned(),
+                format,
+            });
+        }
+    }
+    Err(StoreError::damaged(path)(
+        "its tables are not those of a store",
+    ))
 }
 
 /// Fails if there is a store of format 1.

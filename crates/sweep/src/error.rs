@@ -41,6 +41,17 @@ pub enum StoreError {
          runs are done again"
     )]
     Old(PathBuf),
+    /// The database has tables, views, indices or triggers that are not those of a store.
+    #[error(
+        "{path} has {names} in it, which Fairwire did not make, so it is not used: remove what was added (in sqlite3 \
+         with DROP), and the store is whole"
+    )]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// Their names.
+        names: String,
+    },
     /// The folder has other files, and no store can be made in it.
     #[error("{0} has files, but is not a store: give a new or empty folder")]
     NotAStore(PathBuf),

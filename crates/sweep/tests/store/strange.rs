@@ -99,12 +99,19 @@ fn a_named_pipe_keeps_nobody_waiting() {
 /// refused.
 #[test]
 fn a_store_has_no_code() {
-    for code in [
-        "create trigger mine after insert on run begin delete from value; end",
-        "create view mine as select 1",
-        "drop view runs; create view runs as select 'x' as scenario",
-        "create table mine (id integer)",
-        "create index mine on run (seed)",
+    let added = "has mine in it, which Fairwire did not make";
+    for (code, text) in [
+        (
+            "create trigger mine after insert on run begin delete from value; end",
+            added,
+        ),
+        ("create view mine as select 1", added),
+        (
+            "drop view runs; create view runs as select 'x' as scenario",
+            "its tables are not those of a store",
+        ),
+        ("create table mine (id integer)", added),
+        ("create index mine on run (seed)", added),
     ] {
         let folder = tempfile::tempdir().expect("a folder");
         sweep("5 packets", &mut open(folder.path()));
@@ -114,10 +121,24 @@ fn a_store_has_no_code() {
             Store::open_existing(folder.path(), origin()),
         ] {
             let error = opened.expect_err(code);
-            let text = "its tables are not those of a store";
             assert!(error.to_string().contains(text), "{code}: {error}");
         }
     }
+}
+
+/// What somebody has added is no damage, so a repair is refused as well, and the
+/// store is whole once it is gone.
+#[test]
+fn what_was_added_can_be_taken_away() {
+    let folder = tempfile::tempdir().expect("a folder");
+    sweep("5 packets", &mut open(folder.path()));
+    change(folder.path(), "create index mine on run (seed)");
+    let error = Store::repair(folder.path(), origin()).expect_err("it is not damaged");
+    let text = error.to_string();
+    assert!(text.contains("has mine in it"), "{text}");
+    change(folder.path(), "drop index mine");
+    let mut store = Store::open_existing(folder.path(), origin()).expect("it is whole");
+    store.verify().expect("nothing is damaged");
 }
 
 /// A rollback journal may name a file of a transaction over several databases, which SQLite removes at the end. Ours
