@@ -1,103 +1,49 @@
-//! One connection: its state machine in one struct, with a file for each concern.
+//! One connection: a [`Channel`] that an application fills and empties, and the [`Subflow`] that carries its datagrams
+//! over a path.
 //!
 //! [`parts`] hold the state: which sequence numbers are valid, what is queued, what was dropped, what was agreed. They
-//! do not know the connection. The other files say what the connection does, each for one concern:
-//!
-//! - [`receive`]: steps 4 to 16 of RFC 4340, section 8.5, for an arriving packet; [`options`]: the effect of its
-//!   options; [`integrity`]: whether its data is what was sent.
-//! - [`handshake`] and [`closing`]: how a connection begins and ends; [`invite`]: how a server begins it.
-//! - [`transmit`]: which packet leaves next; [`packet`]: how it is written; [`sync`]: Syncs; [`nonce`]: ECN nonces and
-//!   skipped sequence numbers; [`short`]: 24-bit sequence numbers.
-//! - [`application`]: the calls that fill and empty the queues; [`queued`]: datagrams that leave the send queue unsent;
-//!   [`resend`]: those that are sent again; [`dropped`] and [`reported`]: Data Dropped and Slow Receiver, sent and
-//!   received; [`target`]: the bitrate that the application can follow.
-//! - [`clock`]: every timer; [`mod@unreachable`]: ICMP errors; [`mtu`]: how large packets may be.
-//! - [`secured`]: the encryption.
-//! - [`features`]: what negotiated values change; [`halves`]: how half-connections are created and replaced.
-//! - [`footprint`]: memory use.
+//! do not know the connection. The files of [`channel`] and [`subflow`] say what these do, each for one concern;
+//! [`footprint`] counts the memory of both.
 //!
 //! A connection never sends by itself. The endpoint asks it for packets, and the connection reports events and replies
 //! through its [`Context`].
-//!
-//! # Round-trip time
-//! The sending half owns the estimate, which [`Tx::srtt`] reads. Under CCID 2 it belongs to the retransmission timer,
-//! under CCID 3 and 4 to the controller, which needs it for its rate. The connection keeps one estimate of its own for
-//! the time before the half has one. It comes from the handshake, from a Timestamp Echo, or from a half that was
-//! replaced. All timers and windows use `Connection::rtt`: the estimate of the half, else that of the connection, else
-//! [`DEFAULT_RTT`]. The receiving half gets it through [`Rx::set_rtt_hint`]; under TFRC it prefers its own measurement
-//! from the window counters (RFC 4342, section 8.1).
 
-mod application;
-mod clock;
-mod closing;
-mod dropped;
-mod features;
+mod channel;
 #[cfg(test)]
 mod fingerprint;
 mod footprint;
-mod halves;
-mod handshake;
 #[cfg(feature = "inspect")]
 mod inspection;
-mod integrity;
-mod invite;
-mod mtu;
-mod nonce;
-mod options;
-mod packet;
 mod parts;
-mod queued;
-mod receive;
-mod reported;
-mod resend;
-mod secured;
-mod short;
-mod sync;
-mod target;
-mod transmit;
-mod unreachable;
+mod subflow;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use fairwire_cc::DEFAULT_RTT;
+use fairwire_cc::TargetBitrate;
 use fairwire_units::{Duration, Instant};
-use fairwire_wire::{Seq, ServiceCode};
+use fairwire_wire::{DropCode, Seq, ServiceCode};
 
 use crate::config::Config;
-use crate::event::{ConnectionEvent, Event};
-use crate::feature::{Negotiation, Role};
+use crate::error::SendError;
+use crate::event::{ConnectionEvent, Event, Received};
+use crate::feature::Role;
 use crate::flow::Flow;
-use crate::half::{FeedbackOutcome, Rx, Tx};
-use crate::id::ConnectionId;
+use crate::half::FeedbackOutcome;
+use crate::id::{ConnectionId, DatagramId};
+use crate::payload::Payload;
 use crate::reply::Replies;
-use crate::resend::{ResendBuffer, Window};
+use crate::security::{Security, Session};
+use crate::sending::{SendOptions, Waiting};
 use crate::stats::Stats;
-use parts::agreed::Agreed;
-use parts::backoff::{Backoff, FIRST_RETRY};
-use parts::ccids::{CcidChanges, ValidFrom};
+use channel::Visibility;
 use parts::counted::Counted;
-use parts::dropped::Dropped;
-use parts::groups::Groups;
-use parts::icmp_errors::IcmpErrors;
-use parts::liveness::Liveness;
-use parts::nonces::NonceSource;
-use parts::path_mtu::PathMtu;
-use parts::queue::SendQueue;
-use parts::receive_queue::ReceiveQueue;
-use parts::reported::Reported;
-use parts::secure::Secure;
-use parts::sequence::Sequence;
-use parts::short::ShortWatch;
-use parts::size::Sizes;
-use parts::syncs::Syncs;
-use parts::target::Target;
-use parts::timestamp::Timestamps;
-use parts::unconfirmed::Unconfirmed;
-use parts::window::WindowWatch;
+use parts::secure::TAG;
 
+pub(crate) use channel::{Channel, Marks};
 pub(crate) use footprint::NEW as NEW_FOOTPRINT;
 pub(crate) use parts::nonces::NonceKey;
+pub(crate) use subflow::Subflow;
 
 /// The states of RFC 4340, section 8.4, in its order, on which comparisons rely. LISTEN is a listener of the endpoint,
 /// TIMEWAIT an entry in a table of the endpoint.
@@ -130,33 +76,19 @@ pub(crate) struct Context<'a> {
     pub(crate) outcome: &'a mut FeedbackOutcome,
 }
 
-/// Which side began a connection.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum BegunBy {
-    /// Our application, by connecting or by inviting its client.
-    Application,
-    /// The peer that sent the Request.
-    Peer,
+/// A call of the endpoint, as a subflow sees it: the context, and the channel that it serves.
+#[derive(Debug)]
+pub(crate) struct Call<'a, 'c> {
+    pub(crate) now: Instant,
+    pub(crate) channel: &'a mut Channel,
+    pub(crate) ctx: &'a mut Context<'c>,
 }
 
-/// Whether the application knows the connection.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Visibility {
-    /// It does not.
-    Unknown,
-    /// It does not; the client waits for a place in the accept queue.
-    AwaitingAccept,
-    /// It knows the connection's id, so it will release the connection.
-    Announced,
-}
-
-/// Packets that must leave, whatever the application does.
-#[derive(Debug, Default)]
-struct Due {
-    /// The Request, Response, `CloseReq` or Close that the state sends.
-    handshake: bool,
-    /// An Ack that completes or confirms the handshake.
-    ack: bool,
+impl Call<'_, '_> {
+    /// Tells the application, if it knows the connection.
+    fn emit(&mut self, event: Event) {
+        self.channel.emit(self.ctx, event);
+    }
 }
 
 /// The properties of a connection that are fixed when it begins.
@@ -175,255 +107,223 @@ pub(crate) struct Origin {
 /// A DCCP connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    pub(crate) id: ConnectionId,
-    pub(crate) flow: Flow,
-    role: Role,
-    state: State,
-    service: ServiceCode,
-    config: Arc<Config>,
-    sizes: Sizes,
-    mtu: PathMtu,
-    sequence: Sequence,
-    negotiation: Negotiation,
-    agreed: Agreed,
-    tx: Option<Box<dyn Tx>>,
-    rx: Option<Box<dyn Rx>>,
-    queue: SendQueue,
-    groups: Groups,
-    /// Datagrams in flight that may have to be sent again.
-    kept: Option<Box<ResendBuffer>>,
-    /// The peer's datagrams that were delivered, by the number of the packet in which each was first sent; once the
-    /// peer may send them again.
-    copies: Option<Window>,
-    received: ReceiveQueue,
-    /// What encrypts the connection, if anything does.
-    secure: Option<Box<Secure>>,
-    /// What we report of the peer's data that did not reach our application.
-    dropped: Dropped,
-    /// What the peer reports of our data.
-    reported: Reported,
-    timestamps: Timestamps,
-    window: WindowWatch,
-    short: ShortWatch,
-    syncs: Syncs,
-    /// The ECN nonces to send.
-    nonces: NonceSource,
-    liveness: Liveness,
-    icmp_errors: IcmpErrors,
-    due: Due,
-    /// Retransmission timer of the packet that the state repeats.
-    retry: Backoff,
-    /// When a timer last fired.
-    fired_at: Option<Instant>,
-    /// When the connection gives up in this state.
-    deadline: Option<Instant>,
-    /// Set once the application asked to close: until when the send queue may drain.
-    drain_until: Option<Instant>,
-    /// Boxed, because it is large and an endpoint may have many connections.
-    target: Box<Target>,
-    /// When the controller permits the next datagram.
-    pace_at: Option<Instant>,
-    /// An Ack has just left; the next one waits until this time.
-    next_ack_at: Option<Instant>,
-    /// The last Ack had no room for all of its options: until when the rest waits.
-    rest_deferred_until: Option<Instant>,
-    /// Number of packets without data sent since the last data packet (RFC 4340, section 7.7).
-    ndp_run: u64,
-    /// The last Request or Response sent, for a round-trip sample.
-    handshake_sent: Option<(Seq, Instant)>,
-    /// In RESPOND: maximum size of the Response, bytes.
-    response_limit: usize,
-    /// In REQUEST: the number of the Sync from a peer that still has an older connection on our flow.
-    older_peer: Option<Seq>,
-    /// In REQUEST: the first of our own Requests that came back.
-    echoed: Option<Seq>,
-    /// On a server: set while its client may still be in PARTOPEN.
-    unconfirmed: Option<Unconfirmed>,
-    /// The peer's first number after the handshake, where our feedback starts.
-    peer_first: Seq,
-    /// From which of our packets on we accept feedback, and from which of the peer's on we give it.
-    own_valid_from: ValidFrom,
-    peer_valid_from: ValidFrom,
-    ccids: CcidChanges,
-    /// The connection's own round-trip estimate.
-    rtt: Option<Duration>,
-    /// Init Cookie options. On a client: as received, to echo in PARTOPEN. On a server that is to forget the
-    /// connection: for its Response.
-    cookies: Vec<u8>,
-    /// Until when the cookie that began this connection may begin another one on this flow.
-    cookie_until: Option<Instant>,
-    /// Number of Listens sent, or received and acted upon (RFC 5596).
-    listens: u8,
-    /// Whether the data of a Request or Response was delivered.
-    took_handshake_data: bool,
-    /// Whether the peer gave false feedback so often that the connection has to end.
-    is_peer_aggressive: bool,
-    begun_by: BegunBy,
+    channel: Channel,
+    subflow: Subflow,
     /// Bytes of memory in use, as last counted.
     counted: Counted,
-    known: Visibility,
-    /// Set when the connection is over, and taken by the endpoint: whether the flow must stay in TIMEWAIT.
-    ended: Option<bool>,
-    stats: Stats,
 }
 
+/// How it begins.
 impl Connection {
-    /// Returns a connection that has sent nothing yet.
-    fn new(now: Instant, origin: Origin, state: State) -> Self {
-        let config = origin.config;
-        let negotiation = Negotiation::new(origin.role, &config);
+    fn new(channel: Channel, subflow: Subflow) -> Self {
         Self {
-            id: origin.id,
-            flow: origin.flow,
-            role: origin.role,
-            state,
-            service: origin.service,
-            sizes: Sizes::new(&origin.flow.path, config.path_mtu),
-            mtu: PathMtu::new(now, &origin.flow.path, &config),
-            sequence: Sequence::new(origin.iss),
-            agreed: Agreed::of(&negotiation),
-            negotiation,
-            tx: None,
-            rx: None,
-            queue: SendQueue::new(config.send_queue),
-            groups: Groups::default(),
-            kept: config
-                .resend
-                .then(|| Box::new(ResendBuffer::new(config.send_queue.bytes))),
-            copies: None,
-            received: ReceiveQueue::new(&config),
-            secure: None,
-            dropped: Dropped::new(config.receive_queue_packets),
-            reported: Reported::default(),
-            timestamps: Timestamps::new(origin.timestamp_offset),
-            window: WindowWatch::new(config.sequence_window, config.max_sequence_window),
-            short: ShortWatch::default(),
-            syncs: Syncs::new(),
-            nonces: NonceSource::new(origin.nonce_key),
-            liveness: Liveness::new(now, &config),
-            icmp_errors: IcmpErrors::default(),
-            due: Due::default(),
-            retry: Backoff::new(FIRST_RETRY),
-            fired_at: None,
-            deadline: None,
-            drain_until: None,
-            target: Box::default(),
-            pace_at: None,
-            next_ack_at: None,
-            rest_deferred_until: None,
-            ndp_run: 0,
-            handshake_sent: None,
-            response_limit: usize::MAX,
-            older_peer: None,
-            echoed: None,
-            unconfirmed: None,
-            peer_first: Seq::ZERO,
-            own_valid_from: ValidFrom::default(),
-            peer_valid_from: ValidFrom::default(),
-            ccids: CcidChanges::default(),
-            rtt: None,
-            cookies: Vec::new(),
-            cookie_until: None,
-            listens: 0,
-            took_handshake_data: false,
-            is_peer_aggressive: false,
-            begun_by: match state {
-                State::Respond => BegunBy::Peer,
-                _ => BegunBy::Application,
-            },
+            channel,
+            subflow,
             counted: Counted::default(),
-            known: match origin.role {
-                Role::Client => Visibility::Announced,
-                Role::Server => Visibility::Unknown,
-            },
-            ended: None,
-            stats: Stats::default(),
-            config,
         }
     }
 
-    /// Returns the Sequence Windows in force: ours, the peer's.
-    #[cfg(test)]
-    pub(crate) fn windows(&self) -> (u64, u64) {
-        (self.sequence.local_window, self.sequence.remote_window)
+    /// Creates a client that is about to send its Request.
+    pub(crate) fn connect(now: Instant, origin: Origin) -> Self {
+        Self::new(Channel::new(&origin), Subflow::connect(now, origin))
     }
 
-    /// Replaces the sending half.
-    #[cfg(test)]
-    pub(crate) fn set_tx(&mut self, tx: Box<dyn Tx>) {
-        self.tx = Some(tx);
+    /// Creates a server that is about to handle the Request with number `isr` (step 3).
+    pub(crate) fn respond(now: Instant, origin: Origin, isr: Seq) -> Self {
+        Self::new(Channel::new(&origin), Subflow::respond(now, origin, isr))
     }
 
-    /// Returns GSR, the greatest sequence number received.
-    #[cfg(test)]
-    pub(crate) fn greatest_received(&self) -> Seq {
-        self.sequence.gsr
+    /// Creates a server that is about to invite its client.
+    pub(crate) fn invite(now: Instant, origin: Origin) -> Self {
+        let mut channel = Channel::new(&origin);
+        // The application asked for it and has its id.
+        channel.known = Visibility::Announced;
+        Self::new(channel, Subflow::invite(now, origin))
     }
 
-    /// Skips numbers, as if their packets had been lost.
+    /// Takes it apart.
     #[cfg(test)]
-    pub(crate) fn skip(&mut self, numbers: u64) {
-        for _ in 0..numbers {
-            self.sequence.next_sent();
-        }
+    pub(crate) fn into_parts(self) -> (Channel, Subflow) {
+        (self.channel, self.subflow)
     }
 
+    /// Returns its id.
+    pub(crate) fn id(&self) -> ConnectionId {
+        self.channel.id
+    }
+
+    /// Returns its flow.
+    pub(crate) fn flow(&self) -> Flow {
+        self.subflow.flow()
+    }
+
+    /// Returns the state of its subflow.
     pub(crate) fn state(&self) -> State {
-        self.state
+        self.subflow.state()
     }
 
-    /// Returns its flow, and the number of its first packet.
-    pub(crate) fn origin(&self) -> (Flow, Seq) {
-        (self.flow, self.sequence.iss)
+    /// Returns whether it is over.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.subflow.is_closed()
     }
 
-    /// Returns its service code.
-    pub(crate) fn service(&self) -> ServiceCode {
-        self.service
+    /// Returns its subflow.
+    pub(crate) fn subflow(&self) -> &Subflow {
+        &self.subflow
     }
 
-    /// Returns whether it began with a Request from the peer, without an invitation.
-    pub(crate) fn is_incoming(&self) -> bool {
-        self.begun_by == BegunBy::Peer
+    /// Returns its subflow, for what neither needs the channel nor tells the application anything.
+    pub(crate) fn subflow_mut(&mut self) -> &mut Subflow {
+        &mut self.subflow
+    }
+
+    /// Runs `act` on the subflow, with the channel that it serves.
+    #[inline]
+    pub(crate) fn with<T>(
+        &mut self,
+        ctx: &mut Context<'_>,
+        act: impl FnOnce(&mut Subflow, &mut Call<'_, '_>) -> T,
+    ) -> T {
+        let mut call = Call {
+            now: ctx.now,
+            channel: &mut self.channel,
+            ctx,
+        };
+        act(&mut self.subflow, &mut call)
     }
 
     /// Returns whether the application knows it and will release it.
     pub(crate) fn is_announced(&self) -> bool {
-        self.known == Visibility::Announced
+        self.channel.is_announced()
     }
 
     /// Returns the port whose listener began it, during the handshake.
     pub(crate) fn pending_port(&self) -> Option<u16> {
-        let awaited = self.state == State::Respond && !self.is_announced();
-        awaited.then_some(self.flow.local_port)
+        let awaited = self.state() == State::Respond && !self.is_announced();
+        awaited.then_some(self.flow().local_port)
+    }
+
+    /// Makes the client wait, because the accept queue is full.
+    pub(crate) fn await_accept(&mut self) {
+        self.channel.known = Visibility::AwaitingAccept;
     }
 
     /// Returns whether it waits for a place in the accept queue.
     pub(crate) fn awaits_accept(&self) -> bool {
-        self.known == Visibility::AwaitingAccept
+        self.channel.known == Visibility::AwaitingAccept
     }
 
-    /// Returns, once after the connection has ended, whether its flow must stay in TIMEWAIT.
-    pub(crate) fn take_ended(&mut self) -> Option<bool> {
-        self.ended.take()
+    /// Asks the client to continue, because the accept queue has room again.
+    pub(crate) fn ask_to_continue(&mut self) {
+        self.channel.known = Visibility::Unknown;
+        self.subflow.ask_to_continue();
     }
+}
 
-    /// Returns the best round-trip estimate available.
-    fn rtt(&self) -> Duration {
-        let measured = self.tx.as_ref().and_then(|tx| tx.srtt()).or(self.rtt);
-        measured.unwrap_or(DEFAULT_RTT)
-    }
-
-    /// Returns the number of datagrams that wait to leave, for the controllers.
-    fn waiting(&self) -> u32 {
-        let own = self.secure.as_ref().map_or(0, |secure| secure.own_len());
-        u32::try_from(self.queue.len() + own).unwrap_or(u32::MAX)
-    }
-
-    fn emit(&self, ctx: &mut Context<'_>, event: Event) {
-        if self.is_announced() {
-            ctx.events.push_back((self.id, event));
+/// The calls of the application.
+impl Connection {
+    /// Encrypts the connection from now on. RFC 5238, 3.4: a connection has one session, whatever its peer does.
+    pub(crate) fn secure(
+        &mut self,
+        ctx: &mut Context<'_>,
+        with: Arc<dyn Security>,
+        tag: [u8; TAG],
+    ) {
+        if !self.subflow.is_closed() {
+            self.channel.secure(ctx, &self.subflow, with, tag);
+            self.subflow.note_dropped(&mut self.channel);
         }
+    }
+
+    /// Returns the session, if it has begun.
+    pub(crate) fn session(&self) -> Option<&dyn Session> {
+        self.channel.session()
+    }
+
+    /// Returns whether the peer announced its end inside the session.
+    pub(crate) fn is_end_announced(&self) -> bool {
+        self.channel.is_end_announced()
+    }
+
+    /// Queues a datagram.
+    pub(crate) fn send(
+        &mut self,
+        ctx: &mut Context<'_>,
+        payload: Payload,
+        options: SendOptions,
+    ) -> Result<DatagramId, SendError> {
+        self.channel.send(ctx, &self.subflow, payload, options)
+    }
+
+    /// Returns whether there is room for a datagram of `size` bytes, with `room` bytes left of the endpoint's memory.
+    pub(crate) fn can_send(&self, size: usize, room: usize) -> bool {
+        self.channel.can_send(&self.subflow, size, room)
+    }
+
+    /// Returns an error if datagrams cannot be sent again.
+    pub(crate) fn check_resend(&self) -> Result<(), SendError> {
+        self.channel.check_resend(&self.subflow)
+    }
+
+    /// Returns the size of the largest datagram of the application, in bytes.
+    pub(crate) fn max_datagram(&self) -> usize {
+        self.channel.max_datagram(&self.subflow)
+    }
+
+    /// Returns what the datagram at the head of the queue waits for.
+    pub(crate) fn waits_for(&self, now: Instant) -> Waiting {
+        self.subflow.waits_for(&self.channel, now)
+    }
+
+    /// Returns how long the oldest datagram has waited in the send queue.
+    pub(crate) fn queue_age(&self, now: Instant) -> Option<Duration> {
+        self.channel.queue_age(now)
+    }
+
+    /// Drops every datagram in the send queue; returns how many there were.
+    pub(crate) fn purge(&mut self, ctx: &mut Context<'_>) -> usize {
+        self.channel.purge(ctx)
+    }
+
+    /// Takes the next datagram out of the receive queue.
+    pub(crate) fn recv(&mut self) -> Option<Received> {
+        self.channel.recv()
+    }
+
+    /// Stops delivering data for good (RFC 4340, section 11.7.2).
+    pub(crate) fn stop_reading(&mut self) {
+        self.channel.stop_reading();
+        self.subflow.note_dropped(&mut self.channel);
+    }
+
+    /// Records that the application dropped a datagram it had read. Returns whether the peer will be told.
+    pub(crate) fn report_dropped(&mut self, seq: Seq, code: DropCode) -> bool {
+        self.subflow.report_dropped(&mut self.channel, seq, code)
+    }
+
+    /// Sets whether the application asks for no more data than now.
+    pub(crate) fn set_slow(&mut self, slow: bool) {
+        self.channel.set_slow(slow);
+    }
+
+    /// Returns the bitrate that the application can follow.
+    pub(crate) fn target_bitrate(&self) -> Option<TargetBitrate> {
+        self.subflow.target_bitrate(&self.channel)
+    }
+
+    /// Takes that bitrate, if it has changed since it was last taken.
+    pub(crate) fn take_target_change(&mut self) -> Option<TargetBitrate> {
+        self.subflow.take_target_change(&self.channel)
+    }
+
+    /// Returns the counters and gauges.
+    pub(crate) fn stats(&self) -> Stats {
+        self.subflow.stats(&self.channel)
+    }
+
+    /// Returns when to call [`Subflow::handle_timeout`]; valid once every packet that may leave has left.
+    pub(crate) fn next_timeout(&self, now: Instant) -> Option<Instant> {
+        self.subflow.next_timeout(&self.channel, now)
     }
 }
 

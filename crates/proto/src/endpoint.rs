@@ -39,7 +39,7 @@ use slab::Slab;
 use zeroize::Zeroize;
 
 use crate::config::{Config, EndpointConfig};
-use crate::connection::{Connection, NEW_FOOTPRINT, Origin};
+use crate::connection::{Connection, NEW_FOOTPRINT, Origin, Subflow};
 use crate::error::{ChangeCcidError, ListenError, StartError};
 use crate::error_text::ErrorText;
 use crate::event::{ConnectionEvent, Direction, Event, Received};
@@ -306,8 +306,8 @@ impl Endpoint {
 
     /// Adds a connection and returns its slot.
     fn add(&mut self, connection: Connection) -> usize {
-        let flow = connection.flow;
-        if connection.is_incoming() {
+        let flow = connection.flow();
+        if connection.subflow().is_incoming() {
             self.incoming.add(Source::of(flow.path.remote.ip()));
         }
         let slot = self.connections.insert(Box::new(connection));
@@ -322,8 +322,8 @@ impl Endpoint {
         let Some(connection) = self.connections.get(slot) else {
             return;
         };
-        let flow = connection.flow;
-        if connection.is_incoming() {
+        let flow = connection.flow();
+        if connection.subflow().is_incoming() {
             self.incoming.remove(Source::of(flow.path.remote.ip()));
         }
         self.live -= 1;
@@ -333,7 +333,7 @@ impl Endpoint {
 
     fn get(&self, id: ConnectionId) -> Option<&Connection> {
         let connection = self.connections.get(id.slot())?;
-        Some(&**connection).filter(|connection| connection.id == id)
+        Some(&**connection).filter(|connection| connection.id() == id)
     }
 
     /// Returns the next event and its connection.
@@ -344,7 +344,7 @@ impl Endpoint {
     /// Returns the next received datagram.
     pub fn recv(&mut self, id: ConnectionId) -> Option<Received> {
         let connection = self.connections.get_mut(id.slot())?;
-        if connection.id != id {
+        if connection.id() != id {
             return None;
         }
         let received = connection.recv()?;
@@ -391,7 +391,7 @@ impl Endpoint {
     /// Returns whether the peer has sent Slow Receiver within the last round trip.
     pub fn is_receiver_slow(&self, now: Instant, id: ConnectionId) -> bool {
         self.get(id)
-            .is_some_and(|connection| connection.is_receiver_slow(now))
+            .is_some_and(|connection| connection.subflow().is_receiver_slow(now))
     }
 
     /// Sends the queue for at most [`Config::drain_timeout`], then closes.
@@ -399,8 +399,10 @@ impl Endpoint {
     /// `Closed` is the last event of the connection.
     pub fn close(&mut self, now: Instant, id: ConnectionId) {
         self.act(now, id, |connection, ctx| {
-            let until = now + connection.drain_timeout();
-            connection.close(ctx, until);
+            connection.with(ctx, |subflow, call| {
+                let until = now + subflow.drain_timeout();
+                subflow.close(call, until);
+            });
         });
     }
 
@@ -409,17 +411,23 @@ impl Endpoint {
     /// A connection that is not closing is reset at once (Reset 2, Aborted), so that the peer does not take the end for
     /// a success. One that is already closing continues to close.
     pub fn abandon(&mut self, now: Instant, id: ConnectionId) {
-        self.act(now, id, Connection::abandon);
+        self.act(now, id, |connection, ctx| {
+            connection.with(ctx, Subflow::abandon);
+        });
     }
 
     /// Discards the send queue and closes with a normal Close.
     pub fn discard(&mut self, now: Instant, id: ConnectionId) {
-        self.act(now, id, Connection::discard);
+        self.act(now, id, |connection, ctx| {
+            connection.with(ctx, Subflow::discard);
+        });
     }
 
     /// Resets the connection at once (Reset 2, Aborted).
     pub fn abort(&mut self, now: Instant, id: ConnectionId) {
-        self.act(now, id, Connection::abort);
+        self.act(now, id, |connection, ctx| {
+            connection.with(ctx, Subflow::abort);
+        });
     }
 
     /// Resets the connection at once (Reset 2, Aborted) and tells the peer why.
@@ -427,7 +435,9 @@ impl Endpoint {
     /// The Reset carries the first [`ErrorText::MAX`] bytes of `text`. It may be lost.
     pub fn abort_with(&mut self, now: Instant, id: ConnectionId, text: &str) {
         let text = ErrorText::new(text);
-        self.act(now, id, |connection, ctx| connection.abort_with(ctx, text));
+        self.act(now, id, |connection, ctx| {
+            connection.with(ctx, |subflow, call| subflow.abort_with(call, text));
+        });
     }
 
     fn act(
@@ -459,7 +469,7 @@ impl Endpoint {
     /// `Config::path_mtu` may set a lower limit. Where the path is probed, larger packets are still tried later.
     pub fn limit_path_mtu(&mut self, now: Instant, id: ConnectionId, mtu: u16) {
         self.act(now, id, |connection, ctx| {
-            connection.limit_path_mtu(ctx, mtu);
+            connection.with(ctx, |subflow, call| subflow.limit_path_mtu(call, mtu));
         });
     }
 
@@ -470,7 +480,7 @@ impl Endpoint {
     pub fn rediscover_path_mtu(&mut self, now: Instant, id: ConnectionId) -> bool {
         let mut begun = false;
         self.act(now, id, |connection, ctx| {
-            begun = connection.rediscover_path_mtu(ctx);
+            begun = connection.with(ctx, Subflow::rediscover_path_mtu);
         });
         begun
     }
@@ -492,8 +502,10 @@ impl Endpoint {
         ccids: &[Ccid],
     ) -> Result<(), ChangeCcidError> {
         let mut asked = Err(ChangeCcidError::NotOpen);
-        self.act(now, id, |connection, _| {
-            asked = connection.change_ccid(now, direction, ccids);
+        self.act(now, id, |connection, ctx| {
+            asked = connection.with(ctx, |subflow, call| {
+                subflow.change_ccid(call, direction, ccids)
+            });
         });
         asked
     }
@@ -502,7 +514,9 @@ impl Endpoint {
     ///
     /// Call it when the path has changed below the addresses: a tunnel, a handover, Mobile IP.
     pub fn path_changed(&mut self, now: Instant, id: ConnectionId) {
-        self.act(now, id, Connection::path_changed);
+        self.act(now, id, |connection, ctx| {
+            connection.with(ctx, Subflow::path_changed);
+        });
     }
 
     /// Returns the counters and gauges of a connection.
@@ -516,7 +530,7 @@ impl Endpoint {
     /// 4342, section 6.4. `None` if there is no such connection.
     pub fn is_peer_quiescent(&self, now: Instant, id: ConnectionId) -> Option<bool> {
         self.get(id)
-            .map(|connection| connection.is_peer_quiescent(now))
+            .map(|connection| connection.subflow().is_peer_quiescent(now))
     }
 
     /// Returns the counters of the endpoint itself.
@@ -535,12 +549,13 @@ impl Endpoint {
     ///
     /// A listener may offer several; it is the one that the client asked for (RFC 5595, section 3.3).
     pub fn service(&self, id: ConnectionId) -> Option<ServiceCode> {
-        self.get(id).map(Connection::service)
+        self.get(id)
+            .map(|connection| connection.subflow().service())
     }
 
     /// Returns the local DCCP port, the remote DCCP port and the path of a connection.
     pub fn addresses(&self, id: ConnectionId) -> Option<(u16, u16, Path)> {
-        let flow = self.get(id)?.flow;
+        let flow = self.get(id)?.flow();
         Some((flow.local_port, flow.remote_port, flow.path))
     }
 }

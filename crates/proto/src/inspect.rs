@@ -122,7 +122,7 @@ impl Endpoint {
             all.unannounced += usize::from(!inspection.is_announced);
             all.counted += inspection.counted;
             let rests = matches!(inspection.state, "CLOSED" | "OPEN");
-            all.all_timed &= rests || self.wakes_at(connection.id).is_some();
+            all.all_timed &= rests || self.wakes_at(connection.id()).is_some();
         }
         all
     }

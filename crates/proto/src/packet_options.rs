@@ -7,8 +7,10 @@
 use fairwire_units::Duration;
 use fairwire_wire::{
     AckEntries, AckEntry, DccpOption, DropBlock, DropBlocks, DropCounts, EntryState, LossIntervals,
-    Options, Seq,
+    Options,
 };
+
+use crate::connection::Marks;
 
 /// Unit of Elapsed Time (RFC 4340, section 13.2).
 const ELAPSED_UNIT: Duration = Duration::from_micros(10);
@@ -25,8 +27,8 @@ pub(crate) struct PacketOptions<'a> {
     pub is_slow: bool,
     /// CRC-32c of the payload.
     pub data_checksum: Option<u32>,
-    /// The packet in which the data was first sent, if the peer sends it again and agreed to say so.
-    pub copy_of: Option<Seq>,
+    /// What the peer agreed to say of its datagrams.
+    pub marks: Marks,
     /// The Ack Vectors.
     pub vectors: Vectors<'a>,
     /// The Data Dropped options.

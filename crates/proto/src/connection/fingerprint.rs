@@ -10,50 +10,61 @@
 
 use std::fmt::{self, Write};
 
-use super::Connection;
+use super::{Channel, Connection, Subflow};
 use crate::feature::{KNOWN, Location, Role};
 use crate::stats::Stats;
 
+/// Writes the fields of a value, each of which is named: those that decide, and those that do not.
+macro_rules! decides {
+    ($of:expr, $type:ident, $out:expr, $($field:ident),* ; $($ignored:ident),*) => {
+        let $type { $($field,)* $($ignored: _,)* } = $of;
+        $(write!($out, "{:?};", $field)?;)*
+    };
+}
+
 impl Connection {
     pub(crate) fn is_server(&self) -> bool {
-        self.role == Role::Server
+        self.subflow.role == Role::Server
     }
 
     /// Returns whether the application has asked to close.
     pub(crate) fn is_to_close(&self) -> bool {
-        self.drain_until.is_some()
+        self.channel.drain_until.is_some()
     }
 
     /// Returns the values in force: those of our features, and those of the peer's.
     pub(crate) fn features_in_force(&self) -> [[u64; KNOWN.len()]; 2] {
+        let negotiation = &self.subflow.negotiation;
         [Location::Local, Location::Remote]
-            .map(|location| KNOWN.map(|feature| self.negotiation.current(feature, location)))
+            .map(|location| KNOWN.map(|feature| negotiation.current(feature, location)))
     }
 
     /// Writes all state that decides what the connection will do.
     pub(crate) fn fingerprint(&self, out: &mut impl Write) -> fmt::Result {
-        macro_rules! decides {
-            ($($field:ident),* $(; $ignored:ident)*) => {
-                let Self { $($field,)* $($ignored: _,)* stats: _ } = self;
-                $(write!(out, "{:?};", $field)?;)*
-            };
-        }
+        let Self {
+            channel,
+            subflow,
+            counted: _,
+        } = self;
         decides!(
-            id, flow, role, state, service, sizes, mtu, sequence, agreed, tx, rx,
-            queue, groups, kept, copies, received, secure, dropped, reported, timestamps, window, short, syncs, nonces, liveness,
-            icmp_errors, due, retry, fired_at, deadline, drain_until, pace_at, next_ack_at,
-            rest_deferred_until, ndp_run, handshake_sent, response_limit, older_peer, echoed,
-            unconfirmed, peer_first, own_valid_from, peer_valid_from, ccids, rtt, cookies, cookie_until,
-            listens, took_handshake_data, is_peer_aggressive, begun_by, known, ended; config; counted; target; negotiation
+            channel, Channel, out, id, known, queue, groups, kept, copies, received, dropped, secure, drain_until,
+            readers; reports_fates, slow_receiver_percent, counts
         );
-        write!(out, "{:?};", self.negotiation.between_packets())?;
+        decides!(
+            subflow, Subflow, out, flow, role, state, service, sizes, mtu, sequence, agreed, tx, rx, arrivals, dropped,
+            reported, timestamps, window, short, syncs, nonces, liveness, icmp_errors, due, retry, fired_at, deadline,
+            pace_at, next_ack_at, rest_deferred_until, ndp_run, handshake_sent, response_limit, older_peer, echoed,
+            unconfirmed, peer_first, own_valid_from, peer_valid_from, ccids, rtt, cookies, cookie_until, listens,
+            took_handshake_data, is_peer_aggressive, begun_by, ended; config, target, negotiation, stats
+        );
+        write!(out, "{:?};", subflow.negotiation.between_packets())?;
         let Stats {
             packets_sent,
             lost,
             send_ccid,
             receive_ccid,
             ..
-        } = &self.stats;
+        } = &subflow.stats;
         let has_sent = *packets_sent > 0;
         write!(out, "{has_sent} {lost} {send_ccid:?} {receive_ccid:?}")
     }

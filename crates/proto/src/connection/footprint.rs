@@ -20,7 +20,7 @@ const ONE_DATAGRAM: usize = 2_048;
 const HALVES: usize = 8_192;
 
 /// The connection itself, with the part of it that is kept apart.
-const OWN: usize = size_of::<Connection>() + size_of::<super::Target>();
+const OWN: usize = size_of::<Connection>() + size_of::<super::parts::target::Target>();
 
 /// Memory that a connection with little traffic needs in the end. No connection begins without this much left.
 pub(crate) const NEW: usize = OWN + ENTRIES + 2 * ONE_DATAGRAM + HALVES;
@@ -58,7 +58,8 @@ impl Connection {
 
     /// Returns the memory of its encryption, in bytes. It is part of the count.
     pub(crate) fn encryption(&self) -> usize {
-        self.secure.as_ref().map_or(0, |secure| secure.footprint())
+        let secure = self.channel.secure.as_ref();
+        secure.map_or(0, |secure| secure.footprint())
     }
 
     /// Returns its memory, counted again, bytes.
@@ -69,26 +70,23 @@ impl Connection {
 
     /// Returns the memory of the connection itself, its halves and its histories.
     fn histories(&self) -> usize {
-        let halves = self.tx.as_ref().map_or(0, |tx| tx.footprint())
-            + self.rx.as_ref().map_or(0, |rx| rx.footprint());
-        let histories = self.dropped.footprint() + self.reported.footprint();
-        let groups = self.groups.footprint();
-        let copies = self.copies.as_ref().map_or(0, Window::footprint);
-        let others = self.cookies.capacity() + groups + copies;
-        OWN + ENTRIES + halves + histories + others
+        let groups = self.channel.groups.footprint();
+        let copies = self.channel.copies.as_ref().map_or(0, Window::footprint);
+        OWN + ENTRIES + self.subflow.footprint() + groups + copies
     }
 
     /// Returns the memory of both queues, of the datagrams that may have to be sent again, and of the encryption.
     #[inline]
     fn queued(&self) -> usize {
-        let overheads = self.queue.len().saturating_mul(DATAGRAM_OVERHEAD);
-        let options = self.queue.with_options().saturating_mul(OPTIONS_OVERHEAD);
-        let to_send = self.queue.bytes().saturating_add(overheads + options);
+        let queue = &self.channel.queue;
+        let overheads = queue.len().saturating_mul(DATAGRAM_OVERHEAD);
+        let options = queue.with_options().saturating_mul(OPTIONS_OVERHEAD);
+        let to_send = queue.bytes().saturating_add(overheads + options);
         // The receive queue includes the overheads in its bytes.
         to_send
             .max(ONE_DATAGRAM)
-            .saturating_add(self.received.bytes().max(ONE_DATAGRAM))
-            .saturating_add(self.kept.as_ref().map_or(0, |kept| kept.bytes()))
+            .saturating_add(self.channel.received.bytes().max(ONE_DATAGRAM))
+            .saturating_add(self.channel.kept.as_ref().map_or(0, |kept| kept.bytes()))
             .saturating_add(self.encryption())
     }
 }

@@ -24,11 +24,18 @@ impl State {
 impl Connection {
     /// Returns the inner state. The endpoint fills in `wakes_at`.
     pub(crate) fn inspection(&self) -> Inspection {
-        let sequence = &self.sequence;
-        let flight = self.tx.as_ref().map(|tx| tx.flight()).unwrap_or_default();
+        let Self {
+            subflow, channel, ..
+        } = self;
+        let sequence = &subflow.sequence;
+        let flight = subflow
+            .tx
+            .as_ref()
+            .map(|tx| tx.flight())
+            .unwrap_or_default();
         Inspection {
-            state: self.state.name(),
-            is_server: self.role == Role::Server,
+            state: subflow.state.name(),
+            is_server: subflow.role == Role::Server,
             is_announced: self.is_announced(),
             iss: sequence.iss,
             isr: sequence.isr,
@@ -42,23 +49,23 @@ impl Connection {
             awh: sequence.gss,
             local_window: sequence.local_window,
             remote_window: sequence.remote_window,
-            short_sent: self.agreed.short,
-            short_taken: self.agreed.short_received,
-            ndp_sent: self.agreed.ndp,
-            may_send: self.agreed.may_send,
-            negotiation_due: self.agreed.due,
+            short_sent: subflow.agreed.short,
+            short_taken: subflow.agreed.short_received,
+            ndp_sent: subflow.agreed.ndp,
+            may_send: subflow.agreed.may_send,
+            negotiation_due: subflow.agreed.due,
             heard_at: sequence.heard_at,
-            rtt: self.rtt(),
+            rtt: subflow.rtt(),
             flight_packets: flight.packets,
             flight_bytes: flight.bytes,
-            cwnd: self.tx.as_ref().and_then(|tx| tx.cwnd()),
-            feedback_timer: self.tx.as_ref().and_then(|tx| tx.next_timeout()),
-            deadline: self.deadline,
-            gives_up_at: self.liveness.gives_up_at(),
-            is_draining: self.drain_until.is_some(),
+            cwnd: subflow.tx.as_ref().and_then(|tx| tx.cwnd()),
+            feedback_timer: subflow.tx.as_ref().and_then(|tx| tx.next_timeout()),
+            deadline: subflow.deadline,
+            gives_up_at: subflow.liveness.gives_up_at(),
+            is_draining: channel.drain_until.is_some(),
             wakes_at: None,
-            send_queue: (self.queue.len(), self.queue.bytes()),
-            receive_queue: (self.received.len(), self.received.bytes()),
+            send_queue: (channel.queue.len(), channel.queue.bytes()),
+            receive_queue: (channel.received.len(), channel.received.bytes()),
             counted: self.counted(),
             held: self.held(),
         }

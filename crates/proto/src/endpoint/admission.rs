@@ -150,7 +150,7 @@ impl Endpoint {
 
     /// Adds a connection that is in RESPOND.
     fn add_half_open(&mut self, now: Instant, connection: Connection) -> usize {
-        let source = connection.flow.path.remote.ip();
+        let source = connection.flow().path.remote.ip();
         let slot = self.add(connection);
         self.backlog.insert(now, slot, source);
         slot
@@ -219,7 +219,7 @@ impl Endpoint {
         }
         // A packet without valid sequence numbers removes nothing: its sender may know only the ports.
         let connection = self.connections.get(slot);
-        if connection.is_none_or(|connection| !connection.is_sequence_valid(packet)) {
+        if connection.is_none_or(|connection| !connection.subflow().is_sequence_valid(packet)) {
             return true;
         }
         let mut options = packet.options.iter();
@@ -254,7 +254,7 @@ impl Endpoint {
         // without a valid acknowledgement of our Response. The sender of a forged Request can send these; it must not
         // get a place in the queue.
         let begins_or_ends = matches!(packet.kind, Kind::Request { .. } | Kind::Reset { .. });
-        let is_proven = packet.ack().is_some() && connection.is_sequence_valid(packet);
+        let is_proven = packet.ack().is_some() && connection.subflow().is_sequence_valid(packet);
         if begins_or_ends || listener.has_room() || !is_proven {
             return false;
         }
@@ -275,12 +275,12 @@ impl Endpoint {
             return;
         };
         connection.await_accept();
-        waiting.push_back(connection.id);
+        waiting.push_back(connection.id());
         // Ended connections are removed when they are so many that the cost per connection is small.
         if waiting.len() > 2 * half_open + WAITING_SLACK {
             waiting.retain(|id| {
                 let connection = connections.get(id.slot());
-                connection.is_some_and(|c| c.id == *id && c.awaits_accept())
+                connection.is_some_and(|c| c.id() == *id && c.awaits_accept())
             });
         }
     }
@@ -487,7 +487,8 @@ impl Endpoint {
             config: listener.config.clone(),
         };
         let mut connection = Connection::respond(request.at, origin, request.seq);
-        connection.carry_cookies(cookies, request.at + cookie::LIFETIME);
+        let until = request.at + cookie::LIFETIME;
+        connection.subflow_mut().carry_cookies(cookies, until);
         // RFC 4340, 8.1.3: the peer is told about refused data. The length and the bytes of the data do not matter.
         let len = u32::from(request.data);
         let payload = Payload::Synthetic { len, tag: 0 };
@@ -511,9 +512,12 @@ impl Endpoint {
             budget: usize::MAX,
             outcome: &mut self.outcome,
         };
-        connection.handle_packet(&mut ctx, &packet, payload.into(), Ecn::NotEct);
-        let response = connection.poll_transmit(&mut ctx, head);
-        connection.carried_cookies();
+        let response = connection.with(&mut ctx, |subflow, call| {
+            subflow.handle_packet(call, &packet, payload.into(), Ecn::NotEct);
+            let response = subflow.poll_transmit(call, head);
+            subflow.carried_cookies();
+            response
+        });
         Some((connection, response))
     }
 

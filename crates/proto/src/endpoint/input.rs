@@ -42,7 +42,7 @@ impl Endpoint {
         if checked.is_err() {
             self.stats.checksum_errors += 1;
             if let Some(connection) = slot.and_then(|slot| self.connections.get_mut(slot)) {
-                connection.count_checksum_error();
+                connection.subflow_mut().count_checksum_error();
             }
             return;
         }
@@ -77,7 +77,7 @@ impl Endpoint {
         };
         let mut echoed = false;
         self.with_connection(now, slot, |connection, ctx| {
-            echoed = connection.on_echo(ctx, seq);
+            echoed = connection.with(ctx, |subflow, call| subflow.on_echo(call, seq));
         });
         echoed
     }
@@ -92,7 +92,9 @@ impl Endpoint {
         ecn: Ecn,
     ) {
         self.with_connection(now, slot, |connection, ctx| {
-            connection.handle_packet(ctx, packet, payload, ecn);
+            connection.with(ctx, |subflow, call| {
+                subflow.handle_packet(call, packet, payload, ecn);
+            });
         });
     }
 
@@ -169,7 +171,7 @@ impl Endpoint {
         }
         if let Some(slot) = quoted_flow(path, head).and_then(|flow| self.table.find(&flow)) {
             self.with_connection(now, slot, |connection, ctx| {
-                connection.on_unreachable(ctx, seq, why);
+                connection.with(ctx, |subflow, call| subflow.on_unreachable(call, seq, why));
             });
         }
     }
@@ -185,7 +187,7 @@ impl Endpoint {
             let slot = slot.1;
             from = slot + 1;
             self.with_connection(now, slot, |connection, ctx| {
-                connection.on_unreachable(ctx, None, why);
+                connection.with(ctx, |subflow, call| subflow.on_unreachable(call, None, why));
             });
         }
     }
@@ -196,7 +198,9 @@ impl Endpoint {
         // sequence number it proves nothing. It is ignored.
         if let Some(slot) = quoted_flow(path, head).and_then(|flow| self.table.find(&flow)) {
             self.with_connection(now, slot, |connection, ctx| {
-                connection.on_too_big(ctx, quoted_seq(head), mtu);
+                connection.with(ctx, |subflow, call| {
+                    subflow.on_too_big(call, quoted_seq(head), mtu);
+                });
             });
         }
     }
@@ -209,7 +213,7 @@ impl Endpoint {
             if let Some(connection) = self.connections.get(slot)
                 && after == State::Open
             {
-                let source = Source::of(connection.flow.path.remote.ip());
+                let source = Source::of(connection.flow().path.remote.ip());
                 let networks = self.secret.networks(source);
                 self.source_limits.give_back(networks);
             }
@@ -217,7 +221,7 @@ impl Endpoint {
         if before == State::Request
             && let Some(connection) = self.connections.get(slot)
         {
-            self.connecting.remove(&(connection.flow.path, slot));
+            self.connecting.remove(&(connection.flow().path, slot));
         }
     }
 }

@@ -7,14 +7,14 @@
 //! - Answers to unknown sources go first. There are at most as many as received packets, and rate limits apply.
 //! - At one moment a connection sends a bounded number of packets: Syncs, acknowledgements and retransmissions are
 //!   limited by time, data by its queue.
-//! - A timer that is still due after its turn waits for a millisecond (`connection::clock`).
+//! - A timer that is still due after its turn waits for a millisecond (`connection::subflow::clock`).
 
 use fairwire_units::Instant;
 use fairwire_units::plant::{Plant, planted};
 use fairwire_wire::HeadBuf;
 
 use super::Endpoint;
-use crate::connection::{Connection, Context};
+use crate::connection::{Connection, Context, Subflow};
 use crate::transmit::Transmit;
 
 impl Endpoint {
@@ -32,7 +32,9 @@ impl Endpoint {
     pub fn handle_timeout(&mut self, now: Instant) {
         self.time_wait.purge(now);
         while let Some(slot) = self.timers.pop_due(now) {
-            self.with_connection(now, slot, Connection::handle_timeout);
+            self.with_connection(now, slot, |connection, ctx| {
+                connection.with(ctx, Subflow::handle_timeout);
+            });
         }
     }
 
@@ -48,7 +50,7 @@ impl Endpoint {
             self.is_ready[slot] = false;
             let mut transmit = None;
             self.visit(now, slot, 0, |connection, ctx| {
-                transmit = connection.poll_transmit(ctx, head);
+                transmit = connection.with(ctx, |subflow, call| subflow.poll_transmit(call, head));
             });
             if transmit.is_some() {
                 return transmit;
@@ -104,7 +106,7 @@ impl Endpoint {
         };
         act(connection, &mut ctx);
         let after = connection.state();
-        let ended = connection.take_ended();
+        let ended = connection.subflow_mut().take_ended();
         if let Some(port) = awaited
             && connection.is_announced()
         {
@@ -136,10 +138,10 @@ impl Endpoint {
         let Some(connection) = self.connections.get(slot) else {
             return;
         };
-        let flow = connection.flow;
+        let flow = connection.flow();
         let announced = connection.is_announced();
         // A copy of the packet with the Init Cookie could begin it again.
-        let time_wait = time_wait || connection.may_begin_again(now);
+        let time_wait = time_wait || connection.subflow().may_begin_again(now);
         self.detach(slot);
         if time_wait {
             self.time_wait.insert(now, self.secret.flow_hash(&flow));

@@ -57,7 +57,7 @@ impl Endpoint {
     /// ([`CloseReason::Security`](crate::CloseReason::Security)).
     pub fn secure(&mut self, now: Instant, id: ConnectionId, with: Arc<dyn Security>) {
         let Some(tag) = self.get(id).map(|connection| {
-            let (flow, iss) = connection.origin();
+            let (flow, iss) = connection.subflow().origin();
             self.secret.copies_tag(&flow, iss)
         }) else {
             return;

@@ -47,6 +47,7 @@ mod rtt_estimate;
 mod short;
 mod silence;
 mod silent_errors;
+mod subflows;
 mod sweep;
 mod sync;
 mod target;

@@ -31,15 +31,20 @@ pub(crate) struct Arrivals {
     newest: Option<Seq>,
     /// One bit for each of the last [`REMEMBERED`] numbers, by number.
     seen: [u64; WORDS],
-    /// Missing data packets.
-    missing: Missing,
     /// Whether the peer sends NDP Counts.
     counts: bool,
 }
 
 impl Arrivals {
-    /// Records a valid packet with number `seq`; `ndp_count` is its NDP Count, zero if it has none.
-    pub(crate) fn note(&mut self, seq: Seq, is_data: bool, ndp_count: u64) -> Novelty {
+    /// Records a valid packet with number `seq`, and counts what is `missing` before it. `ndp_count` is its NDP Count,
+    /// zero if it has none.
+    pub(crate) fn note(
+        &mut self,
+        seq: Seq,
+        is_data: bool,
+        ndp_count: u64,
+        missing: &mut Missing,
+    ) -> Novelty {
         self.counts |= ndp_count > 0;
         let newest = *self.newest.get_or_insert(seq.prev());
         if seq.is_after(newest) {
@@ -47,12 +52,12 @@ impl Arrivals {
             let gap = newest.distance(seq) - 1;
             // RFC 4340, 7.7.1: the NDP Count says how many of the packets just before this one had no data. Without it,
             // each missing packet counts as data.
-            let missing = gap.saturating_sub(ndp_count);
+            let data = gap.saturating_sub(ndp_count);
             // Planted: late packets stay counted.
             if planted(Plant::LateMissing) {
-                self.missing.miss(missing);
+                missing.miss(data);
             } else {
-                self.missing.add(missing);
+                missing.add(data);
             }
             return Novelty::New;
         }
@@ -66,19 +71,9 @@ impl Arrivals {
         self.seen[word] |= bit;
         // It was counted as missing, unless an NDP Count excluded it.
         if is_data || !self.counts {
-            self.recover();
+            missing.recover();
         }
         Novelty::New
-    }
-
-    /// Counts one missing data packet as arrived.
-    pub(crate) fn recover(&mut self) {
-        self.missing.recover();
-    }
-
-    /// Takes one call of [`Self::recover`] back.
-    pub(crate) fn unrecover(&mut self) {
-        self.missing.unrecover();
     }
 
     /// Goes back to `seq` as the greatest number that the peer has sent. Packets with greater numbers were forged, or
@@ -96,16 +91,6 @@ impl Arrivals {
         }
     }
 
-    /// Adds packets that arrived but were dropped.
-    pub(crate) fn miss(&mut self, packets: u64) {
-        self.missing.miss(packets);
-    }
-
-    /// Returns how many packets are missing since the last call.
-    pub(crate) fn take_missing(&mut self) -> u64 {
-        self.missing.take()
-    }
-
     fn advance(&mut self, newest: Seq, seq: Seq) {
         clear(&mut self.seen, newest, seq);
         let (word, bit) = place(seq, REMEMBERED);
@@ -116,7 +101,25 @@ impl Arrivals {
 
 #[cfg(test)]
 mod tests {
-    use super::{Arrivals, Novelty, REMEMBERED, Seq};
+    use super::{Missing, Novelty, REMEMBERED, Seq};
+
+    /// The record with its count.
+    #[derive(Default)]
+    struct Arrivals(super::Arrivals, Missing);
+
+    impl Arrivals {
+        fn note(&mut self, seq: Seq, is_data: bool, ndp_count: u64) -> Novelty {
+            self.0.note(seq, is_data, ndp_count, &mut self.1)
+        }
+
+        fn roll_back(&mut self, seq: Seq) {
+            self.0.roll_back(seq);
+        }
+
+        fn take_missing(&mut self) -> u64 {
+            self.1.take()
+        }
+    }
 
     /// A duplicate is told from the original, near and far, before and after the wrap.
     #[test]
@@ -214,7 +217,7 @@ mod tests {
             arrivals.note(seq, true, 0);
             seq = seq.add((1 << 47) - 1);
         }
-        arrivals.miss(7);
+        arrivals.1.miss(7);
         assert_eq!(arrivals.take_missing(), u64::MAX);
         assert_eq!(arrivals.take_missing(), 0);
     }

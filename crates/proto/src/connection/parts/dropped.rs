@@ -29,10 +29,6 @@ pub(crate) struct Dropped {
     records: Records,
     /// The newest packet that one of our reports has covered.
     told: Option<Seq>,
-    /// Whether the application has stopped reading.
-    pub(crate) is_not_listening: bool,
-    /// Whether the application has asked for no more data than now.
-    pub(crate) is_slow: bool,
 }
 
 /// Whether the report may be cut to the room there is.

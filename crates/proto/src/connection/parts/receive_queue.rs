@@ -9,11 +9,11 @@ use std::collections::VecDeque;
 use fairwire_units::{Ecn, Instant};
 use fairwire_wire::Seq;
 
-use super::arrivals::{Arrivals, Novelty};
 use crate::config::{Config, ReceiveQueuePolicy};
 use crate::constants::DATAGRAM_OVERHEAD;
 use crate::event::Received;
 use crate::payload::Arriving;
+use crate::resend::Missing;
 
 /// Capacity, in datagrams, to which the memory of an emptied queue is shrunk.
 const KEPT: usize = 64;
@@ -52,7 +52,8 @@ pub(crate) struct ReceiveQueue {
     waiting: VecDeque<Received>,
     /// Bytes that the datagrams count.
     bytes: usize,
-    arrivals: Arrivals,
+    /// Datagrams that have not arrived since the last one that did.
+    missing: Missing,
     /// Number of data packets dropped here.
     pub(crate) drops: u64,
 }
@@ -65,20 +66,14 @@ impl ReceiveQueue {
             policy: config.receive_queue_policy,
             waiting: VecDeque::new(),
             bytes: 0,
-            arrivals: Arrivals::default(),
+            missing: Missing::default(),
             drops: 0,
         }
     }
 
-    /// Records a valid packet with number `seq`, with or without data. `ndp_count` is its NDP Count, zero if it has
-    /// none.
-    pub(crate) fn on_packet(&mut self, seq: Seq, is_data: bool, ndp_count: u64) -> Novelty {
-        self.arrivals.note(seq, is_data, ndp_count)
-    }
-
-    /// Goes back to `seq` as the greatest number that the peer has sent, because the newest numbers were forged.
-    pub(crate) fn roll_back(&mut self, seq: Seq) {
-        self.arrivals.roll_back(seq);
+    /// Returns the count of datagrams that have not arrived.
+    pub(crate) fn missing(&mut self) -> &mut Missing {
+        &mut self.missing
     }
 
     /// Returns whether another `size` bytes of payload fit.
@@ -102,7 +97,7 @@ impl ReceiveQueue {
         let missing = oldest.lost_before.saturating_add(1);
         match self.waiting.front_mut() {
             Some(next) => next.lost_before = next.lost_before.saturating_add(missing),
-            None => self.arrivals.miss(missing),
+            None => self.missing.miss(missing),
         }
         Some(oldest.seq)
     }
@@ -119,7 +114,7 @@ impl ReceiveQueue {
             payload: datagram.payload.keep(),
             ecn: datagram.ecn,
             at: datagram.at,
-            lost_before: self.arrivals.take_missing(),
+            lost_before: self.missing.take(),
             seq: datagram.seq,
             corrupt: datagram.corrupt,
             resent: datagram.resent,
@@ -140,22 +135,22 @@ impl ReceiveQueue {
 
     /// Counts datagrams as missing that were reported so, because nobody has read the report.
     pub(crate) fn count_missing(&mut self, datagrams: u64) {
-        self.arrivals.miss(datagrams);
+        self.missing.miss(datagrams);
     }
 
     /// Counts the data of an arrived packet as missing, because it is not taken.
     pub(crate) fn miss(&mut self) {
-        self.arrivals.miss(1);
+        self.missing.miss(1);
     }
 
     /// Counts a missing datagram as arrived, because a copy of it was delivered.
     pub(crate) fn recover(&mut self) {
-        self.arrivals.recover();
+        self.missing.recover();
     }
 
     /// Counts a packet that arrived late as if it had not: its datagram has arrived as a copy, and counted then.
     pub(crate) fn came_late(&mut self) {
-        self.arrivals.unrecover();
+        self.missing.unrecover();
     }
 
     /// Returns whether the queue is filled to this percentage.
@@ -192,13 +187,40 @@ impl ReceiveQueue {
 
 #[cfg(test)]
 mod tests {
+    use std::ops::{Deref, DerefMut};
+
     use super::{DATAGRAM_OVERHEAD, Datagram, KEPT, LARGE, ReceiveQueue};
+    use crate::connection::parts::arrivals::Arrivals;
     use crate::{Arriving, Config, Payload, ReceiveQueuePolicy, Received};
     use fairwire_units::{Ecn, Instant};
     use fairwire_wire::Seq;
 
-    fn arrive(queue: &mut ReceiveQueue, seq: u64, ndp_count: u64) {
-        queue.on_packet(Seq::new(seq), true, ndp_count);
+    /// A receive queue, and the record of the packets of its only subflow.
+    struct Receiver(ReceiveQueue, Arrivals);
+
+    impl Receiver {
+        fn new(config: &Config) -> Self {
+            Self(ReceiveQueue::new(config), Arrivals::default())
+        }
+    }
+
+    impl Deref for Receiver {
+        type Target = ReceiveQueue;
+
+        fn deref(&self) -> &ReceiveQueue {
+            &self.0
+        }
+    }
+
+    impl DerefMut for Receiver {
+        fn deref_mut(&mut self) -> &mut ReceiveQueue {
+            &mut self.0
+        }
+    }
+
+    fn arrive(receiver: &mut Receiver, seq: u64, ndp_count: u64) {
+        let Receiver(queue, arrivals) = receiver;
+        arrivals.note(Seq::new(seq), true, ndp_count, queue.missing());
         while queue.displace(10).is_some() {}
         queue.push(Datagram {
             payload: Payload::Synthetic { len: 10, tag: seq }.into(),
@@ -214,7 +236,7 @@ mod tests {
     /// Bytes that one of those datagrams counts.
     const COST: usize = 10 + DATAGRAM_OVERHEAD;
 
-    fn lost_before(queue: &mut ReceiveQueue) -> Vec<u64> {
+    fn lost_before(queue: &mut Receiver) -> Vec<u64> {
         std::iter::from_fn(|| queue.pop())
             .map(|r| r.lost_before)
             .collect()
@@ -223,7 +245,7 @@ mod tests {
     /// Gaps count as lost data, except for packets that an NDP Count explains (RFC 4340, 7.7.1).
     #[test]
     fn gaps_and_ndp_counts() {
-        let mut queue = ReceiveQueue::new(&Config::default());
+        let mut queue = Receiver::new(&Config::default());
         arrive(&mut queue, (1 << 48) - 2, 0);
         arrive(&mut queue, 1, 0);
         arrive(&mut queue, 4, 2);
@@ -234,7 +256,7 @@ mod tests {
     /// A late datagram is not lost: it is subtracted from the next gap, or from its own if that was not reported yet.
     #[test]
     fn late_is_not_lost() {
-        let mut queue = ReceiveQueue::new(&Config::default());
+        let mut queue = Receiver::new(&Config::default());
         for seq in [1, 4, 2, 7] {
             arrive(&mut queue, seq, 0);
         }
@@ -248,7 +270,7 @@ mod tests {
             receive_queue_packets: 2,
             ..Config::default()
         };
-        let mut queue = ReceiveQueue::new(&config);
+        let mut queue = Receiver::new(&config);
         for seq in 1..=5 {
             arrive(&mut queue, seq, 0);
         }
@@ -258,7 +280,7 @@ mod tests {
         assert_eq!(lost_before(&mut queue), [3]);
         config.receive_queue_packets = 10;
         config.receive_queue_bytes = 2 * COST;
-        let mut queue = ReceiveQueue::new(&config);
+        let mut queue = Receiver::new(&config);
         for seq in 1..=3 {
             arrive(&mut queue, seq, 0);
         }
@@ -273,7 +295,7 @@ mod tests {
             receive_queue_policy: ReceiveQueuePolicy::DropOldest,
             ..Config::default()
         };
-        let mut queue = ReceiveQueue::new(&config);
+        let mut queue = Receiver::new(&config);
         for seq in [1, 2, 4, 5] {
             arrive(&mut queue, seq, 0);
         }
@@ -296,7 +318,7 @@ mod tests {
         let entry = size_of::<Received>();
         assert!(2 * entry + 32 <= DATAGRAM_OVERHEAD, "{entry}");
         assert!(DATAGRAM_OVERHEAD <= 3 * entry, "{entry}");
-        let mut queue = ReceiveQueue::new(&Config::default());
+        let mut queue = Receiver::new(&Config::default());
         for seq in 1..=3_000 {
             arrive(&mut queue, seq, 0);
             let memory = queue.waiting.capacity() * entry;
@@ -308,7 +330,7 @@ mod tests {
     /// allocates nothing here.
     #[test]
     fn finding_3_an_emptied_queue_holds_little() {
-        let mut queue = ReceiveQueue::new(&Config::default());
+        let mut queue = Receiver::new(&Config::default());
         for (burst, kept) in [(4_000, KEPT), (LARGE as u64 / 2, LARGE / 2)] {
             for seq in 1..=burst {
                 arrive(&mut queue, seq + 10_000 - burst, 0);
@@ -326,7 +348,7 @@ mod tests {
             receive_queue_packets: 1,
             ..Config::default()
         };
-        let mut queue = ReceiveQueue::new(&config);
+        let mut queue = Receiver::new(&config);
         let buffer = vec![7; 60_000];
         for seq in 1..=2 {
             let taken = queue.push(Datagram {
@@ -354,7 +376,7 @@ mod tests {
         for (packets, bytes) in [(4, 100 * COST), (100, 4 * COST)] {
             config.receive_queue_packets = packets;
             config.receive_queue_bytes = bytes;
-            let mut queue = ReceiveQueue::new(&config);
+            let mut queue = Receiver::new(&config);
             assert!(!queue.is_filled(0), "empty");
             for (seq, full) in [(1, false), (2, false), (3, true), (4, true)] {
                 arrive(&mut queue, seq, 0);
@@ -372,9 +394,9 @@ mod tests {
             receive_queue_policy: ReceiveQueuePolicy::DropOldest,
             ..Config::default()
         };
-        let mut queue = ReceiveQueue::new(&config);
+        let mut queue = Receiver::new(&config);
         for _ in 0..3 {
-            queue.arrivals.miss(u64::MAX);
+            queue.missing.miss(u64::MAX);
             let seq = queue.drops + queue.len() as u64;
             arrive(&mut queue, seq, 0);
         }

@@ -26,8 +26,6 @@ pub(crate) struct Reported {
     pub(crate) slow_until: Option<Instant>,
     /// Until when no data leaves, because the peer may not take it.
     pub(crate) refused_until: Option<Instant>,
-    /// Whether the peer's application has stopped reading.
-    pub(crate) is_not_listening: bool,
 }
 
 impl Default for Reported {
@@ -40,7 +38,6 @@ impl Default for Reported {
             acknowledged_at: None,
             slow_until: None,
             refused_until: None,
-            is_not_listening: false,
         }
     }
 }

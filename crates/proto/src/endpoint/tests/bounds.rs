@@ -32,7 +32,7 @@ fn finding_1_a_window_waits_for_the_handshake() {
         let request = |_| Kind::Request { service: SERVICE };
         let first = pair.forge(0, 1, request, widest_window, data(1));
         pair.answers_to(&first);
-        let (_, remote) = pair.ends[1].connections[0].windows();
+        let (_, remote) = pair.ends[1].connections[0].subflow().windows();
         assert_eq!(remote, 100, "until the handshake is complete");
         let second = pair.forge(0, 1 + jump, request, |_| {}, data(1));
         let (answers, _) = work::within(REPORT, || pair.answers_to(&second));

@@ -242,7 +242,7 @@ fn a_busy_listener_has_room_to_spare() {
         // The client has sent one Request and acknowledges the Response to the other.
         let name = format!("{room} {repeated} {echoes}");
         if repeated {
-            pair.ends[0].connections[0].skip(1);
+            pair.ends[0].connections[0].subflow_mut().skip(1);
         }
         let ack = pair.answers_to(&response);
         assert_eq!(ack[0].packet_type(), PacketType::Ack, "{name}");

@@ -17,7 +17,9 @@ fn config(short: bool) -> Config {
 }
 
 fn gsr(pair: &Pair, server: ConnectionId) -> Seq {
-    pair.ends[SERVER].connections[server.slot()].greatest_received()
+    pair.ends[SERVER].connections[server.slot()]
+        .subflow()
+        .greatest_received()
 }
 
 /// RFC 4340, 7.5.4: with 48-bit numbers no Sync or `SyncAck` moves GSR back by more than a window.
@@ -98,7 +100,9 @@ fn old_changes_stay_old_after_gsr_was_taken_back() {
         |pair: &Pair| pair.ends[SERVER].connections[server.slot()].features_in_force()[1][4];
     // Two from the client, and a forged one.
     let (old, new, forged) = (asks(&pair, 1, 3), asks(&pair, 2, 4), asks(&pair, 40, 5));
-    pair.ends[0].connections[client.slot()].skip(2);
+    pair.ends[0].connections[client.slot()]
+        .subflow_mut()
+        .skip(2);
     for (wire, expected) in [(&old, 3), (&new, 4), (&old, 4), (&forged, 5)] {
         pair.deliver(SERVER, wire);
         assert_eq!(ratio(&pair), expected);
@@ -165,7 +169,9 @@ fn finding_14_old_syncs_take_nothing_back() {
             // Both ends sometimes need to resynchronise, as if packets had been lost.
             let side = (dice.next() >> 33) as usize % 2;
             let id = [client, server][side];
-            pair.ends[side].connections[id.slot()].skip(700 + dice.next() % 1_500);
+            pair.ends[side].connections[id.slot()]
+                .subflow_mut()
+                .skip(700 + dice.next() % 1_500);
             let begun = pair.log.len();
             pair.saturate_both([client, server], 100, ms(100));
             let syncs =
@@ -174,7 +180,11 @@ fn finding_14_old_syncs_take_nothing_back() {
             for wire in &kept {
                 let to = 1 - wire.from;
                 let id = [client, server][to];
-                let gsr = |pair: &Pair| pair.ends[to].connections[id.slot()].greatest_received();
+                let gsr = |pair: &Pair| {
+                    pair.ends[to].connections[id.slot()]
+                        .subflow()
+                        .greatest_received()
+                };
                 let before = gsr(&pair);
                 pair.deliver(to, wire);
                 let after = gsr(&pair);

@@ -111,7 +111,11 @@ fn finding_4_no_connection_begins_without_memory() {
             pair.ends[0].abort(pair.now, id);
         }
         pair.run_for(ms(200));
-        let over: Vec<_> = pair.ends[1].connections.iter().map(|(_, c)| c.id).collect();
+        let over: Vec<_> = pair.ends[1]
+            .connections
+            .iter()
+            .map(|(_, c)| c.id())
+            .collect();
         for id in over {
             pair.ends[1].release(id);
         }

@@ -105,7 +105,11 @@ fn item_5_data_carries_no_dangerous_options() {
     );
     assert!(answers.iter().all(|w| w.reset().is_none()));
     let connection = &pair.ends[1].connections[0];
-    assert_eq!(connection.windows().1, 1_024, "the Change did nothing");
+    assert_eq!(
+        connection.subflow().windows().1,
+        1_024,
+        "the Change did nothing"
+    );
 }
 
 /// RFC 4340, 5.8 and 15: options that are unknown, of wrong length, or longer than the header are ignored.

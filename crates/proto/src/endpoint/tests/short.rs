@@ -128,7 +128,9 @@ fn a_burst_of_loss_is_survived() {
     config.sequence_window = 100;
     config.max_sequence_window = 100;
     let (client, server) = pair.open(config.clone(), config);
-    pair.ends[0].connections[client.slot()].skip(3_000_000);
+    pair.ends[0].connections[client.slot()]
+        .subflow_mut()
+        .skip(3_000_000);
     for _ in 0..10 {
         pair.ends[0].send(pair.now, client, data(1)).unwrap();
         pair.run_for(ms(700));
@@ -257,7 +259,9 @@ fn item_13_a_forged_number_stalls_nothing() {
             pair.saturate(0, client, 300, ms(3_000));
             let usual = received(&pair) - begun;
             let ports = pair.log[0].packet().ports;
-            let gsr = pair.ends[1].connections[server.slot()].greatest_received();
+            let gsr = pair.ends[1].connections[server.slot()]
+                .subflow()
+                .greatest_received();
             let wire = short_wire(&pair, 0, ports, gsr.add(ahead), &Kind::Data);
             let before = received(&pair);
             pair.deliver(1, &wire);

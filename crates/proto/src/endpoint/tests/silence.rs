@@ -130,7 +130,7 @@ fn finding_4_ten_days_of_silence_leave_no_connection() {
     let each = woken / (2 * count);
     assert!(each < 50, "{woken} wake-ups for {count} connections");
     for end in &mut pair.ends {
-        let ids: Vec<_> = end.connections.iter().map(|(_, c)| c.id).collect();
+        let ids: Vec<_> = end.connections.iter().map(|(_, c)| c.id()).collect();
         for id in ids {
             end.release(id);
         }

@@ -185,7 +185,7 @@ fn an_overtaken_change_is_ignored() {
     let (older, newer) = (ask(&pair, 1, 1), ask(&pair, 2, 2));
     pair.deliver(1, &newer);
     pair.deliver(1, &older);
-    assert_eq!(pair.ends[1].connections[0].windows().1, 0x102);
+    assert_eq!(pair.ends[1].connections[0].subflow().windows().1, 0x102);
 }
 
 /// RFC 4340, 6.6.6 and 6.6.7: every copy of a Change is confirmed, since the Confirm may be lost.

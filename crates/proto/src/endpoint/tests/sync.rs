@@ -20,7 +20,9 @@ fn a_burst_beyond_the_window_is_survived() {
         let (client, server) = pair.open(config.clone(), config);
         let ids = [client, server];
         pair.rule(move |wire| (wire.from == side).then_some(Fault::Lose));
-        pair.ends[side].connections[ids[side].slot()].skip(200);
+        pair.ends[side].connections[ids[side].slot()]
+            .subflow_mut()
+            .skip(200);
         pair.ends[side].send(pair.now, ids[side], data(1)).unwrap();
         pair.run_for(ms(2_000));
         pair.rule(|_| None);
@@ -394,7 +396,9 @@ fn finding_11_strangers_starve_no_resynchronisation() {
         let (client, server) = pair.open(config.clone(), config);
         let mut dice = Dice::new(11);
         let (_, ports) = pair.last_of(0);
-        pair.ends[0].connections[client.slot()].skip(500);
+        pair.ends[0].connections[client.slot()]
+            .subflow_mut()
+            .skip(500);
         pair.log.clear();
         let mut got = 0;
         for _ in 0..4_000 {

@@ -64,7 +64,9 @@ fn two_restless_ends_do_not_drive_each_other() {
     let mut pair = Pair::new();
     let (client, server) = pair.open(Config::default(), Config::default());
     for (side, id) in [(0, client), (1, server)] {
-        pair.ends[side].connections[id.slot()].set_tx(Box::new(Restless));
+        pair.ends[side].connections[id.slot()]
+            .subflow_mut()
+            .set_tx(Box::new(Restless));
         pair.ends[side].send(pair.now, id, data(1)).unwrap();
     }
     let before = pair.log.len();
@@ -93,7 +95,9 @@ fn a_restless_connection_gets_its_turn_and_no_more() {
         })
         .collect();
     let restless = ids[0].slot();
-    pair.ends[0].connections[restless].set_tx(Box::new(Restless));
+    pair.ends[0].connections[restless]
+        .subflow_mut()
+        .set_tx(Box::new(Restless));
     for _ in 0..100 {
         pair.ends[0].send(pair.now, ids[0], data(100)).unwrap();
         pair.ends[0].send(pair.now, ids[1], data(100)).unwrap();

@@ -450,7 +450,7 @@ impl Side {
             .end
             .connections
             .iter()
-            .map(|(_, connection)| connection.id);
+            .map(|(_, connection)| connection.id());
         let ids: Vec<_> = ids.chain(self.phases.keys().copied()).collect();
         for id in ids {
             let after = self.phase(id);

@@ -5,11 +5,11 @@ use fairwire_units::plant::{Plant, planted};
 use fairwire_wire::feature::Feature;
 use fairwire_wire::{PacketType, Seq, SeqNo};
 
-use super::{Connection, State};
+use super::{State, Subflow};
 use crate::constants::MAX_SHORT_WINDOW;
 use crate::feature::Location;
 
-impl Connection {
+impl Subflow {
     /// Returns whether our Data, Ack and `DataAck` packets carry 24-bit numbers, which makes headers four bytes shorter
     /// (eight with an Acknowledgement Number).
     pub(crate) fn is_short(&self) -> bool {

@@ -1,54 +1,54 @@
-//! Data of the peer that does not reach our application (RFC 4340, section 11.7): the calls and the queue that drop it.
+//! Data of the peer on its way to the application, and what does not get there (RFC 4340, section 11.7).
 
 use fairwire_wire::{DropCode, Seq};
 
 use super::parts::receive_queue::Datagram;
-use super::{Connection, Context, footprint};
-use crate::event::Event;
+use super::{Channel, Context};
+use crate::connection::footprint;
+use crate::event::{Event, Received};
 
-impl Connection {
-    /// Records that the data of packet `seq` did not reach the application.
+impl Channel {
+    /// Takes the next datagram out of the receive queue.
+    pub(crate) fn recv(&mut self) -> Option<Received> {
+        // What came before the session began is for the session.
+        let is_raw = self
+            .secure
+            .as_ref()
+            .is_some_and(|secure| secure.session().is_none());
+        if is_raw { None } else { self.received.pop() }
+    }
+
+    /// Notes that the data of packet `seq` does not reach the application. The subflow on which it came reports it.
     pub(super) fn drop_data(&mut self, seq: Seq, code: DropCode) {
-        if self.dropped.note(seq, code) {
-            self.stats.dropped_locally[usize::from(code.number())] += 1;
-        }
+        self.dropped.push((seq, code));
     }
 
     /// Stops delivering data for good. Queued data is discarded, and all further data is reported with Drop Code 1 (RFC
     /// 4340, section 11.7.2).
-    pub(crate) fn stop_reading(&mut self) {
-        self.dropped.is_not_listening = true;
+    pub(in crate::connection) fn stop_reading(&mut self) {
+        self.readers.has_stopped = true;
         while let Some(seq) = self.received.discard() {
             self.drop_data(seq, DropCode::NotListening);
         }
     }
 
-    /// Records that the application dropped a datagram it had read. Returns whether the peer will be told.
-    pub(crate) fn report_dropped(&mut self, seq: Seq, code: DropCode) -> bool {
-        if seq.is_after(self.sequence.acknowledgeable) {
-            return false;
-        }
-        let before = self.stats.dropped_locally;
-        if code != DropCode::DeliveredCorrupt {
-            self.undelivered(seq);
-        }
-        self.drop_data(seq, code);
-        before != self.stats.dropped_locally
-    }
-
     /// Sets whether the application asks for no more data than now.
     pub(crate) fn set_slow(&mut self, slow: bool) {
-        self.dropped.is_slow = slow;
+        self.readers.is_slow = slow;
     }
 
     /// Returns whether acknowledgements carry Slow Receiver (RFC 4340, section 11.6).
-    pub(super) fn is_slow(&self) -> bool {
-        let percent = self.config.slow_receiver_percent;
-        self.dropped.is_slow || (!self.dropped.is_not_listening && self.received.is_filled(percent))
+    pub(in crate::connection) fn is_slow(&self) -> bool {
+        let percent = self.slow_receiver_percent;
+        self.readers.is_slow || (!self.readers.has_stopped && self.received.is_filled(percent))
     }
 
     /// Puts data into the receive queue. If the queue is full, drops this data or older data.
-    pub(super) fn queue_data(&mut self, ctx: &mut Context<'_>, datagram: Datagram<'_>) {
+    pub(in crate::connection) fn queue_data(
+        &mut self,
+        ctx: &mut Context<'_>,
+        datagram: Datagram<'_>,
+    ) {
         let (seq, corrupt) = (datagram.seq, datagram.corrupt);
         let (number, resent) = (datagram.number, datagram.resent);
         // An empty queue always takes a datagram: memory is reserved for one.

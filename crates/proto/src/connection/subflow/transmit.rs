@@ -10,7 +10,8 @@ use fairwire_wire::{HeadBuf, Kind, PacketType};
 
 use super::packet::Written;
 use super::parts::dropped::Fit;
-use super::{Connection, Context, State};
+use super::{Call, State, Subflow};
+use crate::connection::channel::Channel;
 use crate::half::{AckDue, PeerData};
 use crate::seal::seal;
 use crate::sending::Waiting;
@@ -45,58 +46,58 @@ impl AckReasons {
     }
 }
 
-impl Connection {
+impl Subflow {
     /// Writes the next packet, if there is one to send now.
     pub(crate) fn poll_transmit(
         &mut self,
-        ctx: &mut Context<'_>,
+        call: &mut Call<'_, '_>,
         head: &mut HeadBuf,
     ) -> Option<Transmit> {
         self.pace_at = None;
-        self.expire_queued(ctx);
-        self.drop_unwanted_copies(ctx);
-        self.begin_closing_if_drained(ctx);
-        let transmit = self.next_packet(ctx, head);
-        self.end_if_insecure(ctx);
+        call.channel.expire_queued(call.ctx);
+        call.channel.drop_unwanted_copies(call.ctx, self);
+        self.begin_closing_if_drained(call);
+        let transmit = self.next_packet(call, head);
+        self.end_if_insecure(call);
         transmit
     }
 
-    fn next_packet(&mut self, ctx: &mut Context<'_>, head: &mut HeadBuf) -> Option<Transmit> {
+    fn next_packet(&mut self, call: &mut Call<'_, '_>, head: &mut HeadBuf) -> Option<Transmit> {
         match self.state {
             State::Closed | State::Listen1 => None,
-            State::Invited => self.transmit_listen(ctx, head),
-            State::Request => self.transmit_request(ctx, head),
+            State::Invited => self.transmit_listen(call, head),
+            State::Request => self.transmit_request(call, head),
             State::Respond => self
-                .transmit_response(ctx, head)
-                .or_else(|| self.transmit_sync(ctx, head)),
+                .transmit_response(call, head)
+                .or_else(|| self.transmit_sync(call, head)),
             State::PartOpen | State::Open => self
-                .transmit_sync(ctx, head)
-                .or_else(|| self.transmit_probe(ctx, head))
-                .or_else(|| self.transmit_open(ctx, head)),
+                .transmit_sync(call, head)
+                .or_else(|| self.transmit_probe(call, head))
+                .or_else(|| self.transmit_open(call, head)),
             State::CloseReq | State::Closing => self
-                .transmit_sync(ctx, head)
-                .or_else(|| self.transmit_close(ctx, head)),
+                .transmit_sync(call, head)
+                .or_else(|| self.transmit_close(call, head)),
         }
     }
 
-    fn transmit_open(&mut self, ctx: &mut Context<'_>, head: &mut HeadBuf) -> Option<Transmit> {
+    fn transmit_open(&mut self, call: &mut Call<'_, '_>, head: &mut HeadBuf) -> Option<Transmit> {
         if self.due.ack {
-            return Some(self.send_ack(ctx, head));
+            return Some(self.send_ack(call, head));
         }
-        let now = ctx.now;
+        let now = call.now;
         let floor_passed = self.next_ack_at.is_none_or(|floor| floor <= now);
         let feedback = self.feedback_due(now);
         let overdue = floor_passed && is_due(feedback, now);
-        let mut data = self.is_data_permitted(now);
+        let mut data = self.is_data_permitted(call);
         if data && self.skip_number(now) {
             // If packets are paced, the skipped number takes the place of one.
-            data = self.is_data_permitted(now);
+            data = self.is_data_permitted(call);
         }
         // RFC 4340, 4.3 and 8.1.5: in PARTOPEN every packet carries an acknowledgement. An NDP Count goes on a DataAck,
         // so that all Data packets have headers of one length.
         if data
             && (self.state == State::PartOpen || feedback != AckDue::No || self.is_ndp_due())
-            && let Some(transmit) = self.send_data_ack(ctx, head, overdue)
+            && let Some(transmit) = self.send_data_ack(call, head, overdue)
         {
             return Some(transmit);
         }
@@ -110,15 +111,15 @@ impl Connection {
             echo: data && self.timestamps.echo(now).is_some(),
         };
         if floor_passed && wanted.is_any() {
-            let transmit = self.send_ack(ctx, head);
+            let transmit = self.send_ack(call, head);
             self.pause_acks(now, wanted);
             return Some(transmit);
         }
         // RFC 4340, 8.1.5: no Data in PARTOPEN.
         if data && self.state == State::Open {
-            return self.send_data(ctx, head);
+            return self.send_data(call, head);
         }
-        self.transmit_keep_alive(ctx, head)
+        self.transmit_keep_alive(call, head)
     }
 
     /// Delays the next Ack after one has left that `was` wanted. Options for which it had no room wait for a round
@@ -156,7 +157,7 @@ impl Connection {
     }
 
     /// Writes an Ack with everything that is due.
-    fn send_ack(&mut self, ctx: &mut Context<'_>, head: &mut HeadBuf) -> Transmit {
+    fn send_ack(&mut self, call: &mut Call<'_, '_>, head: &mut HeadBuf) -> Transmit {
         self.due.ack = false;
         // RFC 4340, 7.4: the greatest number of a processed packet.
         let ack = self.sequence.acknowledgeable.into();
@@ -164,62 +165,64 @@ impl Connection {
         let mut encoder = self.start(head, &kind, (0, 0), 0);
         self.write_cookies(&mut encoder);
         self.write_ndp(&mut encoder);
-        self.write_negotiation(ctx.now, PacketType::Ack, &mut encoder);
-        self.write_echo(ctx.now, &mut encoder);
-        self.write_feedback(ctx.now, Fit::Newest, &mut encoder);
-        self.finish(ctx, encoder, PacketType::Ack)
+        self.write_negotiation(call.now, PacketType::Ack, &mut encoder);
+        self.write_echo(call.now, &mut encoder);
+        self.write_feedback(call.channel, call.now, Fit::Newest, &mut encoder);
+        self.finish(call, encoder, PacketType::Ack)
     }
 
     /// Writes data with feedback. Returns `None`, and sends nothing, if the feedback does not fit although it must
     /// leave now, or if plain Data is possible without it.
     fn send_data_ack(
         &mut self,
-        ctx: &mut Context<'_>,
+        call: &mut Call<'_, '_>,
         head: &mut HeadBuf,
         overdue: bool,
     ) -> Option<Transmit> {
-        self.seal_next(ctx);
-        let size = self.leaving()?.len();
+        call.channel.seal_next(call.ctx, self);
+        self.note_dropped(call.channel);
+        let size = call.channel.leaving()?.len();
         let ack = self.sequence.acknowledgeable.into();
         let kind = Kind::DataAck { ack };
-        let (ccval, cscov) = self.data_fields(ctx.now, size);
+        let (ccval, cscov) = self.data_fields(call.now, size);
         let mut encoder = self.start(head, &kind, (ccval, cscov), size);
         self.write_ndp(&mut encoder);
         self.write_rtt_estimate(&mut encoder);
-        self.write_data_checksum(&mut encoder);
-        self.write_copy_of(&mut encoder);
-        let fits = self.write_feedback(ctx.now, Fit::Whole, &mut encoder);
+        self.write_data_checksum(call.channel.leaving()?, &mut encoder);
+        call.channel.write_options(&mut encoder);
+        let fits = self.write_feedback(call.channel, call.now, Fit::Whole, &mut encoder);
         // RFC 4340, 11.2: feedback that is due and too long leaves on an Ack.
         if !fits && (overdue || self.state == State::Open) {
             return None;
         }
-        self.write_negotiation(ctx.now, PacketType::DataAck, &mut encoder);
-        self.write_echo(ctx.now, &mut encoder);
-        self.finish_data(ctx, encoder, PacketType::DataAck, cscov)
+        self.write_negotiation(call.now, PacketType::DataAck, &mut encoder);
+        self.write_echo(call.now, &mut encoder);
+        self.finish_data(call, encoder, PacketType::DataAck, cscov)
     }
 
     /// Writes plain Data. It has no acknowledgement, so it carries no feedback (RFC 4340, section 11.4; RFC 4342,
     /// sections 8.3, 8.5, 8.6 and 8.6.1).
-    fn send_data(&mut self, ctx: &mut Context<'_>, head: &mut HeadBuf) -> Option<Transmit> {
-        self.seal_next(ctx);
-        let size = self.leaving()?.len();
-        let (ccval, cscov) = self.data_fields(ctx.now, size);
+    fn send_data(&mut self, call: &mut Call<'_, '_>, head: &mut HeadBuf) -> Option<Transmit> {
+        call.channel.seal_next(call.ctx, self);
+        self.note_dropped(call.channel);
+        let size = call.channel.leaving()?.len();
+        let (ccval, cscov) = self.data_fields(call.now, size);
         let mut encoder = self.start(head, &Kind::Data, (ccval, cscov), size);
         self.write_ndp(&mut encoder);
         self.write_rtt_estimate(&mut encoder);
-        self.write_data_checksum(&mut encoder);
-        self.write_copy_of(&mut encoder);
-        self.finish_data(ctx, encoder, PacketType::Data, cscov)
+        self.write_data_checksum(call.channel.leaving()?, &mut encoder);
+        call.channel.write_options(&mut encoder);
+        self.finish_data(call, encoder, PacketType::Data, cscov)
     }
 
     fn finish_data(
         &mut self,
-        ctx: &mut Context<'_>,
+        call: &mut Call<'_, '_>,
         encoder: fairwire_wire::Encoder<'_>,
         packet_type: PacketType,
         cscov: u8,
     ) -> Option<Transmit> {
-        let (payload, id) = self.take_leaving(ctx)?;
+        let (payload, id) = call.channel.take_leaving(call.ctx, self)?;
         let head_len = seal(encoder, &self.flow.path, &payload, cscov);
         let written = Written {
             seq: self.next_seq(),
@@ -228,8 +231,8 @@ impl Connection {
             payload,
             id,
         };
-        let transmit = self.sent(ctx, written);
-        self.announce_room(ctx);
+        let transmit = self.sent(call, written);
+        call.channel.announce_room(call.ctx);
         Some(transmit)
     }
 
@@ -242,11 +245,11 @@ impl Connection {
     /// Returns whether the datagram at the head of the queue may leave now. If it is known when it may, stores that
     /// time.
     #[inline]
-    pub(super) fn is_data_permitted(&mut self, now: Instant) -> bool {
-        let Some(size) = self.leaving_len() else {
+    pub(super) fn is_data_permitted(&mut self, call: &Call<'_, '_>) -> bool {
+        let Some(size) = call.channel.leaving_len() else {
             return false;
         };
-        match self.departure(now, size) {
+        match self.departure(call.channel, call.now, size) {
             Departure::Now => true,
             Departure::At(at, _) => {
                 self.pace_at = Some(at);
@@ -257,9 +260,9 @@ impl Connection {
     }
 
     /// Returns what the datagram at the head of the queue waits for.
-    pub(crate) fn waits_for(&self, now: Instant) -> Waiting {
-        let Some(size) = self.leaving_len() else {
-            return if self.queue.is_empty() {
+    pub(crate) fn waits_for(&self, channel: &Channel, now: Instant) -> Waiting {
+        let Some(size) = channel.leaving_len() else {
+            return if channel.queue.is_empty() {
                 Waiting::Nothing
             } else {
                 Waiting::Peer
@@ -268,7 +271,7 @@ impl Connection {
         if !matches!(self.state, State::PartOpen | State::Open) {
             return Waiting::Peer;
         }
-        match self.departure(now, size) {
+        match self.departure(channel, now, size) {
             Departure::Now => Waiting::Nothing,
             Departure::At(_, waiting) | Departure::Unknown(waiting) => waiting,
         }
@@ -276,7 +279,7 @@ impl Connection {
 
     /// Returns when a datagram of `size` bytes may leave.
     #[inline]
-    fn departure(&self, now: Instant, size: usize) -> Departure {
+    fn departure(&self, channel: &Channel, now: Instant, size: usize) -> Departure {
         // RFC 4340, 8.1.4: with an Init Cookie to echo there is no room for data.
         if !self.agreed.may_send || !self.cookies.is_empty() {
             return Departure::Unknown(Waiting::Peer);
@@ -284,7 +287,7 @@ impl Connection {
         if let Some(until) = self.reported.refused_until.filter(|&until| now < until) {
             return Departure::At(until, Waiting::Peer);
         }
-        let waiting = self.waiting();
+        let waiting = channel.waiting();
         let Some(tx) = &self.tx else {
             return Departure::Unknown(Waiting::Peer);
         };

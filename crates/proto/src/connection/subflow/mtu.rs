@@ -11,9 +11,9 @@ use fairwire_wire::{HeadBuf, Kind, PacketType, Seq};
 use super::packet::Written;
 use super::parts::path_mtu::plateau_below;
 use super::parts::size::Sizes;
-use super::{Connection, Context, State};
+use super::{Call, State, Subflow};
 use crate::config::PathMtuDiscovery;
-use crate::event::{Event, Fate};
+use crate::event::Event;
 use crate::payload::Payload;
 use crate::seal::seal;
 use crate::transmit::Transmit;
@@ -25,20 +25,20 @@ const SHORTEST_TIMER: Duration = Duration::from_secs(1);
 /// Minimum time between new searches that the application starts (RFC 4340, 14.1).
 const REQUESTS: Duration = Duration::from_secs(2);
 
-impl Connection {
+impl Subflow {
     /// Writes a probe, a Sync padded to the size to try, if one is due.
     pub(super) fn transmit_probe(
         &mut self,
-        ctx: &mut Context<'_>,
+        call: &mut Call<'_, '_>,
         head: &mut HeadBuf,
     ) -> Option<Transmit> {
         let size = self.mtu.search.wanted()?;
-        if self.state != State::Open || ctx.now < self.mtu.next_probe {
+        if self.state != State::Open || call.now < self.mtu.next_probe {
             return None;
         }
         // RFC 4340, 7.5.4: eight Syncs a second. Probes have a limit of their own, apart from Syncs that answer invalid
         // packets. Otherwise a stranger could keep every probe from leaving.
-        if !self.syncs.may_probe(ctx.now) {
+        if !self.syncs.may_probe(call.now) {
             return None;
         }
         let ack = self.sequence.acknowledgeable.into();
@@ -64,41 +64,41 @@ impl Connection {
         mtu.probes.rotate_right(1);
         mtu.probes[0] = Some((seq, size));
         // RFC 8899, 3: probes are outside congestion control, so they leave at least a round trip apart.
-        mtu.next_probe = ctx.now + rtt;
-        mtu.search.on_sent(ctx.now + (rtt * 3).max(SHORTEST_TIMER));
+        mtu.next_probe = call.now + rtt;
+        mtu.search.on_sent(call.now + (rtt * 3).max(SHORTEST_TIMER));
         self.stats.mtu_probes_sent += 1;
-        Some(self.sent(ctx, written))
+        Some(self.sent(call, written))
     }
 
     /// Handles the peer's answer to our Sync with number `seq`, which may have been a probe.
-    pub(super) fn on_sync_ack(&mut self, ctx: &mut Context<'_>, seq: Seq) {
+    pub(super) fn on_sync_ack(&mut self, call: &mut Call<'_, '_>, seq: Seq) {
         let mut probes = self.mtu.probes.iter_mut();
         // RFC 8899, 4.1: the number alone identifies the probe, if it was one.
         let probe = probes.find(|probe| probe.is_some_and(|(number, _)| number == seq));
         if let Some((_, size)) = probe.and_then(Option::take) {
-            self.mtu.search.on_acked(ctx.now, size);
+            self.mtu.search.on_acked(call.now, size);
             self.mtu.losses = 0;
-            self.refresh_sizes(ctx);
+            self.refresh_sizes(call);
         }
     }
 
     /// Handles the probe timer, if it has expired.
-    pub(super) fn on_probe_timeout(&mut self, ctx: &mut Context<'_>) {
-        if self.mtu.search.deadline().is_some_and(|at| at <= ctx.now) {
+    pub(super) fn on_probe_timeout(&mut self, call: &mut Call<'_, '_>) {
+        if self.mtu.search.deadline().is_some_and(|at| at <= call.now) {
             // RFC 8899, 3: a lost probe says nothing about congestion, so no controller hears of it.
             self.stats.mtu_probes_lost += 1;
-            self.mtu.search.on_timeout(ctx.now);
-            self.refresh_sizes(ctx);
+            self.mtu.search.on_timeout(call.now);
+            self.refresh_sizes(call);
         }
     }
 
     /// Handles an ICMP error which says that our packet is too big for a link with an MTU of `mtu` bytes (RFC 4340,
     /// 14.1). `seq` is the packet's number, if the quote was long enough to contain it.
-    pub(crate) fn on_too_big(&mut self, ctx: &mut Context<'_>, seq: Option<Seq>, mtu: u32) {
+    pub(crate) fn on_too_big(&mut self, call: &mut Call<'_, '_>, seq: Option<Seq>, mtu: u32) {
         if self.mtu.mode == PathMtuDiscovery::Off || self.state == State::Closed {
             return;
         }
-        let now = ctx.now;
+        let now = call.now;
         let seq = seq.filter(|&seq| self.sequence.is_ack_valid(seq));
         let size = seq.and_then(|seq| self.mtu.size_of(self.sequence.gss, seq));
         let mtu = match mtu {
@@ -116,38 +116,38 @@ impl Connection {
             self.mtu.on_suspect_too_big(now, mtu, self.stats.lost)
         };
         if applied {
-            self.refresh_sizes(ctx);
+            self.refresh_sizes(call);
         } else {
             self.stats.too_big_ignored += 1;
         }
     }
 
     /// Limits the path MTU to the MTU of the first hop, `mtu` bytes.
-    pub(crate) fn limit_path_mtu(&mut self, ctx: &mut Context<'_>, mtu: u16) {
+    pub(crate) fn limit_path_mtu(&mut self, call: &mut Call<'_, '_>, mtu: u16) {
         self.mtu.search.begin_at(mtu);
-        self.refresh_sizes(ctx);
+        self.refresh_sizes(call);
     }
 
     /// Starts a new search for the application. Returns false if the last one was too recent, or if path MTU discovery
     /// is off.
-    pub(crate) fn rediscover_path_mtu(&mut self, ctx: &mut Context<'_>) -> bool {
+    pub(crate) fn rediscover_path_mtu(&mut self, call: &mut Call<'_, '_>) -> bool {
         let mtu = &mut self.mtu;
-        if ctx.now < mtu.request_from || mtu.mode == PathMtuDiscovery::Off {
+        if call.now < mtu.request_from || mtu.mode == PathMtuDiscovery::Off {
             return false;
         }
-        mtu.request_from = ctx.now + REQUESTS;
+        mtu.request_from = call.now + REQUESTS;
         match mtu.mode {
             PathMtuDiscovery::Probe => mtu.search.restart(),
             _ => mtu.search.reset(),
         }
-        self.refresh_sizes(ctx);
+        self.refresh_sizes(call);
         true
     }
 
     /// Notes that packet `seq` left, with the given lengths of its header and its payload.
     pub(super) fn note_size(
         &mut self,
-        ctx: &mut Context<'_>,
+        call: &mut Call<'_, '_>,
         seq: Seq,
         (head, payload): (usize, usize),
         is_data: bool,
@@ -157,8 +157,8 @@ impl Connection {
             let large = self.plain_packet(payload) > usize::from(self.mtu.search.floor());
             // A sender that fills the largest packet allowed would use a larger one.
             if large || payload == self.sizes.max_datagram() {
-                self.mtu.on_large(ctx.now);
-                self.refresh_sizes(ctx);
+                self.mtu.on_large(call.now);
+                self.refresh_sizes(call);
             }
         }
     }
@@ -179,29 +179,24 @@ impl Connection {
     }
 
     /// Applies a change of the path MTU.
-    fn refresh_sizes(&mut self, ctx: &mut Context<'_>) {
+    fn refresh_sizes(&mut self, call: &mut Call<'_, '_>) {
         let mtu = self.mtu.in_use();
         if mtu == self.sizes.path_mtu() {
             return;
         }
         self.sizes = Sizes::new(&self.flow.path, mtu);
-        if let Some(secure) = &mut self.secure {
-            // RFC 5238, 3.5: no record is larger than DCCP's maximum packet size of now.
-            secure.set_max_datagram(self.sizes.max_datagram());
-        }
+        call.channel.set_max_datagram(self.sizes.max_datagram());
         // RFC 4340, 14.2: datagrams accepted at a larger size are discarded. They must not leave with Don't Fragment
         // set, and we do not fragment.
-        let max_datagram = self.max_datagram();
+        let max_datagram = call.channel.max_datagram(self);
         // Planted: they are kept.
         let fits = if planted(Plant::TooLargeKept) {
             usize::MAX
         } else {
             max_datagram
         };
-        for datagram in self.queue.take_larger(fits) {
-            self.drop_queued(ctx, &datagram, Fate::TooLarge);
-        }
-        self.announce_room(ctx);
-        self.emit(ctx, Event::PathMtu { mtu, max_datagram });
+        call.channel.drop_larger(call.ctx, fits);
+        call.channel.announce_room(call.ctx);
+        call.emit(Event::PathMtu { mtu, max_datagram });
     }
 }

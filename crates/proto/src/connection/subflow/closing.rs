@@ -4,7 +4,7 @@ use fairwire_units::{Duration, Instant};
 use fairwire_wire::{HeadBuf, Kind, PacketType, ResetCode, Seq};
 
 use super::parts::backoff::Backoff;
-use super::{Connection, Context, State};
+use super::{Call, State, Subflow};
 use crate::error_text::ErrorText;
 use crate::event::{CloseReason, Event, Fate};
 use crate::feature::{Fatal, Role};
@@ -17,89 +17,92 @@ use crate::transmit::Transmit;
 /// to be answered.
 const THREE_CLOSES: u64 = 2 + 4 + 8;
 
-impl Connection {
+impl Subflow {
     /// Closes the connection for the application; the send queue may drain until `until`.
-    pub(crate) fn close(&mut self, ctx: &mut Context<'_>, until: Instant) {
+    pub(crate) fn close(&mut self, call: &mut Call<'_, '_>, until: Instant) {
         if self.state == State::Closed {
             return;
         }
-        let until = self.drain_until.map_or(until, |earlier| earlier.min(until));
-        self.drain_until = Some(until);
+        let earlier = call.channel.drain_until;
+        let until = earlier.map_or(until, |earlier| earlier.min(until));
+        call.channel.drain_until = Some(until);
         let waits = match self.state {
             State::Invited | State::Listen1 | State::Respond => true,
-            State::Request => self.queue.is_empty() || until <= ctx.now,
+            State::Request => call.channel.queue.is_empty() || until <= call.now,
             _ => false,
         };
         if waits {
-            self.abort(ctx);
+            self.abort(call);
         }
     }
 
     /// Resets the connection for the application, at once and without sending what is queued.
-    pub(crate) fn abort(&mut self, ctx: &mut Context<'_>) {
-        self.abort_with(ctx, None);
+    pub(crate) fn abort(&mut self, call: &mut Call<'_, '_>) {
+        self.abort_with(call, None);
     }
 
     /// Resets the connection with an Error Text. RFC 4340 lets no other packet carry one. Data on a Close is ignored
     /// (section 5.5), and the Reset for an abort has no data bytes for a number (section 5.6).
-    pub(crate) fn abort_with(&mut self, ctx: &mut Context<'_>, text: Option<ErrorText>) {
-        self.abort_for(ctx, text, CloseReason::Aborted);
+    pub(crate) fn abort_with(&mut self, call: &mut Call<'_, '_>, text: Option<ErrorText>) {
+        self.abort_for(call, text, CloseReason::Aborted);
     }
 
     /// Resets the connection as for an abort, for another reason of this end's.
     pub(super) fn abort_for(
         &mut self,
-        ctx: &mut Context<'_>,
+        call: &mut Call<'_, '_>,
         text: Option<ErrorText>,
         reason: CloseReason,
     ) {
-        self.reset_with(ctx, ResetCode::Aborted, [0; 3], text, reason);
+        self.reset_with(call, ResetCode::Aborted, [0; 3], text, reason);
     }
 
     /// Resets a connection that the application dropped, because nobody else can say that all went well. If it is
     /// already closing, the closing goes on.
-    pub(crate) fn abandon(&mut self, ctx: &mut Context<'_>) {
-        if self.drain_until.is_none() && self.state < State::CloseReq {
-            self.abort(ctx);
+    pub(crate) fn abandon(&mut self, call: &mut Call<'_, '_>) {
+        if call.channel.drain_until.is_none() && self.state < State::CloseReq {
+            self.abort(call);
         }
     }
 
     /// Discards the send queue and closes the connection.
-    pub(crate) fn discard(&mut self, ctx: &mut Context<'_>) {
-        self.refuse_queued(ctx);
-        self.close(ctx, ctx.now);
+    pub(crate) fn discard(&mut self, call: &mut Call<'_, '_>) {
+        call.channel.refuse_queued(call.ctx);
+        self.close(call, call.now);
     }
 
     /// Begins to close once all data has left that may leave.
-    pub(super) fn begin_closing_if_drained(&mut self, ctx: &mut Context<'_>) {
-        let Some(until) = self.drain_until else {
+    pub(super) fn begin_closing_if_drained(&mut self, call: &mut Call<'_, '_>) {
+        let Some(until) = call.channel.drain_until else {
             return;
         };
         let open = matches!(self.state, State::PartOpen | State::Open);
         // What is in flight may have to be sent again.
-        let is_drained = self.queue.is_empty() && !self.keeps_copies(ctx.now);
-        let is_late = until <= ctx.now;
+        let channel = &mut *call.channel;
+        let is_drained = channel.queue.is_empty() && !channel.keeps_copies(call.now);
+        let is_late = until <= call.now;
         if !open || !(is_drained || is_late) {
             return;
         }
         if is_late {
-            self.refuse_queued(ctx);
+            call.channel.refuse_queued(call.ctx);
         }
         // RFC 5238, 3.4: the session ends before the connection does.
-        let has_more_to_say = self.announce_end(ctx);
-        if !has_more_to_say || (is_late && !self.is_data_permitted(ctx.now)) {
-            self.begin_closing(ctx);
+        let has_more_to_say = call.channel.announce_end(call.ctx, self);
+        self.note_dropped(call.channel);
+        if !has_more_to_say || (is_late && !self.is_data_permitted(call)) {
+            self.begin_closing(call);
         }
     }
 
-    fn begin_closing(&mut self, ctx: &mut Context<'_>) {
-        self.refuse_queued(ctx);
+    fn begin_closing(&mut self, call: &mut Call<'_, '_>) {
+        call.channel.refuse_queued(call.ctx);
         // RFC 4340, 8.3: a server asks the client to close, so that the client holds TIMEWAIT.
         self.state = match self.role {
             Role::Server => State::CloseReq,
             Role::Client => State::Closing,
         };
-        self.start_close_retry(ctx.now);
+        self.start_close_retry(call.now);
     }
 
     fn start_close_retry(&mut self, now: Instant) {
@@ -115,39 +118,39 @@ impl Connection {
     /// Writes the `CloseReq` or Close of the state.
     pub(super) fn transmit_close(
         &mut self,
-        ctx: &mut Context<'_>,
+        call: &mut Call<'_, '_>,
         head: &mut HeadBuf,
     ) -> Option<Transmit> {
         if !std::mem::take(&mut self.due.handshake) {
             return None;
         }
-        self.retry.start(ctx.now);
+        self.retry.start(call.now);
         let ack = self.sequence.acknowledgeable.into();
         let kind = match self.state {
             State::CloseReq => Kind::CloseReq { ack },
             _ => Kind::Close { ack },
         };
-        Some(self.send_plain(ctx, head, &kind))
+        Some(self.send_plain(call, head, &kind))
     }
 
     /// Step 13: handles the server's `CloseReq`.
-    pub(super) fn on_close_req(&mut self, ctx: &mut Context<'_>) {
+    pub(super) fn on_close_req(&mut self, call: &mut Call<'_, '_>) {
         if self.state < State::CloseReq {
-            self.refuse_queued(ctx);
+            call.channel.refuse_queued(call.ctx);
             self.state = State::Closing;
-            self.start_close_retry(ctx.now);
+            self.start_close_retry(call.now);
         }
     }
 
     /// Step 14: answers the peer's Close with a Reset, which ends the connection.
-    pub(super) fn on_close(&mut self, ctx: &mut Context<'_>) {
-        self.reset(ctx, ResetCode::Closed, [0; 3], CloseReason::Closed);
+    pub(super) fn on_close(&mut self, call: &mut Call<'_, '_>) {
+        self.reset(call, ResetCode::Closed, [0; 3], CloseReason::Closed);
     }
 
     /// Step 9: handles the peer's Reset, which ends the connection and puts its flow into TIMEWAIT.
     pub(super) fn on_reset(
         &mut self,
-        ctx: &mut Context<'_>,
+        call: &mut Call<'_, '_>,
         (code, data): (ResetCode, [u8; 3]),
         payload: &Arriving<'_>,
     ) {
@@ -163,29 +166,29 @@ impl Connection {
                 text: ErrorText::of_data(payload.as_slice()),
             },
         };
-        self.end(ctx, reason, true);
+        self.end(call, reason, true);
     }
 
     /// Resets the connection because of an error in what the peer sent.
-    pub(super) fn fail(&mut self, ctx: &mut Context<'_>, Fatal { code, data }: Fatal) {
-        self.reset(ctx, code, data, CloseReason::PeerError { code, data });
+    pub(super) fn fail(&mut self, call: &mut Call<'_, '_>, Fatal { code, data }: Fatal) {
+        self.reset(call, code, data, CloseReason::PeerError { code, data });
     }
 
     /// Sends a Reset and ends the connection. `data` is zero if the code gives it no meaning. Code 0, which has no
     /// meaning, is never sent (RFC 4340, section 5.6).
     pub(super) fn reset(
         &mut self,
-        ctx: &mut Context<'_>,
+        call: &mut Call<'_, '_>,
         code: ResetCode,
         data: [u8; 3],
         reason: CloseReason,
     ) {
-        self.reset_with(ctx, code, data, None, reason);
+        self.reset_with(call, code, data, None, reason);
     }
 
     fn reset_with(
         &mut self,
-        ctx: &mut Context<'_>,
+        call: &mut Call<'_, '_>,
         code: ResetCode,
         data: [u8; 3],
         text: Option<ErrorText>,
@@ -196,7 +199,7 @@ impl Connection {
         }
         if matches!(self.state, State::Invited | State::Listen1) {
             // The peer has not seen any of our sequence numbers.
-            return self.end(ctx, reason, false);
+            return self.end(call, reason, false);
         }
         let unheard = self.state == State::Request && self.sequence.heard_at.is_none();
         // A Request that was never sent needs no Reset.
@@ -204,12 +207,12 @@ impl Connection {
         // RFC 4340, 8.1.3: refusing a Request for its options counts against the same limit as any other refusal.
         let may_answer = sent
             || match self.state {
-                State::Respond => ctx.replies.may_answer(ctx.now),
+                State::Respond => call.ctx.replies.may_answer(call.now),
                 _ => !unheard,
             };
         if may_answer {
             let ndp = self.agreed.ndp;
-            ctx.replies.end(Reset {
+            call.ctx.replies.end(Reset {
                 flow: self.flow,
                 seq: self.sequence.next_sent(),
                 // RFC 4340, 8.1.1: in REQUEST there is no number to acknowledge.
@@ -222,28 +225,28 @@ impl Connection {
                 data,
                 text,
                 ndp_count: if ndp { self.ndp_run } else { 0 },
-                connection: Some(self.id),
+                connection: Some(call.channel.id),
             });
             self.stats.packets_sent += 1;
         }
-        self.end(ctx, reason, false);
+        self.end(call, reason, false);
     }
 
     /// Ends the connection: every datagram gets its fate, and the application gets the reason.
-    pub(super) fn end(&mut self, ctx: &mut Context<'_>, reason: CloseReason, time_wait: bool) {
+    pub(super) fn end(&mut self, call: &mut Call<'_, '_>, reason: CloseReason, time_wait: bool) {
         if let Some(tx) = &mut self.tx {
-            tx.finish(ctx.outcome);
+            tx.finish(call.ctx.outcome);
         }
-        self.settle_outcome(ctx);
-        self.refuse_queued(ctx);
-        self.kept = None;
+        self.settle_outcome(call);
+        call.channel.refuse_queued(call.ctx);
+        call.channel.kept = None;
         self.state = State::Closed;
         self.ended = Some(time_wait);
-        self.emit(ctx, Event::Closed { reason });
+        call.emit(Event::Closed { reason });
     }
 
     /// Ends the connection because the timer of its state ran out.
-    pub(super) fn give_up(&mut self, ctx: &mut Context<'_>) {
+    pub(super) fn give_up(&mut self, call: &mut Call<'_, '_>) {
         let reason = match self.state {
             // RFC 4340, 8.1.1: the Reset cleans up what a Request may have left behind.
             State::Invited | State::Listen1 => CloseReason::ConnectTimeout,
@@ -253,14 +256,14 @@ impl Connection {
             // RFC 4340, 8.1.3 and 8.1.5: the handshake was never completed.
             _ => CloseReason::IdleTimeout,
         };
-        self.reset(ctx, ResetCode::Aborted, [0; 3], reason);
+        self.reset(call, ResetCode::Aborted, [0; 3], reason);
     }
 
     /// Turns the results that a half reported into counters and events.
-    pub(super) fn settle_outcome(&mut self, ctx: &mut Context<'_>) {
-        let report = self.config.report_fates && self.is_announced();
-        let mut losses = ctx.outcome.loss_events;
-        for (id, fate) in ctx.outcome.fates.drain(..) {
+    pub(super) fn settle_outcome(&mut self, call: &mut Call<'_, '_>) {
+        let mut losses = call.ctx.outcome.loss_events;
+        let mut fates = std::mem::take(&mut call.ctx.outcome.fates);
+        for (id, fate) in fates.drain(..) {
             match fate {
                 Fate::Acknowledged | Fate::Dropped { .. } => self.stats.acknowledged += 1,
                 Fate::Marked => {
@@ -275,18 +278,12 @@ impl Connection {
                 }
             }
             let Some(id) = id else { continue };
-            if self.sends_again(ctx.now, id, fate) {
-                continue;
-            }
-            self.groups.on_fate(id, fate);
-            if report {
-                ctx.events.push_back((self.id, Event::Fate { id, fate }));
-            }
+            call.channel.settle(call.ctx, self, id, fate);
         }
-        self.drop_fallen_groups(ctx);
-        self.note_losses(ctx.now, losses, ctx.outcome.largest_arrived);
-        *ctx.outcome = FeedbackOutcome {
-            fates: std::mem::take(&mut ctx.outcome.fates),
+        call.channel.drop_fallen_groups(call.ctx);
+        self.note_losses(call.now, losses, call.ctx.outcome.largest_arrived);
+        *call.ctx.outcome = FeedbackOutcome {
+            fates,
             ..FeedbackOutcome::default()
         };
     }

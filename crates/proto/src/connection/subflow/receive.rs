@@ -9,18 +9,18 @@ use super::parts::arrivals::Novelty;
 use super::parts::receive_queue::Datagram;
 use super::parts::sequence::Verdict;
 use super::parts::syncs::Sender;
-use super::resend::Taking;
-use super::{Connection, Context, State};
+use super::{Call, State, Subflow};
+use crate::connection::channel::{Channel, Taking};
 use crate::feature::Fatal;
 use crate::half::{Ack, Arrival, Incoming};
 use crate::packet_options::PacketOptions;
 use crate::payload::Arriving;
 
-impl Connection {
+impl Subflow {
     /// Handles a packet of this flow with a correct checksum.
     pub(crate) fn handle_packet(
         &mut self,
-        ctx: &mut Context<'_>,
+        call: &mut Call<'_, '_>,
         packet: &Packet<'_>,
         payload: Arriving<'_>,
         ecn: Ecn,
@@ -28,7 +28,7 @@ impl Connection {
         let packet_type = packet.packet_type();
         // RFC 5596, 2.2.2: steps 2a and 2b. RFC 5596, 2.2.3.1: a Listen has a meaning only in REQUEST.
         let listened = match self.state {
-            State::Invited | State::Listen1 => self.take_invitation(ctx, packet),
+            State::Invited | State::Listen1 => self.take_invitation(call, packet),
             State::Request if packet_type == PacketType::Listen => {
                 self.on_listen(packet);
                 false
@@ -50,15 +50,15 @@ impl Connection {
         }
         let ack = packet.ack().map(|ack| self.full_ack(ack));
         // Step 4.
-        if self.state == State::Request && !self.begin_receiving(ctx, packet, seq, ack) {
+        if self.state == State::Request && !self.begin_receiving(call, packet, seq, ack) {
             self.stats.discarded += 1;
             return;
         }
         // Steps 5 and 6. RFC 4340, 7.5.4: nothing of an invalid packet is processed.
-        let active = self.is_active(ctx);
+        let active = self.is_active(call);
         match self.sequence.check(packet_type, seq, ack, active) {
             Verdict::Valid => {}
-            Verdict::RollBack => self.roll_back(ctx, seq),
+            Verdict::RollBack => self.roll_back(call, seq),
             verdict => {
                 self.stats.discarded += 1;
                 if let Verdict::Sync(ackno) = verdict {
@@ -68,35 +68,35 @@ impl Connection {
                     } else {
                         Sender::Unknown
                     };
-                    self.syncs.ask(ctx.now, ackno, sender);
+                    self.syncs.ask(call.now, ackno, sender);
                 }
                 return;
             }
         }
         let short = packet.is_short();
         self.sequence.accept(packet_type, seq, ack, short);
-        self.sequence.heard_at = Some(ctx.now);
-        self.liveness.on_received(ctx.now);
+        self.sequence.heard_at = Some(call.now);
+        self.liveness.on_received(call.now);
         self.next_ack_at = self.rest_deferred_until;
         // Step 7.
         if self.is_unexpected(packet_type, seq) {
             self.stats.discarded += 1;
-            self.syncs.ask(ctx.now, seq, Sender::OnPath);
+            self.syncs.ask(call.now, seq, Sender::OnPath);
             return;
         }
         self.stats.packets_received += 1;
-        self.process(ctx, packet, (seq, ack), payload, ecn);
+        self.process(call, packet, (seq, ack), payload, ecn);
     }
 
     /// Goes back to `seq`, the number of the packet that showed GSR to be forged, in all state that depends on GSR.
     /// Packets that a stranger inserted beyond it are not reported to anybody.
-    fn roll_back(&mut self, ctx: &mut Context<'_>, seq: Seq) {
+    fn roll_back(&mut self, call: &mut Call<'_, '_>, seq: Seq) {
         self.sequence.roll_back(seq);
-        self.received.roll_back(seq);
+        self.arrivals.roll_back(seq);
         self.dropped.roll_back();
         // Where the connection is encrypted, nobody can have forged what it has numbered.
-        if self.secure.is_none()
-            && let Some(copies) = &mut self.copies
+        if call.channel.secure.is_none()
+            && let Some(copies) = &mut call.channel.copies
         {
             copies.roll_back(seq);
         }
@@ -104,7 +104,7 @@ impl Connection {
         if self.rx.is_some()
             && let Some(row) = self.agreed.receive
         {
-            self.make_receiver(ctx.now, row, seq.next());
+            self.make_receiver(call.now, row, seq.next());
         }
     }
 
@@ -119,15 +119,15 @@ impl Connection {
     }
 
     /// Returns whether a valid packet arrived within the last three round trips (RFC 4340, section 7.5.3).
-    fn is_active(&self, ctx: &Context<'_>) -> bool {
+    fn is_active(&self, call: &Call<'_, '_>) -> bool {
         let heard = self.sequence.heard_at;
-        heard.is_some_and(|at| ctx.now.saturating_since(at) <= self.rtt() * 3)
+        heard.is_some_and(|at| call.now.saturating_since(at) <= self.rtt() * 3)
     }
 
     /// Steps 8 to 16, for a valid packet.
     fn process(
         &mut self,
-        ctx: &mut Context<'_>,
+        call: &mut Call<'_, '_>,
         packet: &Packet<'_>,
         (seq, ack): (Seq, Option<Seq>),
         payload: Arriving<'_>,
@@ -136,11 +136,11 @@ impl Connection {
         let packet_type = packet.packet_type();
         // Step 8.
         let mut options = PacketOptions::default();
-        match self.process_options(ctx, packet, (seq, ack), &mut options) {
+        match self.process_options(call, packet, (seq, ack), &mut options) {
             Ok(()) => {}
             // RFC 4340, 8.5: a Reset ends the connection whatever its options, and is never answered.
             Err(_) if packet_type == PacketType::Reset => {}
-            Err(fatal) => return self.fail(ctx, fatal),
+            Err(fatal) => return self.fail(call, fatal),
         }
         // RFC 4340, 7.4, 11.4 and 11.7: only now may it be acknowledged.
         self.sequence.acknowledgeable = Seq::max(self.sequence.acknowledgeable, seq);
@@ -148,53 +148,54 @@ impl Connection {
         // Steps 9 to 12.
         match (self.state, packet.kind) {
             (_, Kind::Reset { code, data, .. }) => {
-                return self.on_reset(ctx, (code, data), &payload);
+                return self.on_reset(call, (code, data), &payload);
             }
-            (State::Request, _) => self.enter_partopen(ctx),
+            (State::Request, _) => self.enter_partopen(call),
             (State::Respond, Kind::Request { .. }) => {
                 let head = packet_type.header_len(false) + packet.options.as_bytes().len();
                 self.on_request(head + payload.len());
             }
             (State::PartOpen, Kind::Response { .. }) => self.due.ack = true,
             (State::PartOpen, Kind::Sync { .. }) => {}
-            (State::Respond | State::PartOpen, _) => self.enter_open(ctx, seq),
+            (State::Respond | State::PartOpen, _) => self.enter_open(call, seq),
             _ => {}
         }
-        let novelty = self.feed_halves(ctx, packet, (seq, ack), &options, &payload, ecn);
+        let novelty = self.feed_halves(call, packet, (seq, ack), &options, &payload, ecn);
         if self.is_peer_aggressive {
             // RFC 4340, 12.3: the last resort.
             let code = ResetCode::AggressionPenalty;
-            return self.fail(ctx, Fatal { code, data: [0; 3] });
+            return self.fail(call, Fatal { code, data: [0; 3] });
         }
         // Steps 13 to 15.
         match packet_type {
-            PacketType::CloseReq => self.on_close_req(ctx),
-            PacketType::Close => return self.on_close(ctx),
-            PacketType::Sync => self.syncs.answer(ctx.now, seq),
-            PacketType::SyncAck => ack.into_iter().for_each(|ack| self.on_sync_ack(ctx, ack)),
+            PacketType::CloseReq => self.on_close_req(call),
+            PacketType::Close => return self.on_close(call),
+            PacketType::Sync => self.syncs.answer(call.now, seq),
+            PacketType::SyncAck => ack.into_iter().for_each(|ack| self.on_sync_ack(call, ack)),
             _ => {}
         }
         // Step 16. RFC 4340, 7: sequence numbers identify duplicates made by the network; a packet too old to tell may
         // be one. RFC 4340, 11.4: a packet whose data the application never gets is still reported as received.
         // Planted: the datagram that completes the handshake is dropped.
         if novelty == Novelty::New && !(completes && planted(Plant::FirstDataLost)) {
+            let (number, resent) = options.marks.number(seq);
             let datagram = Datagram {
-                number: Some(options.copy_of.unwrap_or(seq)),
-                resent: options.copy_of.is_some(),
+                number: Some(number),
+                resent,
                 corrupt: is_damaged(options.data_checksum, &payload),
                 payload,
                 ecn,
-                at: ctx.now,
+                at: call.now,
                 seq,
             };
-            self.take_data(ctx, packet, datagram);
+            self.take_data(call, packet, datagram);
         }
     }
 
     /// Passes the packet to both halves: its feedback on our data, and the packet itself.
     fn feed_halves(
         &mut self,
-        ctx: &mut Context<'_>,
+        call: &mut Call<'_, '_>,
         packet: &Packet<'_>,
         (seq, ack): (Seq, Option<Seq>),
         options: &PacketOptions<'_>,
@@ -206,7 +207,9 @@ impl Connection {
         let count = options.ndp_count.unwrap_or(0);
         // RFC 4340, 7.7: for NDP Counts, Requests and Responses are data, so a gap counts them as data.
         let counts = packet_type.carries_data();
-        let novelty = self.received.on_packet(seq, counts, count);
+        let novelty = self
+            .arrivals
+            .note(seq, counts, count, call.channel.missing());
         let is_new = novelty == Novelty::New;
         self.stats.duplicates += u64::from(!is_new);
         let arrival = Arrival {
@@ -221,17 +224,17 @@ impl Connection {
         let syncs = matches!(packet_type, PacketType::Sync | PacketType::SyncAck);
         // RFC 4340, 5.7: a Sync that acknowledges a packet does not say that it was processed.
         let ack = ack.filter(|_| !syncs);
-        let of_host = self.read_host_report(ctx, options, ack);
+        let of_host = self.read_host_report(call, options, ack);
         let ack = ack.map(|ackno| Ack {
             seq,
             ackno,
             options,
         });
         if let Some(ack) = ack {
-            self.on_handshake_ack(ctx.now, packet_type, ack.ackno);
+            self.on_handshake_ack(call.now, packet_type, ack.ackno);
             self.dropped.on_ack(ack);
         }
-        let waiting = self.waiting();
+        let waiting = call.channel.waiting();
         if let Some(tx) = &mut self.tx {
             let packet = Incoming {
                 arrival: is_new.then_some(arrival),
@@ -239,11 +242,11 @@ impl Connection {
                 ack: ack.filter(|ack| self.own_valid_from.counts(ack.ackno)),
                 host: of_host.then_some(&self.reported.new),
             };
-            tx.on_packet(ctx.now, packet, waiting, ctx.outcome);
-            self.is_peer_aggressive |= ctx.outcome.aggression;
-            let arrived = ctx.outcome.arrived_bytes;
-            self.settle_outcome(ctx);
-            self.follow_arrivals(ctx, arrived);
+            tx.on_packet(call.now, packet, waiting, call.ctx.outcome);
+            self.is_peer_aggressive |= call.ctx.outcome.aggression;
+            let arrived = call.ctx.outcome.arrived_bytes;
+            self.settle_outcome(call);
+            self.follow_arrivals(call, arrived);
         }
         if let Some(rx) = &mut self.rx {
             let counts = novelty != Novelty::Copy && self.peer_valid_from.counts(seq);
@@ -252,13 +255,13 @@ impl Connection {
                 ack,
                 host: None,
             };
-            rx.on_packet(ctx.now, packet);
+            rx.on_packet(call.now, packet);
         }
         novelty
     }
 
     /// Delivers application data, or reports why not.
-    fn take_data(&mut self, ctx: &mut Context<'_>, packet: &Packet<'_>, datagram: Datagram<'_>) {
+    fn take_data(&mut self, call: &mut Call<'_, '_>, packet: &Packet<'_>, datagram: Datagram<'_>) {
         let (seq, packet_type) = (datagram.seq, packet.packet_type());
         let handshake = matches!(packet_type, PacketType::Request | PacketType::Response);
         // RFC 4340, 5.4: a packet of the handshake without bytes carries no datagram. RFC 4340, 5.4, 5.5 and 5.7: data
@@ -272,18 +275,18 @@ impl Connection {
             }
             return;
         }
-        if let Some(code) = self.refusal(handshake, packet.cscov, datagram.corrupt) {
-            self.received.miss();
+        if let Some(code) = self.refusal(call.channel, handshake, packet.cscov, datagram.corrupt) {
+            call.channel.received.miss();
             return self.drop_data(seq, code);
         }
         // RFC 4340, 8.1.3 and 8.5, step 16: the data of at most one of these is delivered.
         if handshake && std::mem::replace(&mut self.took_handshake_data, true) {
             return self.drop_data(seq, DropCode::ProtocolConstraints);
         }
-        let is_secure = self.secure.is_some();
+        let is_secure = call.channel.secure.is_some();
         let first = datagram.number.unwrap_or(seq);
         if !is_secure {
-            match self.taking(first, datagram.resent) {
+            match call.channel.taking(self, first, datagram.resent) {
                 Taking::Deliver => {}
                 Taking::Ignore => return,
                 // Our memory is too small to tell.
@@ -294,17 +297,24 @@ impl Connection {
         self.stats.bytes_received += datagram.payload.len() as u64;
         self.stats.marks_received += u64::from(datagram.ecn == Ecn::Ce);
         if is_secure {
-            self.open(ctx, datagram);
+            call.channel.open(call.ctx, self, datagram);
         } else {
-            self.queue_data(ctx, datagram);
+            call.channel.queue_data(call.ctx, datagram);
         }
+        self.note_dropped(call.channel);
     }
 
     /// Returns why data is refused, if it is.
-    fn refusal(&self, handshake: bool, cscov: u8, corrupt: bool) -> Option<DropCode> {
+    fn refusal(
+        &self,
+        channel: &Channel,
+        handshake: bool,
+        cscov: u8,
+        corrupt: bool,
+    ) -> Option<DropCode> {
         // RFC 4340, 11.7.2: after Not Listening was reported once, no other code is reported.
         // A session has to hear its peer all the same.
-        if self.dropped.is_not_listening && self.secure.is_none() {
+        if channel.readers.has_stopped && channel.secure.is_none() {
             return Some(DropCode::NotListening);
         }
         // RFC 4340, 8.2: before its CCID is agreed on, no feedback about it is possible.

@@ -7,11 +7,11 @@ use fairwire_wire::feature::Feature;
 
 use super::parts::agreed::Agreed;
 use super::parts::sequence::INITIAL_WINDOW;
-use super::{Connection, Context, State};
+use super::{Call, State, Subflow};
 use crate::feature::{Handled, Location};
 use crate::work;
 
-impl Connection {
+impl Subflow {
     /// Updates the cached results of negotiation. Called after a packet with negotiation options, and whenever we asked
     /// for a change or wrote an option.
     pub(super) fn refresh_agreed(&mut self) {
@@ -30,7 +30,7 @@ impl Connection {
     }
 
     /// Applies a value that came into force with packet `seq` of the peer.
-    pub(super) fn apply(&mut self, ctx: &mut Context<'_>, seq: Seq, handled: Handled) {
+    pub(super) fn apply(&mut self, call: &mut Call<'_, '_>, seq: Seq, handled: Handled) {
         let Handled::Agreed {
             feature,
             location,
@@ -68,7 +68,7 @@ impl Connection {
             let followed = self.ccids.follow(location);
             if !(followed && self.has_half(location, value)) {
                 self.refresh_agreed();
-                self.follow_ccid(ctx, seq, location);
+                self.follow_ccid(call, seq, location);
             }
         }
     }

@@ -8,7 +8,8 @@ use fairwire_units::plant::{Plant, planted};
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::ResetCode;
 
-use super::{Connection, Context, State};
+use super::{Call, State, Subflow};
+use crate::connection::channel::Channel;
 use crate::event::CloseReason;
 use crate::half::AckDue;
 
@@ -23,10 +24,10 @@ fn sooner(a: Option<Instant>, b: Option<Instant>) -> Option<Instant> {
 /// How long a connection waits after a timer has fired and is still due.
 const NEXT_TURN: Duration = Duration::from_millis(1);
 
-impl Connection {
+impl Subflow {
     /// Returns when to call [`Self::handle_timeout`]; valid once every packet that may leave has left.
-    pub(crate) fn next_timeout(&self, now: Instant) -> Option<Instant> {
-        let at = self.soonest(now)?;
+    pub(crate) fn next_timeout(&self, channel: &Channel, now: Instant) -> Option<Instant> {
+        let at = self.soonest(channel, now)?;
         match self.fired_at {
             Some(fired) if at <= fired => Some(fired + NEXT_TURN),
             _ => Some(at),
@@ -34,18 +35,18 @@ impl Connection {
     }
 
     /// Returns the earliest of all timers.
-    fn soonest(&self, now: Instant) -> Option<Instant> {
+    fn soonest(&self, channel: &Channel, now: Instant) -> Option<Instant> {
         if self.state == State::Closed {
             return None;
         }
         let mut at = sooner(self.retry.at(), self.deadline);
-        at = sooner(at, self.queue.next_expiry());
+        at = sooner(at, channel.queue.next_expiry());
         at = sooner(
             at,
-            self.drain_until.filter(|_| self.state < State::CloseReq),
+            channel.drain_until.filter(|_| self.state < State::CloseReq),
         );
-        if self.drain_until.is_some() && matches!(self.state, State::PartOpen | State::Open) {
-            at = sooner(at, self.copies_end_at());
+        if channel.drain_until.is_some() && matches!(self.state, State::PartOpen | State::Open) {
+            at = sooner(at, channel.copies_end_at());
         }
         if self.state >= State::PartOpen {
             at = sooner(at, self.liveness.gives_up_at());
@@ -54,7 +55,7 @@ impl Connection {
             at = sooner(at, self.pace_at);
             at = sooner(at, self.tx.as_ref().and_then(|tx| tx.next_timeout()));
             at = sooner(at, self.ack_wanted_at(now));
-            let session = self.secure.as_ref();
+            let session = channel.secure.as_ref();
             at = sooner(at, session.and_then(|secure| secure.next_timeout()));
         }
         if self.state == State::Open {
@@ -78,26 +79,26 @@ impl Connection {
     }
 
     /// Handles every timer that has expired.
-    pub(crate) fn handle_timeout(&mut self, ctx: &mut Context<'_>) {
-        let now = ctx.now;
+    pub(crate) fn handle_timeout(&mut self, call: &mut Call<'_, '_>) {
+        let now = call.now;
         self.fired_at = Some(now);
         if self.state == State::Closed {
             return;
         }
         if self.deadline.is_some_and(|at| at <= now) {
-            return self.give_up(ctx);
+            return self.give_up(call);
         }
-        let drained = self.drain_until.is_some_and(|at| at <= now);
+        let drained = call.channel.drain_until.is_some_and(|at| at <= now);
         if drained && self.state == State::Request {
-            return self.abort(ctx);
+            return self.abort(call);
         }
         let silent = self.liveness.gives_up_at().is_some_and(|at| at <= now);
         if silent && self.state >= State::CloseReq {
-            return self.give_up(ctx);
+            return self.give_up(call);
         }
         if silent && self.state >= State::PartOpen {
             let reason = CloseReason::IdleTimeout;
-            return self.reset(ctx, ResetCode::Aborted, [0; 3], reason);
+            return self.reset(call, ResetCode::Aborted, [0; 3], reason);
         }
         if self.retry.expired(now) {
             match self.state {
@@ -105,7 +106,7 @@ impl Connection {
                 State::PartOpen => self.due.ack = true,
                 State::Invited => self.on_listen_timeout(),
                 State::Request => {
-                    self.reset_older_peer(ctx);
+                    self.reset_older_peer(call);
                     self.due.handshake = true;
                 }
                 // Planted: a CloseReq leaves once.
@@ -115,22 +116,23 @@ impl Connection {
                 State::Closed | State::Listen1 | State::Respond | State::Open => {}
             }
         }
-        self.on_probe_timeout(ctx);
-        self.expire_queued(ctx);
-        self.on_session_timeout(ctx);
-        let waiting = self.waiting();
+        self.on_probe_timeout(call);
+        call.channel.expire_queued(call.ctx);
+        call.channel.on_session_timeout(call.ctx, self);
+        self.note_dropped(call.channel);
+        let waiting = call.channel.waiting();
         if let Some(tx) = &mut self.tx
             && tx.next_timeout().is_some_and(|at| at <= now)
         {
             let outstanding = tx.flight().packets > 0;
-            tx.handle_timeout(now, waiting, ctx.outcome);
+            tx.handle_timeout(now, waiting, call.ctx.outcome);
             // Planted: the fates stay in the buffer until another connection reports its own.
             if !planted(Plant::FatesAstray) {
-                self.settle_outcome(ctx);
+                self.settle_outcome(call);
             }
             self.note_losses(now, u32::from(outstanding), 0);
             if outstanding {
-                self.follow_silence(ctx);
+                self.follow_silence(call);
             }
         }
     }

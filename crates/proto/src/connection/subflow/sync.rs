@@ -2,14 +2,14 @@
 
 use fairwire_wire::{HeadBuf, Kind};
 
-use super::{Connection, Context, State};
+use super::{Call, State, Subflow};
 use crate::transmit::Transmit;
 
-impl Connection {
+impl Subflow {
     /// Writes the next Sync or `SyncAck`.
     pub(super) fn transmit_sync(
         &mut self,
-        ctx: &mut Context<'_>,
+        call: &mut Call<'_, '_>,
         head: &mut HeadBuf,
     ) -> Option<Transmit> {
         let kind = if let Some(seq) = self.syncs.answer.take() {
@@ -19,23 +19,23 @@ impl Connection {
         } else {
             return None;
         };
-        Some(self.send_plain(ctx, head, &kind))
+        Some(self.send_plain(call, head, &kind))
     }
 
     /// Writes a keep-alive Sync, if one is due.
     pub(super) fn transmit_keep_alive(
         &mut self,
-        ctx: &mut Context<'_>,
+        call: &mut Call<'_, '_>,
         head: &mut HeadBuf,
     ) -> Option<Transmit> {
         let due = self
             .liveness
             .keep_alive_at()
-            .is_some_and(|at| at <= ctx.now);
+            .is_some_and(|at| at <= call.now);
         if !due || self.state != State::Open {
             return None;
         }
         let ack = self.sequence.acknowledgeable.into();
-        Some(self.send_plain(ctx, head, &Kind::Sync { ack }))
+        Some(self.send_plain(call, head, &Kind::Sync { ack }))
     }
 }

@@ -10,7 +10,7 @@ use fairwire_wire::feature::Feature;
 use fairwire_wire::{Ccid, Seq};
 
 use super::parts::ccids::ValidFrom;
-use super::{Connection, Context, State};
+use super::{Call, State, Subflow};
 use crate::ccid::{CcidProfile, Setup, ccid_profile, list_ccids};
 use crate::error::ChangeCcidError;
 use crate::event::{Direction, Event};
@@ -33,15 +33,16 @@ fn direction_of(location: Location) -> Direction {
     }
 }
 
-impl Connection {
+impl Subflow {
     /// Asks for another CCID in mid-connection.
     pub(crate) fn change_ccid(
         &mut self,
-        now: Instant,
+        call: &mut Call<'_, '_>,
         direction: Direction,
         ccids: &[Ccid],
     ) -> Result<(), ChangeCcidError> {
-        if self.state != State::Open || self.drain_until.is_some() {
+        let now = call.now;
+        if self.state != State::Open || call.channel.drain_until.is_some() {
             return Err(ChangeCcidError::NotOpen);
         }
         if ccids.is_empty() {
@@ -81,26 +82,26 @@ impl Connection {
     }
 
     /// Reports to the application, after a negotiation option, the result of its request.
-    pub(super) fn note_ccids(&mut self, ctx: &mut Context<'_>) {
+    pub(super) fn note_ccids(&mut self, call: &mut Call<'_, '_>) {
         for location in [Location::Local, Location::Remote] {
             if self.ccids.asked[location as usize]
                 && self.negotiation.is_settled(Feature::Ccid, location)
             {
-                self.tell_ccid(ctx, location);
+                self.tell_ccid(call, location);
             }
         }
     }
 
-    fn tell_ccid(&mut self, ctx: &mut Context<'_>, location: Location) {
+    fn tell_ccid(&mut self, call: &mut Call<'_, '_>, location: Location) {
         self.ccids.asked[location as usize] = false;
         if let Some(ccid) = self.negotiation.ccid(location) {
             let direction = direction_of(location);
-            self.emit(ctx, Event::Ccid { direction, ccid });
+            call.emit(Event::Ccid { direction, ccid });
         }
     }
 
     /// Creates or replaces a half after its CCID was agreed on, with packet `seq` of the peer.
-    pub(super) fn follow_ccid(&mut self, ctx: &mut Context<'_>, seq: Seq, location: Location) {
+    pub(super) fn follow_ccid(&mut self, call: &mut Call<'_, '_>, seq: Seq, location: Location) {
         let had = match location {
             Location::Local => self.stats.send_ccid,
             Location::Remote => self.stats.receive_ccid,
@@ -111,22 +112,22 @@ impl Connection {
         };
         let changes = had.is_some() && agreed.is_some_and(|profile| had != Some(profile.ccid()));
         let Some(profile) = agreed.filter(|_| changes) else {
-            return self.make_halves(ctx);
+            return self.make_halves(call);
         };
         self.learn_rtt();
         match location {
-            Location::Local => self.make_sender(ctx, profile),
+            Location::Local => self.make_sender(call, profile),
             Location::Remote => {
                 // RFC 4340, 11.4: nothing is said of packets that the old half received, so that they are not reported
                 // missing. The new half sees the present packet, unless it is late.
                 let first = Seq::max(self.sequence.acknowledgeable.next(), seq);
-                self.make_receiver(ctx.now, profile, first);
+                self.make_receiver(call.now, profile, first);
             }
         }
-        self.ccids.changed_at[location as usize] = Some(ctx.now);
+        self.ccids.changed_at[location as usize] = Some(call.now);
         // RFC 4340, 10.5: another option of the same packet must not change it again.
         self.negotiation.lock_ccid(location, true);
-        self.tell_ccid(ctx, location);
+        self.tell_ccid(call, location);
     }
 
     /// Returns whether the half of this location exists and has CCID `number`.
@@ -144,19 +145,19 @@ impl Connection {
     }
 
     /// Creates the halves for the CCIDs in force, unless they exist already.
-    pub(super) fn make_halves(&mut self, ctx: &mut Context<'_>) {
+    pub(super) fn make_halves(&mut self, call: &mut Call<'_, '_>) {
         if let Some(profile) = self.agreed.send
             && self.stats.send_ccid != Some(profile.ccid())
         {
-            self.make_sender(ctx, profile);
+            self.make_sender(call, profile);
         }
         if let Some(profile) = self.agreed.receive
             && self.stats.receive_ccid != Some(profile.ccid())
         {
-            self.make_receiver(ctx.now, profile, self.peer_first);
+            self.make_receiver(call.now, profile, self.peer_first);
         }
         if let Some(rtt) = self.rtt {
-            self.tell_rtt(ctx.now, rtt);
+            self.tell_rtt(call.now, rtt);
         }
     }
 
@@ -173,19 +174,19 @@ impl Connection {
         }
     }
 
-    fn make_sender(&mut self, ctx: &mut Context<'_>, profile: &CcidProfile) {
+    fn make_sender(&mut self, call: &mut Call<'_, '_>, profile: &CcidProfile) {
         work::step();
-        let mut tx = profile.sender(ctx.now, self.setup());
+        let mut tx = profile.sender(call.now, self.setup());
         let (feature, here) = (Feature::AckRatio, Location::Local);
         let ratio = self.negotiation.current(feature, here);
         tx.set_ack_ratio(u16::try_from(ratio).unwrap_or(u16::MAX));
         if let Some(mut old) = self.tx.replace(tx) {
-            old.finish(ctx.outcome);
+            old.finish(call.ctx.outcome);
             self.own_valid_from = ValidFrom(Some(self.next_seq()));
         }
         self.target.restart();
         self.stats.send_ccid = Some(profile.ccid());
-        self.settle_outcome(ctx);
+        self.settle_outcome(call);
     }
 
     /// Creates a receiving half for packets from `first` on.
@@ -207,21 +208,21 @@ impl Connection {
     }
 
     /// Restarts path-dependent state, because the network path has changed.
-    pub(crate) fn path_changed(&mut self, ctx: &mut Context<'_>) {
+    pub(crate) fn path_changed(&mut self, call: &mut Call<'_, '_>) {
         if !matches!(self.state, State::PartOpen | State::Open) {
             return;
         }
         // Another path may take packets of another size.
-        self.rediscover_path_mtu(ctx);
+        self.rediscover_path_mtu(call);
         // RFC 4340, 10.5: sender and receiver start again as on a new connection.
         self.rtt = None;
         self.handshake_sent = None;
         if let Some(profile) = self.agreed.send {
-            self.make_sender(ctx, profile);
+            self.make_sender(call, profile);
         }
         let holds = self.rx.as_ref().is_some_and(|rx| rx.holds_path_state());
         if holds && let Some(profile) = self.agreed.receive {
-            self.make_receiver(ctx.now, profile, self.sequence.acknowledgeable.next());
+            self.make_receiver(call.now, profile, self.sequence.acknowledgeable.next());
         }
     }
 

@@ -3,16 +3,16 @@
 use fairwire_units::Instant;
 use fairwire_wire::{DropCode, Seq};
 
-use super::{Connection, Context};
+use super::{Call, Subflow};
 use crate::event::Event;
 use crate::packet_options::PacketOptions;
 
-impl Connection {
+impl Subflow {
     /// Processes what a packet says about the peer's host. Returns whether there is anything new, also for the sending
     /// half.
     pub(super) fn read_host_report(
         &mut self,
-        ctx: &mut Context<'_>,
+        call: &mut Call<'_, '_>,
         options: &PacketOptions<'_>,
         ackno: Option<Seq>,
     ) -> bool {
@@ -26,10 +26,10 @@ impl Connection {
         let rtt = self.rtt();
         if self.reported.new.slow {
             self.stats.slow_receivers += 1;
-            if !self.reported.is_slow(ctx.now) {
-                self.emit(ctx, Event::SlowReceiver);
+            if !self.reported.is_slow(call.now) {
+                call.emit(Event::SlowReceiver);
             }
-            self.reported.slow_until = Some(ctx.now + rtt);
+            self.reported.slow_until = Some(call.now + rtt);
         }
         let (mut refused, mut not_listening) = (false, false);
         for run in &self.reported.new.drops {
@@ -39,12 +39,12 @@ impl Connection {
         }
         if refused {
             // RFC 4340, 11.7.2: nothing is sent while the constraint seems to hold. A negotiation takes a round trip.
-            self.reported.refused_until = Some(ctx.now + rtt);
+            self.reported.refused_until = Some(call.now + rtt);
         }
-        if not_listening && !std::mem::replace(&mut self.reported.is_not_listening, true) {
+        if not_listening && !std::mem::replace(&mut call.channel.readers.has_peer_stopped, true) {
             // RFC 4340, 11.7.2: nobody will ever read what we send.
-            self.refuse_queued(ctx);
-            self.emit(ctx, Event::NotListening);
+            call.channel.refuse_queued(call.ctx);
+            call.emit(Event::NotListening);
         }
         true
     }

@@ -16,26 +16,26 @@
 use fairwire_wire::{ResetCode, Seq};
 
 use super::parts::syncs::Sender;
-use super::{Connection, Context, State};
+use super::{Call, State, Subflow};
 use crate::event::CloseReason;
 use crate::transmit::Unreachable;
 
-impl Connection {
+impl Subflow {
     /// Handles an ICMP error, which says that a packet of this flow did not reach the peer, and `why`. `seq` is the
     /// packet's number, if the quote was long enough to contain it.
     pub(crate) fn on_unreachable(
         &mut self,
-        ctx: &mut Context<'_>,
+        call: &mut Call<'_, '_>,
         seq: Option<Seq>,
         why: Unreachable,
     ) {
         match self.state {
-            State::Request => self.on_attempt_unreachable(ctx, seq, why),
+            State::Request => self.on_attempt_unreachable(call, seq, why),
             State::PartOpen | State::Open | State::CloseReq | State::Closing => {
                 let Some(seq) = seq.filter(|_| why.ends_open()) else {
                     return;
                 };
-                self.on_peer_gone(ctx, seq, why);
+                self.on_peer_gone(call, seq, why);
             }
             // RFC 5596, 2.2.2: an error about a Listen is ignored.
             State::Closed | State::Invited | State::Listen1 | State::Respond => {}
@@ -44,7 +44,7 @@ impl Connection {
 
     fn on_attempt_unreachable(
         &mut self,
-        ctx: &mut Context<'_>,
+        call: &mut Call<'_, '_>,
         seq: Option<Seq>,
         why: Unreachable,
     ) {
@@ -57,26 +57,26 @@ impl Connection {
         // RFC 1122, 4.2.3.9: a soft error must not end the attempt, a hard one should. RFC 5927: an attacker chooses
         // how much a forged error quotes; only the number shows that it is about our Request.
         if why.is_hard() && seq.is_some() {
-            self.end(ctx, CloseReason::Unreachable { why }, false);
+            self.end(call, CloseReason::Unreachable { why }, false);
         }
     }
 
     /// Handles an error of the peer's host which says that the connection's program is gone.
-    fn on_peer_gone(&mut self, ctx: &mut Context<'_>, seq: Seq, why: Unreachable) {
+    fn on_peer_gone(&mut self, call: &mut Call<'_, '_>, seq: Seq, why: Unreachable) {
         // RFC 4340, 14.1: the number of a packet that may still be in the network. If a later packet was acknowledged,
         // the peer was there after this one was sent.
         if !self.sequence.is_ack_valid(seq) || !seq.is_after(self.sequence.gar) {
             return;
         }
         let (gss, heard_at) = (self.sequence.gss, self.sequence.heard_at);
-        if self.icmp_errors.confirms(ctx.now, seq, gss, heard_at) {
+        if self.icmp_errors.confirms(call.now, seq, gss, heard_at) {
             // If the peer is there after all, the Reset tells it.
             let reason = CloseReason::Unreachable { why };
-            self.reset(ctx, ResetCode::Aborted, [0; 3], reason);
+            self.reset(call, ResetCode::Aborted, [0; 3], reason);
         } else if self.state == State::Open {
             // In the other states the packet of the state is repeated anyway.
             self.syncs
-                .ask(ctx.now, self.sequence.acknowledgeable, Sender::OnPath);
+                .ask(call.now, self.sequence.acknowledgeable, Sender::OnPath);
         }
     }
 }

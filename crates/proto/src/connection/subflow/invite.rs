@@ -8,7 +8,7 @@ use fairwire_wire::{Encoder, HeadBuf, Kind, Packet, ResetCode, Seq};
 
 use super::handshake::four_msl;
 use super::parts::backoff::{Backoff, FIRST_RETRY};
-use super::{Connection, Context, Origin, State, Visibility};
+use super::{Call, Origin, State, Subflow};
 use crate::payload::Payload;
 use crate::seal::seal;
 use crate::transmit::Transmit;
@@ -19,33 +19,25 @@ const LISTEN_INTERVAL: Duration = Duration::from_millis(200);
 /// Maximum number of Listens: the first and two more (RFC 5596, 2.2.2).
 const MAX_LISTENS: u8 = 3;
 
-impl Connection {
+impl Subflow {
     /// Creates a server that is about to invite its client.
     pub(crate) fn invite(now: Instant, origin: Origin) -> Self {
         let mut this = Self::new(now, origin, State::Invited);
-        // The application asked for it and has its id.
-        this.known = Visibility::Announced;
         this.due.handshake = true;
         this.deadline = Some(now + this.config.connect_timeout.into());
         this.refresh_agreed();
         this
     }
 
-    /// Makes the client wait, because the accept queue is full.
-    pub(crate) fn await_accept(&mut self) {
-        self.known = Visibility::AwaitingAccept;
-    }
-
     /// Asks the client to continue, because the accept queue has room again.
     pub(crate) fn ask_to_continue(&mut self) {
-        self.known = Visibility::Unknown;
         self.syncs.request_answer(self.sequence.acknowledgeable);
     }
 
     /// Writes a Listen, if one is due.
     pub(super) fn transmit_listen(
         &mut self,
-        ctx: &mut Context<'_>,
+        call: &mut Call<'_, '_>,
         head: &mut HeadBuf,
     ) -> Option<Transmit> {
         if !std::mem::take(&mut self.due.handshake) {
@@ -53,7 +45,7 @@ impl Connection {
         }
         // Without back-off, unlike other packets.
         self.retry = Backoff::new(LISTEN_INTERVAL);
-        self.retry.start(ctx.now);
+        self.retry.start(call.now);
         self.listens += 1;
         self.stats.packets_sent += 1;
         // RFC 5596, 2.2.1: number, CCVal and CsCov are zero, there are no options and no data.
@@ -66,7 +58,7 @@ impl Connection {
             ecn: Ecn::NotEct,
             dont_fragment: false,
             payload: Payload::EMPTY,
-            connection: Some(self.id),
+            connection: Some(call.channel.id),
             id: None,
         })
     }
@@ -82,14 +74,14 @@ impl Connection {
 
     /// Steps 2a and 2b: handles a packet for a server that waits for its client. Returns true if it is the Request,
     /// which continues with the next steps.
-    pub(super) fn take_invitation(&mut self, ctx: &mut Context<'_>, packet: &Packet<'_>) -> bool {
+    pub(super) fn take_invitation(&mut self, call: &mut Call<'_, '_>, packet: &Packet<'_>) -> bool {
         // RFC 5596, 2.2.2: LISTEN1 changes to RESPOND at once.
         let code = match (packet.kind, packet.seq.long()) {
             (Kind::Request { service }, Some(isr)) if service == self.service => {
                 self.state = State::Respond;
                 self.retry = Backoff::new(FIRST_RETRY);
                 self.due.handshake = false;
-                self.deadline = Some(ctx.now + four_msl());
+                self.deadline = Some(call.now + four_msl());
                 self.sequence.begin_receiving(isr);
                 return true;
             }
@@ -100,7 +92,9 @@ impl Connection {
             _ => ResetCode::NoConnection,
         };
         let path = self.flow.path;
-        ctx.replies.answer(ctx.now, path, packet, code, [0; 3]);
+        call.ctx
+            .replies
+            .answer(call.now, path, packet, code, [0; 3]);
         false
     }
 

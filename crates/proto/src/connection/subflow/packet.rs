@@ -5,7 +5,8 @@ use fairwire_units::{Ecn, Instant};
 use fairwire_wire::{DccpOption, Encoder, HeadBuf, Kind, PacketType, Seq};
 
 use super::parts::dropped::Fit;
-use super::{Connection, Context, State};
+use super::{Call, State, Subflow};
+use crate::connection::channel::Channel;
 use crate::event::Fate;
 use crate::half::{AckDue, Sent};
 use crate::id::DatagramId;
@@ -22,12 +23,7 @@ pub(super) struct Written {
     pub(super) id: Option<DatagramId>,
 }
 
-impl Connection {
-    /// Returns the number of the packet that is written next. [`Self::sent`] uses it up.
-    pub(super) fn next_seq(&self) -> Seq {
-        self.sequence.gss.next()
-    }
-
+impl Subflow {
     /// Starts a header that leaves room for `payload` bytes after it.
     pub(super) fn start<'h>(
         &self,
@@ -43,7 +39,7 @@ impl Connection {
     /// Writes a packet without data, negotiation or feedback.
     pub(super) fn send_plain(
         &mut self,
-        ctx: &mut Context<'_>,
+        call: &mut Call<'_, '_>,
         head: &mut HeadBuf,
         kind: &Kind,
     ) -> Transmit {
@@ -53,12 +49,12 @@ impl Connection {
         if matches!(kind, Kind::Sync { .. } | Kind::SyncAck { .. }) {
             self.write_rtt_estimate(&mut encoder);
         }
-        let transmit = self.finish(ctx, encoder, kind.packet_type());
+        let transmit = self.finish(call, encoder, kind.packet_type());
         // RFC 4340, 7.5.4: a peer that is alive answers a Sync about a packet that it sent. It ignores a Sync about an
         // invalid packet, maybe a stranger's, so silence after that one proves nothing.
         let known = self.sequence.acknowledgeable.into();
         if matches!(kind, Kind::Sync { ack } if *ack == known) {
-            self.liveness.on_sent(ctx.now, true);
+            self.liveness.on_sent(call.now, true);
         }
         transmit
     }
@@ -66,7 +62,7 @@ impl Connection {
     /// Finishes a packet without data.
     pub(super) fn finish(
         &mut self,
-        ctx: &mut Context<'_>,
+        call: &mut Call<'_, '_>,
         encoder: Encoder<'_>,
         packet_type: PacketType,
     ) -> Transmit {
@@ -79,7 +75,7 @@ impl Connection {
             payload: Payload::EMPTY,
             id: None,
         };
-        self.sent(ctx, written)
+        self.sent(call, written)
     }
 
     /// Returns whether the next packet must carry an NDP Count.
@@ -143,12 +139,13 @@ impl Connection {
     /// with an acknowledgement (RFC 4340, section 11.7).
     pub(super) fn write_feedback(
         &mut self,
+        channel: &Channel,
         now: Instant,
         fit: Fit,
         encoder: &mut Encoder<'_>,
     ) -> bool {
         let (seq, ack) = (self.next_seq(), self.sequence.acknowledgeable);
-        if self.is_slow() {
+        if channel.is_slow() {
             // RFC 4340, 11.6: on each packet while the condition holds. If the byte does not fit, it can wait.
             let _ = encoder.option(&DccpOption::SlowReceiver);
         }
@@ -183,7 +180,7 @@ impl Connection {
     }
 
     /// Does the bookkeeping for a packet that leaves now.
-    pub(super) fn sent(&mut self, ctx: &mut Context<'_>, written: Written) -> Transmit {
+    pub(super) fn sent(&mut self, call: &mut Call<'_, '_>, written: Written) -> Transmit {
         let Written {
             seq,
             packet_type,
@@ -193,7 +190,7 @@ impl Connection {
         } = written;
         let assigned = self.sequence.next_sent();
         debug_assert_eq!(assigned, seq, "one number per packet");
-        let now = ctx.now;
+        let now = call.now;
         self.stats.packets_sent += 1;
         let is_data = matches!(packet_type, PacketType::Data | PacketType::DataAck);
         if is_data {
@@ -229,9 +226,9 @@ impl Connection {
             id,
             nonce: ecn == Ecn::Ect1,
         };
-        self.note_sent(ctx, sent, packet_type);
+        self.note_sent(call, sent, packet_type);
         if is_data {
-            self.note_spare(now);
+            self.note_spare(call.channel, now);
         }
         if matches!(packet_type, PacketType::Ack | PacketType::DataAck) {
             self.reported.acknowledged(now);
@@ -243,7 +240,7 @@ impl Connection {
             self.retry.start(now);
         }
         self.adapt_features(now);
-        self.note_size(ctx, seq, (head_len, payload.len()), is_data);
+        self.note_size(call, seq, (head_len, payload.len()), is_data);
         Transmit {
             path: self.flow.path,
             ecn,
@@ -251,15 +248,15 @@ impl Connection {
             // MTU.
             dont_fragment: !matches!(packet_type, PacketType::Request | PacketType::Response),
             payload,
-            connection: Some(self.id),
+            connection: Some(call.channel.id),
             id,
         }
     }
 
     /// Tells the sending half of a packet that leaves now, and reports the fate of its datagram if no acknowledgement
     /// will.
-    fn note_sent(&mut self, ctx: &mut Context<'_>, sent: Sent, packet_type: PacketType) {
-        let (now, id, waiting) = (ctx.now, sent.id, self.waiting());
+    fn note_sent(&mut self, call: &mut Call<'_, '_>, sent: Sent, packet_type: PacketType) {
+        let (now, id, waiting) = (call.now, sent.id, call.channel.waiting());
         let Some(tx) = &mut self.tx else {
             return;
         };
@@ -270,8 +267,8 @@ impl Connection {
         if let Some(id) = id
             && !tx.acknowledges_packets()
         {
-            ctx.outcome.fates.push((Some(id), Fate::Sent));
-            self.settle_outcome(ctx);
+            call.ctx.outcome.fates.push((Some(id), Fate::Sent));
+            self.settle_outcome(call);
         }
     }
 }

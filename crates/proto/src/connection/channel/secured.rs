@@ -11,11 +11,10 @@ use fairwire_wire::{DropCode, Seq};
 
 use super::parts::receive_queue::Datagram;
 use super::parts::secure::{Beginning, Opened, Sealing, Secure, TAG, unmistakable};
-use super::resend::Taking;
-use super::{Connection, Context, State};
+use super::{Carrier, Channel, Context, Taking};
 use crate::error::NoMemory;
 use crate::error_text::ErrorText;
-use crate::event::{CloseReason, Event};
+use crate::event::Event;
 use crate::id::DatagramId;
 use crate::payload::Payload;
 use crate::security::{PathFacts, Security, SecurityError, Session};
@@ -31,34 +30,37 @@ struct Arrived {
 }
 
 /// The session.
-impl Connection {
+impl Channel {
     /// Encrypts the connection from now on. RFC 5238, 3.4: a connection has one session, whatever its peer does.
     pub(crate) fn secure(
         &mut self,
         ctx: &mut Context<'_>,
+        carrier: &impl Carrier,
         with: Arc<dyn Security>,
         tag: [u8; TAG],
     ) {
-        if self.secure.is_none() && self.state != State::Closed {
+        if self.secure.is_none() {
             self.secure = Some(Box::new(Secure::new(with, tag)));
-            self.begin_session(ctx);
+            self.begin_session(ctx, carrier);
         }
     }
 
     /// Begins the session, if it is time for it and there is memory.
-    pub(super) fn begin_session(&mut self, ctx: &mut Context<'_>) {
+    pub(in crate::connection) fn begin_session(
+        &mut self,
+        ctx: &mut Context<'_>,
+        carrier: &impl Carrier,
+    ) {
         let Some(secure) = &mut self.secure else {
             return;
         };
-        let is_open = matches!(self.state, State::PartOpen | State::Open);
         // RFC 5238, 3.2: not before DCCP's handshake is over. A peer that says nothing costs no session.
         let has_arrived = !self.received.is_empty();
-        if !is_open || !(secure.security().speaks_first() || has_arrived) {
+        if !carrier.is_open() || !(secure.security().speaks_first() || has_arrived) {
             return;
         }
-        let rtt = self.tx.as_ref().and_then(|tx| tx.srtt()).or(self.rtt);
         // RFC 5238, 3.5: DCCP's maximum packet size limits the session's datagrams.
-        let facts = PathFacts::new(self.sizes.max_datagram(), rtt);
+        let facts = PathFacts::new(carrier.max_datagram(), carrier.round_trip());
         if has_arrived {
             self.note_arrival(ctx);
         }
@@ -67,8 +69,8 @@ impl Connection {
         };
         match secure.begin(ctx.now, facts, ctx.budget) {
             Beginning::Begun => {
-                self.poll_session(ctx, None);
-                self.open_waiting(ctx);
+                self.poll_session(ctx, carrier, None);
+                self.open_waiting(ctx, carrier);
             }
             Beginning::Not => {}
             Beginning::NoMemory(needed) => secure.fail(SecurityError::new(NoMemory { needed })),
@@ -88,7 +90,7 @@ impl Connection {
     }
 
     /// Opens what arrived before the session began.
-    fn open_waiting(&mut self, ctx: &mut Context<'_>) {
+    fn open_waiting(&mut self, ctx: &mut Context<'_>, carrier: &impl Carrier) {
         for _ in 0..self.received.len() {
             let Some(raw) = self.received.pop() else {
                 return;
@@ -96,6 +98,7 @@ impl Connection {
             self.received.count_missing(raw.lost_before);
             self.open(
                 ctx,
+                carrier,
                 Datagram {
                     payload: raw.payload.into(),
                     ecn: raw.ecn,
@@ -110,7 +113,12 @@ impl Connection {
     }
 
     /// Takes a datagram for the session.
-    pub(super) fn open(&mut self, ctx: &mut Context<'_>, datagram: Datagram<'_>) {
+    pub(in crate::connection) fn open(
+        &mut self,
+        ctx: &mut Context<'_>,
+        carrier: &impl Carrier,
+        datagram: Datagram<'_>,
+    ) {
         let Some(secure) = &mut self.secure else {
             return;
         };
@@ -121,7 +129,7 @@ impl Connection {
                 ..datagram
             };
             self.queue_data(ctx, datagram);
-            return self.begin_session(ctx);
+            return self.begin_session(ctx, carrier);
         }
         self.note_arrival(ctx);
         let Some(secure) = &mut self.secure else {
@@ -138,7 +146,7 @@ impl Connection {
             tag: datagram.payload.tag(),
         };
         let unread = secure.open(ctx.now, datagram.payload.as_slice());
-        let has_data = self.poll_session(ctx, Some(arrived));
+        let has_data = self.poll_session(ctx, carrier, Some(arrived));
         if let Some(code) = unread
             && !has_data
         {
@@ -149,8 +157,13 @@ impl Connection {
     }
 
     /// Takes what the session does after a call. Returns whether it had data of the peer.
-    fn poll_session(&mut self, ctx: &mut Context<'_>, arrived: Option<Arrived>) -> bool {
-        let takes_copies = self.agreed.copies && self.agreed.peer_copies;
+    fn poll_session(
+        &mut self,
+        ctx: &mut Context<'_>,
+        carrier: &impl Carrier,
+        arrived: Option<Arrived>,
+    ) -> bool {
+        let takes_copies = carrier.sends_copies() && carrier.takes_copies();
         let was_announced = self.is_end_announced();
         let mut has_data = false;
         while let Some(secure) = &mut self.secure
@@ -159,7 +172,7 @@ impl Connection {
             has_data = true;
             let opened = secure.read(data);
             if let Some(arrived) = arrived {
-                self.take_opened(ctx, opened, arrived);
+                self.take_opened(ctx, carrier, opened, arrived);
             }
         }
         if self
@@ -181,7 +194,13 @@ impl Connection {
     }
 
     /// Puts opened data into the receive queue.
-    fn take_opened(&mut self, ctx: &mut Context<'_>, opened: Opened, arrived: Arrived) {
+    fn take_opened(
+        &mut self,
+        ctx: &mut Context<'_>,
+        carrier: &impl Carrier,
+        opened: Opened,
+        arrived: Arrived,
+    ) {
         let (data, number, resent) = match opened {
             Opened::Nothing => return,
             Opened::Plain(data) => (data, None, false),
@@ -192,11 +211,13 @@ impl Connection {
             } => (data, Some(first), resent),
         };
         let seq = arrived.seq;
-        if self.dropped.is_not_listening {
+        if self.readers.has_stopped {
             self.received.miss();
             return self.drop_data(seq, DropCode::NotListening);
         }
-        match number.map_or(Taking::Deliver, |number| self.taking(number, resent)) {
+        match number.map_or(Taking::Deliver, |number| {
+            self.taking(carrier, number, resent)
+        }) {
             Taking::Deliver => {}
             Taking::Ignore => return,
             Taking::TooOld => return self.drop_data(seq, DropCode::ReceiveBuffer),
@@ -221,7 +242,11 @@ impl Connection {
     }
 
     /// Serves the session's timer, if it has expired.
-    pub(super) fn on_session_timeout(&mut self, ctx: &mut Context<'_>) {
+    pub(in crate::connection) fn on_session_timeout(
+        &mut self,
+        ctx: &mut Context<'_>,
+        carrier: &impl Carrier,
+    ) {
         let at = self
             .secure
             .as_ref()
@@ -229,33 +254,43 @@ impl Connection {
         if at.is_none_or(|at| at > ctx.now) {
             return;
         }
-        self.begin_session(ctx);
+        self.begin_session(ctx, carrier);
         if let Some(secure) = &mut self.secure {
             secure.handle_timeout(ctx.now);
         }
-        self.poll_session(ctx, None);
+        self.poll_session(ctx, carrier, None);
     }
 
-    /// Resets the connection if its session failed.
+    /// Returns why the session cannot go on, and how its peer is told.
     #[inline]
-    pub(super) fn end_if_insecure(&mut self, ctx: &mut Context<'_>) {
-        if let Some(secure) = &self.secure
-            && let Some(error) = secure.failure().cloned()
-        {
-            let text = ErrorText::new(&secure.security().for_peer(&error));
-            self.abort_for(ctx, text, CloseReason::Security { error });
+    pub(in crate::connection) fn failure(&self) -> Option<(SecurityError, Option<ErrorText>)> {
+        let secure = self.secure.as_ref()?;
+        let error = secure.failure()?.clone();
+        let text = ErrorText::new(&secure.security().for_peer(&error));
+        Some((error, text))
+    }
+
+    /// Takes another size of the largest packet, which holds `max_datagram` bytes.
+    pub(in crate::connection) fn set_max_datagram(&mut self, max_datagram: usize) {
+        if let Some(secure) = &mut self.secure {
+            // RFC 5238, 3.5: no record is larger than DCCP's maximum packet size of now.
+            secure.set_max_datagram(max_datagram);
         }
     }
 
     /// Announces this side's end inside the session, if there is one. Returns whether something of the session waits to
     /// leave.
-    pub(super) fn announce_end(&mut self, ctx: &mut Context<'_>) -> bool {
+    pub(in crate::connection) fn announce_end(
+        &mut self,
+        ctx: &mut Context<'_>,
+        carrier: &impl Carrier,
+    ) -> bool {
         if self
             .secure
             .as_mut()
             .is_some_and(|secure| secure.announce_end(ctx.now))
         {
-            self.poll_session(ctx, None);
+            self.poll_session(ctx, carrier, None);
         }
         self.secure
             .as_ref()
@@ -276,9 +311,9 @@ impl Connection {
 }
 
 /// Datagrams on their way out.
-impl Connection {
+impl Channel {
     /// Returns the data as it is sealed: what would pass for an announcement of the session is escaped.
-    pub(super) fn carried(&self, payload: Payload, may_return: bool) -> Payload {
+    pub(in crate::connection) fn carried(&self, payload: Payload, may_return: bool) -> Payload {
         match payload {
             // Data that may be sent again has a number in front.
             Payload::Bytes(data) if self.secure.is_some() && !may_return => {
@@ -290,15 +325,15 @@ impl Connection {
 
     /// Returns the size of the largest datagram of the application, in bytes.
     #[inline]
-    pub(crate) fn max_datagram(&self) -> usize {
-        let max = self.sizes.max_datagram();
+    pub(crate) fn max_datagram(&self, carrier: &impl Carrier) -> usize {
+        let max = carrier.max_datagram();
         let secure = self.secure.as_ref();
         secure.map_or(max, |secure| secure.max_data(max))
     }
 
     /// Returns the size of the datagram that leaves next, as its packet carries it; `None` if none may leave.
     #[inline]
-    pub(super) fn leaving_len(&self) -> Option<usize> {
+    pub(in crate::connection) fn leaving_len(&self) -> Option<usize> {
         let Some(secure) = &self.secure else {
             return self.queue.front_len();
         };
@@ -315,7 +350,7 @@ impl Connection {
     /// Returns the datagram that leaves next, as its packet carries it. RFC 5238, 3.4: never in clear text on an encrypted
     /// connection.
     #[inline]
-    pub(super) fn leaving(&self) -> Option<&Payload> {
+    pub(in crate::connection) fn leaving(&self) -> Option<&Payload> {
         let Some(secure) = &self.secure else {
             return self.queue.front();
         };
@@ -326,14 +361,18 @@ impl Connection {
 
     /// Seals the datagram that leaves next.
     #[inline]
-    pub(super) fn seal_next(&mut self, ctx: &mut Context<'_>) {
+    pub(in crate::connection) fn seal_next(
+        &mut self,
+        ctx: &mut Context<'_>,
+        carrier: &impl Carrier,
+    ) {
         if self.secure.is_some() {
-            self.seal_front(ctx);
+            self.seal_front(ctx, carrier);
         }
     }
 
-    fn seal_front(&mut self, ctx: &mut Context<'_>) {
-        let (next, copy_of) = (self.next_seq(), self.queue.front_copy_of());
+    fn seal_front(&mut self, ctx: &mut Context<'_>, carrier: &impl Carrier) {
+        let (next, copy_of) = (carrier.next_seq(), self.queue.front_copy_of());
         let Some(secure) = &mut self.secure else {
             return;
         };
@@ -351,14 +390,15 @@ impl Connection {
             };
             secure.make(ctx.now, data, how);
         }
-        self.poll_session(ctx, None);
+        self.poll_session(ctx, carrier, None);
     }
 
     /// Takes the datagram that leaves now, and does the bookkeeping for it. RFC 5238, 3: each record is whole, in one
     /// packet.
-    pub(super) fn take_leaving(
+    pub(in crate::connection) fn take_leaving(
         &mut self,
         ctx: &mut Context<'_>,
+        carrier: &impl Carrier,
     ) -> Option<(Payload, Option<DatagramId>)> {
         if let Some(secure) = &mut self.secure
             && let Some(own) = secure.send_own(ctx.now)
@@ -375,7 +415,7 @@ impl Connection {
             .map(|secure| secure.take_made(datagram.id));
         let first = match &made {
             Some(made) => made.as_ref()?.1,
-            None => self.next_seq(),
+            None => carrier.next_seq(),
         };
         self.keep_copy(ctx, &datagram, first);
         let payload = match made.flatten() {

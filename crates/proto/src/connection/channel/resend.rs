@@ -9,12 +9,12 @@
 //! which is sealed anew for each copy ([`secured`](super::secured)).
 
 use fairwire_units::{Duration, Instant};
-use fairwire_wire::{DccpOption, DropCode, Encoder, Seq};
+use fairwire_wire::{DropCode, Seq};
 
 use super::parts::again::Again;
 use super::parts::groups::is_missing;
 use super::parts::queue::Taken;
-use super::{Connection, Context, State};
+use super::{Carrier, Channel, Context};
 use crate::error::SendError;
 use crate::event::{Event, Fate};
 use crate::id::DatagramId;
@@ -27,7 +27,7 @@ const REACH: u64 = Window::SPAN - Window::SPAN / 8;
 
 /// What the receiver does with arriving data.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Taking {
+pub(in crate::connection) enum Taking {
     /// It is delivered.
     Deliver,
     /// It was delivered before.
@@ -36,11 +36,16 @@ pub(super) enum Taking {
     TooOld,
 }
 
+/// Returns whether the peer takes a datagram that is sent again.
+fn may_leave(carrier: &impl Carrier, again: Again) -> bool {
+    carrier.sends_copies() && again.first.distance(carrier.next_seq()) < REACH
+}
+
 /// Sending.
-impl Connection {
+impl Channel {
     /// Returns an error if datagrams cannot be sent again.
-    pub(crate) fn check_resend(&self) -> Result<(), SendError> {
-        if !self.agreed.copies {
+    pub(crate) fn check_resend(&self, carrier: &impl Carrier) -> Result<(), SendError> {
+        if !carrier.sends_copies() {
             return Err(SendError::ResendNotAgreed);
         }
         if self
@@ -50,22 +55,23 @@ impl Connection {
         {
             return Err(SendError::ResendNotAgreed);
         }
-        match (&self.tx, self.agreed.send) {
-            (Some(tx), Some(profile)) if !tx.acknowledges_packets() => {
-                Err(SendError::ResendWithoutLosses {
-                    ccid: profile.ccid(),
-                })
-            }
-            _ => Ok(()),
+        match carrier.blind_ccid() {
+            Some(ccid) => Err(SendError::ResendWithoutLosses { ccid }),
+            None => Ok(()),
         }
     }
 
     /// Keeps a datagram that leaves now, if it may have to be sent again and the buffer has room. The peer knows it by
     /// the number `first`.
-    pub(super) fn keep_copy(&mut self, ctx: &mut Context<'_>, datagram: &Taken, first: Seq) {
+    pub(in crate::connection) fn keep_copy(
+        &mut self,
+        ctx: &mut Context<'_>,
+        datagram: &Taken,
+        first: Seq,
+    ) {
         if datagram.again.is_some() {
             // It stays where it is.
-            self.stats.resent += 1;
+            self.counts.resent += 1;
             return;
         }
         if datagram.options.resend == Resend::Never {
@@ -82,32 +88,33 @@ impl Connection {
         }
     }
 
-    /// Writes into a data packet that its datagram was sent before. It always fits: it is written early, and room is
-    /// reserved for it.
-    pub(super) fn write_copy_of(&self, encoder: &mut Encoder<'_>) {
-        if let Some(first) = self.queue.front_copy_of()
-            && self.secure.is_none()
-        {
-            let written = encoder.option(&DccpOption::CopyOf(first));
-            debug_assert!(written.is_ok(), "room for a Copy Of is kept");
-        }
-    }
-
     /// Queues a datagram that left and has this fate again, if that is of use. Returns whether it did. If not, the fate
     /// is final.
     #[inline]
-    pub(super) fn sends_again(&mut self, now: Instant, id: DatagramId, fate: Fate) -> bool {
+    pub(in crate::connection) fn sends_again(
+        &mut self,
+        now: Instant,
+        carrier: &impl Carrier,
+        id: DatagramId,
+        fate: Fate,
+    ) -> bool {
         let keeps = self.kept.as_ref().is_some_and(|kept| !kept.is_empty());
-        keeps && self.queue_again(now, id, fate)
+        keeps && self.queue_again(now, carrier, id, fate)
     }
 
-    fn queue_again(&mut self, now: Instant, id: DatagramId, fate: Fate) -> bool {
+    fn queue_again(
+        &mut self,
+        now: Instant,
+        carrier: &impl Carrier,
+        id: DatagramId,
+        fate: Fate,
+    ) -> bool {
         let Some(kept) = self.kept.as_mut().and_then(|kept| kept.at(now, id)) else {
             return false;
         };
         let (data, options) = (kept.data.clone(), kept.options);
         let again = Again { first: kept.first };
-        if self.is_of_use(fate, data.len(), options.group) && self.may_leave(again) {
+        if self.is_of_use(carrier, fate, data.len(), options.group) && may_leave(carrier, again) {
             self.queue.push_again(now, id, data, options, again);
             return true;
         }
@@ -122,7 +129,7 @@ impl Connection {
     }
 
     /// Returns whether datagrams in flight may have to be sent again.
-    pub(super) fn keeps_copies(&mut self, now: Instant) -> bool {
+    pub(in crate::connection) fn keeps_copies(&mut self, now: Instant) -> bool {
         let Some(kept) = &mut self.kept else {
             return false;
         };
@@ -131,7 +138,13 @@ impl Connection {
     }
 
     /// Returns whether a copy of a datagram of `size` bytes with this fate may be of use.
-    fn is_of_use(&self, fate: Fate, size: usize, group: Option<u64>) -> bool {
+    fn is_of_use(
+        &self,
+        carrier: &impl Carrier,
+        fate: Fate,
+        size: usize,
+        group: Option<u64>,
+    ) -> bool {
         // RFC 4340, 11.7.2: an application that has stopped reading gets no more data.
         let not_listening = Fate::Dropped {
             code: DropCode::NotListening,
@@ -139,22 +152,21 @@ impl Connection {
         let is_broken = |group| self.groups.is_broken(group);
         is_missing(fate)
             && fate != not_listening
-            && !self.reported.is_not_listening
-            && matches!(self.state, State::PartOpen | State::Open)
-            && size <= self.max_datagram()
+            && !self.readers.has_peer_stopped
+            && carrier.is_open()
+            && size <= self.max_datagram(carrier)
             && !group.is_some_and(is_broken)
-    }
-
-    /// Returns whether the peer takes a datagram that is sent again.
-    fn may_leave(&self, again: Again) -> bool {
-        self.agreed.copies && again.first.distance(self.next_seq()) < REACH
     }
 
     /// Drops copies that the peer would not take from the head of the queue.
     #[inline]
-    pub(super) fn drop_unwanted_copies(&mut self, ctx: &mut Context<'_>) {
+    pub(in crate::connection) fn drop_unwanted_copies(
+        &mut self,
+        ctx: &mut Context<'_>,
+        carrier: &impl Carrier,
+    ) {
         while let Some(first) = self.queue.front_copy_of()
-            && !self.may_leave(Again { first })
+            && !may_leave(carrier, Again { first })
             && let Some(datagram) = self.queue.pop()
         {
             self.drop_queued(ctx, &datagram, Fate::Lost);
@@ -163,27 +175,32 @@ impl Connection {
     }
 
     /// Records that a datagram that was lost is not sent again.
-    pub(super) fn give_up_copy(&mut self, ctx: &mut Context<'_>, id: DatagramId) {
+    pub(in crate::connection) fn give_up_copy(&mut self, ctx: &mut Context<'_>, id: DatagramId) {
         self.forget_copy(id);
         self.groups.forget(id);
-        if self.config.report_fates {
+        if self.reports_fates {
             let fate = Fate::Lost;
             self.emit(ctx, Event::Fate { id, fate });
         }
     }
 
     /// Returns when the next datagram in flight may no longer be sent again.
-    pub(super) fn copies_end_at(&self) -> Option<Instant> {
+    pub(in crate::connection) fn copies_end_at(&self) -> Option<Instant> {
         let until = self.kept.as_ref()?.next_expiry()?;
         Some(until + Duration::from_nanos(1))
     }
 }
 
 /// Receiving.
-impl Connection {
+impl Channel {
     /// Returns what to do with the data that the peer first sent in packet `first`; whether this is a copy of it.
-    pub(super) fn taking(&mut self, first: Seq, resent: bool) -> Taking {
-        if self.agreed.peer_copies && self.copies.is_none() {
+    pub(in crate::connection) fn taking(
+        &mut self,
+        carrier: &impl Carrier,
+        first: Seq,
+        resent: bool,
+    ) -> Taking {
+        if carrier.takes_copies() && self.copies.is_none() {
             self.copies = Some(Window::default());
         }
         let Some(copies) = &self.copies else {
@@ -192,17 +209,17 @@ impl Connection {
         match (copies.check(first), resent) {
             (Novelty::New, _) | (Novelty::TooOld, false) => Taking::Deliver,
             (Novelty::Delivered, true) => {
-                self.stats.resent_duplicates += 1;
+                self.counts.resent_duplicates += 1;
                 Taking::Ignore
             }
             (Novelty::Delivered, false) => {
-                self.stats.resent_duplicates += 1;
+                self.counts.resent_duplicates += 1;
                 // It counted as missing until its copy came.
                 self.received.came_late();
                 Taking::Ignore
             }
             (Novelty::TooOld, true) => {
-                self.stats.resent_too_old += 1;
+                self.counts.resent_too_old += 1;
                 Taking::TooOld
             }
         }
@@ -210,7 +227,7 @@ impl Connection {
 
     /// Notes that the data of packet `seq` was delivered, which the peer first sent in packet `first`; whether this is a
     /// copy of it.
-    pub(super) fn delivered(&mut self, seq: Seq, first: Seq, resent: bool) {
+    pub(in crate::connection) fn delivered(&mut self, seq: Seq, first: Seq, resent: bool) {
         let Some(copies) = &mut self.copies else {
             return;
         };
@@ -220,13 +237,13 @@ impl Connection {
             copies.deliver_copy(seq, first);
         }
         if resent {
-            self.stats.recovered += 1;
+            self.counts.recovered += 1;
             self.received.recover();
         }
     }
 
     /// Notes that the data of packet `seq` was dropped after it had been delivered.
-    pub(super) fn undelivered(&mut self, seq: Seq) {
+    pub(in crate::connection) fn undelivered(&mut self, seq: Seq) {
         if let Some(copies) = &mut self.copies {
             copies.take_back_packet(seq);
         }

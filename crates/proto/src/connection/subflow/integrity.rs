@@ -4,9 +4,10 @@ use fairwire_units::plant::{Plant, planted};
 use fairwire_wire::checksum::coverage;
 use fairwire_wire::{DccpOption, Encoder};
 
-use super::Connection;
+use super::Subflow;
 use crate::config::{DamagedData, DataChecksum};
 use crate::payload::Arriving;
+use crate::payload::Payload;
 
 /// Returns whether `cscov` is acceptable under a Minimum Checksum Coverage of `least` (RFC 4340, 9.2.1).
 fn is_acceptable(cscov: u8, least: u8) -> bool {
@@ -20,7 +21,7 @@ pub(super) fn is_damaged(told: Option<u32>, payload: &Arriving<'_>) -> bool {
     told.is_some_and(|told| told != payload.view().data_checksum())
 }
 
-impl Connection {
+impl Subflow {
     /// Returns the `CsCov` for a data packet of `size` bytes.
     pub(super) fn coverage_of(&self, size: usize) -> u8 {
         let wanted = self.config.checksum_coverage & 0x0F;
@@ -43,16 +44,14 @@ impl Connection {
     }
 
     /// Writes the Data Checksum of the datagram that leaves next, if it gets one. Room for it is reserved.
-    pub(super) fn write_data_checksum(&self, encoder: &mut Encoder<'_>) {
+    pub(super) fn write_data_checksum(&self, payload: &Payload, encoder: &mut Encoder<'_>) {
         if self.config.data_checksum == DataChecksum::Off {
             return;
         }
-        if let Some(payload) = self.leaving() {
-            // RFC 4340, 9.3: of the application data, as the packet carries it; before the header checksum, which covers it.
-            let checksum = DccpOption::DataChecksum(payload.view().data_checksum());
-            let written = encoder.option(&checksum);
-            debug_assert!(written.is_ok(), "room for a Data Checksum is kept");
-        }
+        // RFC 4340, 9.3: of the application data, as the packet carries it; before the header checksum, which covers it.
+        let checksum = DccpOption::DataChecksum(payload.view().data_checksum());
+        let written = encoder.option(&checksum);
+        debug_assert!(written.is_ok(), "room for a Data Checksum is kept");
     }
 
     /// Returns whether damaged data is dropped.

@@ -3,9 +3,9 @@
 use fairwire_units::{Ecn, Instant};
 use fairwire_wire::Seq;
 
-use super::{Connection, State};
+use super::{State, Subflow};
 
-impl Connection {
+impl Subflow {
     /// Returns the ECN field of data packet `seq`, with a nonce if nonces are on.
     pub(super) fn data_ecn(&mut self, seq: Seq) -> Ecn {
         // RFC 4340, 12 and 12.1: not to a peer that cannot read marks.

@@ -4,7 +4,7 @@ use fairwire_units::plant::{Plant, planted};
 use fairwire_wire::feature::Feature;
 use fairwire_wire::{DccpOption, Packet, PacketType, RawOption, ResetCode, Seq, option_type};
 
-use super::{Connection, Context};
+use super::{Call, Subflow};
 use crate::ccid::ccid_profile;
 use crate::feature::{Fatal, Handled, Location};
 use crate::packet_options::PacketOptions;
@@ -33,7 +33,7 @@ fn bad_rtt_estimate(option: RawOption<'_>) -> Fatal {
     }
 }
 
-impl Connection {
+impl Subflow {
     /// Returns whether this is the type of the RTT Estimates that the peer agreed to send.
     fn reads_rtt_estimates(&self, option_type: u8) -> bool {
         let agreed = || {
@@ -75,14 +75,14 @@ impl Connection {
     /// Returns the Reset with which the connection has to end.
     pub(super) fn process_options<'a>(
         &mut self,
-        ctx: &mut Context<'_>,
+        call: &mut Call<'_, '_>,
         packet: &Packet<'a>,
         (seq, ack): (Seq, Option<Seq>),
         said: &mut PacketOptions<'a>,
     ) -> Result<(), Fatal> {
         let packet_type = packet.packet_type();
         let (gsr, gss) = (self.sequence.gsr, self.sequence.gss);
-        self.lock_ccids(ctx.now);
+        self.lock_ccids(call.now);
         self.negotiation
             .begin_packet(packet_type, seq, ack, gsr, gss);
         self.ccids.begin_packet();
@@ -90,18 +90,18 @@ impl Connection {
         if self.gives_cookies(packet_type, seq) && !planted(Plant::CookieTwice) {
             self.cookies.clear();
         }
-        let processed = self.process_each(ctx, packet, seq, said);
+        let processed = self.process_each(call, packet, seq, said);
         self.negotiation.end_packet();
         if self.agreed.is_stale {
             self.refresh_agreed();
-            self.note_ccids(ctx);
+            self.note_ccids(call);
         }
         processed
     }
 
     fn process_each<'a>(
         &mut self,
-        ctx: &mut Context<'_>,
+        call: &mut Call<'_, '_>,
         packet: &Packet<'a>,
         seq: Seq,
         said: &mut PacketOptions<'a>,
@@ -135,15 +135,13 @@ impl Connection {
                     said.rtt_estimate = Some(us);
                     true
                 }
-                Ok(DccpOption::CopyOf(first)) if self.reads_copies() => {
-                    // A number that is not older than the packet's own is invalid.
-                    let is_older = first.is_before(seq);
-                    said.copy_of = is_older.then_some(first);
-                    is_older
-                }
                 Ok(option) => {
-                    said.note(&option, options.remainder());
-                    self.process_option(ctx, (packet_type, seq), raw, &option, mandatory)?
+                    if let Some(is_valid) = said.marks.read(&option, seq, self.reads_copies()) {
+                        is_valid
+                    } else {
+                        said.note(&option, options.remainder());
+                        self.process_option(call, (packet_type, seq), raw, &option, mandatory)?
+                    }
                 }
                 // RFC 6323, 3.3: unlike other options, this one must be valid once it was agreed on.
                 Err(_) if self.reads_rtt_estimates(raw.option_type) => {
@@ -174,7 +172,7 @@ impl Connection {
     /// the connection; any other is ignored without an error (RFC 4340, sections 5.8 and 15).
     fn process_option(
         &mut self,
-        ctx: &mut Context<'_>,
+        call: &mut Call<'_, '_>,
         (packet_type, seq): (PacketType, Seq),
         raw: RawOption<'_>,
         option: &DccpOption<'_>,
@@ -188,23 +186,23 @@ impl Connection {
                 // `handle` itself checks whether a Mandatory one was understood.
                 let handled = self.negotiation.handle(option, mandatory)?;
                 if handled != Handled::Ignored {
-                    self.apply(ctx, seq, handled);
+                    self.apply(call, seq, handled);
                     // Updated once per packet, after all its options.
                     self.agreed.is_stale = true;
                 }
                 Ok(true)
             }
             DccpOption::Timestamp(value) => {
-                self.timestamps.received(ctx.now, seq, value);
+                self.timestamps.received(call.now, seq, value);
                 Ok(true)
             }
             DccpOption::TimestampEcho { timestamp, elapsed } => {
                 // The acknowledgement of the handshake gives a better sample, if it comes.
-                let trip = self.timestamps.round_trip(ctx.now, timestamp, elapsed);
+                let trip = self.timestamps.round_trip(call.now, timestamp, elapsed);
                 if let Some(trip) = trip
                     && self.rtt.is_none()
                 {
-                    self.measured(ctx.now, trip);
+                    self.measured(call.now, trip);
                 }
                 Ok(true)
             }

@@ -1,29 +1,28 @@
-//! The calls of the application.
+//! The calls of the application that fill the send queue.
 
-use fairwire_units::{Duration, Instant, Rate};
-use fairwire_wire::feature::Feature;
+use fairwire_units::{Duration, Instant};
 
-use super::{Connection, Context, State, footprint};
+use super::{Carrier, Channel, Context};
+use crate::connection::footprint;
 use crate::error::SendError;
-use crate::event::{Fate, Received};
-use crate::feature::Location;
+use crate::event::Fate;
 use crate::id::DatagramId;
 use crate::payload::Payload;
 use crate::sending::{Resend, SendOptions};
-use crate::stats::Stats;
 
-impl Connection {
+impl Channel {
     /// Queues a datagram.
     pub(crate) fn send(
         &mut self,
         ctx: &mut Context<'_>,
+        carrier: &impl Carrier,
         payload: Payload,
         options: SendOptions,
     ) -> Result<DatagramId, SendError> {
         let given = payload.len();
         let payload = self.carried(payload, options.resend != Resend::Never);
         let size = payload.len();
-        self.check_datagram(ctx.now, size, options)
+        self.check_datagram(ctx.now, carrier, size, options)
             .map_err(|error| error.without(size - given))?;
         self.expire_queued(ctx);
         self.check_group(options)?;
@@ -44,29 +43,34 @@ impl Connection {
     fn check_datagram(
         &self,
         now: Instant,
+        carrier: &impl Carrier,
         size: usize,
         options: SendOptions,
     ) -> Result<(), SendError> {
-        let open = matches!(self.state, State::Request | State::PartOpen | State::Open);
-        if !open || self.drain_until.is_some() || self.is_end_announced() {
+        if !self.takes_data(carrier) {
             return Err(SendError::Closed);
         }
         // RFC 4340, 11.7.2: no more data once the peer's application has stopped reading.
-        if self.reported.is_not_listening {
+        if self.readers.has_peer_stopped {
             return Err(SendError::NotListening);
         }
-        let max = self.max_datagram();
+        let max = self.max_datagram(carrier);
         // RFC 4340, 14: a datagram above the maximum packet size is refused.
         if size > max {
             return Err(SendError::TooLarge { size, max });
         }
         if options.resend != Resend::Never {
-            self.check_resend()?;
+            self.check_resend(carrier)?;
         }
         if options.deadline.is_some_and(|deadline| deadline < now) {
             return Err(SendError::DeadlinePassed);
         }
         Ok(())
+    }
+
+    /// Returns whether the application may still give data: no end of the connection is near.
+    fn takes_data(&self, carrier: &impl Carrier) -> bool {
+        carrier.takes_data() && self.drain_until.is_none() && !self.is_end_announced()
     }
 
     /// Returns an error if the group of a datagram is broken.
@@ -113,38 +117,11 @@ impl Connection {
         Ok(id)
     }
 
-    /// Returns whether the connection is over.
-    pub(crate) fn is_closed(&self) -> bool {
-        self.state == State::Closed
-    }
-
-    /// Returns how long the queue may drain after a close.
-    pub(crate) fn drain_timeout(&self) -> Duration {
-        self.config.drain_timeout.into()
-    }
-
-    /// Counts a packet of this flow with a wrong checksum.
-    pub(crate) fn count_checksum_error(&mut self) {
-        self.stats.checksum_errors += 1;
-    }
-
-    /// Takes the next datagram out of the receive queue.
-    pub(crate) fn recv(&mut self) -> Option<Received> {
-        // What came before the session began is for the session.
-        let is_raw = self
-            .secure
-            .as_ref()
-            .is_some_and(|secure| secure.session().is_none());
-        if is_raw { None } else { self.received.pop() }
-    }
-
     /// Returns whether there is room for a datagram of `size` bytes, with `room` bytes left of the endpoint's memory.
-    pub(crate) fn can_send(&self, size: usize, room: usize) -> bool {
-        let open = matches!(self.state, State::Request | State::PartOpen | State::Open);
-        open && self.drain_until.is_none()
-            && !self.is_end_announced()
-            && !self.reported.is_not_listening
-            && size <= self.max_datagram()
+    pub(crate) fn can_send(&self, carrier: &impl Carrier, size: usize, room: usize) -> bool {
+        self.takes_data(carrier)
+            && !self.readers.has_peer_stopped
+            && size <= self.max_datagram(carrier)
             && self.queue.has_room(size)
             && (self.queue.is_empty() || room >= footprint::of_datagram(size))
     }
@@ -153,49 +130,5 @@ impl Connection {
     pub(crate) fn queue_age(&self, now: Instant) -> Option<Duration> {
         let since = self.queue.oldest()?;
         Some(now.saturating_since(since))
-    }
-
-    /// Returns the counters and gauges.
-    pub(crate) fn stats(&self) -> Stats {
-        let mut stats = self.stats;
-        stats.receive_drops = self.received.drops;
-        stats.queued_packets = self.queue.len();
-        stats.queued_bytes = self.queue.bytes();
-        stats.queued_resends = self.queue.resends();
-        stats.sequence_window = self.sequence.local_window;
-        stats.ack_ratio = self.negotiation.current(Feature::AckRatio, Location::Local);
-        stats.srtt = self.rtt.map(Into::into);
-        stats.path_mtu = self.sizes.path_mtu();
-        if let Some(tx) = &self.tx {
-            stats.flight_packets = tx.flight().packets;
-            stats.srtt = tx.srtt().or(self.rtt).map(Into::into);
-            stats.gauges = tx.gauges();
-            stats.allowed_rate = self.allowed_rate();
-            stats.target_bitrate = self.target_bitrate();
-        }
-        if let Some(rx) = &self.rx {
-            stats.loss_events_seen = rx.loss_events();
-            stats.loss_rate_seen = rx.loss_rate();
-            stats.ack_vector_state = rx.state_len();
-        }
-        stats
-    }
-
-    /// Returns the rate that congestion control allows now.
-    pub(super) fn allowed_rate(&self) -> Option<Rate> {
-        let allowed = self.tx.as_ref().and_then(|tx| tx.allowed_rate());
-        allowed.or_else(|| self.window_rate())
-    }
-
-    /// Returns the window divided by the round-trip time, with the mean size of the packets sent so far.
-    fn window_rate(&self) -> Option<Rate> {
-        let tx = self.tx.as_ref()?;
-        let (cwnd, srtt) = (tx.cwnd()?, tx.srtt()?);
-        let size = match self.stats.data_sent {
-            0 => self.sizes.max_datagram() as f64,
-            sent => self.stats.bytes_sent as f64 / sent as f64,
-        };
-        let seconds = srtt.as_secs_f64();
-        (seconds > 0.0).then(|| Rate::from_bytes_per_s(cwnd * size / seconds))
     }
 }

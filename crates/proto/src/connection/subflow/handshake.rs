@@ -8,7 +8,8 @@ use fairwire_wire::{
 use super::parts::backoff::{Backoff, FIRST_RETRY};
 use super::parts::dropped::Fit;
 use super::parts::unconfirmed::Unconfirmed;
-use super::{Connection, Context, Origin, State, Visibility};
+use super::{Call, Origin, State, Subflow};
+use crate::connection::channel::Visibility;
 use crate::constants::TWO_MSL;
 use crate::event::{CloseReason, Event};
 use crate::feature::Role;
@@ -30,7 +31,7 @@ pub(super) fn four_msl() -> Duration {
     TWO_MSL * 2
 }
 
-impl Connection {
+impl Subflow {
     /// Creates a client that is about to send its Request.
     pub(crate) fn connect(now: Instant, origin: Origin) -> Self {
         let mut this = Self::new(now, origin, State::Request);
@@ -71,15 +72,15 @@ impl Connection {
     /// Writes the Request. A repeated one has the next sequence number and is otherwise the same (section 8.1.1).
     pub(super) fn transmit_request(
         &mut self,
-        ctx: &mut Context<'_>,
+        call: &mut Call<'_, '_>,
         head: &mut HeadBuf,
     ) -> Option<Transmit> {
         if !std::mem::take(&mut self.due.handshake) {
             return None;
         }
-        self.retry.start(ctx.now);
+        self.retry.start(call.now);
         let service = self.service;
-        Some(self.send_handshake(ctx, head, &Kind::Request { service }))
+        Some(self.send_handshake(call, head, &Kind::Request { service }))
     }
 
     /// Step 11: schedules the Response to a valid Request of `bytes` bytes; in RESPOND each one is answered.
@@ -92,7 +93,7 @@ impl Connection {
     /// Writes the Response; one is sent for each valid Request, never by a timer (section 8.1.3).
     pub(super) fn transmit_response(
         &mut self,
-        ctx: &mut Context<'_>,
+        call: &mut Call<'_, '_>,
         head: &mut HeadBuf,
     ) -> Option<Transmit> {
         if !std::mem::take(&mut self.due.handshake) {
@@ -102,17 +103,17 @@ impl Connection {
             ack: self.sequence.acknowledgeable.into(),
             service: self.service,
         };
-        Some(self.send_handshake(ctx, head, &kind))
+        Some(self.send_handshake(call, head, &kind))
     }
 
     fn send_handshake(
         &mut self,
-        ctx: &mut Context<'_>,
+        call: &mut Call<'_, '_>,
         head: &mut HeadBuf,
         kind: &Kind,
     ) -> Transmit {
         let packet_type = kind.packet_type();
-        let stamp = self.timestamps.stamp(ctx.now);
+        let stamp = self.timestamps.stamp(call.now);
         let mut encoder = self.start(head, kind, (0, 0), 0);
         if packet_type == PacketType::Response {
             // The limit may cut options, which are then sent later or never. They are written in this order: cookie,
@@ -123,15 +124,15 @@ impl Connection {
         self.write_cookies(&mut encoder);
         if packet_type == PacketType::Response {
             // RFC 4340, 8.1.3: reports which data of Requests was not taken.
-            self.write_feedback(ctx.now, Fit::Newest, &mut encoder);
+            self.write_feedback(call.channel, call.now, Fit::Newest, &mut encoder);
         }
-        self.write_negotiation(ctx.now, packet_type, &mut encoder);
+        self.write_negotiation(call.now, packet_type, &mut encoder);
         // Confirms for hundreds of unknown features may leave no room for it. The acknowledgement of this packet gives
         // a round-trip sample, too.
         let _ = encoder.option(&stamp);
-        self.write_echo(ctx.now, &mut encoder);
-        self.handshake_sent = Some((self.next_seq(), ctx.now));
-        self.finish(ctx, encoder, packet_type)
+        self.write_echo(call.now, &mut encoder);
+        self.handshake_sent = Some((self.next_seq(), call.now));
+        self.finish(call, encoder, packet_type)
     }
 
     /// Repeats the Reset to a peer that still has an older connection on our flow, because we were restarted (RFC 4340,
@@ -140,11 +141,11 @@ impl Connection {
     /// Our first Reset had a number outside the peer's window. The Sync that would give us a better number may be held
     /// back by the peer's limit on Syncs (7.5.4), since it has just sent one for our Request. So this Reset leaves just
     /// before the next Request, when the limit permits an answer.
-    pub(super) fn reset_older_peer(&mut self, ctx: &mut Context<'_>) {
+    pub(super) fn reset_older_peer(&mut self, call: &mut Call<'_, '_>) {
         let Some(sync) = self.older_peer.take() else {
             return;
         };
-        ctx.replies.end(Reset {
+        call.ctx.replies.end(Reset {
             flow: self.flow,
             // RFC 4340, 8.3.1: the number that the Sync acknowledged, that of our Request, plus one.
             seq: self.sequence.gss.next(),
@@ -161,7 +162,7 @@ impl Connection {
     /// acknowledges one of our Requests is. This is checked before anything in the packet takes effect.
     pub(super) fn begin_receiving(
         &mut self,
-        ctx: &mut Context<'_>,
+        call: &mut Call<'_, '_>,
         packet: &Packet<'_>,
         seq: Seq,
         ack: Option<Seq>,
@@ -181,7 +182,7 @@ impl Connection {
                 self.sequence.begin_receiving(seq.prev());
                 true
             }
-            Kind::Request { .. } if self.on_echo(ctx, seq) => false,
+            Kind::Request { .. } if self.on_echo(call, seq) => false,
             // Only a Reset is not answered: see `Replies::answer`. RFC 4340, 7.5.4: a Sync in REQUEST is. RFC 4340,
             // 5.6: Data 1 names the type.
             kind => {
@@ -190,7 +191,7 @@ impl Connection {
                 }
                 let data = [packet.packet_type().number(), 0, 0];
                 let (path, code) = (self.flow.path, ResetCode::PacketError);
-                ctx.replies.answer(ctx.now, path, packet, code, data);
+                call.ctx.replies.answer(call.now, path, packet, code, data);
                 false
             }
         }
@@ -201,7 +202,7 @@ impl Connection {
     ///
     /// One that comes back may be a trick of a third party, while the server answers as well. Two different ones mean a
     /// service that echoes everything: then the attempt ends.
-    pub(crate) fn on_echo(&mut self, ctx: &mut Context<'_>, seq: Seq) -> bool {
+    pub(crate) fn on_echo(&mut self, call: &mut Call<'_, '_>, seq: Seq) -> bool {
         let ours = self.state == State::Request
             && self.stats.packets_sent > 0
             && seq.in_window(self.sequence.iss, self.sequence.gss);
@@ -211,26 +212,27 @@ impl Connection {
         let first = *self.echoed.get_or_insert(seq);
         if first != seq {
             // A Reset would only come back.
-            self.end(ctx, CloseReason::Reflected, false);
+            self.end(call, CloseReason::Reflected, false);
         }
         true
     }
 
     /// Step 10: enters PARTOPEN after the Response.
-    pub(super) fn enter_partopen(&mut self, ctx: &mut Context<'_>) {
+    pub(super) fn enter_partopen(&mut self, call: &mut Call<'_, '_>) {
         self.state = State::PartOpen;
         self.due.ack = true;
         // RFC 4340, 8.1.5: not after a second, as for the Request.
         self.retry = Backoff::new(PARTOPEN_RETRY);
-        self.deadline = Some(ctx.now + four_msl());
+        self.deadline = Some(call.now + four_msl());
         self.peer_first = self.sequence.acknowledgeable;
-        self.make_halves(ctx);
-        self.emit(ctx, Event::Connected);
-        self.begin_session(ctx);
+        self.make_halves(call);
+        call.emit(Event::Connected);
+        call.channel.begin_session(call.ctx, self);
+        self.note_dropped(call.channel);
     }
 
     /// Steps 11 and 12: enters OPEN, because packet `seq` of the peer completes the handshake.
-    pub(super) fn enter_open(&mut self, ctx: &mut Context<'_>, seq: Seq) {
+    pub(super) fn enter_open(&mut self, call: &mut Call<'_, '_>, seq: Seq) {
         self.sequence.osr = seq;
         self.state = State::Open;
         self.retry = Backoff::new(FIRST_RETRY);
@@ -241,23 +243,24 @@ impl Connection {
         self.refresh_agreed();
         self.open_window();
         if self.role == Role::Server {
-            self.make_halves(ctx);
+            self.make_halves(call);
             // RFC 5596: an application that invited its client knows the connection already.
-            let known = std::mem::replace(&mut self.known, Visibility::Announced);
+            let known = std::mem::replace(&mut call.channel.known, Visibility::Announced);
             let event = if known == Visibility::Announced {
                 Event::Connected
             } else {
                 let port = self.flow.local_port;
                 Event::Accepted { port }
             };
-            self.emit(ctx, event);
-            if !self.received.is_empty() {
-                self.emit(ctx, Event::Readable);
+            call.emit(event);
+            if !call.channel.received.is_empty() {
+                call.emit(Event::Readable);
             }
             // The client stays in PARTOPEN until it receives a packet sent in OPEN.
             self.unconfirmed = Some(Unconfirmed::new(self.next_seq()));
             self.due.ack = true;
-            self.begin_session(ctx);
+            call.channel.begin_session(call.ctx, self);
+            self.note_dropped(call.channel);
         }
     }
 

@@ -1,0 +1,196 @@
+//! The channel: what an application has of a connection, whatever path its packets take.
+//!
+//! It holds the queues, the groups, the datagrams that may be sent again, and the encryption, and it tells the
+//! application what happens. It has no sequence number, window, timer of a round trip or address of its own: those
+//! belong to the [`Subflow`](super::subflow::Subflow) that carries its datagrams. A subflow asks for the next datagram
+//! when its controller lets one leave, and hands over what arrived. What the channel needs to know of it is a
+//! [`Carrier`].
+//!
+//! - [`send`]: the calls that fill the send queue; [`queued`]: datagrams that leave it unsent; [`resend`]: those that
+//!   are sent again.
+//! - [`receive`]: the receive queue; [`secured`]: the encryption; [`options`]: what it adds to packets.
+
+mod options;
+mod queued;
+mod receive;
+mod resend;
+mod secured;
+mod send;
+
+use fairwire_units::{Duration, Instant};
+use fairwire_wire::{Ccid, DropCode, Seq};
+
+use super::parts::groups::Groups;
+use super::parts::queue::SendQueue;
+use super::parts::receive_queue::ReceiveQueue;
+use super::parts::secure::Secure;
+use super::{Context, Origin, parts};
+use crate::config::Config;
+use crate::event::Event;
+use crate::feature::Role;
+use crate::id::ConnectionId;
+use crate::resend::{Missing, ResendBuffer, Window};
+use crate::stats::Stats;
+
+pub(crate) use options::Marks;
+pub(super) use resend::Taking;
+
+/// What a channel asks of the subflow that works for it.
+pub(crate) trait Carrier {
+    /// Returns whether its handshake is over and it is not closing.
+    fn is_open(&self) -> bool;
+
+    /// Returns whether it carries data, or will once its handshake is over.
+    fn takes_data(&self) -> bool;
+
+    /// Returns the most bytes that one of its packets carries.
+    fn max_datagram(&self) -> usize;
+
+    /// Returns the number of its next packet.
+    fn next_seq(&self) -> Seq;
+
+    /// Returns its round-trip time, if there is an estimate.
+    fn round_trip(&self) -> Option<Duration>;
+
+    /// Returns whether the peer reads the marks of datagrams that we send again.
+    fn sends_copies(&self) -> bool;
+
+    /// Returns whether the peer marks datagrams that it sends again.
+    fn takes_copies(&self) -> bool;
+
+    /// Returns the CCID of our data if it does not say which datagrams were lost.
+    fn blind_ccid(&self) -> Option<Ccid>;
+}
+
+/// Whether the application knows the connection.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Visibility {
+    /// It does not.
+    Unknown,
+    /// It does not; the client waits for a place in the accept queue.
+    AwaitingAccept,
+    /// It knows the connection's id, so it will release the connection.
+    Announced,
+}
+
+/// What one application has of a connection.
+#[derive(Debug)]
+pub(crate) struct Channel {
+    pub(super) id: ConnectionId,
+    pub(super) known: Visibility,
+    pub(super) queue: SendQueue,
+    pub(super) groups: Groups,
+    /// Datagrams in flight that may have to be sent again.
+    pub(super) kept: Option<Box<ResendBuffer>>,
+    /// The peer's datagrams that were delivered, by the number of the packet in which each was first sent; once the
+    /// peer may send them again.
+    pub(super) copies: Option<Window>,
+    pub(super) received: ReceiveQueue,
+    /// Which of the peer's packets brought data that no application gets, and why; empty between calls.
+    pub(super) dropped: Vec<(Seq, DropCode)>,
+    /// What encrypts the connection, if anything does.
+    pub(super) secure: Option<Box<Secure>>,
+    /// Set once the application asked to close: until when the send queue may drain.
+    pub(super) drain_until: Option<Instant>,
+    pub(super) readers: Readers,
+    pub(super) reports_fates: bool,
+    pub(super) slow_receiver_percent: u8,
+    pub(super) counts: Counts,
+}
+
+/// Whether the applications read what arrives.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Readers {
+    /// Whether this one has stopped, and whether the peer's has.
+    pub(super) has_stopped: bool,
+    pub(super) has_peer_stopped: bool,
+    /// Whether this one has asked for no more data than now.
+    pub(super) is_slow: bool,
+}
+
+/// The counters of a channel.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counts {
+    expired: u64,
+    refused: u64,
+    group_broken: u64,
+    resent: u64,
+    recovered: u64,
+    resent_duplicates: u64,
+    resent_too_old: u64,
+}
+
+impl Channel {
+    /// Returns a channel through which nothing has passed.
+    pub(super) fn new(origin: &Origin) -> Self {
+        let config: &Config = &origin.config;
+        Self {
+            id: origin.id,
+            known: match origin.role {
+                Role::Client => Visibility::Announced,
+                Role::Server => Visibility::Unknown,
+            },
+            queue: SendQueue::new(config.send_queue),
+            groups: Groups::default(),
+            kept: config
+                .resend
+                .then(|| Box::new(ResendBuffer::new(config.send_queue.bytes))),
+            copies: None,
+            received: ReceiveQueue::new(config),
+            dropped: Vec::new(),
+            secure: None,
+            drain_until: None,
+            readers: Readers::default(),
+            reports_fates: config.report_fates,
+            slow_receiver_percent: config.slow_receiver_percent,
+            counts: Counts::default(),
+        }
+    }
+
+    /// Returns whether the application knows the connection and will release it.
+    pub(crate) fn is_announced(&self) -> bool {
+        self.known == Visibility::Announced
+    }
+
+    /// Tells the application, if it knows the connection.
+    pub(super) fn emit(&self, ctx: &mut Context<'_>, event: Event) {
+        if self.is_announced() {
+            ctx.events.push_back((self.id, event));
+        }
+    }
+
+    /// Returns the number of datagrams that wait to leave, for the controllers.
+    pub(super) fn waiting(&self) -> u32 {
+        let own = self.secure.as_ref().map_or(0, |secure| secure.own_len());
+        u32::try_from(self.queue.len() + own).unwrap_or(u32::MAX)
+    }
+
+    /// Returns the count of the peer's data that did not arrive.
+    pub(super) fn missing(&mut self) -> &mut Missing {
+        self.received.missing()
+    }
+
+    /// Fills in its counters and gauges.
+    pub(super) fn add_to(&self, stats: &mut Stats) {
+        let Counts {
+            expired,
+            refused,
+            group_broken,
+            resent,
+            recovered,
+            resent_duplicates,
+            resent_too_old,
+        } = self.counts;
+        stats.expired = expired;
+        stats.refused = refused;
+        stats.group_broken = group_broken;
+        stats.resent = resent;
+        stats.recovered = recovered;
+        stats.resent_duplicates = resent_duplicates;
+        stats.resent_too_old = resent_too_old;
+        stats.receive_drops = self.received.drops;
+        stats.queued_packets = self.queue.len();
+        stats.queued_bytes = self.queue.bytes();
+        stats.queued_resends = self.queue.resends();
+    }
+}
