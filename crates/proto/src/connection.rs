@@ -8,7 +8,9 @@
 //! A connection never sends by itself. The endpoint asks it for packets, and the connection reports events and replies
 //! through its [`Context`].
 
+mod call;
 mod channel;
+mod context;
 #[cfg(test)]
 mod fingerprint;
 mod footprint;
@@ -17,22 +19,17 @@ mod inspection;
 mod parts;
 mod subflow;
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use fairwire_cc::TargetBitrate;
 use fairwire_units::{Duration, Instant};
-use fairwire_wire::{DropCode, Seq, ServiceCode};
+use fairwire_wire::{DropCode, Seq};
 
-use crate::config::Config;
 use crate::error::SendError;
-use crate::event::{ConnectionEvent, Event, Received};
-use crate::feature::Role;
+use crate::event::Received;
 use crate::flow::Flow;
-use crate::half::FeedbackOutcome;
 use crate::id::{ConnectionId, DatagramId};
 use crate::payload::Payload;
-use crate::reply::Replies;
 use crate::security::{Security, Session};
 use crate::sending::{SendOptions, Waiting};
 use crate::stats::Stats;
@@ -40,69 +37,12 @@ use channel::Visibility;
 use parts::counted::Counted;
 use parts::secure::TAG;
 
-pub(crate) use channel::{Channel, Marks};
+pub(crate) use call::Call;
+pub(crate) use channel::Channel;
+pub(crate) use context::{Context, Origin, State};
 pub(crate) use footprint::NEW as NEW_FOOTPRINT;
 pub(crate) use parts::nonces::NonceKey;
 pub(crate) use subflow::Subflow;
-
-/// The states of RFC 4340, section 8.4, in its order, on which comparisons rely. LISTEN is a listener of the endpoint,
-/// TIMEWAIT an entry in a table of the endpoint.
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub(crate) enum State {
-    Closed,
-    /// RFC 5596, 2.2.2: a server that sends Listens to its only client.
-    Invited,
-    /// RFC 5596, 2.2.2: the same server after its last Listen.
-    Listen1,
-    Request,
-    Respond,
-    PartOpen,
-    Open,
-    CloseReq,
-    Closing,
-}
-
-/// What a connection needs during a call: the time, and where to put events and replies.
-#[derive(Debug)]
-pub(crate) struct Context<'a> {
-    pub(crate) now: Instant,
-    pub(crate) events: &'a mut VecDeque<ConnectionEvent>,
-    pub(crate) replies: &'a mut Replies,
-    /// Bytes of the endpoint's memory that the connection may take for its queues.
-    pub(crate) room: usize,
-    /// Bytes of the endpoint's memory that are left.
-    pub(crate) budget: usize,
-    /// Buffer for fates on their way from a half to the events; empty between calls.
-    pub(crate) outcome: &'a mut FeedbackOutcome,
-}
-
-/// A call of the endpoint, as a subflow sees it: the context, and the channel that it serves.
-#[derive(Debug)]
-pub(crate) struct Call<'a, 'c> {
-    pub(crate) now: Instant,
-    pub(crate) channel: &'a mut Channel,
-    pub(crate) ctx: &'a mut Context<'c>,
-}
-
-impl Call<'_, '_> {
-    /// Tells the application, if it knows the connection.
-    fn emit(&mut self, event: Event) {
-        self.channel.emit(self.ctx, event);
-    }
-}
-
-/// The properties of a connection that are fixed when it begins.
-#[derive(Debug)]
-pub(crate) struct Origin {
-    pub(crate) id: ConnectionId,
-    pub(crate) flow: Flow,
-    pub(crate) role: Role,
-    pub(crate) service: ServiceCode,
-    pub(crate) iss: Seq,
-    pub(crate) timestamp_offset: u32,
-    pub(crate) nonce_key: NonceKey,
-    pub(crate) config: Arc<Config>,
-}
 
 /// A DCCP connection.
 #[derive(Debug)]

@@ -26,6 +26,7 @@ mod half;
 mod id;
 #[cfg(feature = "inspect")]
 mod inspect;
+mod marks;
 mod packet_options;
 mod payload;
 mod rate_limit;
@@ -99,7 +100,7 @@ pub use id::{ConnectionId, DatagramId};
 #[cfg(feature = "inspect")]
 pub use inspect::{EndpointInspection, Inspection};
 pub use payload::{Arriving, Payload, SealedPayload};
-pub use security::{PathFacts, Security, SecurityError, Session, SessionOutput, Unread};
+pub use security::{PathFacts, Security, SecurityError, Session, SessionOutput};
 pub use sending::{Resend, SendOptions, Waiting};
 pub use shard::Shard;
 pub use stats::{EndpointStats, Stats};

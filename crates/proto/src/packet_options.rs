@@ -10,7 +10,7 @@ use fairwire_wire::{
     Options,
 };
 
-use crate::connection::Marks;
+use crate::marks::Marks;
 
 /// Unit of Elapsed Time (RFC 4340, section 13.2).
 const ELAPSED_UNIT: Duration = Duration::from_micros(10);

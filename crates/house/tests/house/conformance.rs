@@ -95,7 +95,7 @@ fn tests_exist() {
 /// Names and sections that do not have the right form are refused.
 #[test]
 fn forms_are_told_apart() {
-    let source = "impl A {\n    pub(crate) const fn begin(&self) {}\n}\npub enum B {\n    First,\n}\n\
+    let source = "impl A {\n    pub(in crate::a) const fn begin(&self) {}\n}\npub enum B {\n    First,\n}\n\
         /// Holds.\n#[test]\nfn begins() {}\nfn helper() {}\n";
     for item in ["begin", "B", "First", "helper"] {
         assert!(declares(Some(source), item), "{item}");
@@ -194,8 +194,9 @@ fn declares(source: Option<&str>, item: &str) -> bool {
             if KINDS.contains(&word) && words.clone().next().is_some_and(is_name) {
                 return true;
             }
-            // Words that may come before a declaration, as in `const fn`.
-            let before = word.starts_with("pub") || ["const", "async", "unsafe"].contains(&word);
+            // Words that may come before a declaration, as in `const fn` and `pub(in crate::a)`.
+            let is_pub = word.starts_with("pub") || word.ends_with(')');
+            let before = is_pub || ["const", "async", "unsafe"].contains(&word);
             if !before {
                 return false;
             }

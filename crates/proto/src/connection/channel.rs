@@ -8,9 +8,8 @@
 //!
 //! - [`send`]: the calls that fill the send queue; [`queued`]: datagrams that leave it unsent; [`resend`]: those that
 //!   are sent again.
-//! - [`receive`]: the receive queue; [`secured`]: the encryption; [`options`]: what it adds to packets.
+//! - [`receive`]: the receive queue; [`secured`]: the encryption.
 
-mod options;
 mod queued;
 mod receive;
 mod resend;
@@ -20,11 +19,12 @@ mod send;
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::{Ccid, DropCode, Seq};
 
+use super::context::{Context, Origin};
+use super::parts;
 use super::parts::groups::Groups;
 use super::parts::queue::SendQueue;
 use super::parts::receive_queue::ReceiveQueue;
 use super::parts::secure::Secure;
-use super::{Context, Origin, parts};
 use crate::config::Config;
 use crate::event::Event;
 use crate::feature::Role;
@@ -32,7 +32,6 @@ use crate::id::ConnectionId;
 use crate::resend::{Missing, ResendBuffer, Window};
 use crate::stats::Stats;
 
-pub(crate) use options::Marks;
 pub(super) use resend::Taking;
 
 /// What a channel asks of the subflow that works for it.

@@ -50,7 +50,10 @@ use fairwire_cc::DEFAULT_RTT;
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::{Ccid, Seq, ServiceCode};
 
+use super::call::Call;
 use super::channel::Carrier;
+use super::context::{Origin, State};
+use super::parts;
 use super::parts::agreed::Agreed;
 use super::parts::arrivals::Arrivals;
 use super::parts::backoff::{Backoff, FIRST_RETRY};
@@ -69,7 +72,6 @@ use super::parts::target::Target;
 use super::parts::timestamp::Timestamps;
 use super::parts::unconfirmed::Unconfirmed;
 use super::parts::window::WindowWatch;
-use super::{Call, Origin, State, parts};
 use crate::config::Config;
 use crate::event::CloseReason;
 use crate::feature::{Negotiation, Role};

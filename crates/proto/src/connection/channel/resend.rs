@@ -18,6 +18,7 @@ use super::{Carrier, Channel, Context};
 use crate::error::SendError;
 use crate::event::{Event, Fate};
 use crate::id::DatagramId;
+use crate::marks::Marks;
 use crate::resend::{Kept, Novelty, Window};
 use crate::sending::Resend;
 
@@ -85,6 +86,15 @@ impl Channel {
         };
         if let Some(buffer) = &mut self.kept {
             buffer.keep(ctx.now, datagram.id, kept);
+        }
+    }
+
+    /// Returns what the packet of the datagram that leaves next says about it.
+    pub(in crate::connection) fn marks(&self) -> Marks {
+        // Options are not authenticated: where there is encryption, the number stands inside the data.
+        let is_clear = self.secure.is_none();
+        Marks {
+            copy_of: self.queue.front_copy_of().filter(|_| is_clear),
         }
     }
 

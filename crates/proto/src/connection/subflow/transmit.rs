@@ -189,7 +189,7 @@ impl Subflow {
         self.write_ndp(&mut encoder);
         self.write_rtt_estimate(&mut encoder);
         self.write_data_checksum(call.channel.leaving()?, &mut encoder);
-        call.channel.write_options(&mut encoder);
+        call.channel.marks().write(&mut encoder);
         let fits = self.write_feedback(call.channel, call.now, Fit::Whole, &mut encoder);
         // RFC 4340, 11.2: feedback that is due and too long leaves on an Ack.
         if !fits && (overdue || self.state == State::Open) {
@@ -211,7 +211,7 @@ impl Subflow {
         self.write_ndp(&mut encoder);
         self.write_rtt_estimate(&mut encoder);
         self.write_data_checksum(call.channel.leaving()?, &mut encoder);
-        call.channel.write_options(&mut encoder);
+        call.channel.marks().write(&mut encoder);
         self.finish_data(call, encoder, PacketType::Data, cscov)
     }
 
