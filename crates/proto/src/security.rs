@@ -105,20 +105,12 @@ pub trait Session: fmt::Debug + Send {
     /// `datagram` bytes.
     fn memory(&self, datagram: usize) -> usize;
 
-    /// Returns how many datagrams may have carried data, and nothing of them was read.
-    fn unread(&self) -> Unread;
+    /// Returns how many datagrams had records that may have carried data and were not read: changed, forged, copied, or so
+    /// late that they may be copies.
+    fn unread(&self) -> u64;
 
     /// Returns the session itself, to ask it what only its kind knows: who the peer is.
     fn as_any(&self) -> &dyn Any;
-}
-
-/// How many datagrams a [`Session`] could not read.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct Unread {
-    /// Those that were not sealed by the peer as they came: changed or forged.
-    pub changed: u64,
-    /// Those that were read before, or came so late that this cannot be told.
-    pub late: u64,
 }
 
 /// What a session does.

@@ -5,9 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use fairwire_proto::{
-    self as proto, NoMemory, PathFacts, Security, SecurityError, SessionOutput, Unread,
-};
+use fairwire_proto::{self as proto, NoMemory, PathFacts, Security, SecurityError, SessionOutput};
 use fairwire_units::Instant;
 
 use crate::config::{ClientConfig, ServerConfig};
@@ -166,7 +164,7 @@ impl proto::Session for Session {
         Self::memory(self, datagram)
     }
 
-    fn unread(&self) -> Unread {
+    fn unread(&self) -> u64 {
         self.stats().unread
     }
 

@@ -13,7 +13,6 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use dimpl::Dtls;
-use fairwire_proto::Unread;
 use fairwire_units::{Duration, Instant};
 
 use crate::clear::Clear;
@@ -23,7 +22,7 @@ use crate::date::Date;
 use crate::error::{SealError, SessionError, StartError};
 use crate::fingerprint::Fingerprint;
 use crate::gate::Gate;
-use crate::head::{self, Head};
+use crate::head;
 use crate::name::PeerName;
 use crate::trust::Trust;
 
@@ -89,6 +88,10 @@ pub struct Session {
     repeats: bool,
     /// The peer has used keys that follow those of the handshake, so it does not repeat the handshake.
     has_newer_keys: bool,
+    /// Until when the peer may repeat its handshake, or what it repeated may arrive late. Known once it has sealed data.
+    repeats_until: Option<Instant>,
+    /// The present datagram has a record that may have carried data and was not read.
+    missed: bool,
     /// Number and place of the last part of a message in the clear.
     heard: Option<(u16, usize)>,
     /// The peer's messages in the clear.
@@ -159,9 +162,9 @@ pub struct Stats {
     pub forged: u64,
     /// Datagrams received after the handshake in which no record was new and readable. They are dropped.
     pub dropped: u64,
-    /// Datagrams received that may have carried data, and of which nothing was read. Those that only repeat messages of
+    /// Datagrams received with records that may have carried data and were not read. Those that only repeat messages of
     /// the handshake are not among them.
-    pub unread: Unread,
+    pub unread: u64,
     /// Records of data sealed.
     pub sealed: u64,
     /// Calls of the protocol library, which are most of what a peer costs.
@@ -221,8 +224,14 @@ impl Session {
             return Ok(());
         }
         let before = (self.stats.opened, self.stats.forged);
+        self.missed = false;
         self.take_records(now, datagram)?;
-        self.count_unread(datagram, open, before);
+        if std::mem::take(&mut self.missed) {
+            self.stats.unread = self.stats.unread.saturating_add(1);
+        }
+        if open && before == (self.stats.opened, self.stats.forged) {
+            self.stats.dropped = self.stats.dropped.saturating_add(1);
+        }
         if self.answers > MAX_ANSWERS {
             return self.fail(SessionError::TooManyAnswers { limit: MAX_ANSWERS });
         }
@@ -230,31 +239,6 @@ impl Session {
             return self.fail(SessionError::TooManyForgeries { limit: MAX_FORGED });
         }
         Ok(())
-    }
-
-    /// Counts a datagram from which nothing was read; `before` are the counts of opened and forged records before it.
-    fn count_unread(&mut self, datagram: &[u8], was_open: bool, before: (u64, u64)) {
-        let head = Head::of(datagram);
-        if self.stats.opened != before.0 {
-            self.has_newer_keys |= matches!(head, Head::Sealed { epoch_bits: 0 | 1 });
-            return;
-        }
-        let is_forged = self.stats.forged != before.1;
-        if was_open && !is_forged {
-            self.stats.dropped = self.stats.dropped.saturating_add(1);
-        }
-        let has_data = match head {
-            Head::Plain { .. } => false,
-            // RFC 9147, section 6.1: epoch 2 protects the handshake, and epoch 6 data.
-            Head::Sealed { epoch_bits: 2 } => self.has_newer_keys,
-            Head::Sealed { .. } | Head::Foreign => true,
-        };
-        let unread = &mut self.stats.unread;
-        match (has_data, is_forged) {
-            (true, true) => unread.changed = unread.changed.saturating_add(1),
-            (true, false) if was_open => unread.late = unread.late.saturating_add(1),
-            _ => {}
-        }
     }
 
     /// Does what is due at `now`: sends messages again, or gives up. Calls before [`Session::next_timeout`] do no harm.

@@ -6,7 +6,7 @@
 
 use bytes::Bytes;
 use dimpl::ProtocolVersion;
-use fairwire_units::Instant;
+use fairwire_units::{Duration, Instant};
 
 use super::{Role, Session, State};
 use crate::error::SessionError;
@@ -29,6 +29,12 @@ const MAX_WAITING_BYTES: usize = 24 << 10;
 /// messages of a handshake into one.
 const MAX_HANDSHAKE_RECORDS: usize = 12;
 const MAX_RECORDS: usize = 32;
+
+/// How many records of a datagram are tried that cannot be read: each costs a decryption.
+const MAX_UNREAD: usize = 4;
+
+/// For how long after the peer has sealed data its handshake may still arrive, because a packet was late.
+const LATE: Duration = Duration::from_secs(2);
 
 /// The length of an alert's record in the clear.
 const PLAIN_ALERT: usize = PLAIN_HEADER + 2;
@@ -66,11 +72,22 @@ impl Session {
         } else {
             MAX_HANDSHAKE_RECORDS
         };
-        for record in head::records(datagram).take(max) {
+        let mut unread = 0;
+        let mut records = head::records(datagram);
+        for record in records.by_ref().take(max) {
+            let is_open = self.is_connected();
             if !self.take_record(now, record)? {
-                break;
+                self.miss(now, record);
+                unread += 1;
+                // During the handshake nothing honest follows a record that is not.
+                if !is_open || unread == MAX_UNREAD {
+                    break;
+                }
             }
             self.take_later(now)?;
+        }
+        for record in records {
+            self.miss(now, record);
         }
         if let Some(error) = self.refused.take() {
             return self.refuse(error);
@@ -78,25 +95,46 @@ impl Session {
         if self.is_connected() {
             self.later.clear();
             for record in std::mem::take(&mut self.early) {
-                self.give(now, &record)?;
+                if self.give(now, &record)? == Verdict::Unread {
+                    self.miss(now, &record);
+                }
             }
         }
         Ok(())
     }
 
-    /// Takes a record. Returns whether the next one of its datagram is worth a look: nothing honest follows a record
-    /// that is not.
+    /// Notes that a record was not read, unless it cannot have carried data.
+    ///
+    /// Its head is not authenticated. While the peer may repeat its handshake, a head of those records is believed;
+    /// afterwards somebody else can have made it of that of data.
+    fn miss(&mut self, now: Instant, record: &[u8]) {
+        let may_repeat = self.repeats_until.is_none_or(|until| now <= until);
+        self.missed |= match (&self.state, Head::of(record)) {
+            (State::Handshake, head) => head == Head::Sealed { epoch_bits: 3 },
+            (_, Head::Plain { .. }) => !may_repeat,
+            // RFC 9147, section 6.1: epoch 2 protects the handshake, and epoch 6 data.
+            (_, Head::Sealed { epoch_bits: 2 }) => {
+                self.has_newer_keys || !may_repeat || self.gate.forged > 0
+            }
+            (_, Head::Sealed { .. } | Head::Foreign) => true,
+        };
+    }
+
+    /// Takes a record. Returns whether it was read, or is one that nobody has to read.
     fn take_record(&mut self, now: Instant, record: &[u8]) -> Result<bool, SessionError> {
         let head = Head::of(record);
         match (&self.state, head) {
             (State::Failed(error), _) => return Err(error.clone()),
             (State::Ended, _) | (_, Head::Foreign) => return Ok(false),
             // Nothing in the clear is believed once there are keys.
-            (State::Open { .. }, Head::Plain { .. }) => return Ok(true),
-            (State::Open { .. }, Head::Sealed { .. }) => {
-                return self
-                    .give(now, record)
-                    .map(|verdict| verdict != Verdict::Unread);
+            (State::Open { .. }, Head::Plain { .. }) => return Ok(false),
+            (State::Open { .. }, Head::Sealed { epoch_bits }) => {
+                let is_read = self.give(now, record)? != Verdict::Unread;
+                if is_read && epoch_bits != 2 {
+                    self.has_newer_keys |= epoch_bits != 3;
+                    self.repeats_until.get_or_insert(now + LATE);
+                }
+                return Ok(is_read);
             }
             (State::Handshake, Head::Sealed { epoch_bits: 3 }) => {
                 return self.take_early(now, record);
@@ -146,6 +184,7 @@ impl Session {
             && self.waiting() + record.len() <= MAX_WAITING_BYTES
             && self.clear.passed() > 0;
         if !has_room {
+            self.missed = true;
             return Ok(true);
         }
         // A server has the keys before a client can use them. A client has them only when its handshake is complete.

@@ -102,6 +102,8 @@ impl Session {
             closed: false,
             repeats: false,
             has_newer_keys: false,
+            repeats_until: None,
+            missed: false,
             heard: None,
             handshake_bytes: 0,
             answers: 0,

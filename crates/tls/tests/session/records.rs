@@ -147,3 +147,63 @@ fn data_survive_a_bad_path() {
         assert_eq!(net.failed, [None, None], "seed {seed}");
     }
 }
+
+/// A record that comes after more than the 64 behind it that can be told from copies is not read, and counted.
+#[test]
+fn a_record_that_is_too_late_is_counted() {
+    let mut net = Net::connected();
+    let mut datagrams: Vec<_> = (0..70_u8)
+        .map(|number| net.ends[CLIENT].seal(&[number]).expect("connected"))
+        .collect();
+    let late = datagrams.remove(0);
+    for datagram in &datagrams {
+        net.arrive(SERVER, datagram);
+    }
+    let before = net.ends[SERVER].stats().unread;
+    net.arrive(SERVER, &late);
+    assert_eq!(net.data(SERVER).len(), 69);
+    assert_eq!(net.ends[SERVER].stats().unread, before + 1);
+}
+
+/// Somebody on the path who makes data look like a message of the handshake does not take it away unnoticed: where the
+/// peer cannot repeat its handshake any more, such a datagram counts as unread data.
+#[test]
+fn data_that_looks_like_a_handshake_is_counted() {
+    let mut net = Net::connected();
+    for from in [CLIENT, SERVER] {
+        net.send(from, b"the handshake is over");
+    }
+    net.run_for(Duration::from_secs(3));
+    for (from, to) in [(CLIENT, SERVER), (SERVER, CLIENT)] {
+        let data = net.ends[from].seal(b"data").expect("connected");
+        let of_epoch_2 = [&[data[0] & !1], &data[1..]].concat();
+        let in_the_clear = [&[22, 0xfe, 0xfd][..], &data[3..]].concat();
+        for changed in [of_epoch_2, in_the_clear] {
+            let before = net.ends[to].stats().unread;
+            net.arrive(to, &changed);
+            assert_eq!(net.ends[to].stats().unread, before + 1, "{changed:?}");
+        }
+    }
+}
+
+/// RFC 9147, 4.5.2: a record that cannot be read is dropped, and those after it in its datagram are read. A datagram
+/// with such a record counts once, also if all that cannot be read is beyond those that are tried.
+#[test]
+fn one_bad_record_spoils_no_other() {
+    let mut net = Net::connected();
+    let mut seal = |data: &[u8]| net.ends[CLIENT].seal(data).expect("connected").to_vec();
+    let [first, second] = [seal(b"first"), seal(b"second")];
+    let mut spoilt = seal(b"spoilt");
+    *spoilt.last_mut().expect("a tag") ^= 1;
+    let before = net.ends[SERVER].stats();
+    net.arrive(SERVER, &[&first[..], &spoilt, &second].concat());
+    assert_eq!(net.data(SERVER), [&b"first"[..], b"second"]);
+    assert_eq!(net.ends[SERVER].stats().unread, before.unread + 1);
+    // It costs no more than a few attempts.
+    let last = net.ends[CLIENT].seal(b"last").expect("connected");
+    let before = net.ends[SERVER].stats();
+    net.arrive(SERVER, &[&spoilt.repeat(31)[..], &last].concat());
+    let after = net.ends[SERVER].stats();
+    assert_eq!(after.unread, before.unread + 1);
+    assert!(after.forged <= before.forged + 4, "{after:?}");
+}

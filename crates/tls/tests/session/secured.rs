@@ -352,6 +352,38 @@ fn forged_data_is_not_read() {
     assert_eq!(told.count() as u64, lost, "the sender is told");
 }
 
+/// RFC 4340, 11.7.2: once an application has stopped reading, the peer hears that of all data, also of what cannot be
+/// read.
+#[test]
+fn nobody_listens_to_what_cannot_be_read() {
+    let mut ends = Both::secured(config());
+    let server = ends.id(SERVER);
+    let now = ends.now;
+    ends.ends[SERVER].stop_reading(now, server);
+    ends.send(CLIENT, &[1; 100], SendOptions::default());
+    ends.serve(CLIENT);
+    let (_, _, bytes) = ends.on_the_way.back_mut().expect("its packet");
+    *bytes.last_mut().expect("data") ^= 1;
+    ends.run_for(Duration::from_secs(1));
+    let stats = ends.ends[SERVER].stats(server).expect("a connection");
+    assert_eq!(stats.dropped_locally[1], 1, "{stats:?}");
+    assert_eq!(stats.dropped_locally[3], 0, "{stats:?}");
+}
+
+/// RFC 8446, 6.1: an end says that it sends nothing more before it closes, also one that the peer asks to close. So a
+/// server that closes first knows that it got all there was.
+#[test]
+fn an_asked_client_announces_its_end() {
+    let mut ends = Both::secured(config());
+    ends.send(CLIENT, b"all of it", SendOptions::default());
+    ends.run_for(Duration::from_secs(1));
+    let (now, server) = (ends.now, ends.id(SERVER));
+    ends.ends[SERVER].close(now, server);
+    ends.run_for(Duration::from_secs(1));
+    assert!(ends.closed(SERVER).is_some());
+    assert!(ends.ends[SERVER].is_end_announced(server));
+}
+
 /// A datagram that only repeats messages of the handshake is no data that the application misses.
 #[test]
 fn a_repeated_handshake_misses_no_data() {

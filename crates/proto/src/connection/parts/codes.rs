@@ -108,9 +108,26 @@ impl Codes {
         Self::of([REMEMBERED, MOST])
     }
 
-    /// Forgets all codes.
-    pub(crate) fn clear(&mut self) {
-        *self = Self::of(self.sizes);
+    /// Forgets the codes of packets from `seq` on, as if none of these had been seen. If all others are too far behind
+    /// by now, forgets those too.
+    pub(crate) fn roll_back(&mut self, seq: Seq) {
+        let last = seq.prev();
+        if self.ring.is_empty() || !self.newest.is_after(last) {
+            return;
+        }
+        if !self.is_remembered(last) {
+            *self = Self::of(self.sizes);
+            return;
+        }
+        let numbers = self.numbers();
+        let forged = last.distance(self.newest);
+        for piece in pieces(self.newest, forged, numbers) {
+            self.ring[piece.word].known &= !piece.mask;
+        }
+        // The places of the oldest numbers were taken by the forged ones.
+        let kept = self.depth() - forged;
+        self.newest = last;
+        self.forgotten = Some(last.sub(kept - 1));
     }
 
     /// Returns how many numbers the ring holds.

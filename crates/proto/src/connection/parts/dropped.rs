@@ -69,11 +69,13 @@ impl Dropped {
         true
     }
 
-    /// Drops all codes to report, because the newest numbers were forged.
-    pub(crate) fn roll_back(&mut self) {
-        self.codes.clear();
-        self.oldest = None;
-        self.told = None;
+    /// Drops the codes of packets from `seq` on, because the newest numbers were forged.
+    pub(crate) fn roll_back(&mut self, seq: Seq) {
+        self.codes.roll_back(seq);
+        self.oldest = self
+            .oldest
+            .and_then(|oldest| self.codes.oldest_from(oldest));
+        // `told` stays: what is noted from now on up to that number was not in the reports that named it.
     }
 
     /// Returns whether there is anything to report.

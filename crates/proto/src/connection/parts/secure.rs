@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use fairwire_units::{Duration, Instant};
-use fairwire_wire::{DropCode, Seq};
+use fairwire_wire::Seq;
 
 use crate::id::DatagramId;
 use crate::payload::{Payload, SealedPayload};
@@ -210,19 +210,16 @@ impl Secure {
         }
     }
 
-    /// Gives the session a datagram that arrived. Returns why it could not be read, if it may have carried data.
-    pub(crate) fn open(&mut self, now: Instant, datagram: &[u8]) -> Option<DropCode> {
-        let session = self.begun()?;
+    /// Gives the session a datagram that arrived. Returns whether all data in it was read.
+    pub(crate) fn open(&mut self, now: Instant, datagram: &[u8]) -> bool {
+        let Some(session) = self.begun() else {
+            return true;
+        };
         let before = session.unread();
         let handled = session.handle_datagram(now, datagram);
         let after = session.unread();
         self.note(handled);
-        match (after.changed > before.changed, after.late > before.late) {
-            (true, _) => Some(DropCode::Corrupt),
-            // The memory of what was read is too small.
-            (false, true) => Some(DropCode::ReceiveBuffer),
-            (false, false) => None,
-        }
+        after == before
     }
 
     fn note(&mut self, result: Result<(), SecurityError>) {

@@ -5,6 +5,7 @@ use fairwire_wire::{HeadBuf, Kind, PacketType, ResetCode, Seq};
 
 use super::parts::backoff::Backoff;
 use super::{Call, State, Subflow};
+use crate::connection::channel::Carrier;
 use crate::error_text::ErrorText;
 use crate::event::{CloseReason, Event, Fate};
 use crate::feature::{Fatal, Role};
@@ -135,11 +136,18 @@ impl Subflow {
 
     /// Step 13: handles the server's `CloseReq`.
     pub(super) fn on_close_req(&mut self, call: &mut Call<'_, '_>) {
-        if self.state < State::CloseReq {
-            call.channel.refuse_queued(call.ctx);
-            self.state = State::Closing;
-            self.start_close_retry(call.now);
+        if self.state >= State::CloseReq {
+            return;
         }
+        if self.is_open() && call.channel.may_announce_end() {
+            // RFC 8446, 6.1: the session ends before the connection does.
+            call.channel.refuse_queued(call.ctx);
+            call.channel.drain_until = Some(call.now);
+            return;
+        }
+        call.channel.refuse_queued(call.ctx);
+        self.state = State::Closing;
+        self.start_close_retry(call.now);
     }
 
     /// Step 14: answers the peer's Close with a Reset, which ends the connection.

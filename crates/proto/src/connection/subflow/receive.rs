@@ -93,7 +93,7 @@ impl Subflow {
     fn roll_back(&mut self, call: &mut Call<'_, '_>, seq: Seq) {
         self.sequence.roll_back(seq);
         self.arrivals.roll_back(seq);
-        self.dropped.roll_back();
+        self.dropped.roll_back(seq);
         // Where the connection is encrypted, nobody can have forged what it has numbered.
         if call.channel.secure.is_none()
             && let Some(copies) = &mut call.channel.copies
@@ -313,10 +313,21 @@ impl Subflow {
         corrupt: bool,
     ) -> Option<DropCode> {
         // RFC 4340, 11.7.2: after Not Listening was reported once, no other code is reported.
-        // A session has to hear its peer all the same.
-        if channel.readers.has_stopped && channel.secure.is_none() {
+        let has_stopped = channel.readers.has_stopped;
+        if has_stopped && channel.secure.is_none() {
             return Some(DropCode::NotListening);
         }
+        // A session has to hear its peer all the same.
+        let code = self.fault(handshake, cscov, corrupt)?;
+        Some(if has_stopped {
+            DropCode::NotListening
+        } else {
+            code
+        })
+    }
+
+    /// Returns what is wrong with the packet that brings data, if anything is.
+    fn fault(&self, handshake: bool, cscov: u8, corrupt: bool) -> Option<DropCode> {
         // RFC 4340, 8.2: before its CCID is agreed on, no feedback about it is possible.
         let unready = self.rx.is_none() && !handshake;
         // RFC 4340, 12.1: without ECN no data is taken before the peer knows. RFC 4340, 9.2.1: data with too little

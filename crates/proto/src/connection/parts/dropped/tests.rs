@@ -195,3 +195,28 @@ fn finding_1_a_report_costs_what_it_has_room_for() {
         work::within(bound, || report(&mut dropped, 1, newest, fit, limit));
     }
 }
+
+/// Where the newest numbers were forged, what was reported of packets before them stays until it is acknowledged (RFC
+/// 4340, 11.7), and nothing is said of packets with forged numbers.
+#[test]
+fn a_roll_back_keeps_older_codes() {
+    for forged in [20, 3_000, 100_000] {
+        let mut dropped = Dropped::new(10);
+        note(&mut dropped, DropCode::ReceiveBuffer, [3, 5]);
+        note(&mut dropped, DropCode::Corrupt, [forged]);
+        assert!(!whole(&mut dropped, 1, forged).is_empty());
+        dropped.roll_back(Seq::new(6));
+        let kept = whole(&mut dropped, 2, 6);
+        let is_remembered = forged < 4_096;
+        let expected = [delivered(1), buffer(1), delivered(1), buffer(1)];
+        assert_eq!(
+            kept,
+            if is_remembered { &expected[..] } else { &[] },
+            "{forged}"
+        );
+        // A report that named the forged number does not cover what is noted later.
+        note(&mut dropped, DropCode::ReceiveBuffer, [7]);
+        dropped.on_acknowledged(Seq::new(1));
+        assert!(!whole(&mut dropped, 3, 7).is_empty(), "{forged}");
+    }
+}
