@@ -61,9 +61,8 @@ torture: ## Random endpoints, applications and faults in the simulator: 10,000 s
 	$(CARGO) build --release --locked -p fairwire-torture
 	target/release/fairwire-torture --seeds 10000
 
-torture-plants: ## Put 34 known bugs back, one at a time: does the torture test find each within 500 seeds? (two minutes)
-	$(CARGO) build --release --locked -p fairwire-torture --features plant --target-dir target/plant
-	target/plant/release/fairwire-torture --plants 500
+torture-plants: ## Put 34 known bugs back, one at a time: does the torture test find each within 500 seeds? (four minutes)
+	scripts/torture-plants
 
 worlds: ## All that loss, copies and timers can do to two endpoints and four packets, with larger budgets (three minutes on two cores; not part of `make test`; FAIRWIRE_WORLD=<name> for one)
 	$(CARGO) test --locked -p fairwire-proto --lib worlds::deep -- --ignored --nocapture

@@ -13,7 +13,6 @@ mod initial;
 mod tests;
 mod timeout;
 
-use fairwire_units::plant::{Plant, planted};
 use fairwire_units::{Duration, Ecn, Instant};
 
 use crate::law::{Adjustment, Round, Window, WindowLaw};
@@ -441,9 +440,7 @@ impl<L: WindowLaw> Windowed<L> {
 impl<L: WindowLaw> Controller for Windowed<L> {
     fn permit(&self, _now: Instant, flight: Flight, _size: u32) -> Permit {
         // RFC 4341, 5: nothing leaves while the pipe holds cwnd packets.
-        // Planted: one packet more may leave.
-        let beyond = u32::from(planted(Plant::WindowPlusOne));
-        if f64::from(flight.packets.saturating_sub(beyond)) < self.cwnd.floor() {
+        if f64::from(flight.packets) < self.cwnd.floor() {
             Permit::Now
         } else {
             Permit::AwaitFeedback

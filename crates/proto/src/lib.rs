@@ -50,8 +50,6 @@ pub use fairwire_cc::{
     EncoderConfig, EncoderInput, EncoderTarget, Gauges, IdleRule, LimitedBy, SlowStart,
     TargetBitrate,
 };
-#[cfg(feature = "plant")]
-pub use fairwire_units::plant;
 
 /// Window laws: the registered ones, how to choose one, and the parts of a law of your own.
 ///

@@ -1,6 +1,5 @@
 //! A limit on how often something may happen.
 
-use fairwire_units::plant::{Plant, planted};
 use fairwire_units::{Duration, Instant};
 
 /// A rate limit that passes one thing per `interval` in the long run and up to `burst` at once.
@@ -36,10 +35,7 @@ impl RateLimit {
         if self.interval == Duration::MAX || now < self.allowed_from() {
             return false;
         }
-        // Planted: idle time is saved up without a bound.
-        let saves = planted(Plant::SavedUp);
-        let due = if saves { self.due } else { self.due.max(now) };
-        self.due = due + self.interval;
+        self.due = self.due.max(now) + self.interval;
         true
     }
 }

@@ -21,8 +21,6 @@ pub mod events;
 pub mod oracle;
 mod outcome;
 pub mod plan;
-#[cfg(feature = "plant")]
-pub mod plants;
 pub mod report;
 pub mod run;
 pub mod seen;

@@ -31,10 +31,6 @@ fn main() -> ExitCode {
 /// Executes the command. Returns true if nothing failed.
 fn execute(options: &Options) -> Result<bool, String> {
     options.check()?;
-    #[cfg(feature = "plant")]
-    if let Some(done) = planted(options)? {
-        return Ok(done);
-    }
     if let Some(path) = &options.plan {
         let text = fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
         let plan = Plan::from_text(&text).map_err(|e| format!("{}: {e}", path.display()))?;
@@ -49,6 +45,17 @@ fn execute(options: &Options) -> Result<bool, String> {
         return single(options, &plan);
     }
     let jobs = options.jobs.unwrap_or_else(campaign::cores);
+    if options.until_failure {
+        let found =
+            campaign::first_failure(options.first, options.seeds, jobs, &options.watching());
+        let text = found.as_ref().map_or_else(
+            || "no failure\n".to_owned(),
+            |(seed, failure)| format!("seed {seed}: {failure}\n"),
+        );
+        show(&text);
+        // Runs that never end are stopped with the process.
+        return Ok(found.is_none());
+    }
     let mut progress = Progress::new(options.seeds);
     let campaign = campaign::run_with_progress(
         options.first,
@@ -70,31 +77,6 @@ fn execute(options: &Options) -> Result<bool, String> {
         shrunk(options, &Plan::draw(*seed))?;
     }
     Ok(campaign.failures.is_empty())
-}
-
-/// Executes the options for planted bugs. Returns `None` if runs are still to be done.
-#[cfg(feature = "plant")]
-fn planted(options: &Options) -> Result<Option<bool>, String> {
-    use fairwire_torture::plants;
-
-    let jobs = options.jobs.unwrap_or_else(campaign::cores);
-    if let Some(seeds) = options.plants {
-        let (table, missed) = plants::table(options.first, seeds, jobs)?;
-        show(&format!("{table}\n{missed} missed\n"));
-        return Ok(Some(missed == 0));
-    }
-    if let Some(name) = &options.plant {
-        plants::plant(name)?;
-    }
-    if options.until_failure {
-        show(&format!(
-            "{}\n",
-            plants::line(options.first, options.seeds, jobs)
-        ));
-        // Runs that never end are stopped with the process.
-        return Ok(Some(true));
-    }
-    Ok(None)
 }
 
 /// Runs one plan.

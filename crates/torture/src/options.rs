@@ -40,17 +40,8 @@ pub(crate) struct Options {
     /// Treat this event, named as in the report, as a failure, in order to find a run with it
     #[arg(long, value_name = "EVENT")]
     pub(crate) forbid: Option<String>,
-    /// Plant this known bug
-    #[cfg(feature = "plant")]
-    #[arg(long, value_name = "NAME")]
-    pub(crate) plant: Option<String>,
-    /// Plant each known bug in turn, run this many seeds for each, and print which bugs are found
-    #[cfg(feature = "plant")]
-    #[arg(long, value_name = "N", conflicts_with_all = ["plant", "seeds", "seed", "plan"])]
-    pub(crate) plants: Option<u64>,
-    /// Stop at the first failure and print its seed and invariant in one line
-    #[cfg(feature = "plant")]
-    #[arg(long, hide = true)]
+    /// Stop at the first seed that fails and print it in one line, without shrinking its plan
+    #[arg(long, conflicts_with_all = ["seed", "plan"])]
     pub(crate) until_failure: bool,
     /// File for the shrunk plan of the first failure
     #[arg(long, value_name = "FILE", default_value = "torture-failure.json")]
@@ -60,15 +51,8 @@ pub(crate) struct Options {
 impl Options {
     /// Returns the options that a command needs in addition to reproduce a failure.
     pub(crate) fn also(&self) -> String {
-        let mut text = String::new();
-        if let Some(event) = &self.forbid {
-            text = format!(" --forbid '{event}'");
-        }
-        #[cfg(feature = "plant")]
-        if let Some(name) = &self.plant {
-            text = format!("{text} --plant {name}");
-        }
-        text
+        let forbid = self.forbid.as_ref();
+        forbid.map_or_else(String::new, |event| format!(" --forbid '{event}'"))
     }
 
     pub(crate) fn watching(&self) -> Watching {
@@ -111,41 +95,23 @@ impl Options {
     /// Checks that there are seeds, and that their numbers fit into 64 bits.
     fn check_seeds(&self) -> Result<(), String> {
         let Self { first, seeds, .. } = *self;
-        let (option, seeds) = self.planted().unwrap_or(("--seeds", seeds));
         if seeds == 0 {
-            return Err(format!("{option} 0 runs nothing: give at least 1"));
+            return Err("--seeds 0 runs nothing: give at least 1".into());
         }
-        // With planted bugs, a search continues with the seed after the one that found a bug.
-        let last = u64::MAX - u64::from(self.planted().is_some());
-        let most = last - (seeds - 1).min(last);
+        let last = u64::MAX;
+        let most = last - (seeds - 1);
         if first > most {
             return Err(format!(
-                "--first {first} {option} {seeds} goes beyond the last seed, {last}: begin with {most} at most, \
+                "--first {first} --seeds {seeds} goes beyond the last seed, {last}: begin with {most} at most, \
                  or run fewer"
             ));
         }
         Ok(())
     }
 
-    /// Returns the option that plants all bugs and its number of seeds per bug, if given.
-    #[cfg(feature = "plant")]
-    fn planted(&self) -> Option<(&'static str, u64)> {
-        self.plants.map(|seeds| ("--plants", seeds))
-    }
-
-    #[cfg(not(feature = "plant"))]
-    #[expect(clippy::unused_self, reason = "with the feature `plant` it is not")]
-    fn planted(&self) -> Option<(&'static str, u64)> {
-        None
-    }
-
     /// Returns whether the plan of a failure would be saved.
     fn saves(&self) -> bool {
-        #[cfg(feature = "plant")]
-        if self.plants.is_some() || self.until_failure {
-            return false;
-        }
-        self.shrink > 0 && self.plan.is_none() && !self.show
+        self.shrink > 0 && self.plan.is_none() && !self.show && !self.until_failure
     }
 }
 

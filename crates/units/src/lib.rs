@@ -20,9 +20,6 @@ pub mod settings;
 mod size;
 mod time;
 
-#[cfg_attr(not(feature = "plant"), doc(hidden))]
-pub mod plant;
-
 pub use decimal::Decimal;
 pub use ecn::Ecn;
 pub use packets::Packets;

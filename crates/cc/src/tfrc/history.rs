@@ -17,8 +17,6 @@ mod tests;
 pub use grouping::{ByTime, Grouping};
 pub use interval::ReportedInterval;
 
-use fairwire_units::plant::{Plant, planted};
-
 use super::LossAverage;
 use interval::{Closed, Open};
 
@@ -212,10 +210,6 @@ impl<G: Grouping> LossHistory<G> {
         };
         // RFC 4342, 6.1: a missing packet counts as data unless the sender's count says otherwise.
         self.lose(gap, missing - quiet, first_length);
-        if missing > quiet && planted(Plant::SlidingEvent) {
-            // Planted: an event lasts a round trip from its last loss, not from its first.
-            self.event = self.event.map(|_| packet.stamp);
-        }
         self.open.non_data = self.open.non_data.saturating_add(quiet);
         if !packet.is_data {
             self.open.non_data = self.open.non_data.saturating_add(1);
@@ -237,8 +231,7 @@ impl<G: Grouping> LossHistory<G> {
     fn lose(&mut self, gap: Gap<G::Stamp>, count: u64, first_length: &impl Fn(u64) -> f64) {
         let (mut nth, mut event, mut events) = (1, None, 0);
         let mut guess = None;
-        let unbounded = planted(Plant::EndlessEvents);
-        while nth <= count && (events < Self::MAX_EVENTS || unbounded) {
+        while nth <= count && events < Self::MAX_EVENTS {
             let first = self.first_separate(&gap, nth, count, guess);
             if first > nth {
                 self.open.lose(gap.before + nth, gap.before + (first - 1));
@@ -257,7 +250,7 @@ impl<G: Grouping> LossHistory<G> {
                 // Events are equally far apart, to within one packet. If there are more than the kept intervals, the
                 // older ones would drop out: so only the last ones are made.
                 let kept = (apart + 1).saturating_mul(Self::MAX_INTERVALS as u64);
-                if count - first > kept && !unbounded {
+                if count - first > kept {
                     self.open
                         .lose(gap.before + nth, gap.before + (count - kept));
                     (nth, guess) = (count - kept + 1, None);

@@ -16,7 +16,6 @@ mod tests;
 pub use rules::{Bursts, FirstRate, ReceiveLimit, ReductionFrom};
 pub use segment::SegmentSize;
 
-use fairwire_units::plant::{Plant, planted};
 use fairwire_units::{Duration, Instant};
 
 use self::data_limited::DataLimited;
@@ -524,9 +523,7 @@ impl Controller for Sender {
             // RFC 5348, 4.2: the initial rate follows the largest packet of the first round trip.
             self.x = self.bounded(self.first_rate());
         }
-        // Planted: the timer stays off after idle time.
-        let stays_off = self.has_report && planted(Plant::NofeedbackOff);
-        if self.nofeedback.is_none() && !stays_off {
+        if self.nofeedback.is_none() {
             self.set_timer(now);
         }
         self.idle = false;

@@ -6,5 +6,6 @@ mod conformance;
 mod demo;
 mod documents;
 mod listing;
+mod plants;
 mod rules;
 mod sources;

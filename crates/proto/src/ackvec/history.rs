@@ -6,7 +6,6 @@
 
 use std::collections::VecDeque;
 
-use fairwire_units::plant::{Plant, planted};
 use fairwire_wire::{AckEntry, EntryState, Seq};
 
 /// The most entries of a history: two full options when written. They still fit into an Ack of 576 bytes over IPv4; if
@@ -149,10 +148,6 @@ impl History {
     /// Records the arrival of an older packet. RFC 4340, 11.4.1, the receiver's table: a packet once received stays
     /// received; of the states 0 and 1 we keep 1, so that no mark is lost.
     fn note_old(&mut self, back: u64, state: EntryState) -> Order {
-        // Planted: what was reported missing is forgotten with the report.
-        if planted(Plant::MissingForgotten) && back >= u64::from(self.reported) {
-            return Order::Old;
-        }
         let mut newer = 0;
         let Some(index) = self.runs.iter().position(|run| {
             let holds = back < newer + u64::from(run.packets);
@@ -191,9 +186,7 @@ impl History {
 
     /// Joins the runs around the last split: the one at `end` and the four before it.
     fn join(&mut self, end: usize) {
-        // Planted: one run too far.
-        let beyond = usize::from(!planted(Plant::JoinBeyond));
-        let end = end.min(self.runs.len().saturating_sub(beyond));
+        let end = end.min(self.runs.len().saturating_sub(1));
         for index in (end.saturating_sub(4)..end).rev() {
             let (newer, older) = (self.runs[index], self.runs[index + 1]);
             if newer.state == older.state {

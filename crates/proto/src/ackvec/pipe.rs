@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 
 use fairwire_cc::{Congestion, Signal};
 use fairwire_units::Instant;
-use fairwire_units::plant::{Plant, planted};
 use fairwire_wire::{DropCode, EntryState, Seq};
 
 use super::vector::{Report, Stretch};
@@ -169,9 +168,7 @@ impl Pipe {
     }
 
     fn empty(&mut self, fate: Fate, fates: &mut Vec<(Option<DatagramId>, Fate)>) {
-        // Planted: packets with a fate get another.
-        let again = planted(Plant::FateTwice);
-        let in_flight = self.packets.iter().filter(|p| !p.settled || again);
+        let in_flight = self.packets.iter().filter(|packet| !packet.settled);
         fates.extend(in_flight.map(|packet| (packet.id, fate)));
         self.packets.clear();
         self.in_flight = 0;
@@ -256,9 +253,7 @@ impl Pipe {
                 outcome.acked_sent_at = Some(packet.sent_at);
             }
             // RFC 4340, 11.7.1: a mark counts, whatever happened to the data.
-            // Planted: a mark does not count.
-            let counts = marked && !planted(Plant::MarksIgnored);
-            if counts || packet.dropped.is_some_and(counts_as_marked) {
+            if marked || packet.dropped.is_some_and(counts_as_marked) {
                 outcome.marked += 1;
                 outcome.congested(Signal::Marked, packet.sent_at);
             }
@@ -273,9 +268,7 @@ impl Pipe {
 
     /// Settles lost packets. RFC 4341, 5: a packet older than the third newest arrival that has not arrived is lost.
     fn settle_lost(&mut self, outcome: &mut Outcome, fates: &mut Vec<(Option<DatagramId>, Fate)>) {
-        // Planted: two later arrivals are enough.
-        let nth = NUMDUPACK - 1 - usize::from(planted(Plant::EarlyLoss));
-        let Some(third) = self.arrived[nth] else {
+        let Some(third) = self.arrived[NUMDUPACK - 1] else {
             return;
         };
         while let Some(packet) = self.packets.front().copied()

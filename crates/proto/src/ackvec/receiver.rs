@@ -2,7 +2,6 @@
 //! section 11). `CCVal` is not used (RFC 4340, section 5.1).
 
 use fairwire_cc::DEFAULT_RTT;
-use fairwire_units::plant::{Plant, planted};
 use fairwire_units::{Duration, Ecn, Instant};
 use fairwire_wire::{DccpOption, Encoder, EntryState, NoRoom, Seq, option_type};
 
@@ -112,8 +111,6 @@ impl Receiver {
         let order = self.note(arrival.seq, arrival.ecn);
         match order {
             Order::Next | Order::AfterGap => self.newest_at = Some(now),
-            // Planted: acknowledgements of earlier vectors let us forget a late packet.
-            Order::Late if planted(Plant::LateForgotten) => {}
             Order::Late => self.records.on_late(arrival.seq),
             // The sender knows all this already, or will learn it anyway.
             Order::Old => return,
@@ -279,9 +276,6 @@ impl Rx for Receiver {
             AckDue::No
         } else if self.urgent || self.unacknowledged >= u32::from(self.ack_ratio) {
             AckDue::Now
-        } else if planted(Plant::OddPacket) {
-            // Planted: no timer for fewer packets than the Ack Ratio.
-            AckDue::No
         } else {
             AckDue::At(self.waiting_since + ACK_DELAY)
         }

@@ -4,7 +4,6 @@ use fairwire_cc::{
     Congestion, Controller, Delivery, Feedback, Flight, Gauges, HostLimits, Limit, Permit,
     RtoConfig, RttEstimator, Signal,
 };
-use fairwire_units::plant::{Plant, planted};
 use fairwire_units::{Duration, Ecn, Instant, Rate};
 use fairwire_wire::Seq;
 
@@ -424,10 +423,7 @@ impl Tx for Sender {
         }
         // RFC 4341, 5: a transmit timeout empties the pipe; the timer backs off as TCP's does.
         self.pipe.lose_all(&mut outcome.fates);
-        // Planted: the timer does not back off.
-        if !planted(Plant::NoBackOff) {
-            self.rtt.back_off();
-        }
+        self.rtt.back_off();
         self.sample_from = self.newest_sent.map(Seq::next);
         let feedback = Feedback {
             timeout: true,

@@ -12,8 +12,6 @@
 //! Three things are not in the budget, each with its own bound: names in TIMEWAIT (2^20 of about 48 bytes), stateless
 //! Responses that wait to be sent (1,024 of 1.2 kB), and the rate limits of unknown sources.
 
-use fairwire_units::plant::{Plant, planted};
-
 use super::Endpoint;
 use crate::connection::{Connection, NEW_FOOTPRINT};
 
@@ -60,12 +58,7 @@ impl Endpoint {
     /// Removes a connection and frees its memory.
     pub(super) fn drop_connection(&mut self, slot: usize) {
         if let Some(connection) = self.connections.try_remove(slot) {
-            let mut took = Connection::counted(&connection);
-            if planted(Plant::BudgetLeak) {
-                // Planted: memory that the connection took after its creation is not given back.
-                took = took.min(NEW_FOOTPRINT);
-            }
-            self.memory = self.memory.saturating_sub(took);
+            self.memory = self.memory.saturating_sub(connection.counted());
         }
     }
 }

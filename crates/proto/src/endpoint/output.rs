@@ -10,7 +10,6 @@
 //! - A timer that is still due after its turn waits for a millisecond (`connection::subflow::clock`).
 
 use fairwire_units::Instant;
-use fairwire_units::plant::{Plant, planted};
 use fairwire_wire::HeadBuf;
 
 use super::Endpoint;
@@ -146,8 +145,7 @@ impl Endpoint {
         if time_wait {
             self.time_wait.insert(now, self.secret.flow_hash(&flow));
         }
-        // Planted: a connection that the application never knew is kept.
-        if !announced && !planted(Plant::HalfOpenKept) {
+        if !announced {
             self.drop_connection(slot);
         }
     }

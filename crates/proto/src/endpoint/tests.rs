@@ -37,8 +37,6 @@ mod nonce;
 mod options;
 mod paths;
 mod pauses;
-#[cfg(feature = "plant")]
-mod plants;
 mod quiescence;
 mod reflection;
 mod resend;

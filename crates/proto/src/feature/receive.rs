@@ -1,6 +1,5 @@
 //! Received Changes and Confirms (RFC 4340, sections 6.6.2 to 6.6.9).
 
-use fairwire_units::plant::{Plant, planted};
 use fairwire_wire::feature::{Confirmed, Feature, Rule, is_at_receiver, is_ccid_specific};
 use fairwire_wire::{Ccid, DccpOption, PacketType, ResetCode, Seq};
 
@@ -165,9 +164,7 @@ impl Negotiation {
         }
         // RFC 4340, 6.6.4: only in strictly increasing order. A number up to half a circle away counts as ahead;
         // `begin_packet` keeps `fgsr` within that distance.
-        // Planted: only a copy of the last packet handled counts as old.
-        let any_order = planted(Plant::OldChange);
-        let is_old = |fgsr| arriving.seq == fgsr || (!arriving.seq.is_after(fgsr) && !any_order);
+        let is_old = |fgsr| !arriving.seq.is_after(fgsr);
         if fgsr.is_some_and(is_old) {
             return false;
         }
@@ -305,12 +302,8 @@ impl Negotiation {
                 Handled::Noted
             }
             Some(Some(value)) => {
-                // Planted: no Confirm for a Change that changes nothing, such as a copy.
-                let is_news = slot.value != value || !open;
                 slot.set(value);
-                if is_news || !planted(Plant::UnansweredChange) {
-                    slot.owe_value(offer);
-                }
+                slot.owe_value(offer);
                 // RFC 4340, 6.6.6: a Change that crosses ours is its answer. In mid-connection, however, it may be a
                 // copy of one that was answered before. The peer has then not received our Change, and never will if we
                 // stop asking. Ours therefore stays open until the peer confirms it.

@@ -97,18 +97,19 @@ fn the_last_seeds_run() {
     );
 }
 
-/// Planting bugs with zero or too many seeds is refused.
-#[cfg(feature = "plant")]
+/// With `--until-failure` the first seed that fails is all that is printed, and nothing is saved.
 #[test]
-fn planting_without_seeds_is_refused() {
-    refuses(
-        &["--plants", "0"],
-        &["--plants 0 runs nothing: give at least 1"],
+fn the_first_failure_is_enough() {
+    let found = torture(&["--seeds", "50", "--until-failure", "--forbid", "48 bits"]);
+    assert_eq!(found.status.code(), Some(1), "{found:?}");
+    let text = stdout(&found);
+    assert!(
+        text.starts_with("seed ") && text.lines().count() == 1,
+        "{text}"
     );
-    refuses(
-        &["--plants", "2", "--first", "18446744073709551615"],
-        &["--first 18446744073709551615 --plants 2"],
-    );
+    let none = torture(&["--seeds", "3", "--until-failure"]);
+    assert_eq!(stdout(&none), "no failure\n", "{none:?}");
+    refuses(&["--seed", "3", "--until-failure"], &["--until-failure"]);
 }
 
 /// Before the campaign the command checks that a failing plan could be saved.

@@ -1,7 +1,5 @@
 //! Datagrams that leave the send queue unsent: they expire, make room, belong to a broken group, or are purged.
 
-use fairwire_units::plant::{Plant, planted};
-
 use super::{Carrier, Channel, Context};
 use crate::connection::parts::queue::Taken;
 use crate::event::{Event, Fate};
@@ -15,8 +13,7 @@ impl Channel {
             self.drop_queued(ctx, &datagram, Fate::Expired);
             expired = true;
         }
-        // Planted: the room is not announced.
-        if expired && !planted(Plant::ExpiryUnannounced) {
+        if expired {
             self.announce_room(ctx);
         }
     }

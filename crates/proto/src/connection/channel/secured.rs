@@ -5,7 +5,6 @@
 
 use std::sync::Arc;
 
-use fairwire_units::plant::{Plant, planted};
 use fairwire_units::{Ecn, Instant};
 use fairwire_wire::{DropCode, Seq};
 
@@ -192,10 +191,7 @@ impl Channel {
         if self.is_end_announced() && !was_announced {
             // The peer reads nothing more. Who waits for room learns of it from the next call.
             self.refuse_queued(ctx);
-            // Planted: the room is not announced.
-            if !planted(Plant::EndUnannounced) {
-                self.announce_room(ctx);
-            }
+            self.announce_room(ctx);
         }
     }
 
@@ -434,9 +430,8 @@ impl Channel {
         };
         self.keep_copy(ctx, &datagram, first);
         let payload = match made.flatten() {
-            // Planted: what the application gave leaves as it is.
-            Some((payload, _)) if !planted(Plant::ClearText) => payload,
-            _ => datagram.payload,
+            Some((payload, _)) => payload,
+            None => datagram.payload,
         };
         Some((payload, Some(datagram.id)))
     }

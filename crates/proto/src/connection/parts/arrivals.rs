@@ -2,7 +2,6 @@
 //!
 //! Recognises duplicates (RFC 4340, section 7), and counts the data packets that did not arrive.
 
-use fairwire_units::plant::{Plant, planted};
 use fairwire_wire::Seq;
 
 use crate::resend::Missing;
@@ -53,12 +52,7 @@ impl Arrivals {
             // RFC 4340, 7.7.1: the NDP Count says how many of the packets just before this one had no data. Without it,
             // each missing packet counts as data.
             let data = gap.saturating_sub(ndp_count);
-            // Planted: late packets stay counted.
-            if planted(Plant::LateMissing) {
-                missing.miss(data);
-            } else {
-                missing.add(data);
-            }
+            missing.add(data);
             return Novelty::New;
         }
         if seq.distance(newest) >= REMEMBERED {

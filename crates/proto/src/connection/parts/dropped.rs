@@ -5,7 +5,6 @@
 //! Packets older than [`Codes`] remembers, and those for which an Ack has no room, are no longer reported, although RFC
 //! 4341, section 6, asks to report all that is not acknowledged.
 
-use fairwire_units::plant::{Plant, planted};
 use fairwire_wire::{DropBlock, DropCode, Encoder, NoRoom, Seq};
 
 use super::codes::{Codes, REMEMBERED};
@@ -128,16 +127,14 @@ impl Dropped {
         };
         // Whatever numbers arrived, a report goes back no further than codes are kept, and back to the first Request
         // only if that is within `REMEMBERED` numbers.
-        let unbounded = planted(Plant::EndlessReport);
         let first = self
             .back_to
-            .filter(|first| first.distance(ackno) < REMEMBERED || unbounded);
+            .filter(|first| first.distance(ackno) < REMEMBERED);
         let oldest = first.map_or(oldest, |first| Seq::min(first, oldest));
         let room = encoder.room().saturating_sub(reserve);
         let most = fitting(room);
         let (mut needed, mut told) = (0, 0);
-        let looked_at = if unbounded { usize::MAX } else { most + 1 };
-        for block in self.blocks(ackno, oldest).take(looked_at) {
+        for block in self.blocks(ackno, oldest).take(most + 1) {
             needed += 1;
             told += if needed <= most {
                 u64::from(block.run())

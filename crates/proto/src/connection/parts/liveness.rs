@@ -4,7 +4,6 @@
 //! So a peer that vanished is detected in every open state, also if we only receive. All other states have a deadline
 //! of their own (`clock`).
 
-use fairwire_units::plant::{Plant, planted};
 use fairwire_units::{Duration, Instant};
 
 use crate::config::Config;
@@ -31,8 +30,7 @@ impl Liveness {
             idle_timeout: config.idle_timeout.into(),
             keep_alive: config
                 .keep_alive
-                .map(|every| Duration::from(every).max(SHORTEST_KEEP_ALIVE))
-                .filter(|_| !planted(Plant::NoKeepAlive)),
+                .map(|every| Duration::from(every).max(SHORTEST_KEEP_ALIVE)),
             sent_at: now,
             asked_at: now,
             unanswered_since: None,

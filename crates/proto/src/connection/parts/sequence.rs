@@ -4,7 +4,6 @@
 //! reacts to its verdicts.
 
 use fairwire_units::Instant;
-use fairwire_units::plant::{Plant, planted};
 use fairwire_wire::{PacketType, Seq};
 
 /// Both Sequence Windows of a new connection, packets (RFC 4340, section 7.5.2).
@@ -149,13 +148,7 @@ impl Sequence {
 
     /// Returns the lowest valid acknowledgement number (AWL).
     pub(crate) fn awl(&self) -> Seq {
-        // Planted: the windows of the two directions are mixed up.
-        let window = if planted(Plant::AckWindow) {
-            self.remote_window
-        } else {
-            self.local_window
-        };
-        let low = self.gss.next().sub(window);
+        let low = self.gss.next().sub(self.local_window);
         // RFC 4340, 7.5.1: as for SWL.
         if self.young_sent {
             Seq::max(low, self.iss)
@@ -229,9 +222,7 @@ impl Sequence {
         ack: Option<Seq>,
         short: bool,
     ) {
-        // Planted: GSR does not follow a SyncAck.
-        let stays = packet_type == PacketType::SyncAck && planted(Plant::SyncAckGsr);
-        if seq.is_after(self.gsr) && !stays {
+        if seq.is_after(self.gsr) {
             self.gsr = seq;
             self.gss_at_gsr = self.gss;
             self.gsr_was_short = short;

@@ -4,7 +4,6 @@
 //! whatever a peer makes a half ask for, a connection wakes its endpoint at most a thousand times a second, apart from
 //! timers set for later.
 
-use fairwire_units::plant::{Plant, planted};
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::ResetCode;
 
@@ -109,8 +108,6 @@ impl Subflow {
                     self.reset_older_peer(call);
                     self.due.handshake = true;
                 }
-                // Planted: a CloseReq leaves once.
-                State::CloseReq if planted(Plant::CloseReqOnce) => {}
                 State::CloseReq | State::Closing => self.due.handshake = true,
                 // RFC 4340, 8.1.3: a Response is never repeated by a timer.
                 State::Closed | State::Listen1 | State::Respond | State::Open => {}
@@ -126,10 +123,7 @@ impl Subflow {
         {
             let outstanding = tx.flight().packets > 0;
             tx.handle_timeout(now, waiting, call.ctx.outcome);
-            // Planted: the fates stay in the buffer until another connection reports its own.
-            if !planted(Plant::FatesAstray) {
-                self.settle_outcome(call);
-            }
+            self.settle_outcome(call);
             self.note_losses(now, u32::from(outstanding), 0);
             if outstanding {
                 self.follow_silence(call);

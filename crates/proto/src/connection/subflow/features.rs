@@ -1,7 +1,6 @@
 //! The features of a connection: the effect of agreed values, and the changes that the traffic needs.
 
 use fairwire_units::Instant;
-use fairwire_units::plant::{Plant, planted};
 use fairwire_wire::Seq;
 use fairwire_wire::feature::Feature;
 
@@ -79,11 +78,9 @@ impl Subflow {
     /// Request may have forged its address and could make the numbers jump as far as it likes. An honest client's
     /// packets beyond the window are recovered by the answer to our Sync.
     fn widen_window(&mut self, packets: u64) {
-        let early = self.state == State::Respond && !planted(Plant::EndlessReport);
-        self.sequence.remote_window = if early {
-            packets.min(INITIAL_WINDOW)
-        } else {
-            packets
+        self.sequence.remote_window = match self.state {
+            State::Respond => packets.min(INITIAL_WINDOW),
+            _ => packets,
         };
     }
 

@@ -1,6 +1,5 @@
 //! How much of the data a checksum protects, and how damaged data is detected (RFC 4340, sections 9.2 and 9.3).
 
-use fairwire_units::plant::{Plant, planted};
 use fairwire_wire::checksum::coverage;
 use fairwire_wire::{DccpOption, Encoder};
 
@@ -26,8 +25,7 @@ impl Subflow {
     pub(super) fn coverage_of(&self, size: usize) -> u8 {
         let wanted = self.config.checksum_coverage & 0x0F;
         // RFC 4340, 9.2: coverage beyond the data would make the packet invalid.
-        // Planted: the size of short datagrams is ignored.
-        let fits = coverage(wanted, size) <= size || planted(Plant::ShortCoverage);
+        let fits = coverage(wanted, size) <= size;
         let [peers, _] = self.agreed.coverage;
         // RFC 4340, 9.2.1: not less than the peer's minimum.
         if fits && is_acceptable(wanted, peers) {

@@ -4,7 +4,6 @@
 //! probes as padded Syncs, and reports the results to the application: the new size, and the fate of datagrams that no
 //! longer fit.
 
-use fairwire_units::plant::{Plant, planted};
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::{HeadBuf, Kind, PacketType, Seq};
 
@@ -189,13 +188,7 @@ impl Subflow {
         // RFC 4340, 14.2: datagrams accepted at a larger size are discarded. They must not leave with Don't Fragment
         // set, and we do not fragment.
         let max_datagram = call.channel.max_datagram(self);
-        // Planted: they are kept.
-        let fits = if planted(Plant::TooLargeKept) {
-            usize::MAX
-        } else {
-            max_datagram
-        };
-        call.channel.drop_larger(call.ctx, fits);
+        call.channel.drop_larger(call.ctx, max_datagram);
         call.channel.announce_room(call.ctx);
         call.emit(Event::PathMtu { mtu, max_datagram });
     }

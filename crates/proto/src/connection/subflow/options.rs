@@ -1,6 +1,5 @@
 //! The effect of a valid packet's options (RFC 4340, section 5.8; step 8 of section 8.5).
 
-use fairwire_units::plant::{Plant, planted};
 use fairwire_wire::feature::Feature;
 use fairwire_wire::{DccpOption, Packet, PacketType, RawOption, ResetCode, Seq, option_type};
 
@@ -86,8 +85,7 @@ impl Subflow {
         self.negotiation
             .begin_packet(packet_type, seq, ack, gsr, gss);
         self.ccids.begin_packet();
-        // Planted: the cookies of a newer Response are added to those of the one before.
-        if self.gives_cookies(packet_type, seq) && !planted(Plant::CookieTwice) {
+        if self.gives_cookies(packet_type, seq) {
             self.cookies.clear();
         }
         let processed = self.process_each(call, packet, seq, said);

@@ -1,6 +1,5 @@
 //! Writing one packet, and the bookkeeping after it has left.
 
-use fairwire_units::plant::{Plant, planted};
 use fairwire_units::{Ecn, Instant};
 use fairwire_wire::{DccpOption, Encoder, HeadBuf, Kind, PacketType, Seq};
 
@@ -233,9 +232,7 @@ impl Subflow {
         if matches!(packet_type, PacketType::Ack | PacketType::DataAck) {
             self.reported.acknowledged(now);
         }
-        // Planted: it fires once.
-        let is_over = self.retry.repeats() && planted(Plant::PartOpenRetry);
-        if self.state == State::PartOpen && !is_over {
+        if self.state == State::PartOpen {
             // RFC 4340, 8.1.5: every packet restarts the timer.
             self.retry.start(now);
         }

@@ -1,7 +1,6 @@
 //! Steps 4 to 16 of RFC 4340, section 8.5, for a received packet, in that order.
 
 use fairwire_units::Ecn;
-use fairwire_units::plant::{Plant, planted};
 use fairwire_wire::{DropCode, Kind, Packet, PacketType, ResetCode, Seq};
 
 use super::integrity::is_damaged;
@@ -144,7 +143,6 @@ impl Subflow {
         }
         // RFC 4340, 7.4, 11.4 and 11.7: only now may it be acknowledged.
         self.sequence.acknowledgeable = Seq::max(self.sequence.acknowledgeable, seq);
-        let completes = self.state == State::Respond;
         // Steps 9 to 12.
         match (self.state, packet.kind) {
             (_, Kind::Reset { code, data, .. }) => {
@@ -176,8 +174,7 @@ impl Subflow {
         }
         // Step 16. RFC 4340, 7: sequence numbers identify duplicates made by the network; a packet too old to tell may
         // be one. RFC 4340, 11.4: a packet whose data the application never gets is still reported as received.
-        // Planted: the datagram that completes the handshake is dropped.
-        if novelty == Novelty::New && !(completes && planted(Plant::FirstDataLost)) {
+        if novelty == Novelty::New {
             let (number, resent) = options.marks.number(seq);
             let datagram = Datagram {
                 number: Some(number),

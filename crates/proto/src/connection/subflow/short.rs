@@ -1,7 +1,6 @@
 //! 24-bit sequence numbers: when packets carry them, and when we stop using them (RFC 4340, sections 7.5.5 and 7.6).
 
 use fairwire_units::Instant;
-use fairwire_units::plant::{Plant, planted};
 use fairwire_wire::feature::Feature;
 use fairwire_wire::{PacketType, Seq, SeqNo};
 
@@ -40,10 +39,6 @@ impl Subflow {
 
     /// Returns the full number of the packet of ours that the peer acknowledges.
     pub(super) fn full_ack(&self, ack: SeqNo) -> Seq {
-        // Planted: both numbers are extended in the same way.
-        if planted(Plant::ShortAck) {
-            return ack.extend(self.sequence.gsr);
-        }
         ack.extend(self.sequence.gss)
     }
 

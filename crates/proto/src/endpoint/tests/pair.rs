@@ -132,8 +132,6 @@ impl Pair {
             local: remote,
             remote: local,
         };
-        #[cfg(feature = "plant")]
-        super::plants::plant_from_environment();
         let end = |secret| Endpoint::new(EndpointConfig::default(), [secret; 32]);
         Self {
             now: Instant::START + Duration::from_secs(1),

@@ -81,8 +81,6 @@ fn no_more_in_flight_than_the_window() {
 /// It does not matter that the vector was acknowledged meanwhile.
 #[test]
 fn a_late_packet_is_told() {
-    #[cfg(feature = "plant")]
-    super::plants::plant_from_environment();
     let mut receiver = Receiver::new(Some(Seq::new(1)));
     let tell = |receiver: &mut Receiver, ours: u64, newest: u64| {
         let mut buffer = HeadBuf::new();

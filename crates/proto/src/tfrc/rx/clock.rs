@@ -1,6 +1,5 @@
 //! Time measured by the peer's window counters (RFC 4342, section 8.1).
 
-use fairwire_units::plant::{Plant, planted};
 use fairwire_units::{Duration, Instant};
 
 use crate::config::ReceiverRtt;
@@ -70,12 +69,7 @@ impl CounterClock {
             return newest.saturating_sub((VALUES + newest % VALUES - ccval) % VALUES);
         };
         // A later packet's counter is the same or ahead.
-        // Planted: the counter's wrap is forgotten.
-        let mut ahead = if planted(Plant::CounterWrap) {
-            ccval.saturating_sub(newest % VALUES)
-        } else {
-            (VALUES + ccval - newest % VALUES) % VALUES
-        };
+        let mut ahead = (VALUES + ccval - newest % VALUES) % VALUES;
         let waited = now.saturating_since(self.newest_at);
         // ns-2's module does not look for a turn.
         let looks = self.rule == ReceiverRtt::Smoothed;
