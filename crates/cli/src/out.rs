@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
-use fairwire_sim::results::{OutputDirectory, Placement};
+use fairwire_sim::results::{OutputDirectory, Placement, obstacle};
 
 use crate::print;
 
@@ -14,10 +14,9 @@ pub(crate) fn open(
     files: BTreeSet<String>,
     scenario: Option<&Path>,
 ) -> io::Result<OutputDirectory> {
-    if directory.metadata().is_ok_and(|it| !it.is_dir()) {
+    if let Some(obstacle) = obstacle(directory) {
         let message = format!(
-            "{} is a file, and --out takes a directory: choose another directory, or move the file",
-            directory.display()
+            "{obstacle}, and --out takes a directory: choose another directory, or move it away"
         );
         return Err(io::Error::new(io::ErrorKind::NotADirectory, message));
     }

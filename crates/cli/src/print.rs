@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// The command could not do its work.
 pub(crate) const FAILED: u8 = 1;
@@ -17,6 +17,12 @@ pub(crate) fn text(text: &str) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => fail(FAILED, &error),
     }
+}
+
+/// Returns results as they are printed with `--json`.
+pub(crate) fn json(value: &Value) -> String {
+    let text = serde_json::to_string_pretty(value).unwrap_or_default();
+    format!("{text}\n")
 }
 
 /// Prints `text` to standard output. A closed pipe is not an error: the reader needs no more.

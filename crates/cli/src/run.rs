@@ -4,6 +4,7 @@ mod capture;
 mod explain;
 mod means;
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,7 @@ use fairwire_scenario::{
 use fairwire_sim::campaign::{self, Campaign, CampaignError, Progress};
 use fairwire_sim::digests::{self, DigestError};
 use fairwire_sim::results::{
-    CellResult, Form, Output, OutputDirectory, Results, overview, table, to_json,
+    CellResult, Form, Output, OutputDirectory, Results, is_of_results, overview, table, to_json,
 };
 use fairwire_sim::{Tap, check_links};
 
@@ -116,6 +117,15 @@ impl Args {
             && capture::overwrites(path, scenario)
         {
             let message = format!("--pcap {} would overwrite the scenario", path.display());
+            return print::refuse(self.json, USAGE, &message);
+        }
+        if let (Some(path), Some(directory)) = (&self.pcap, &self.out)
+            && is_of_results(path, directory, &files_of(&cells))
+        {
+            let message = format!(
+                "--pcap {} is the place of a file of the results of --out: choose another name, or another directory",
+                path.display()
+            );
             return print::refuse(self.json, USAGE, &message);
         }
         if let Some(cell) = cells.first()
@@ -217,9 +227,7 @@ impl Args {
             return Ok(None);
         };
         let form = Form::default().with_axes(cells);
-        let mut files = form.files(cells);
-        files.insert(PAGE.to_owned());
-        let directory = out::open(directory, files, self.scenario.as_deref())?;
+        let directory = out::open(directory, files_of(cells), self.scenario.as_deref())?;
         let output = Output::create(&directory.place(None), form)?;
         Ok(Some((directory, output)))
     }
@@ -281,14 +289,17 @@ impl Args {
                 None
             }
         });
-        let text = if let Some(means) = self.means.text(&results.cells) {
-            means.unwrap_or_else(|error| {
-                failures.push(error);
-                results.cells.iter().map(|cell| self.report(cell)).collect()
-            })
+        let (answer, unanswered) = match self.means.text(results, self.json) {
+            Some(Ok(means)) => (Some(means), None),
+            Some(Err(error)) => (None, Some(error)),
+            None => (None, None),
+        };
+        let text = if let Some(means) = answer {
+            means
         } else if self.json {
-            let text = serde_json::to_string_pretty(&to_json(results)).unwrap_or_default();
-            format!("{text}\n")
+            print::json(&to_json(results))
+        } else if unanswered.is_some() {
+            results.cells.iter().map(|cell| self.report(cell)).collect()
         } else {
             let tables = match (is_brief, &written) {
                 (false, _) => String::new(),
@@ -297,6 +308,7 @@ impl Args {
             };
             tables + &note_lines(&results.notes)
         };
+        failures.extend(unanswered);
         let printed = print::try_text(&text);
         failures.extend(printed.err().map(|error| error.to_string()));
         if let Some(published) = written {
@@ -370,6 +382,13 @@ impl Args {
             &"digests changed; if this is intended, write them with --update-digests",
         )
     }
+}
+
+/// Returns the names of the files of an output directory.
+fn files_of(cells: &[Cell]) -> BTreeSet<String> {
+    let mut files = Form::default().files(cells);
+    files.insert(PAGE.to_owned());
+    files
 }
 
 /// Returns one table of all cells, and the notes of their runs.

@@ -54,12 +54,19 @@ create_exception!(
     "A bug in Fairwire: please report the message with the scenario."
 );
 
+/// Returns the exception for a wrong argument.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "it is passed to `map_err` by name"
+)]
+pub(crate) fn wrong(error: impl ToString) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
 /// Returns the exception for an error of a store.
 pub(crate) fn stored(error: LabError) -> PyErr {
     match error {
-        LabError::NothingToJudge { .. } | LabError::NoSweep(_) | LabError::Query(_) => {
-            PyValueError::new_err(error.to_string())
-        }
+        LabError::NothingToJudge { .. } | LabError::NoSweep(_) | LabError::Query(_) => PyValueError::new_err(error.to_string()),
         error => StoreError::new_err(error.to_string()),
     }
 }

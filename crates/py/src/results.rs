@@ -15,7 +15,7 @@ use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::capture::capture;
-use crate::errors::stored;
+use crate::errors::{stored, wrong};
 use crate::source::Source;
 use crate::table::{Table, failed};
 use crate::tabulate::{self, Tabulate};
@@ -260,11 +260,7 @@ impl Results {
         is_total: bool,
     ) -> PyResult<Table> {
         let base = against.map(|name| self.position(name)).transpose()?;
-        let Some(metric) = Metric::find(metric) else {
-            let names: Vec<&str> = Metric::ALL.iter().map(|it| it.name()).collect();
-            let text = format!("no metric {metric:?}: there are {}", names.join(", "));
-            return Err(PyValueError::new_err(text));
-        };
+        let metric: Metric = metric.parse().map_err(wrong)?;
         let question = Question {
             metric,
             window,
@@ -301,11 +297,7 @@ impl Results {
         cell: Option<&str>,
         unperturbed: bool,
     ) -> PyResult<Table> {
-        let Some(metric) = SeriesMetric::find(metric) else {
-            let names: Vec<&str> = SeriesMetric::ALL.iter().map(|it| it.name()).collect();
-            let text = format!("no series {metric:?}: there are {}", names.join(", "));
-            return Err(PyValueError::new_err(text));
-        };
+        let metric: SeriesMetric = metric.parse().map_err(wrong)?;
         let Some(name) = cell else {
             let table = self.table(py, |how, it| how.series(it, metric, of, unperturbed))?;
             return match of {

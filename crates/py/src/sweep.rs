@@ -16,7 +16,7 @@ use pyo3::types::PyBytes;
 
 use crate::arguments::Changes;
 use crate::attended::attended;
-use crate::errors::{RunError, WorkerError, stored};
+use crate::errors::{RunError, WorkerError, stored, wrong};
 use crate::law;
 use crate::results::Results;
 use crate::scenario::Scenario;
@@ -54,15 +54,7 @@ pub(crate) struct Until {
 
 impl Until {
     fn precision(self) -> PyResult<Precision> {
-        let Some(metric) = Metric::find(&self.metric) else {
-            let names: Vec<&str> = Metric::ALL.iter().map(|it| it.name()).collect();
-            let text = format!(
-                "no metric {:?}: there are {}",
-                self.metric,
-                names.join(", ")
-            );
-            return Err(PyValueError::new_err(text));
-        };
+        let metric: Metric = self.metric.parse().map_err(wrong)?;
         if !(self.within > 0.0 && self.within.is_finite()) {
             let text = "within is a share of the mean above 0, such as 0.05";
             return Err(PyValueError::new_err(text));

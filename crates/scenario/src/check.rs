@@ -4,6 +4,7 @@ pub(super) mod checker;
 pub(super) mod models;
 mod work;
 
+use fairwire_measure::counted;
 use fairwire_net::QueueLimit;
 
 use self::checker::{Checker, plain_name};
@@ -70,7 +71,8 @@ fn run(checker: &Checker<'_>, scenario: &Scenario) -> Result<(), ScenarioError> 
     checker.require(most >= seeds, "run.max_seeds", &message)?;
     let last = run.seed.checked_add(u64::from(most));
     let message = format!(
-        "the {most} seeds from {} on do not fit in 64 bits: write at most {}",
+        "{} from {} on do not fit in 64 bits: write at most {}",
+        counted(most.into(), "seed"),
         run.seed,
         u64::MAX - u64::from(most)
     );

@@ -427,8 +427,8 @@ fn cell(
         let seeds = u64::from(scenario.run.max_seeds);
         if seed.checked_add(seeds).is_none() {
             let most = u64::MAX - seeds;
-            let message =
-                format!("seed {seed} leaves no room for {seeds} seeds: write at most {most}");
+            let seeds = counted(seeds, "seed");
+            let message = format!("seed {seed} leaves no room for {seeds}: write at most {most}");
             return Err(ScenarioError::new(message));
         }
         scenario.run.seed = seed;

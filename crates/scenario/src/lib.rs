@@ -64,7 +64,7 @@ pub use file::{Adjust, Cell, DUMBBELL, ScenarioFile};
 pub use flow::{Flow, Side};
 pub use link::{Joined, Link, RateChange};
 pub use measure::{Measure, WHOLE, Window};
-pub use metric::Metric;
+pub use metric::{Metric, UnknownMetric};
 pub use notes::notes;
 pub use place::ScenarioError;
 pub use resolved::Resolved;

@@ -1,6 +1,7 @@
 //! The metrics: names, units and definitions.
 
 use std::fmt;
+use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -115,5 +116,26 @@ metrics! {
 impl fmt::Display for Metric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
+    }
+}
+
+/// There is no metric of this name. The message lists those that there are.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct UnknownMetric(String);
+
+impl fmt::Display for UnknownMetric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = Metric::ALL.iter().map(|metric| metric.name()).collect();
+        write!(f, "no metric {:?}: there are {}", self.0, names.join(", "))
+    }
+}
+
+impl std::error::Error for UnknownMetric {}
+
+impl FromStr for Metric {
+    type Err = UnknownMetric;
+
+    fn from_str(name: &str) -> Result<Self, UnknownMetric> {
+        Self::find(name).ok_or_else(|| UnknownMetric(name.to_owned()))
     }
 }

@@ -14,19 +14,20 @@ mod tests;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::str::FromStr;
 
 pub use fairwire_net::DigestValue;
 use fairwire_units::Duration;
 use serde::Serialize;
 
 use fairwire_scenario::transport::TRANSPORTS;
-pub use fairwire_scenario::{Metric, WHOLE};
+pub use fairwire_scenario::{Metric, UnknownMetric, WHOLE};
 use fairwire_scenario::{Provenance, Scenario, matches_pattern};
 
 pub use choice::{SeriesChoice, SeriesName};
-pub use json::to_json;
-pub use output::write_file;
+pub use json::{means_to_json, to_json};
 pub use output::{Form, Output, OutputDirectory, Placement, UNFINISHED};
+pub use output::{is_of_results, make_directory, obstacle, write_file};
 pub use question::{Answers, Question, means};
 pub use representative::Representative;
 pub use summary::{Row, summary};
@@ -192,6 +193,27 @@ impl SeriesMetric {
             Self::Delay | Self::Srtt => "s",
             Self::LossEventRate => "",
         }
+    }
+}
+
+/// There is no time series of this name. The message lists those that there are.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct UnknownSeries(String);
+
+impl fmt::Display for UnknownSeries {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = SeriesMetric::ALL.iter().map(|it| it.name()).collect();
+        write!(f, "no series {:?}: there are {}", self.0, names.join(", "))
+    }
+}
+
+impl std::error::Error for UnknownSeries {}
+
+impl FromStr for SeriesMetric {
+    type Err = UnknownSeries;
+
+    fn from_str(name: &str) -> Result<Self, UnknownSeries> {
+        Self::find(name).ok_or_else(|| UnknownSeries(name.to_owned()))
     }
 }
 

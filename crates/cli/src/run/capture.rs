@@ -1,9 +1,10 @@
 //! The file of `--pcap`.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
+use fairwire_sim::results::make_directory;
 use fairwire_sim::whole_packets;
 
 /// Returns whether a capture at `path` would overwrite the scenario at `scenario`.
@@ -17,8 +18,8 @@ pub(super) fn overwrites(path: &Path, scenario: &Path) -> bool {
 /// Creates the file at `path` for writing, and the directories above it that do not exist.
 pub(super) fn create(path: &Path) -> io::Result<Box<dyn Write + Send>> {
     let above = path.parent().unwrap_or(Path::new(""));
-    let file = fs::create_dir_all(above).and_then(|()| File::create(path));
-    let file = file.map_err(|error| {
+    make_directory(above)?;
+    let file = File::create(path).map_err(|error| {
         io::Error::new(
             error.kind(),
             format!("cannot write {}: {error}", path.display()),

@@ -2,14 +2,16 @@
 
 use clap::Args;
 use fairwire_scenario::Cell;
-use fairwire_sim::results::{CellResult, Metric, Question, means, table_of_means};
+use fairwire_sim::results::{Metric, Question, Results, means, means_to_json, table_of_means};
+
+use crate::print;
 
 /// What to print in place of the tables.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "One mean for each cell")]
 pub(super) struct MeanArgs {
     /// Print only the mean of this metric over the flows: a row for each cell, with a 95 % interval over the seeds.
-    #[arg(long, value_name = "METRIC", value_parser = metric, conflicts_with = "json")]
+    #[arg(long, value_name = "METRIC")]
     mean: Option<Metric>,
     /// The flows or links, as in --of 'tcp-*' or --of all for all flows together [default: what the flows send]
     #[arg(
@@ -39,13 +41,6 @@ pub(super) struct MeanArgs {
     total: bool,
 }
 
-fn metric(name: &str) -> Result<Metric, String> {
-    Metric::find(name).ok_or_else(|| {
-        let names: Vec<&str> = Metric::ALL.iter().map(|it| it.name()).collect();
-        format!("there are {}", names.join(", "))
-    })
-}
-
 impl MeanArgs {
     /// Returns whether only means are printed.
     pub(super) fn is_asked(&self) -> bool {
@@ -64,8 +59,8 @@ impl MeanArgs {
         }
     }
 
-    /// Returns the means as text; `None` if they were not asked for.
-    pub(super) fn text(&self, cells: &[CellResult]) -> Option<Result<String, String>> {
+    /// Returns the means as a table or as JSON; `None` if they were not asked for.
+    pub(super) fn text(&self, results: &Results, is_json: bool) -> Option<Result<String, String>> {
         let metric = self.mean?;
         let question = Question {
             metric,
@@ -74,10 +69,18 @@ impl MeanArgs {
             minus: (!self.minus.is_empty()).then(|| self.minus.clone()),
             is_total: self.total,
         };
+        let cells = &results.cells;
         let base = self.against.as_ref();
         let base = base.and_then(|name| cells.iter().position(|cell| cell.name == *name));
         let answers = cells.iter().map(|cell| question.ask(cell)).collect();
         let means = means(answers, base);
-        Some(means.map(|means| table_of_means(cells, metric, &means)))
+        Some(means.map(|means| {
+            if is_json {
+                let against = self.against.as_deref();
+                print::json(&means_to_json(results, &question, against, &means))
+            } else {
+                table_of_means(cells, metric, &means)
+            }
+        }))
     }
 }

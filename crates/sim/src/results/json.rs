@@ -1,9 +1,9 @@
 //! Results as JSON.
 
-use fairwire_measure::Spread;
+use fairwire_measure::{Estimate, Spread};
 use serde_json::{Value, json};
 
-use super::{CellResult, Results, Row, RunResult, Series, summary};
+use super::{CellResult, Question, Results, Row, RunResult, Series, summary};
 
 /// Returns everything: resolved scenarios, seeds, digests, values, summaries and, where the scenario keeps them,
 /// series.
@@ -13,7 +13,41 @@ pub fn to_json(results: &Results) -> Value {
     json_with(results, true)
 }
 
-/// Returns the same; without `numbers` it has no summaries, values and series.
+/// Returns one mean for each cell, in the metric's own unit, with the question that they answer. `against` is the name of
+/// the cell that was subtracted, if there is one.
+pub fn means_to_json(
+    results: &Results,
+    question: &Question,
+    against: Option<&str>,
+    means: &[Option<Estimate>],
+) -> Value {
+    let cells = results.cells.iter().zip(means).map(|(cell, mean)| {
+        json!({
+            "name": cell.name,
+            "axes": axes(cell),
+            "partial": cell.partial,
+            "n": mean.map_or(0, |mean| mean.count),
+            "mean": mean.map(|mean| mean.mean),
+            "half_width_95": mean.as_ref().and_then(half_width),
+        })
+    });
+    json!({
+        "name": results.name,
+        "version": results.version,
+        "partial": results.partial,
+        "notes": results.notes,
+        "metric": question.metric.name(),
+        "unit": question.metric.unit(),
+        "window": question.window,
+        "of": question.of,
+        "minus": question.minus,
+        "total": question.is_total,
+        "against": against,
+        "cells": cells.collect::<Vec<_>>(),
+    })
+}
+
+/// Returns the same as [`to_json`]; without `numbers` it has no summaries, values and series.
 pub(super) fn json_with(results: &Results, numbers: bool) -> Value {
     let cells = results.cells.iter().map(|one| cell(one, numbers));
     json!({
@@ -27,14 +61,9 @@ pub(super) fn json_with(results: &Results, numbers: bool) -> Value {
 
 fn cell(cell: &CellResult, numbers: bool) -> Value {
     let one = |result: &RunResult| run(cell, result, numbers);
-    let axes = cell
-        .axes
-        .iter()
-        .map(|(axis, value)| (axis.clone(), json!(value)));
-    let axes: serde_json::Map<String, Value> = axes.collect();
     let mut all = json!({
         "name": cell.name,
-        "axes": axes,
+        "axes": axes(cell),
         "partial": cell.partial,
         "scenario": serde_json::to_value(&cell.scenario).unwrap_or(Value::Null),
         "sources": serde_json::to_value(&cell.provenance).unwrap_or(Value::Null),
@@ -47,12 +76,21 @@ fn cell(cell: &CellResult, numbers: bool) -> Value {
     all
 }
 
-fn row(row: &Row) -> Value {
-    let estimate = row.estimate.as_ref();
-    let half_width = estimate.and_then(|estimate| match estimate.spread {
+fn axes(cell: &CellResult) -> serde_json::Map<String, Value> {
+    let axes = cell.axes.iter();
+    axes.map(|(axis, value)| (axis.clone(), json!(value)))
+        .collect()
+}
+
+fn half_width(estimate: &Estimate) -> Option<f64> {
+    match estimate.spread {
         Spread::None => None,
         Spread::HalfWidth(half) => Some(half),
-    });
+    }
+}
+
+fn row(row: &Row) -> Value {
+    let estimate = row.estimate.as_ref();
     json!({
         "kind": row.subject.kind(),
         "of": row.subject.name(),
@@ -61,7 +99,7 @@ fn row(row: &Row) -> Value {
         "unit": row.metric.unit(),
         "n": estimate.map_or(0, |estimate| estimate.count),
         "mean": estimate.map(|estimate| estimate.mean),
-        "half_width_95": half_width,
+        "half_width_95": estimate.and_then(half_width),
         "unperturbed": row.unperturbed,
     })
 }

@@ -22,7 +22,8 @@ use fairwire_scenario::{Cell, TraceFile};
 use named::write_error;
 use table::{GZ, Sink, Table};
 
-pub use directory::{OutputDirectory, Placement, UNFINISHED};
+pub use directory::{OutputDirectory, Placement, UNFINISHED, is_of_results};
+pub use named::{make_directory, obstacle};
 
 /// The columns of `results.csv`. `docs/results.md` describes the columns of all files.
 const VALUES: [&str; 8] = [

@@ -8,9 +8,9 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::file_list::FileList;
-use super::lock::lock;
-use super::named::{named_error, write_error};
+use super::file_list::{FileList, LIST};
+use super::lock::{LOCK, lock};
+use super::named::{make_directory, named_error, write_error};
 
 /// The prefix of the name of the folder into which a run writes until its end.
 pub const UNFINISHED: &str = "unfinished-";
@@ -60,15 +60,15 @@ impl OutputDirectory {
         who: &str,
     ) -> io::Result<Self> {
         let old = FileList::read(directory)?;
-        let whole = |path: &Path| path.canonicalize().ok();
-        if let Some(scenario) = scenario.and_then(whole)
+        let real = |path: &Path| path.canonicalize().ok();
+        if let Some(scenario) = scenario.and_then(real)
             && let mut ours = files.union(&old.files).map(|name| directory.join(name))
-            && let Some(path) = ours.find(|path| whole(path).as_ref() == Some(&scenario))
+            && let Some(path) = ours.find(|path| real(path).as_ref() == Some(&scenario))
         {
             return Err(would_overwrite(&path, "is the scenario that is to run"));
         }
         check(directory, &files, &old)?;
-        fs::create_dir_all(directory).map_err(|error| write_error(directory, &error))?;
+        make_directory(directory)?;
         let lock = lock(directory, who)?;
         remove_unfinished(directory)?;
         let unfinished = tempfile::Builder::new()
@@ -150,6 +150,32 @@ impl OutputDirectory {
         let removed = fs::remove_dir_all(&self.unfinished);
         removed.map_err(|error| named_error("remove", &self.unfinished, &error))
     }
+}
+
+/// Returns whether `path` is in `directory` and the place of one of the `files` of a run, or of what goes with them.
+/// Neither needs to be there yet.
+pub fn is_of_results(path: &Path, directory: &Path, files: &BTreeSet<String>) -> bool {
+    let (path, directory) = (whole(path), whole(directory));
+    let Ok(name) = path.strip_prefix(&directory) else {
+        return false;
+    };
+    let mut taken = files
+        .iter()
+        .map(Path::new)
+        .chain([LIST, LOCK].map(Path::new));
+    // One may also be in the place of the folder of the other.
+    taken.any(|file| name.starts_with(file) || file.starts_with(name))
+}
+
+/// Returns a path without links, as far as it is there.
+fn whole(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let found = path.ancestors().find_map(|above| {
+        let rest = path.strip_prefix(above).ok()?;
+        Some(above.canonicalize().ok()?.join(rest))
+    });
+    // With nothing after it, the separator that `join` adds is no part of the name.
+    found.map_or(path, |found| found.components().collect())
 }
 
 /// Checks that no file in `directory` would be overwritten unless `old` lists it.

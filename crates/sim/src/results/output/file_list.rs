@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::named::{named_error, write_error};
 
 /// The name of the list.
-const LIST: &str = "fairwire-out.json";
+pub(super) const LIST: &str = "fairwire-out.json";
 /// The temporary name of the list while it is written.
 const NEW_LIST: &str = ".fairwire-out.json.new";
 

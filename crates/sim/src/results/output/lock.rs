@@ -9,7 +9,7 @@ use std::path::Path;
 use super::named::{named_error, write_error};
 
 /// The name of the locked file.
-const LOCK: &str = ".fairwire.lock";
+pub(super) const LOCK: &str = ".fairwire.lock";
 
 /// Locks `directory` until the returned file is dropped; `who` describes the run to other processes.
 ///
