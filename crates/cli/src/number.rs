@@ -9,6 +9,12 @@ pub(crate) fn seeds(text: &str) -> Result<u32, String> {
     whole(text, 1..=10_000)
 }
 
+/// Parses the greatest number of seeds with --within, which begins with five.
+#[cfg(feature = "sweep")]
+pub(crate) fn most_seeds(text: &str) -> Result<u32, String> {
+    whole(text, 5..=10_000)
+}
+
 /// Parses a number of runs at the same time.
 pub(crate) fn jobs(text: &str) -> Result<u32, String> {
     whole(text, 1..=1_024)
@@ -22,7 +28,8 @@ pub(crate) fn seed(text: &str) -> Result<u64, String> {
 /// Parses a share in percent, with or without the sign.
 #[cfg(feature = "sweep")]
 pub(crate) fn percent(text: &str) -> Result<f64, String> {
-    let number = text.trim_end_matches('%').trim_end().parse().ok();
+    let number = text.strip_suffix('%').unwrap_or(text).trim_end();
+    let number = number.parse().ok();
     let number = number.filter(|number| *number > 0.0 && *number <= 100.0);
     number.ok_or_else(|| "write a percentage above 0 and up to 100, as 5%".to_owned())
 }

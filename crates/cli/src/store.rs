@@ -21,14 +21,14 @@ use crate::print::{self, FAILED};
     reason = "each is an option of its own"
 )]
 pub(crate) struct Args {
-    /// The folder of the store.
+    /// The folder of the store, or its file `store.db`.
     #[arg(value_name = "DIR")]
     store: PathBuf,
     /// Compare everything with its checksums.
     #[arg(long)]
     verify: bool,
-    /// If the store is damaged, set its file aside, as `*.damaged`, and put what can be read into a new one. Lost runs are
-    /// done again by the next sweep. Do this when no sweep is at work.
+    /// If the store is damaged, set its file aside, as `*.damaged`, and put what can be read into a new one: it says how
+    /// much that is. Lost runs are done again by the next sweep. Do this when no sweep is at work.
     #[arg(long)]
     repair: bool,
     /// Add the runs and sweeps of another store. May be repeated.
@@ -40,7 +40,8 @@ pub(crate) struct Args {
     /// Take a sweep off the list, by its identifier. Its runs stay until --prune-unlisted. May be repeated.
     #[arg(long, value_name = "SWEEP")]
     forget: Vec<String>,
-    /// Remove the runs whose scenario is in no sweep of the store.
+    /// Remove the runs whose scenario is in no sweep of the store. Refused while no sweep is listed, and after a repair
+    /// that has lost a part of the list.
     #[arg(long)]
     prune_unlisted: bool,
     /// Write each table as a Parquet file into a folder.
@@ -60,13 +61,8 @@ impl Args {
     fn all(&self) -> Result<String, StoreError> {
         let mut text = String::new();
         let mut store = if self.repair {
-            let (store, aside) = Store::repair(&self.store, origin())?;
-            for path in &aside {
-                let _ = writeln!(text, "set aside {}", path.display());
-            }
-            if aside.is_empty() {
-                text.push_str("nothing is damaged\n");
-            }
+            let (store, repair) = Store::repair(&self.store, origin())?;
+            let _ = write!(text, "{repair}");
             store
         } else {
             Store::open_existing(&self.store, origin())?
@@ -87,11 +83,20 @@ impl Args {
                 "  {damaged} set aside as *.damaged: remove what you do not need"
             );
         }
-        for sweep in store.sweeps()? {
-            let (cells, origin) = (counted(sweep.cells.len() as u64, "cell"), &sweep.origin);
+        if let Some(path) = store.list_lost() {
             let _ = writeln!(
                 text,
-                "  sweep {} of {} ({}; {cells}, seeds: {}), {} on {}, version {}, sources {}",
+                "  a part of the list of sweeps was lost: see {}",
+                path.display()
+            );
+        }
+        for sweep in store.sweeps()? {
+            let (cells, origin) = (counted(sweep.cells.len() as u64, "cell"), &sweep.origin);
+            let is_one = sweep.seeds.parse::<u64>().is_ok();
+            let seeds = if is_one { "seed" } else { "seeds" };
+            let _ = writeln!(
+                text,
+                "  sweep {} of {} ({}; {cells}, {seeds}: {}), {} on {}, version {}, sources {}",
                 sweep.id,
                 sweep.name,
                 sweep.title,

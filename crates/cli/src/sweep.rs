@@ -39,8 +39,8 @@ pub(crate) struct Args {
     /// 2%; at least 5.
     #[arg(long, value_name = "PERCENT", value_parser = number::percent, conflicts_with = "seeds")]
     within: Option<f64>,
-    /// The most seeds with --within.
-    #[arg(long, value_name = "N", value_parser = number::seeds, default_value = "1000", requires = "within")]
+    /// The most seeds with --within, 5 to 10000. A cell that has needed more says so in a note.
+    #[arg(long, value_name = "N", value_parser = number::most_seeds, default_value = "1000", requires = "within")]
     most: u32,
     /// Number of runs at the same time [default: one for each processor]. Results do not depend on it.
     #[arg(long, value_name = "N", value_parser = number::jobs)]
@@ -59,6 +59,9 @@ impl Args {
             Ok(cells) => cells,
             Err(error) => return print::refuse(self.json, USAGE, &error),
         };
+        if let Err(error) = self.wanted().check(&cells) {
+            return print::refuse(self.json, USAGE, &error);
+        }
         let stop = stop::on_interrupt();
         let opened = Store::open(&self.store, origin()).and_then(|mut store| {
             let name = self.scenario.display().to_string();
@@ -134,11 +137,15 @@ impl Args {
                 notes,
                 cells,
             };
-            let text = serde_json::to_string_pretty(&to_json(&results)).unwrap_or_default();
-            return Ok(format!("{text}\n"));
+            return Ok(print::json(&to_json(&results)));
         }
         let mut text = match cells.as_slice() {
-            [cell] => table(cell),
+            [cell] => {
+                let seeds = counted(cell.runs.len() as u64, "seed");
+                let partial = if cell.partial { ", interrupted" } else { "" };
+                let (title, name) = (&cell.scenario.title, &cell.name);
+                format!("{title} / {name} ({seeds}{partial})\n{}", table(cell))
+            }
             cells => overview(cells),
         };
         for note in &notes {

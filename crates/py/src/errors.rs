@@ -66,7 +66,10 @@ pub(crate) fn wrong(error: impl ToString) -> PyErr {
 /// Returns the exception for an error of a store.
 pub(crate) fn stored(error: LabError) -> PyErr {
     match error {
-        LabError::NothingToJudge { .. } | LabError::NoSweep(_) | LabError::Query(_) => PyValueError::new_err(error.to_string()),
+        LabError::NothingToJudge { .. }
+        | LabError::NoSweep(_)
+        | LabError::Query(_)
+        | LabError::Seeds(_) => PyValueError::new_err(error.to_string()),
         error => StoreError::new_err(error.to_string()),
     }
 }

@@ -12,7 +12,12 @@ use crate::table::Table;
 
 /// A store, for its upkeep.
 #[pyclass(frozen, module = "fairwire._fairwire")]
-pub(crate) struct Store(Mutex<LabStore>);
+pub(crate) struct Store {
+    store: Mutex<LabStore>,
+    /// What the repair did, if there was one.
+    #[pyo3(get)]
+    repaired: Option<String>,
+}
 
 impl Store {
     fn with<T: Send>(
@@ -22,7 +27,7 @@ impl Store {
     ) -> PyResult<T> {
         let done = py.detach(|| {
             let mut store = self
-                .0
+                .store
                 .lock()
                 .unwrap_or_else(std::sync::PoisonError::into_inner);
             with(&mut store)
@@ -44,12 +49,17 @@ impl Store {
         let origin = Origin::here(&origin.0, &origin.1);
         let store = py.detach(|| {
             if repair {
-                LabStore::repair(&path, origin).map(|(store, _)| store)
+                let (store, repair) = LabStore::repair(&path, origin)?;
+                Ok((store, Some(repair.to_string())))
             } else {
-                LabStore::open_existing(&path, origin)
+                Ok((LabStore::open_existing(&path, origin)?, None))
             }
         });
-        Ok(Self(Mutex::new(store.map_err(stored)?)))
+        let (store, repaired) = store.map_err(stored)?;
+        Ok(Self {
+            store: Mutex::new(store),
+            repaired,
+        })
     }
 
     /// How many runs of the present sources there are.

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::id;
 use std::time::Duration;
 
+use fairwire_sim::results::obstacle;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
@@ -21,8 +22,11 @@ use crate::schema::{APPLICATION, FORMAT, SCHEMA};
 /// The file, in the folder of a store.
 pub(crate) const FILE: &str = "store.db";
 
-/// What SQLite puts beside it.
-pub(crate) const BESIDE: [&str; 3] = ["store.db-wal", "store.db-shm", "store.db-journal"];
+/// What SQLite puts beside it: the log, its index, and the rollback journal.
+pub(crate) const BESIDE: [&str; 3] = [LOG, INDEX, JOURNAL];
+pub(crate) const LOG: &str = "store.db-wal";
+const INDEX: &str = "store.db-shm";
+pub(crate) const JOURNAL: &str = "store.db-journal";
 
 /// The manifest of stores of format 1.
 const OLD: &str = "store.json";
@@ -48,14 +52,16 @@ pub(crate) struct Db {
 impl Db {
     /// Opens the store in `folder`, and makes it if the folder is missing or empty.
     pub(crate) fn make(folder: &Path) -> Result<Self, StoreError> {
+        let folder = &folder_of(folder);
+        check_folder(folder)?;
         fs::create_dir_all(folder).map_err(StoreError::write(folder))?;
         let path = folder.join(FILE);
-        if !path.exists() {
+        if !is_there(&path)? {
             check_old(folder)?;
             let entries = fs::read_dir(folder).map_err(StoreError::read(folder))?;
             let mut names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
             let is_other = |name: &String| !name.starts_with('.') && !is_of_store(name);
-            if names.any(|name| is_other(&name)) && !path.exists() {
+            if names.any(|name| is_other(&name)) && !is_there(&path)? {
                 return Err(StoreError::NotAStore(folder.to_owned()));
             }
         }
@@ -69,18 +75,26 @@ impl Db {
 
     /// Opens the store in `folder`. Reading from it writes nothing.
     pub(crate) fn open(folder: &Path) -> Result<Self, StoreError> {
+        let folder = &folder_of(folder);
+        check_folder(folder)?;
         let path = folder.join(FILE);
-        if !path.is_symlink() && !path.exists() {
+        if !is_there(&path)? {
             check_old(folder)?;
             return Err(StoreError::NoStore(folder.to_owned()));
         }
-        if fs::metadata(folder.join("store.db-journal")).is_ok_and(|it| it.len() > 0) {
+        let has = |name| fs::metadata(folder.join(name)).is_ok_and(|it| it.len() > 0);
+        if has(JOURNAL) {
             // A process that was killed may have left it. Whoever opens the file to write takes back what is half done.
             let connection = connect(folder, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-            check_schema(&connection, folder, &path)?;
+            check_schema(&connection, folder, &path).map_err(unended(folder, JOURNAL))?;
         }
+        let has_log_alone = has(LOG) && !folder.join(INDEX).exists();
         let connection = connect(folder, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-        Self::checked(folder, path, connection, false)
+        let opened = Self::checked(folder, path, connection, false);
+        if has_log_alone {
+            return opened.map_err(unended(folder, LOG));
+        }
+        opened
     }
 
     fn checked(
@@ -190,12 +204,12 @@ fn switch(connection: &Connection, mode: &str) -> rusqlite::Result<()> {
 }
 
 /// Opens the database in a folder, with nothing allowed that a store does not need.
-fn connect(folder: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
+pub(crate) fn connect(folder: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
     for name in BESIDE.into_iter().chain([FILE]) {
         check_file(&folder.join(name))?;
     }
     let path = folder.join(FILE);
-    check_journal(&folder.join("store.db-journal"))?;
+    check_journal(&folder.join(JOURNAL))?;
     // Its name may lead through links; the file itself may not be one.
     let real = folder
         .canonicalize()
@@ -228,7 +242,7 @@ fn connect(folder: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
 }
 
 /// Makes the tables of a new store.
-fn create(connection: &mut Connection) -> rusqlite::Result<()> {
+pub(crate) fn create(connection: &mut Connection) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let tables: i64 =
         transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
@@ -262,6 +276,9 @@ fn check_schema(connection: &Connection, folder: &Path, path: &Path) -> Result<(
         .iter()
         .filter(|(_, text)| !SCHEMA.contains(&text.as_str()));
     let foreign: Vec<&str> = foreign.map(|(name, _)| name.as_str()).collect();
+    if objects.is_empty() && application == 0 {
+        return Err(StoreError::Empty(path.to_owned()));
+    }
     if application != APPLICATION && !is_whole {
         return Err(StoreError::NotAStore(folder.to_owned()));
     }
@@ -296,23 +313,69 @@ fn check_old(folder: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Fails if something is there that is no regular file: a link would make another file the store's, and a named pipe
-/// would keep its reader waiting for ever.
-fn check_file(path: &Path) -> Result<(), StoreError> {
-    match fs::symlink_metadata(path) {
-        Ok(there) if there.is_file() => Ok(()),
-        Ok(there) if there.is_symlink() => {
-            let text = "it is a symbolic link, and a store has its own files";
-            Err(StoreError::read(path)(io::Error::other(text)))
-        }
-        Ok(_) => Err(StoreError::damaged(path)("it is not a regular file")),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+/// Returns the folder of a store that is named by its folder, or by its file.
+pub(crate) fn folder_of(path: &Path) -> PathBuf {
+    let is_file = path.file_name().is_some_and(|name| name == FILE)
+        && path.symlink_metadata().is_ok_and(|it| it.is_file());
+    match path.parent() {
+        Some(folder) if is_file && folder.as_os_str().is_empty() => PathBuf::from("."),
+        Some(folder) if is_file => folder.to_owned(),
+        _ => path.to_owned(),
+    }
+}
+
+/// Fails if something that is no folder has the name of the folder, or of one above it, or if that cannot be told.
+fn check_folder(folder: &Path) -> Result<(), StoreError> {
+    if let Some(obstacle) = obstacle(folder) {
+        return Err(StoreError::NotAFolder(obstacle));
+    }
+    match folder.metadata() {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(StoreError::read(folder)(error)),
+        _ => Ok(()),
+    }
+}
+
+/// Returns whether a file is there, whatever it is.
+///
+/// # Errors
+/// If that cannot be told, because the folder cannot be read.
+fn is_there(path: &Path) -> Result<bool, StoreError> {
+    match path.symlink_metadata() {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
         Err(error) => Err(StoreError::read(path)(error)),
     }
 }
 
+/// Returns a function that gives an error of the system its cause: what a process left has to be put into the database
+/// first, and that cannot be written.
+fn unended(folder: &Path, file: &'static str) -> impl FnOnce(StoreError) -> StoreError + use<> {
+    let path = folder.to_owned();
+    move |error| match error {
+        StoreError::File { error, .. } => StoreError::Unended { path, file, error },
+        error => error,
+    }
+}
+
+/// Fails if something is there that is no regular file: a link would make another file the store's, and a named pipe
+/// would keep its reader waiting for ever.
+fn check_file(path: &Path) -> Result<(), StoreError> {
+    let what = match fs::symlink_metadata(path) {
+        Ok(there) if there.is_file() => return Ok(()),
+        Ok(there) if there.is_symlink() => "a symbolic link",
+        Ok(there) if there.is_dir() => "a directory",
+        Ok(_) => "a pipe or a device",
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(StoreError::read(path)(error)),
+    };
+    Err(StoreError::NotAFile {
+        path: path.to_owned(),
+        what,
+    })
+}
+
 /// Fails if a rollback journal names other files. Ours never do, and SQLite would remove the one that is named.
-fn check_journal(path: &Path) -> Result<(), StoreError> {
+pub(crate) fn check_journal(path: &Path) -> Result<(), StoreError> {
     let read = || {
         let mut file = fs::File::open(path)?;
         let mut end = [0; NAMES_FILES.len()];

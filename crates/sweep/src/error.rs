@@ -55,6 +55,71 @@ pub enum StoreError {
     /// The folder has other files, and no store can be made in it.
     #[error("{0} has files, but is not a store: give a new or empty folder")]
     NotAStore(PathBuf),
+    /// The file of the store has nothing in it.
+    #[error(
+        "{0} is empty: nothing was ever stored in it, because the disk was full or the sweep was ended at once. The next \
+         sweep makes a store of it"
+    )]
+    Empty(PathBuf),
+    /// Something that is no folder has the name of the folder.
+    #[error("{0}, and a store is a folder: give another name, or move it away")]
+    NotAFolder(String),
+    /// Something that is no file is in the place of a file of the store.
+    #[error(
+        "{path} is {what}, and the files of a store are regular files: move it away, or give another folder"
+    )]
+    NotAFile {
+        /// Its path.
+        path: PathBuf,
+        /// What it is.
+        what: &'static str,
+    },
+    /// A process ended without putting its log into the database, and that cannot be made up for here.
+    #[error(
+        "{path} cannot be read without writing into it: a sweep was killed there and left {file}, which has to be taken \
+         in first ({error}). Give yourself the right to write into the folder, or look at a copy of it"
+    )]
+    Unended {
+        /// The folder of the store.
+        path: PathBuf,
+        /// What was left.
+        file: &'static str,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// The list of sweeps is not whole, so it is unknown which runs are in no sweep.
+    #[error(
+        "a part of the list of sweeps was lost when the store was repaired, so nobody knows which runs are in no sweep: \
+         start the sweeps again whose runs you want to keep (what is stored is not computed again), remove {0}, and \
+         prune then"
+    )]
+    ListLost(PathBuf),
+    /// No sweep is listed, so a pruning of what is not listed would remove everything.
+    #[error(
+        "{path} lists no sweep, so that {} would be removed: start the sweeps again whose runs you want to keep (what \
+         is stored is not computed again), or remove the folder",
+        match .runs {
+            1 => "its run".to_owned(),
+            runs => format!("all of its {runs} runs"),
+        }
+    )]
+    NothingListed {
+        /// The folder of the store.
+        path: PathBuf,
+        /// How many runs it has.
+        runs: u64,
+    },
+    /// A folder cannot be made.
+    #[error("{0}")]
+    Folder(io::Error),
+    /// An export would write over a file.
+    #[error(
+        "{0} is there already, and an export writes over no file: give another folder, or move it away"
+    )]
+    Exported(PathBuf),
+    /// The wanted seeds cannot be run.
+    #[error("{0}")]
+    Seeds(String),
     /// There is no store in the folder, or no folder.
     #[error("there is no store in {0}: a sweep makes one")]
     NoStore(PathBuf),
@@ -160,7 +225,16 @@ impl StoreError {
     /// Returns a function that makes an error of why Parquet cannot be written to `path`.
     pub(crate) fn parquet(path: &Path) -> impl FnOnce(ParquetError) -> Self + use<> {
         let write = Self::write(path);
-        move |error| write(io::Error::other(error))
+        move |error| {
+            write(match error {
+                // What the system said, and not what it came through.
+                ParquetError::External(error) => match error.downcast::<io::Error>() {
+                    Ok(error) => *error,
+                    Err(error) => io::Error::other(error),
+                },
+                error => io::Error::other(error),
+            })
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use rusqlite::params;
+use rusqlite::{ToSql, params};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -10,6 +10,9 @@ use crate::error::StoreError;
 use crate::key::ScenarioKey;
 use crate::record::Origin;
 use crate::store::Store;
+
+/// What stands between the seeds of the same sweep in two stores that were merged.
+const AND: &str = " and ";
 
 /// A sweep, as the store lists it.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -20,7 +23,7 @@ pub struct Listed {
     pub name: String,
     /// The title of its first cell's scenario.
     pub title: String,
-    /// Which seeds were wanted, in words.
+    /// Which seeds were wanted, in words. After a merge, those of both stores.
     pub seeds: String,
     /// When, where and by which version it was last begun.
     pub origin: Origin,
@@ -57,6 +60,23 @@ impl Listed {
         }
     }
 
+    /// Joins what another store knows about the same sweep: the seeds of both, and the rest of the newer one.
+    fn joined(self, other: Self) -> Self {
+        let mut seeds: Vec<&str> = Vec::new();
+        for one in self.seeds.split(AND).chain(other.seeds.split(AND)) {
+            if !seeds.contains(&one) {
+                seeds.push(one);
+            }
+        }
+        let seeds = seeds.join(AND);
+        let newer = if other.origin.date > self.origin.date {
+            other
+        } else {
+            self
+        };
+        Self { seeds, ..newer }
+    }
+
     /// Returns the keys of its scenarios.
     pub fn scenarios(&self) -> impl Iterator<Item = ScenarioKey> {
         let cells = self.cells.iter();
@@ -83,9 +103,19 @@ impl Store {
     /// # Errors
     /// See [`StoreError`].
     pub fn sweeps(&mut self) -> Result<Vec<Listed>, StoreError> {
+        self.listed("1", &[])
+    }
+
+    /// Returns the sweeps of the list that a condition selects.
+    pub(crate) fn listed(
+        &mut self,
+        condition: &str,
+        parameters: &[&dyn ToSql],
+    ) -> Result<Vec<Listed>, StoreError> {
         let rows: Vec<(String, String)> = self.db.read(|db| {
-            let mut rows = db.prepare_cached("SELECT id, json FROM sweep ORDER BY id")?;
-            rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+            let query = format!("SELECT id, json FROM sweep WHERE {condition} ORDER BY id");
+            let mut rows = db.prepare_cached(&query)?;
+            rows.query_map(parameters, |row| Ok((row.get(0)?, row.get(1)?)))?
                 .collect()
         })?;
         let read = |(key, json): (String, String)| {
@@ -118,6 +148,16 @@ impl Store {
         } else {
             Err(error)
         }
+    }
+
+    /// Lists a sweep of another store. If it is listed here, too, what both know is kept.
+    pub(crate) fn list_too(&mut self, sweep: Listed) -> Result<(), StoreError> {
+        let own = self.listed("id = ?1", &[&sweep.id])?.pop();
+        let sweep = match own {
+            Some(own) => own.joined(sweep),
+            None => sweep,
+        };
+        self.list(&sweep)
     }
 
     /// Takes a sweep off the list. Its runs stay until they are pruned. Returns whether it was listed.

@@ -96,6 +96,7 @@ impl Plan {
         versions: &BTreeMap<String, String>,
         store: &mut Store,
     ) -> Result<Self, StoreError> {
+        seeds.check(&cells)?;
         let mut plan = Self {
             name: name.to_owned(),
             id: String::new(),

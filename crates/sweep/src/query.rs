@@ -7,6 +7,7 @@ use std::sync::Arc;
 use arrow_array::{
     Array as _, ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray,
 };
+use fairwire_sim::results::make_directory;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
@@ -21,6 +22,7 @@ use crate::db::Db;
 use crate::error::StoreError;
 use crate::key::SOURCES;
 use crate::list::Listed;
+use crate::name::unique;
 use crate::raw::list_of;
 use crate::store::Store;
 
@@ -115,22 +117,51 @@ impl Store {
     /// Writes each table as `NAME.parquet` into a folder, which is made if it is missing. Returns the paths.
     ///
     /// # Errors
-    /// If the store is damaged, if a file is there already, or if one cannot be written.
+    /// If the store is damaged, if a file is there already, or if one cannot be written. None of the files is there then
+    /// that was not there before.
     pub fn export(&mut self, folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
         self.verify()?;
-        fs::create_dir_all(folder).map_err(StoreError::write(folder))?;
-        let mut paths = Vec::new();
-        for table in TABLES {
-            let path = folder.join(format!("{table}.parquet"));
-            self.export_table(table, &path)?;
-            paths.push(path);
+        let paths = TABLES.map(|table| folder.join(format!("{table}.parquet")));
+        if let Some(path) = paths.iter().find(|it| it.symlink_metadata().is_ok()) {
+            return Err(StoreError::Exported(path.clone()));
         }
-        Ok(paths)
+        let is_missing = |it: &&Path| !it.as_os_str().is_empty() && it.symlink_metadata().is_err();
+        let made: Vec<&Path> = folder.ancestors().take_while(is_missing).collect();
+        make_directory(folder).map_err(StoreError::Folder)?;
+        let unfinished = folder.join(format!(".unfinished-{}", unique()));
+        let written = self.export_by_way_of(&unfinished, &paths);
+        let _ = fs::remove_dir_all(&unfinished);
+        if let Err(error) = written {
+            for folder in made {
+                // With something of somebody else in it, it stays.
+                let _ = fs::remove_dir(folder);
+            }
+            return Err(error);
+        }
+        Ok(paths.into())
     }
 
-    fn export_table(&mut self, table: &str, path: &Path) -> Result<(), StoreError> {
+    /// Writes the tables into a folder, and moves the files to their places when all are whole.
+    fn export_by_way_of(&mut self, unfinished: &Path, paths: &[PathBuf]) -> Result<(), StoreError> {
+        fs::create_dir(unfinished).map_err(StoreError::write(unfinished))?;
+        for (table, path) in TABLES.iter().zip(paths) {
+            self.export_table(table, &unfinished.join(table), path)?;
+        }
+        for (number, (table, path)) in TABLES.iter().zip(paths).enumerate() {
+            if let Err(error) = fs::rename(unfinished.join(table), path) {
+                for moved in &paths[..number] {
+                    let _ = fs::remove_file(moved);
+                }
+                return Err(StoreError::write(path)(error));
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a table into a file that will have the name `path`.
+    fn export_table(&mut self, table: &str, file: &Path, path: &Path) -> Result<(), StoreError> {
         let failed = |error| StoreError::parquet(path)(error);
-        let file = File::create_new(path).map_err(StoreError::write(path))?;
+        let file = File::create_new(file).map_err(StoreError::write(path))?;
         let properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
             .set_max_row_group_row_count(Some(GROUP))

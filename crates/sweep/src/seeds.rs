@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use fairwire_measure::counted;
 use fairwire_scenario::{Cell, Scenario};
 use fairwire_sim::campaign::seeds_needed;
 use fairwire_sim::results::{CellResult, Metric, Subject};
@@ -90,20 +91,73 @@ impl fmt::Display for Seeds {
                     }
                 }
             }
-            Self::Until(precision) => write!(
-                f,
-                "{} to {}, until the {} of {} is within {} %",
-                precision.least,
-                precision.most,
-                precision.metric.name(),
-                precision.of.as_deref().unwrap_or("every flow"),
-                100.0 * precision.within
-            ),
+            Self::Until(precision) => precision.fmt(f),
         }
     }
 }
 
+impl fmt::Display for Precision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} to {}, as many as it takes until the 95 % interval of the {} of {}",
+            self.least,
+            self.most,
+            self.metric.name(),
+            self.of.as_deref().unwrap_or("every flow"),
+        )?;
+        if let Some(window) = &self.window {
+            write!(f, " in {window}")?;
+        }
+        write!(f, " is within {} % of its mean", percent(self.within))
+    }
+}
+
+/// Returns a share in percent, without the digits that only the arithmetic of floating point adds.
+fn percent(share: f64) -> f64 {
+    let percent = 100.0 * share;
+    format!("{percent:.12e}").parse().unwrap_or(percent)
+}
+
 impl Seeds {
+    /// Checks that these cells can have these seeds.
+    ///
+    /// # Errors
+    /// [`StoreError::Seeds`] says what is wrong.
+    pub fn check(&self, cells: &[Cell]) -> Result<(), StoreError> {
+        let Self::Until(precision) = self else {
+            // A scenario checks its own, and a list has what it has.
+            return Ok(());
+        };
+        let (least, most) = (precision.least, precision.most);
+        let wrong = |text: String| Err(StoreError::Seeds(text));
+        if !(precision.within > 0.0 && precision.within.is_finite()) {
+            return wrong("the wanted half width is a share of the mean above 0".to_owned());
+        }
+        if least < 2 {
+            return wrong("an interval needs at least 2 seeds".to_owned());
+        }
+        if most < least {
+            return wrong(format!(
+                "at most {} were asked for, and an interval begins with {least}: write at least {least}",
+                counted(most, "seed")
+            ));
+        }
+        let first = |cell: &Cell| cell.scenario.run.seed;
+        match cells
+            .iter()
+            .map(first)
+            .find(|it| it.checked_add(most).is_none())
+        {
+            Some(seed) => wrong(format!(
+                "seed {seed} leaves no room for {}: write at most {}",
+                counted(most, "seed"),
+                u64::MAX - most
+            )),
+            None => Ok(()),
+        }
+    }
+
     /// Returns the runs that `cell` has in any case.
     pub(crate) fn first(&self, cell: &Cell) -> Vec<Job> {
         let scenario = &cell.scenario;
@@ -203,14 +257,15 @@ impl Precision {
             format!(
                 "{:.1} % of its mean, and not {} %",
                 100.0 * widest.share,
-                100.0 * self.within
+                percent(self.within)
             )
         } else {
             "no share of its mean, which is 0".to_owned()
         };
         Some(format!(
-            "{}: after {seeds} seeds the half width of the {} of {} in {} is {width}",
+            "{}: after {} the half width of the {} of {} in {} is {width}",
             cell.name,
+            counted(seeds, "seed"),
             self.metric.name(),
             widest.subject,
             widest.window

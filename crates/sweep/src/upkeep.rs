@@ -1,24 +1,18 @@
-//! The upkeep of a store: pruning, merging and repair.
+//! The upkeep of a store: pruning and merging.
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use rusqlite::params;
 
-use crate::db::{BESIDE, FILE};
 use crate::error::StoreError;
 use crate::key::SOURCES;
 use crate::list::Listed;
-use crate::name::unique;
-use crate::record::Origin;
+use crate::repair::ASIDE;
 use crate::store::Store;
 
-/// The end of the names of files that were set aside.
-const ASIDE: &str = "damaged";
-
 /// The most runs that are copied at once.
-const COPIED_AT_ONCE: i64 = 256;
+pub(crate) const COPIED_AT_ONCE: usize = 256;
 
 /// What a pruning removes.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -46,7 +40,15 @@ impl Store {
         let listed: BTreeSet<String> = match what {
             Prune::Stale => BTreeSet::new(),
             Prune::Unlisted => {
+                if let Some(path) = self.list_lost() {
+                    return Err(StoreError::ListLost(path));
+                }
                 let sweeps = self.sweeps()?;
+                let runs = self.len()? + self.stale()?;
+                if sweeps.is_empty() && runs > 0 {
+                    let path = self.folder().to_owned();
+                    return Err(StoreError::NothingListed { path, runs });
+                }
                 sweeps
                     .iter()
                     .flat_map(Listed::scenarios)
@@ -79,7 +81,8 @@ impl Store {
         Ok(removed)
     }
 
-    /// Adds the runs and the sweeps of another store. Returns how many runs were new.
+    /// Adds the runs and the sweeps of another store. Returns how many runs were new. Of a sweep that both list, the seeds
+    /// of both are listed, and the rest of the newer one.
     ///
     /// # Errors
     /// See [`StoreError`].
@@ -90,30 +93,41 @@ impl Store {
             .read(|db| db.query_row("SELECT max(id) FROM run", [], |row| row.get(0)))?;
         let mut from = 1;
         while from <= last.unwrap_or_default() {
-            let to = from.saturating_add(COPIED_AT_ONCE);
-            new += self.copy(other, from, to)?;
+            let to = from.saturating_add(COPIED_AT_ONCE as i64);
+            new += self.copy(other, from, to)?.1;
             from = to;
         }
         for sweep in other.sweeps()? {
-            self.list(&sweep)?;
+            self.list_too(sweep)?;
         }
         self.close()?;
+        if other.list_lost().is_some() {
+            // Some of the runs that have come are in sweeps of which this list knows nothing.
+            self.note_list_lost()?;
+        }
         Ok(new)
     }
 
-    /// Adds the runs of another store that have these numbers, up to `to` without it, and returns how many were new.
-    fn copy(&mut self, other: &mut Self, from: i64, to: i64) -> Result<u64, StoreError> {
+    /// Adds the runs of another store that have these numbers, up to `to` without it. Returns how many there are, and how
+    /// many were new.
+    pub(crate) fn copy(
+        &mut self,
+        other: &mut Self,
+        from: i64,
+        to: i64,
+    ) -> Result<(usize, u64), StoreError> {
         let runs = other.raw("r.id >= ?1 AND r.id < ?2", params![from, to])?;
         let keys: BTreeSet<&str> = runs.runs.iter().map(|it| it.scenario.as_str()).collect();
         let texts = keys.into_iter().map(|key| Ok((key, other.text(key)?)));
         let texts: Vec<_> = texts.collect::<Result<_, StoreError>>()?;
-        self.add(&runs, &|scenario| {
+        let new = self.add(&runs, &|scenario| {
             let found = texts.iter().find(|(key, _)| *key == scenario);
             found.and_then(|(_, text)| text.clone())
-        })
+        })?;
+        Ok((runs.runs.len(), new))
     }
 
-    /// Returns how many damaged files [`repair`](Self::repair) has set aside, as `*.damaged`.
+    /// Returns how many damaged files a [repair](Store::repair) has set aside, as `*.damaged`.
     ///
     /// # Errors
     /// If the folder cannot be read.
@@ -123,73 +137,6 @@ impl Store {
         Ok(paths
             .filter(|path| path.extension().is_some_and(|it| it == ASIDE))
             .count() as u64)
-    }
-
-    /// Opens the store in `folder`, whose file may be damaged. A damaged file gets a name with `.damaged` at its end,
-    /// which nothing reads; the runs whose checksums are right go into a new one. The others are done again when a sweep
-    /// wants them. Call it when no sweep is at work.
-    ///
-    /// Returns the store and what was set aside, by the new names.
-    ///
-    /// # Errors
-    /// See [`StoreError`].
-    pub fn repair(folder: &Path, origin: Origin) -> Result<(Self, Vec<PathBuf>), StoreError> {
-        let old = match Self::open_existing(folder, origin.clone()) {
-            Ok(mut store) => match store.verify() {
-                Ok(()) => return Ok((store, Vec::new())),
-                Err(StoreError::Damaged { .. }) => Some(store),
-                Err(error) => return Err(error),
-            },
-            Err(StoreError::Damaged { .. }) => None,
-            Err(error) => return Err(error),
-        };
-        let unfinished = folder.join(format!(".unfinished-{}", unique()));
-        let mut new = Self::open(&unfinished, origin.clone())?;
-        if let Some(mut old) = old {
-            new.save(&mut old)?;
-        }
-        drop(new);
-        let mut aside = Vec::new();
-        for name in BESIDE.into_iter().chain([FILE]) {
-            let path = folder.join(name);
-            if path.is_symlink() || path.exists() {
-                let mut to = folder.join(format!("{name}.{ASIDE}"));
-                if to.exists() {
-                    to = folder.join(format!("{name}.{}.{ASIDE}", unique()));
-                }
-                fs::rename(&path, &to).map_err(StoreError::write(&to))?;
-                aside.push(to);
-            }
-        }
-        let path = folder.join(FILE);
-        fs::rename(unfinished.join(FILE), &path).map_err(StoreError::write(&path))?;
-        // It is empty, and what it is called does no harm.
-        let _ = fs::remove_dir_all(&unfinished);
-        Ok((Self::open(folder, origin)?, aside))
-    }
-
-    /// Adds what can be read of a damaged store.
-    fn save(&mut self, old: &mut Self) -> Result<(), StoreError> {
-        // One by one: a damaged page keeps a statement from what comes after it.
-        let last = old
-            .db
-            .read(|db| db.query_row("SELECT max(id) FROM run", [], |row| row.get(0)));
-        let last: Option<i64> = unless_damaged(last)?.flatten();
-        for number in 1..=last.unwrap_or_default() {
-            unless_damaged(self.copy(old, number, number + 1))?;
-        }
-        for sweep in unless_damaged(old.sweeps())?.unwrap_or_default() {
-            self.list(&sweep)?;
-        }
-        self.close()
-    }
-}
-
-/// Returns nothing if a store was too damaged to read it.
-fn unless_damaged<T>(read: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
-    match read {
-        Err(StoreError::Damaged { .. }) => Ok(None),
-        read => read.map(Some),
     }
 }
 

@@ -353,7 +353,10 @@ fn pruning_removes_what_it_says() {
     assert_eq!(store.prune(&Prune::Stale).expect("it is pruned"), 4);
     assert_eq!(counts(&mut store), (4, 0));
     assert_eq!(store.prune(&Prune::Unlisted).expect("it is pruned"), 0);
-    for sweep in store.sweeps().expect("sweeps") {
+    let listed = store.sweeps().expect("sweeps");
+    // Another sweep, of which nothing has run yet.
+    drop(plan("9 packets", &mut store));
+    for sweep in listed {
         assert!(store.forget(&sweep.id).expect("it is forgotten"));
         assert!(!store.forget(&sweep.id).expect("it is gone"));
     }
@@ -455,6 +458,46 @@ fn seeds_follow_the_wanted_interval() {
     )
     .expect("a plan");
     assert!(plan.is_complete());
+}
+
+/// Numbers of seeds that cannot be are refused before anything runs, and what is wanted reads as a sentence.
+#[test]
+fn seeds_that_cannot_be_are_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut store = open(folder.path());
+    let until = |within, least, most| {
+        Seeds::Until(Precision {
+            within,
+            least,
+            most,
+            ..Precision::default()
+        })
+    };
+    for (seeds, first, text) in [
+        (
+            until(0.05, 5, 3),
+            1,
+            "at most 3 seeds were asked for, and an interval begins with 5",
+        ),
+        (until(0.05, 1, 3), 1, "an interval needs at least 2 seeds"),
+        (until(f64::NAN, 5, 9), 1, "a share of the mean above 0"),
+        (
+            until(0.05, 5, 10),
+            u64::MAX - 9,
+            "leaves no room for 10 seeds: write at most 18446744073709551605",
+        ),
+    ] {
+        let mut cells = cells("5 packets");
+        cells[0].scenario.run.seed = first;
+        let planned = Plan::new("test", cells, seeds, &BTreeMap::new(), &mut store);
+        let error = planned.expect_err("it is refused").to_string();
+        assert!(error.contains(text), "{error}");
+    }
+    assert!(store.sweeps().expect("sweeps").is_empty());
+    assert_eq!(
+        until(0.07, 5, 1_000).to_string(),
+        "5 to 1000, as many as it takes until the 95 % interval of the throughput of every flow is within 7 % of its mean"
+    );
 }
 
 /// An interval of something that no run has is refused, with what there is.

@@ -1,8 +1,7 @@
 //! Stores that somebody else made.
 
 use std::collections::BTreeMap;
-use std::fs::{self, OpenOptions};
-use std::io::Write as _;
+use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -53,7 +52,7 @@ fn the_files_of_a_store_are_its_own() {
         ] {
             let text = opened.expect_err("it is refused").to_string();
             assert!(
-                text.contains(&format!("{name}: it is a symbolic link")),
+                text.contains(&format!("{name} is a symbolic link")),
                 "{text}"
             );
         }
@@ -75,23 +74,86 @@ fn a_folder_may_be_a_link() {
     );
 }
 
-/// A named pipe in the place of any file of a store is damage that is named. Nobody waits for what comes out of it. A
-/// repair sets it aside.
+/// A named pipe or a directory in the place of any file of a store is no file of a store, and a repair leaves it where it
+/// is. Nobody waits for what comes out of a pipe.
 #[test]
-fn a_named_pipe_keeps_nobody_waiting() {
-    for name in FILES {
-        let folder = tempfile::tempdir().expect("a folder");
-        sweep("5 packets", &mut open(folder.path()));
-        let path = folder.path().join(name);
-        let _ = fs::remove_file(&path);
-        let made = Command::new("mkfifo").arg(&path).status();
-        assert!(made.expect("mkfifo").success());
-        let error = Store::open_existing(folder.path(), origin()).expect_err("it is damaged");
-        let expected = format!("{} is damaged: it is not a regular file.", path.display());
-        assert!(error.to_string().starts_with(&expected), "{error}");
-        let (mut store, aside) = Store::repair(folder.path(), origin()).expect("it is repaired");
-        assert!(!aside.is_empty(), "{name}");
-        store.verify().expect("it is whole");
+fn what_is_no_file_is_told_and_stays() {
+    for (command, what) in [("mkfifo", "a pipe or a device"), ("mkdir", "a directory")] {
+        for name in FILES {
+            let folder = tempfile::tempdir().expect("a folder");
+            sweep("5 packets", &mut open(folder.path()));
+            let path = folder.path().join(name);
+            let _ = fs::remove_file(&path);
+            let made = Command::new(command).arg(&path).status();
+            assert!(made.expect("a command").success());
+            for opened in [
+                Store::open(folder.path(), origin()).map(|_| ()),
+                Store::open_existing(folder.path(), origin()).map(|_| ()),
+                Store::repair(folder.path(), origin()).map(|_| ()),
+            ] {
+                let text = opened.expect_err("it is refused").to_string();
+                let expected = format!("{} is {what}, and the files of a store", path.display());
+                assert!(text.starts_with(&expected), "{text}");
+            }
+            assert!(path.exists(), "{name}");
+        }
+    }
+}
+
+/// What has the name of the folder, or of one above it, and is none is named; so is a folder that cannot be looked into.
+/// A store can be named by its file.
+#[test]
+fn the_name_of_a_store_may_be_wrong() {
+    let place = tempfile::tempdir().expect("a folder");
+    let (file, dangling, circle) = (
+        place.path().join("file"),
+        place.path().join("dangling"),
+        place.path().join("circle"),
+    );
+    fs::write(&file, "mine").expect("it is written");
+    symlink(place.path().join("nowhere"), &dangling).expect("a link");
+    symlink(&circle, &circle).expect("a link");
+    let text = |folder: &Path| {
+        let opened = [
+            Store::open(folder, origin()).map(|_| ()),
+            Store::open_existing(folder, origin()).map(|_| ()),
+            Store::repair(folder, origin()).map(|_| ()),
+        ];
+        let texts = opened.map(|it| it.expect_err("it is refused").to_string());
+        assert_eq!(texts[1], texts[2]);
+        texts
+    };
+    for (folder, named, what) in [
+        (file.clone(), &file, "is a file"),
+        (file.join("store"), &file, "is a file"),
+        (
+            dangling.clone(),
+            &dangling,
+            "is a link to something that is not there",
+        ),
+        (
+            dangling.join("store"),
+            &dangling,
+            "is a link to something that is not there",
+        ),
+    ] {
+        let expected = format!("{} {what}, and a store is a folder: ", named.display());
+        for text in text(&folder) {
+            assert!(text.starts_with(&expected), "{text}");
+        }
+    }
+    let expected = "Too many levels of symbolic links";
+    for text in text(&circle) {
+        assert!(text.contains(expected), "{text}");
+    }
+    let folder = place.path().join("store");
+    sweep("5 packets", &mut open(&folder));
+    for mut store in [
+        Store::open_existing(&folder.join("store.db"), origin()).expect("a store"),
+        Store::open(&folder.join("store.db"), origin()).expect("a store"),
+    ] {
+        assert_eq!(store.len().expect("a count"), 4);
+        assert_eq!(store.folder(), folder);
     }
 }
 
@@ -178,8 +240,9 @@ fn a_journal_removes_no_other_file() {
         );
     }
     assert!(file.exists());
-    let (_, aside) = Store::repair(folder.path(), origin()).expect("it is repaired");
-    assert!(file.exists() && !aside.is_empty());
+    let (_, done) = Store::repair(folder.path(), origin()).expect("it is repaired");
+    assert!(file.exists() && !done.aside.is_empty());
+    assert_eq!((done.runs.kept, done.runs.lost), (4, 0));
 }
 
 /// Looking at a store, or asking for what it has, writes and removes nothing, also where a process was killed: only the
@@ -229,20 +292,19 @@ fn look(folder: &Path, runs: u64) {
     store.query("select * from runs").expect("an answer");
 }
 
-/// An empty file may be one that another process is about to fill.
+/// An empty file may be one that another process is about to fill, or all that a full disk had room for.
 #[test]
 fn an_empty_file_becomes_a_store() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut file = OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(folder.path().join("store.db"))
-        .expect("a file");
-    file.write_all(b"").expect("nothing");
-    let error = Store::open_existing(folder.path(), origin()).expect_err("no store");
-    assert!(
-        matches!(error, StoreError::NotAStore(_) | StoreError::NoStore(_)),
-        "{error}"
-    );
+    fs::write(folder.path().join("store.db"), "").expect("a file");
+    for opened in [
+        Store::open_existing(folder.path(), origin()).map(|_| ()),
+        Store::repair(folder.path(), origin()).map(|_| ()),
+    ] {
+        let error = opened.expect_err("no store");
+        assert!(matches!(error, StoreError::Empty(_)), "{error}");
+        let text = "store.db is empty: nothing was ever stored in it";
+        assert!(error.to_string().contains(text), "{error}");
+    }
     assert_eq!(sweep("5 packets", &mut open(folder.path())), (0, 4));
 }
