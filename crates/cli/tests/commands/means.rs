@@ -44,4 +44,43 @@ fn one_mean_for_each_cell() {
         out(&wrong).contains("bottleneck"),
         "the tables are not lost"
     );
+    let wrong = ask(&["--of", "nobody", "--json"]);
+    assert_eq!(wrong.status.code(), Some(1));
+    let all: serde_json::Value = serde_json::from_str(&out(&wrong)).expect("JSON");
+    assert!(
+        all["cells"][0]["runs"].is_array(),
+        "the results are not lost"
+    );
+
+    let options = ["--of", "tcp*,dccp", "--total", "--against", &base, "--json"];
+    let json: serde_json::Value = serde_json::from_str(&out(&ask(&options))).expect("JSON");
+    let names = (&json["metric"], &json["unit"], &json["against"]);
+    assert_eq!(
+        names,
+        (&"goodput".into(), &"bit/s".into(), &base.as_str().into())
+    );
+    let cells = json["cells"].as_array().expect("cells");
+    for (cell, row) in cells.iter().zip(&apart[1..]) {
+        assert_eq!(
+            (&cell["name"], &cell["n"]),
+            (&row[0].as_str().into(), &3.into())
+        );
+        let mean = cell["mean"].as_f64().expect("a number");
+        assert!((mean / 1e3 - of(row)).abs() < 0.051, "{cell} {row:?}");
+    }
+    assert_eq!(cells[0]["half_width_95"], serde_json::Value::Null);
+    assert!(
+        cells[1]["half_width_95"]
+            .as_f64()
+            .is_some_and(|it| it > 0.0)
+    );
+}
+
+/// A metric that does not exist is refused with the names of those that do.
+#[test]
+fn an_unknown_metric_is_told() {
+    let wrong = fairwire(&["run", "--axes", "ccid=2", "--mean", "godput"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    let text = "no metric \"godput\": there are throughput, goodput, ";
+    assert!(err(&wrong).contains(text), "{}", err(&wrong));
 }

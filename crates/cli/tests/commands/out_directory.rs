@@ -95,6 +95,68 @@ fn a_file_is_no_directory() {
     assert_eq!(place.read("results.csv"), "mine");
 }
 
+/// A link that leads nowhere, and a file above the directory, are named.
+#[cfg(unix)]
+#[test]
+fn what_is_in_the_place_of_a_directory_is_named() {
+    let place = Scratch::new("obstacle");
+    std::fs::create_dir_all(&place.0).expect("a directory");
+    let (file, link) = (place.0.join("file"), place.0.join("link"));
+    std::fs::write(&file, "mine").expect("written");
+    std::os::unix::fs::symlink(place.0.join("nowhere"), &link).expect("a link");
+    let (file, link) = (file.display(), link.display());
+    for (option, path, text) in [
+        (
+            "--out",
+            format!("{file}/more"),
+            format!("{file} is a file, and --out takes"),
+        ),
+        (
+            "--out",
+            format!("{link}"),
+            format!("{link} is a link to something that is not there, and --out"),
+        ),
+        (
+            "--pcap",
+            format!("{file}/more/x.pcap"),
+            format!("cannot make {file}/more: {file} is a file"),
+        ),
+    ] {
+        let refused = fairwire(&[&SHORT[..], &[option, &path]].concat());
+        assert_eq!(refused.status.code(), Some(1), "{}", err(&refused));
+        assert!(err(&refused).contains(&text), "{}", err(&refused));
+    }
+}
+
+/// A capture in the place of one of the files of the directory is refused before anything runs, whether it is there or
+/// not; another name in the directory is fine.
+#[test]
+fn a_capture_is_no_file_of_the_results() {
+    let place = Scratch::new("capture");
+    for is_there in [false, true] {
+        for name in [
+            "results.csv",
+            "report.html",
+            "base.toml",
+            "fairwire-out.json",
+            ".fairwire.lock",
+            "x/../runs.csv",
+        ] {
+            if name.contains("..") && !is_there {
+                continue;
+            }
+            let refused = short(&place, &["--pcap", &format!("{}/{name}", place.path())]);
+            assert_eq!(refused.status.code(), Some(2), "{name}: {}", err(&refused));
+            let text = "is the place of a file of the results of --out: choose another name";
+            assert!(err(&refused).contains(text), "{}", err(&refused));
+            assert_eq!(place.0.exists(), is_there, "{name}");
+        }
+        let done = short(&place, &["--pcap", &format!("{}/x/one.pcap", place.path())]);
+        assert!(done.status.success(), "{}", err(&done));
+        assert!(place.has("x/one.pcap") && place.has("results.csv"));
+    }
+}
+
 /// A second run into a directory is refused, and the error names the process that uses it. After that process was
 /// killed, the directory is free, and nothing of the killed run stays.
 #[test]

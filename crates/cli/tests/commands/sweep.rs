@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+#[cfg(target_os = "linux")]
+use crate::command;
 use crate::{err, fairwire, out};
 
 fn scratch(name: &str) -> PathBuf {
@@ -68,6 +70,12 @@ fn a_second_sweep_does_what_is_missing() {
     assert!(text.contains(": 21 runs of these sources ("), "{text}");
     assert_eq!(text.matches("\n  sweep ").count(), 3, "{text}");
     assert_eq!(text.matches("seeds: 1 to 3)").count(), 3, "{text}");
+    // The same sweep with other seeds, listed in both.
+    sweep(&other, &format!("{queues},30 packets"), &["--seeds", "1"]);
+    let merged = fairwire(&["store", &one, "--merge", &format!("{other}/store.db")]);
+    let text = out(&merged);
+    assert_eq!(text.matches("\n  sweep ").count(), 3, "{text}");
+    assert!(text.contains("seeds: 1 to 3 and 1)"), "{text}");
 }
 
 /// `--within` runs as many seeds as the intervals need; JSON says how many.
@@ -80,6 +88,10 @@ fn seeds_follow_the_interval() {
     let json: serde_json::Value = serde_json::from_str(&out(&output)).expect("JSON");
     let runs = json["cells"][0]["runs"].as_array().expect("runs").len();
     assert!((5..=40).contains(&runs), "{runs}");
+    let shown = out(&fairwire(&["store", &store.display().to_string()]));
+    let text = "seeds: 5 to 40, as many as it takes until the 95 % interval of the throughput of every flow is within 30 % \
+                of its mean)";
+    assert!(shown.contains(text), "{shown}");
 }
 
 /// What cannot be a store, and wrong numbers, are refused with a reason and the right status.
@@ -98,6 +110,15 @@ fn wrong_use_is_told() {
     for (more, text) in [
         (["--within", "0%"], "write a percentage above 0"),
         (["--seeds", "0"], "from 1 to 10000"),
+        (["--within", "5%%"], "write a percentage above 0"),
+        (
+            ["--within=5%", "--most=3"],
+            "write a whole number from 5 to 10000",
+        ),
+        (
+            ["--within=5%", "--seed=18446744073709551000"],
+            "seed 18446744073709551000 leaves no room for 1000 seeds: write at most 18446744073709550615",
+        ),
     ] {
         let refused = sweep(&folder, "5 packets", &more);
         assert_eq!(refused.status.code(), Some(2), "{more:?}");
@@ -107,6 +128,12 @@ fn wrong_use_is_told() {
     assert_eq!(refused.status.code(), Some(1));
     let text = "there is no store in ";
     assert!(err(&refused).contains(text), "{}", err(&refused));
+    let file = format!("{folder}/mine.txt");
+    for refused in [sweep(&file, "5 packets", &[]), fairwire(&["store", &file])] {
+        assert_eq!(refused.status.code(), Some(1));
+        let text = format!("{file} is a file, and a store is a folder");
+        assert!(err(&refused).contains(&text), "{}", err(&refused));
+    }
 }
 
 /// A damaged store names the file and the way out, and the repaired one does the lost runs again.
@@ -132,6 +159,8 @@ fn a_damaged_store_is_repaired() {
     for text in [
         "set aside ",
         "store.db.damaged\n",
+        "kept ",
+        "kept 1 listed sweep, which is all\n",
         "1 damaged file set aside",
     ] {
         assert!(out(&repaired).contains(text), "{}", out(&repaired));
@@ -139,6 +168,31 @@ fn a_damaged_store_is_repaired() {
     let again = sweep(&folder, "50 packets", &[]);
     assert!(again.status.success(), "{}", err(&again));
     assert_eq!(out(&again), out(&done));
+    // The table of a single cell has a title, as that of `run`.
+    let title = " / queue50packets (";
+    assert!(
+        out(&done)
+            .lines()
+            .next()
+            .is_some_and(|it| it.contains(title)),
+        "{}",
+        out(&done)
+    );
+    // Of a file that is cut, the list may be lost.
+    let bytes = std::fs::read(&path).expect("a store");
+    std::fs::write(&path, &bytes[..bytes.len() / 10]).expect("it is written");
+    let repaired = out(&fairwire(&["store", &folder, "--repair"]));
+    assert!(
+        repaired.contains("the list of sweeps is not whole: "),
+        "{repaired}"
+    );
+    let refused = fairwire(&["store", &folder, "--prune-unlisted"]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(
+        err(&refused).contains("store.db.list-lost"),
+        "{}",
+        err(&refused)
+    );
 }
 
 /// A sweep is forgotten by its identifier, and then its runs can be pruned; tables are written as Parquet.
@@ -181,4 +235,92 @@ fn a_store_is_looked_after() {
     assert!(written.status.success(), "{}", err(&written));
     assert_eq!(out(&written).matches("written: ").count(), 5);
     assert!(export.join("values.parquet").exists());
+}
+
+/// An export that fails, here because no file may be so long, leaves nothing behind and says what the system says.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_failed_export_leaves_no_files() {
+    let store = scratch("export");
+    let folder = store.display().to_string();
+    let done = sweep(&folder, "5 packets", &["--seeds", "3"]);
+    assert!(done.status.success(), "{}", err(&done));
+    let export = store.join("new/export");
+    let limited = std::process::Command::new("sh")
+        .args(["-c", "trap '' XFSZ; ulimit -f 2; exec \"$@\"", "sh"])
+        .arg(env!("CARGO_BIN_EXE_fairwire"))
+        .args(["store", &folder, "--export", &export.display().to_string()])
+        .output()
+        .expect("a shell");
+    assert_eq!(limited.status.code(), Some(1), "{}", err(&limited));
+    let text = err(&limited);
+    assert!(text.contains(".parquet: File too large"), "{text}");
+    assert!(!store.join("new").exists());
+    // Where one of the files is there, none is written.
+    std::fs::create_dir_all(&export).expect("a folder");
+    std::fs::write(export.join("series.parquet"), "mine").expect("a file");
+    let refused = fairwire(&["store", &folder, "--export", &export.display().to_string()]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(
+        err(&refused).contains("series.parquet is there already"),
+        "{}",
+        err(&refused)
+    );
+    assert_eq!(std::fs::read_dir(&export).expect("a folder").count(), 1);
+}
+
+/// A folder that cannot be looked into is not called empty, and a log that would have to be taken in first is named where
+/// nothing can be written.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_may_not_be_read_is_told() {
+    use std::fs::{Permissions, metadata, set_permissions};
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+    use std::os::unix::process::CommandExt as _;
+
+    let store = scratch("rights");
+    let folder = store.display().to_string();
+    let options = ["sweep", "scenarios/dumbbell.toml", "--store", &folder];
+    let mut sweep = command(&[&options[..], &["--seeds", "1000"]].concat());
+    let mut sweep = sweep
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .expect("a sweep");
+    let log = store.join("store.db-wal");
+    // It has some 4,000 runs to do, and the log is there before the first one ends.
+    while !metadata(&log).is_ok_and(|it| it.len() > 100_000) {
+        assert!(
+            sweep.try_wait().expect("a status").is_none(),
+            "it has ended"
+        );
+        std::thread::yield_now();
+    }
+    sweep.kill().expect("it is killed");
+    sweep.wait().expect("a status");
+    let _ = std::fs::remove_file(store.join("store.db-shm"));
+    let is_root = metadata(&store).expect("a folder").uid() == 0;
+    let shown = || {
+        let mut shown = command(&["store", &folder]);
+        if is_root {
+            // Root may read and write everything.
+            shown.uid(65_534).gid(65_534);
+        }
+        shown.output().ok().map(|output| err(&output))
+    };
+    let rights = |mode| set_permissions(&store, Permissions::from_mode(mode)).expect("rights");
+    for (mode, text) in [
+        (0o555, "a sweep was killed there and left store.db-wal"),
+        (0o000, "store.db: Permission denied"),
+    ] {
+        rights(mode);
+        let shown = shown();
+        rights(0o755);
+        // Another user may not be able to start the command at all.
+        if let Some(shown) = shown {
+            assert!(shown.contains(text), "{mode:o}: {shown}");
+        }
+    }
+    // Whoever may write takes it in.
+    let shown = fairwire(&["store", &folder]);
+    assert!(shown.status.success(), "{}", err(&shown));
 }
