@@ -121,8 +121,8 @@ class Store:
 
     `len(store)` is the number of runs that the installed version of Fairwire can use.
 
-    repair: if the store is damaged, sets its file aside first, as `*.damaged`, and keeps what can be read. The runs that
-        are lost are done again by the next sweep that wants them.
+    repair: if the store is damaged, sets its file aside first, as `*.damaged`, and keeps what can be read; `repaired`
+        says how much that is. The runs that are lost are done again by the next sweep that wants them.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, repair: bool = False) -> None:
@@ -143,6 +143,14 @@ class Store:
         return self._native.damaged
 
     @property
+    def repaired(self) -> str | None:
+        """What the repair did, in words: what was set aside, how many runs and sweeps were kept, and how many lost.
+
+        None without `repair`.
+        """
+        return self._native.repaired
+
+    @property
     def sweeps(self) -> Table:
         """The sweeps that were done with the store: a row for each cell of each."""
         return Table(self._native.sweeps())
@@ -158,19 +166,23 @@ class Store:
     def prune(self, *, unlisted: bool = False) -> int:
         """Removes the runs that other versions of the sources computed, and returns their number.
 
-        With `unlisted` it removes those whose scenario is in no sweep of the store instead.
+        With `unlisted` it removes those whose scenario is in no sweep of the store instead. While no sweep is listed, or
+        after a repair that has lost a part of the list, that is a StoreError.
         """
         return self._native.prune(unlisted)
 
     def merge(self, other: str | os.PathLike[str] | Store) -> int:
-        """Adds the runs and sweeps of another store, and returns how many runs were new."""
+        """Adds the runs and sweeps of another store, and returns how many runs were new.
+
+        A sweep that both list gets the seeds of both, and the rest of its entry is the newer one.
+        """
         return self._native.merge(other.path if isinstance(other, Store) else folder("other", other))
 
     def export(self, path: str | os.PathLike[str]) -> list[str]:
         """Writes the tables as Parquet into a folder, and returns the paths.
 
         The files are `runs.parquet`, `values.parquet`, `series.parquet`, `scenarios.parquet` and `settings.parquet`.
-        None of them may be there before.
+        None of them may be there before, and none is there if it fails.
         """
         return [os.fspath(file) for file in self._native.export(folder("path", path))]
 

@@ -326,6 +326,9 @@ def test_runs_that_leave_the_store_are_missed(tmp_path: Path) -> None:
     store = fw.Store(tmp_path)
     for id in set(store.sweeps.column("sweep")):
         store.forget(id)
+    with pytest.raises(fw.StoreError, match="lists no sweep, so that all of its 12 runs would be removed"):
+        store.prune(unlisted=True)
+    sweep(tmp_path, duration="2s", seeds=1)
     assert store.prune(unlisted=True) == 12
     with pytest.raises(ValueError, match="the store lists no sweep x"):
         store.forget("x")
@@ -386,6 +389,7 @@ def test_a_damaged_store_is_repaired(tmp_path: Path) -> None:
     store = fw.Store(tmp_path, repair=True)
     kept = len(store)
     assert kept < 12 and store.damaged == 1
+    assert f"kept {kept} run" in str(store.repaired) and fw.Store(tmp_path).repaired is None
     again = sweep(tmp_path)
     assert (again.found, again.done) == (kept, 12 - kept) and again.runs.column("digest") == whole
     assert (tmp_path / "store.db.damaged").exists()

@@ -22,7 +22,6 @@ use crate::error::StoreError;
 use crate::name::unique;
 use crate::record::Origin;
 use crate::store::Store;
-use crate::upkeep::COPIED_AT_ONCE;
 
 /// The end of the names of files that were set aside.
 pub(crate) const ASIDE: &str = "damaged";
@@ -34,6 +33,9 @@ const LIST_LOST: &str = "store.db.list-lost";
 const LIST_LOST_TEXT: &str = "A repair could not read all of the list of sweeps of this store. While this file is here, \
     no pruning removes the runs that no sweep lists. Start the sweeps again whose runs you want to keep: what is stored \
     is not computed again. Then remove this file.\n";
+
+/// The most runs that are saved at once.
+const SAVED_AT_ONCE: usize = 256;
 
 /// More rows than a page of a table has.
 const ROWS_OF_A_PAGE: i64 = 256;
@@ -183,7 +185,7 @@ impl Store {
             .difference(&saved.runs.kept)
             .copied()
             .collect();
-        for some in missing.chunks(COPIED_AT_ONCE) {
+        for some in missing.chunks(SAVED_AT_ONCE) {
             if self.save_runs(old, some)? {
                 saved.runs.kept.extend(some);
                 continue;
@@ -234,9 +236,10 @@ fn replace(folder: &Path, scratch: &Path, origin: &Origin) -> Result<Repair, Sto
         save_copy(&mut store, &copy, origin, &mut saved)?;
     }
     drop(store);
-    let list_lost = match saved.sweeps.is_all() {
-        true => None,
-        false => Some(note_list_lost(folder)?),
+    let list_lost = if saved.sweeps.is_all() {
+        None
+    } else {
+        Some(note_list_lost(folder)?)
     };
     let mut aside = Vec::new();
     for name in BESIDE.into_iter().chain([FILE]) {

@@ -12,7 +12,7 @@ use crate::repair::ASIDE;
 use crate::store::Store;
 
 /// The most runs that are copied at once.
-pub(crate) const COPIED_AT_ONCE: usize = 256;
+const COPIED_AT_ONCE: i64 = 256;
 
 /// What a pruning removes.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -93,7 +93,7 @@ impl Store {
             .read(|db| db.query_row("SELECT max(id) FROM run", [], |row| row.get(0)))?;
         let mut from = 1;
         while from <= last.unwrap_or_default() {
-            let to = from.saturating_add(COPIED_AT_ONCE as i64);
+            let to = from.saturating_add(COPIED_AT_ONCE);
             new += self.copy(other, from, to)?.1;
             from = to;
         }
