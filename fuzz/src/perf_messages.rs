@@ -43,9 +43,9 @@ fn message(bytes: &Bytes) {
     let Some(again) = fuzz::message(bytes) else {
         return;
     };
-    // Ready, Wait and Done have no contents, and Prove has a number: later bytes are ignored.
+    // Wait and Done have no contents, and Prove has a number: later bytes are ignored.
     let meant = match bytes[3] {
-        b'Y' | b'W' | b'E' => 4,
+        b'W' | b'E' => 4,
         b'T' => 12,
         _ => bytes.len(),
     };

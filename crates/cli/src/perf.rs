@@ -125,7 +125,8 @@ pub(crate) struct Args {
     /// Serve one client, then exit. Clients that are refused do not count.
     #[arg(short = '1', long, conflicts_with = "client", help_heading = SERVER)]
     one_off: bool,
-    /// Write the file that a client sends to this path, each part at its offset.
+    /// Save the file that a client sends at this path, once the client has sent all of it. Lost parts are zeros. Without
+    /// it a file is only measured.
     #[arg(long, value_name = "PATH", conflicts_with = "client", help_heading = SERVER)]
     save: Option<PathBuf>,
 }

@@ -38,7 +38,7 @@ pub enum IdentityFileError {
         stem: PathBuf,
     },
     /// The directory to write to does not exist.
-    #[error("there is no directory {path}: make it first")]
+    #[error("{}", crate::no_directory(.path))]
     NoDirectory {
         /// The directory.
         path: PathBuf,

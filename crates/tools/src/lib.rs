@@ -6,3 +6,12 @@
 pub mod identity;
 pub mod perf;
 pub mod signals;
+
+use std::path::Path;
+
+/// Returns the error text about a missing directory. The tools make the directories that they are given to write to, but
+/// none around a file: its path may be misspelt.
+pub fn no_directory(path: &Path) -> String {
+    let path = path.display();
+    format!("there is no directory {path}: make it with 'mkdir -p {path}'")
+}

@@ -4,8 +4,8 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use fairwire_sim::results::make_directory;
 use fairwire_sim::whole_packets;
+use fairwire_tools::no_directory;
 
 /// Returns whether a capture at `path` would overwrite the scenario at `scenario`.
 pub(super) fn overwrites(path: &Path, scenario: &Path) -> bool {
@@ -15,15 +15,16 @@ pub(super) fn overwrites(path: &Path, scenario: &Path) -> bool {
     }
 }
 
-/// Creates the file at `path` for writing, and the directories above it that do not exist.
+/// Creates the file at `path` for writing. Its directory must exist.
 pub(super) fn create(path: &Path) -> io::Result<Box<dyn Write + Send>> {
-    let above = path.parent().unwrap_or(Path::new(""));
-    make_directory(above)?;
     let file = File::create(path).map_err(|error| {
-        io::Error::new(
-            error.kind(),
-            format!("cannot write {}: {error}", path.display()),
-        )
+        let above = path.parent().filter(|above| !above.as_os_str().is_empty());
+        let why = match above.filter(|above| !above.exists()) {
+            Some(above) => no_directory(above),
+            None => error.to_string(),
+        };
+        let text = format!("cannot write {}: {why}", path.display());
+        io::Error::new(error.kind(), text)
     })?;
     Ok(Box::new(BufWriter::with_capacity(1 << 16, file)))
 }

@@ -65,6 +65,55 @@ fn a_signal_ends_with_the_results() {
     }
 }
 
+/// A client that is interrupted or killed while it sends a file leaves the file on the server's disk as it was. The
+/// server says that nothing was saved, and fails. Its silence shows the death of a client over UDP, so only a kill over
+/// TCP is found at once.
+#[test]
+fn an_interrupted_file_replaces_nothing() {
+    let name = format!("fairwire-perf-interrupted-{}", std::process::id());
+    let scratch = std::env::temp_dir().join(name);
+    std::fs::create_dir_all(&scratch).expect("a directory");
+    let (from, to) = (scratch.join("from"), scratch.join("to"));
+    std::fs::write(&from, vec![7; 30_000_000]).expect("written");
+    std::fs::write(&to, "a whole file").expect("written");
+    let (file, save) = (from.to_str().expect("text"), to.to_str().expect("text"));
+    for (proto, signal) in [
+        ("dccp", "INT"),
+        ("udp", "INT"),
+        ("tcp", "INT"),
+        ("tcp", "KILL"),
+    ] {
+        let port = match proto {
+            "tcp" => free_tcp_port(),
+            _ => free_port(),
+        };
+        let bind = ["-s", "-1", "-B", "127.0.0.1", "--proto", proto, "-p", &port];
+        let mut server = start(&[&bind[..], &["--save", save]].concat());
+        let out = server.stdout.take().expect("piped");
+        let mut served = BufReader::new(out).lines();
+        wait_for("listening", &mut served);
+        let to_server = ["-c", "127.0.0.1", "--proto", proto, "-p", &port];
+        let slowly = ["-F", file, "-b", "20M", "-l", "1000", "-i", "0.1"];
+        let mut client = start(&[&to_server[..], &slowly[..]].concat());
+        let lines = client.stdout.take().expect("piped");
+        let mut lines = BufReader::new(lines).lines();
+        wait_for(" sec ", &mut lines);
+        let pid = client.id().to_string();
+        let kill = Command::new("kill").args(["-s", signal, &pid]).status();
+        assert!(kill.expect("kill").success());
+        assert!(!client.wait().expect("ended").success());
+        let served: Vec<String> = served.map(|line| line.expect("text")).collect();
+        let what = format!("{proto}, {signal}: {}", served.join("\n"));
+        assert_eq!(server.wait().expect("ended").code(), Some(1), "{what}");
+        assert!(what.contains("not saved: "), "{what}");
+        let kept = std::fs::read(&to).expect("still there");
+        assert!(kept == b"a whole file", "{what}");
+        let beside = std::fs::read_dir(&scratch).expect("a directory");
+        assert_eq!(beside.count(), 2, "{what}");
+    }
+    std::fs::remove_dir_all(&scratch).expect("removed");
+}
+
 /// Returns whether this process ignores SIGHUP, the first signal in the system's masks.
 fn is_hangup_ignored() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
@@ -76,6 +125,12 @@ fn is_hangup_ignored() -> bool {
 /// Returns a UDP port that was free just now.
 fn free_port() -> String {
     let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("a free port");
+    socket.local_addr().expect("bound").port().to_string()
+}
+
+/// Returns a TCP port that was free just now.
+fn free_tcp_port() -> String {
+    let socket = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     socket.local_addr().expect("bound").port().to_string()
 }
 

@@ -15,7 +15,7 @@ use super::local::resolve;
 use super::meter::Meter;
 use super::options::{ClientOptions, Limit, MIN_INTERVAL, Protocol};
 use super::report::{ErrorReport, FlowReport, Interval, Outcome, Role};
-use super::session::{Params, Stop, random, send_params};
+use super::session::{Answer, Params, Stop, random, send_params};
 use super::text;
 use super::ticker::Ticker;
 use super::{PerfError, runtime, signals};
@@ -69,6 +69,7 @@ async fn measure(options: &ClientOptions, console: &mut Console) -> Result<Outco
         () = signals.stop() => return Err(PerfError::Interrupted),
     };
     let mut outcome = blank(options);
+    let (ready, answer) = ready;
     let first = ready.first().map(|flow| (&flow.params, flow.link.peer()));
     if let Some((params, peer)) = first {
         outcome.length = params.length;
@@ -78,12 +79,19 @@ async fn measure(options: &ClientOptions, console: &mut Console) -> Result<Outco
         }
     }
     console.announce(&announcement(options, &outcome));
+    if answer.saves == Some(false) {
+        console.note("note: the server does not save the file, for it was started without --save");
+    }
     run(options, ready, &mut signals, &mut outcome, console).await;
     Ok(outcome)
 }
 
-/// Connects every flow and agrees on it with the server.
-async fn prepare(options: &ClientOptions, source: Option<Source>) -> Result<Vec<Flow>, PerfError> {
+/// Connects every flow and agrees on it with the server. Returns the flows, and the server's answer about the first one
+/// agreed on.
+async fn prepare(
+    options: &ClientOptions,
+    source: Option<Source>,
+) -> Result<(Vec<Flow>, Answer), PerfError> {
     let mut params = Params::new(options.effective_limit());
     params.test = random();
     params.flows = options.parallel;
@@ -110,9 +118,11 @@ async fn prepare(options: &ClientOptions, source: Option<Source>) -> Result<Vec<
         agreeing.spawn(async move { agree_with_any(&options, &addrs, params, native).await });
     }
     let mut flows = Vec::new();
+    let mut first_answer = None;
     while let Some(agreed) = agreeing.join_next().await {
         let lost = |error| PerfError::Local(format!("a flow failed: {error}"));
-        let (link, params, early) = agreed.map_err(lost)??;
+        let (link, params, answer, early) = agreed.map_err(lost)??;
+        first_answer.get_or_insert(answer);
         flows.push(Flow {
             role: if options.reverse {
                 Role::Receiver
@@ -133,11 +143,11 @@ async fn prepare(options: &ClientOptions, source: Option<Source>) -> Result<Vec<
     if let Some(first) = flows.first_mut() {
         first.source = source;
     }
-    Ok(flows)
+    Ok((flows, first_answer.unwrap_or_default()))
 }
 
-/// A flow that the server has agreed on, and the first message of it if that has already arrived.
-type Agreed = (Link, Params, Option<Incoming>);
+/// A flow that the server has agreed on, its answer, and the first message of the flow if that has already arrived.
+type Agreed = (Link, Params, Answer, Option<Incoming>);
 
 /// How long a server at one address of several may be silent before the next one is tried, over plain UDP.
 const NEXT_ADDRESS: Duration = Duration::from_secs(1);
@@ -160,9 +170,9 @@ async fn agree_with_any(
         let mut params = params.clone();
         params.patience = params.patience.min(NEXT_ADDRESS);
         match agree(options, &[*addr], params, None).await {
-            Ok((link, mut params, early)) => {
+            Ok((link, mut params, answer, early)) => {
                 params.patience = options.patience;
-                return Ok((link, params, early));
+                return Ok((link, params, answer, early));
             }
             Err(PerfError::Peer(_)) => {}
             Err(error) => return Err(error),
@@ -180,8 +190,8 @@ async fn agree(
 ) -> Result<Agreed, PerfError> {
     let link = Link::connect(options, addrs, native).await?;
     params.length = length(options, link.max_message())?;
-    let early = send_params(&link, &params).await?;
-    Ok((link, params, early))
+    let (answer, early) = send_params(&link, &params).await?;
+    Ok((link, params, answer, early))
 }
 
 /// Returns the bytes per message: as requested, or the default if it fits.

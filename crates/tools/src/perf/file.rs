@@ -20,6 +20,8 @@ pub(crate) struct Source {
     pub size: u64,
     /// The offset of the next piece.
     pub offset: u64,
+    /// The bytes that were handed over to the flow.
+    pub sent: u64,
 }
 
 impl Source {
@@ -43,7 +45,13 @@ impl Source {
             sum: Sha256::new(),
             size,
             offset: 0,
+            sent: 0,
         })
+    }
+
+    /// Returns whether all of the file was handed over to the flow.
+    pub(crate) fn is_sent(&self) -> bool {
+        self.sent == self.size
     }
 
     /// Appends the next bytes of the file to `out`, at most `most`, and returns how many; zero at the end.
@@ -197,9 +205,7 @@ impl Sink {
             if parent.exists() {
                 return refuse(&format!("{} is not a directory", parent.display()));
             }
-            if let Err(error) = std::fs::create_dir_all(parent) {
-                return refuse(&format!("cannot make the directory: {error}"));
-            }
+            return refuse(&crate::no_directory(parent));
         }
         if is_pipe(path) {
             return refuse("it is a pipe, and parts of a file arrive in any order: name a file");
@@ -262,13 +268,13 @@ impl Sink {
         Ok(())
     }
 
-    pub(crate) fn missing(&self, limit: usize) -> Missing {
-        self.ranges.missing(self.size, limit)
+    /// Returns whether the file is saved, and not only checked for missing parts.
+    pub(crate) fn saves(&self) -> bool {
+        self.saved.is_some()
     }
 
-    /// Drops what was written; returns whether anything was to be saved. An earlier file at the path stays.
-    pub(crate) fn give_up(self) -> bool {
-        self.saved.is_some()
+    pub(crate) fn missing(&self, limit: usize) -> Missing {
+        self.ranges.missing(self.size, limit)
     }
 
     /// Writes the rest. Returns where the file was saved, and its SHA-256, which takes as long as reading the file.
@@ -449,16 +455,17 @@ mod tests {
         std::fs::create_dir_all(&dir).expect("a directory");
         let (old, new) = (dir.join("old"), dir.join("new"));
         std::fs::write(&old, "kept").expect("written");
-        let above = dir.join("none/x");
-        for good in [&old, &new, &above] {
+        for good in [&old, &new] {
             assert_eq!(Sink::check(good), Ok(()));
         }
-        assert!(!new.exists() && !above.exists() && dir.join("none").is_dir());
+        assert!(!new.exists());
         assert_eq!(std::fs::read(&old).expect("read"), b"kept");
-        for bad in [dir.clone(), old.join("x"), old.join("x/y")] {
+        let none = dir.join("none/x");
+        for bad in [dir.clone(), old.join("x"), old.join("x/y"), none] {
             let text = Sink::check(&bad).expect_err("no place").to_string();
             assert!(text.contains("directory"), "{text}");
         }
+        assert!(!dir.join("none").exists());
         std::fs::remove_dir_all(&dir).expect("removed");
     }
 }

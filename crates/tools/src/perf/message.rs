@@ -23,8 +23,8 @@ pub(crate) enum Message {
     /// The server of plain UDP asks the client to repeat its parameters with this number. Anybody could have forged the
     /// source address of the first packet.
     Challenge(u64),
-    /// The server is ready.
-    Ready,
+    /// The server is ready; its answer to the parameters, JSON. Older servers send nothing here.
+    Ready(Bytes),
     /// This side cannot go on; the reason in words.
     Abort(Bytes),
     /// Data of the flow.
@@ -64,7 +64,7 @@ impl Message {
         Some(match letter {
             b'P' => Self::Params(rest()),
             b'T' => Self::Challenge(word(bytes, 4)?),
-            b'Y' => Self::Ready,
+            b'Y' => Self::Ready(rest()),
             b'A' => Self::Abort(rest()),
             b'D' => Self::Data(Piece {
                 number: word(bytes, 4)?,
@@ -96,7 +96,7 @@ impl Message {
                 proof = Bytes::copy_from_slice(&number.to_be_bytes());
                 (b'T', &proof)
             }
-            Self::Ready => (b'Y', &none),
+            Self::Ready(json) => (b'Y', json),
             Self::Abort(text) => (b'A', text),
             Self::Finish(json) => (b'F', json),
             Self::Wait => (b'W', &none),
@@ -158,7 +158,7 @@ mod tests {
         for message in [
             Message::Params(Bytes::from_static(b"{}")),
             Message::Challenge(1 << 60),
-            Message::Ready,
+            Message::Ready(Bytes::from_static(b"{}")),
             Message::Abort(Bytes::from_static(b"no")),
             piece(None),
             piece(Some(1_172)),

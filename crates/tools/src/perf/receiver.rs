@@ -11,7 +11,7 @@ use super::link::{Incoming, Link};
 use super::message::Message;
 use super::meter::Meter;
 use super::report::{FlowReport, ReceiverReport, SenderReport};
-use super::session::{Params, Stop, abort, refusal};
+use super::session::{Answer, Params, Stop, abort, refusal};
 use fairwire_units::Instant as Moment;
 
 /// The largest number of missing ranges in a report; fewer if they do not fit into a datagram.
@@ -22,6 +22,9 @@ const SIGN_OF_LIFE: fairwire_units::Duration = fairwire_units::Duration::from_se
 
 /// How long the receiver waits for the acknowledgement of its report.
 const LINGER: Duration = Duration::from_secs(2);
+
+/// Why a file is not saved of which only a part was sent: what stands at its path may be a whole one.
+const PART_OF_A_FILE: &str = "the client did not send the whole file";
 
 /// The receiving end of one flow.
 pub(crate) struct Receiver<'a> {
@@ -71,8 +74,20 @@ impl<'a> Receiver<'a> {
             self.meter.lock().lasted(sender.seconds, now);
         }
         let mut report = ReceiverReport::of(&self.meter.read(), sent, cpu);
+        let mut part = Ok(());
         if outcome.is_err() {
-            self.give_up(&mut report, &outcome);
+            let why = match &outcome {
+                Err(PerfError::Local(why)) => why,
+                _ => "the transfer did not end",
+            };
+            self.give_up(&mut report, why);
+            if matches!(outcome, Err(PerfError::Local(_))) {
+                // The disk does not hold what arrived, so nothing is said about missing parts.
+                report.missing = None;
+            }
+        } else if self.saves_a_part() {
+            self.give_up(&mut report, PART_OF_A_FILE);
+            part = Err(PerfError::Peer(PART_OF_A_FILE.to_owned()));
         }
         if let Err(error) = self.sum(&mut report).await {
             // The disk does not hold what arrived, so nothing is said about missing parts.
@@ -92,7 +107,7 @@ impl<'a> Receiver<'a> {
             receiver: Some(report),
             ..FlowReport::default()
         };
-        match outcome {
+        match outcome.and(part) {
             Ok(()) => flow,
             Err(error) => flow.failed(&error),
         }
@@ -155,28 +170,31 @@ impl<'a> Receiver<'a> {
                 return Ok(Next::End);
             }
             // Our answer was lost.
-            Some(Message::Params(_)) => self.link.send(Message::Ready.encode()).await?,
+            Some(Message::Params(_)) => {
+                let answer = Answer::of(self.sink.as_ref());
+                self.link.send(answer.encode()).await?;
+            }
             Some(Message::Abort(why)) => return Err(refusal(&why)),
             _ => {}
         }
         Ok(Next::More)
     }
 
-    /// Drops the file of a transfer that did not end; one that stood in its place stays.
-    fn give_up(&mut self, report: &mut ReceiverReport, outcome: &Result<(), PerfError>) {
+    /// Returns whether a file is to be saved of which the sender sent only a part. What was lost on the way does not
+    /// make it one. An older sender does not say; then its file is a part if anything is missing.
+    fn saves_a_part(&self) -> bool {
+        let whole = (self.sender.as_ref()).is_some_and(|sender| sender.whole_file == Some(true));
+        let sink = self.sink.as_ref().filter(|sink| sink.saves());
+        sink.is_some_and(|sink| !whole && sink.missing(0).bytes > 0)
+    }
+
+    /// Drops what was written of the file; one that stood in its place stays.
+    fn give_up(&mut self, report: &mut ReceiverReport, why: &str) {
         let Some(sink) = self.sink.take() else {
             return;
         };
         report.missing = Some(sink.missing(LISTED));
-        if !sink.give_up() {
-            return;
-        }
-        report.not_saved = Some("the transfer did not end".to_owned());
-        if let Err(PerfError::Local(why)) = outcome {
-            // The disk does not hold what arrived, so nothing is said about missing parts.
-            report.missing = None;
-            report.not_saved = Some(why.clone());
-        }
+        report.not_saved = sink.saves().then(|| why.to_owned());
     }
 
     /// Finishes and hashes the file. Meanwhile it answers a sender that asks with "wait".

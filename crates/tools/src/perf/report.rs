@@ -98,6 +98,9 @@ pub struct SenderReport {
     pub law: Option<String>,
     /// The SHA-256 of the file.
     pub sha256: Option<String>,
+    /// Whether the file was sent to its end. `None` without a file, and from older versions.
+    #[serde(default)]
+    pub whole_file: Option<bool>,
 }
 
 /// The report of the receiver at the end of a flow.
@@ -257,6 +260,7 @@ impl SenderReport {
             path: counts.stats.as_ref().map(PathReport::from),
             law: None,
             sha256: None,
+            whole_file: None,
         }
     }
 

@@ -13,7 +13,7 @@ use super::message::{self, DATA_HEADER, FILE_HEADER, Message};
 use super::meter::Meter;
 use super::pace::Pace;
 use super::report::{FlowReport, ReceiverReport, SenderReport};
-use super::session::{Params, REPEAT, Stop, refusal};
+use super::session::{Answer, Params, REPEAT, Stop, refusal};
 
 /// The bytes that messages share in one allocation.
 const CHUNK: usize = 1 << 16;
@@ -70,6 +70,7 @@ impl<'a> Sender<'a> {
             // The receiver gets the same count.
             report.keep_sent(&counts);
         }
+        report.whole_file = (source.as_ref()).map(|source| outcome.is_ok() && source.is_sent());
         match source.map(Source::sha256).transpose() {
             Ok(sum) => report.sha256 = sum,
             Err(error) => outcome = outcome.and(Err(error)),
@@ -253,6 +254,9 @@ async fn send_all(
         let bytes = buffer.split().freeze();
         let sent = bytes.len();
         link.send(bytes).await?;
+        if let Some(source) = source {
+            source.sent = source.offset;
+        }
         meter.lock().sent(moment, sent);
         pace.sent(sent);
         number += 1;
@@ -297,7 +301,7 @@ async fn listen(link: &Link, meter: &Meter, patience: Duration) -> PerfError {
         match Message::decode(&bytes) {
             // Our answer was lost.
             Some(Message::Params(_)) => {
-                let ready = Message::Ready.encode();
+                let ready = Answer::default().encode();
                 meter.lock().sent_control(ready.len());
                 if let Err(broken) = link.send(ready).await {
                     return broken.into();

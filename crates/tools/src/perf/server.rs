@@ -28,7 +28,7 @@ use super::message::{DATA_HEADER, Message};
 use super::meter::Meter;
 use super::options::{MIN_INTERVAL, Protocol, ServerOptions};
 use super::report::{ErrorReport, FlowReport, Outcome, Role};
-use super::session::{Params, Stop, recv_params, refuse};
+use super::session::{Answer, Params, Stop, recv_params, refuse};
 use super::ticker::Ticker;
 use super::{PerfError, runtime, signals};
 use crate::signals::Signals;
@@ -82,7 +82,8 @@ impl Server {
     /// Starts to listen. Needs a tokio runtime.
     ///
     /// # Errors
-    /// [`PerfError::Local`] if the port is not available, or if files cannot be saved at the given path.
+    /// [`PerfError::Local`] if the port is not available, or if files cannot be saved at the given path: its directory
+    /// must exist.
     pub fn bind(options: ServerOptions) -> Result<Self, PerfError> {
         options.check()?;
         if let Some(path) = &options.save {
@@ -337,7 +338,7 @@ impl Server {
         params.length = params.length.clamp(DATA_HEADER, max.max(DATA_HEADER));
         outcome.length = params.length;
         // If it is lost, the client asks again.
-        let _ = link.send(Message::Ready.encode()).await;
+        let _ = link.send(Answer::of(sink.as_ref()).encode()).await;
         let flow = Flow {
             role: our_role(&params),
             meter: Meter::of(&link),

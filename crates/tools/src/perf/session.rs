@@ -10,6 +10,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::PerfError;
 use super::defaults::{NOT_ENCRYPTED, PATIENCE};
+use super::file::Sink;
 use super::link::{Incoming, Link};
 use super::message::{Message, is_dtls_hello};
 use super::options::Limit;
@@ -117,12 +118,39 @@ impl Params {
     }
 }
 
-/// Sends the parameters to the server until it is ready. Returns the first message of the flow if it has already
-/// arrived.
+/// The server's answer to the parameters, for one flow.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub(crate) struct Answer {
+    /// Whether the server saves the file that the client sends. `None` without a file, and from older servers.
+    #[serde(default)]
+    pub saves: Option<bool>,
+}
+
+impl Answer {
+    /// Returns the answer of a server that stores the client's file in `sink`.
+    pub(crate) fn of(sink: Option<&Sink>) -> Self {
+        let saves = sink.map(Sink::saves);
+        Self { saves }
+    }
+
+    /// Returns the message with the answer.
+    pub(crate) fn encode(&self) -> Bytes {
+        let json = serde_json::to_vec(self).unwrap_or_default();
+        Message::Ready(json.into()).encode()
+    }
+
+    /// Returns the answer in a message; that of an older server is empty.
+    fn decode(json: &Bytes) -> Self {
+        serde_json::from_slice(json).unwrap_or_default()
+    }
+}
+
+/// Sends the parameters to the server until it is ready. Returns its answer, and the first message of the flow if it
+/// has already arrived.
 pub(crate) async fn send_params(
     link: &Link,
     params: &Params,
-) -> Result<Option<Incoming>, PerfError> {
+) -> Result<(Answer, Option<Incoming>), PerfError> {
     let mut hello = params.hello();
     let until = Instant::now() + params.patience;
     while Instant::now() < until {
@@ -132,9 +160,11 @@ pub(crate) async fn send_params(
         };
         let incoming = incoming?;
         match Message::decode(&incoming.bytes) {
-            Some(Message::Ready) => return Ok(None),
+            Some(Message::Ready(json)) => return Ok((Answer::decode(&json), None)),
             // The answer was lost, but data shows that the server is ready.
-            Some(Message::Data(_) | Message::Finish(_)) => return Ok(Some(incoming)),
+            Some(Message::Data(_) | Message::Finish(_)) => {
+                return Ok((Answer::default(), Some(incoming)));
+            }
             Some(Message::Abort(why)) => return Err(refusal(&why)),
             Some(Message::Challenge(proof)) => {
                 let proof = Some(proof);
@@ -236,7 +266,7 @@ impl Stop {
 
 #[cfg(test)]
 mod tests {
-    use super::{Limit, Params};
+    use super::{Answer, Limit, Params};
     use bytes::Bytes;
     use std::time::Duration;
 
@@ -256,6 +286,17 @@ mod tests {
         let error = Params::decode(&encoded(&params)).expect_err("another version");
         assert!(error.contains("version"), "{error}");
         assert!(Params::decode(&Bytes::from_static(b"{}")).is_err());
+    }
+
+    /// An answer is decoded to the same value. One that is empty or not understood says nothing about the file.
+    #[test]
+    fn an_answer_may_be_empty() {
+        let saves = Answer { saves: Some(true) };
+        assert_eq!(Answer::decode(&saves.encode().slice(4..)), saves);
+        for none in ["", "{}", "{\"more\":1}", "?"] {
+            let json = Bytes::from_static(none.as_bytes());
+            assert_eq!(Answer::decode(&json), Answer::default(), "{none}");
+        }
     }
 
     /// Pauses of a slow flow are not taken for a peer that is gone.
