@@ -13,6 +13,7 @@ use fairwire_units::registry::Kind;
 
 use self::encoder::Encoder;
 use super::model::{FlowContext, PacketShape, TrafficModel};
+use super::pace;
 use super::source::Source;
 
 pub use self::settings::{AdaptiveVideo, Pause};
@@ -22,16 +23,10 @@ impl TrafficModel for AdaptiveVideo {
         Box::new(Encoder::new(self, flow.packet, flow.stream("video")))
     }
 
-    /// Assumes the highest bitrate, and that each frame adds one packet to those that the rate fills.
+    /// Assumes the highest bitrate.
     fn packets_per_second(&self, packet: &PacketShape) -> Option<u64> {
-        let media = f64::from(packet.media().max(1));
-        let packets = self.max_rate.bytes_per_s() / media + self.frames_per_second;
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "rates are above zero, and the cast saturates"
-        )]
-        Some(packets.ceil() as u64)
+        let (rate, frames) = (self.max_rate, self.frames_per_second);
+        Some(pace::packets_per_second_of_frames(rate, frames, packet))
     }
 
     fn has_frames(&self) -> bool {

@@ -1,4 +1,4 @@
-//! The pace of sources with equal packets: a rate, the time between two packets, or the interval of a codec.
+//! The pace of sources. With equal packets it is a rate, the time between two packets, or the interval of a codec.
 
 use fairwire_units::{Duration, Rate};
 
@@ -7,6 +7,24 @@ use super::model::PacketShape;
 /// Returns the packets per second of a source that sends one packet per `interval`, rounded down.
 pub(super) fn packets_per_second(interval: Duration) -> u64 {
     1_000_000_000 / interval.as_nanos().max(1)
+}
+
+/// Returns the packets per second of a source of frames, rounded up: each frame adds one packet to those that the rate
+/// fills.
+pub(super) fn packets_per_second_of_frames(
+    rate: Rate,
+    frames_per_second: f64,
+    packet: &PacketShape,
+) -> u64 {
+    let media = f64::from(packet.media().max(1));
+    let packets = rate.bytes_per_s() / media + frames_per_second;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "rates are above zero, and the cast saturates"
+    )]
+    let packets = packets.ceil() as u64;
+    packets
 }
 
 /// Returns the time between two packets of a source with these settings; `None` if they do not determine it.

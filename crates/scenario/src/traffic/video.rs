@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::model::{FlowContext, PacketShape, TrafficModel};
+use super::pace;
 use super::source::{Offer, Source, When};
 
 /// Video: frames at a constant frame rate. The first frame of each group of pictures is an I frame, which is larger.
@@ -101,16 +102,9 @@ impl TrafficModel for Video {
         })
     }
 
-    /// Assumes that each frame adds one packet to those that the rate fills.
     fn packets_per_second(&self, packet: &PacketShape) -> Option<u64> {
-        let media = f64::from(packet.media().max(1));
-        let packets = self.rate.bytes_per_s() / media + self.frames_per_second;
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "rates are above zero, and the cast saturates"
-        )]
-        Some(packets.ceil() as u64)
+        let packets = pace::packets_per_second_of_frames(self.rate, self.frames_per_second, packet);
+        Some(packets)
     }
 
     fn has_frames(&self) -> bool {
