@@ -209,7 +209,7 @@ settings! {
         /// the latest after `keep_alive` plus `idle_timeout`.
         pub idle_timeout: Duration as ["Time"] = Duration::from_secs(30), "above 0 s";
         /// Time without sending, or without receiving, after which a Sync is sent, which the peer answers; 15 seconds
-        /// by default. It keeps NAT bindings alive and detects that the peer is gone. With `None` a connection that
+        /// by default. It keeps NAT bindings alive and detects that the peer is gone. Without it a connection that
         /// only receives stays until its application ends it, so the application needs a timer of its own.
         pub keep_alive: Option<Duration> as ["OptionalTime"] = Some(Duration::from_secs(15));
         /// How long `close` lets the send queue drain before it sends the Close. What has not left by then is
@@ -370,7 +370,7 @@ settings! {
         pub packets: usize as ["Packets"] = 256, "at least 1 packet";
         /// Maximum number of bytes.
         pub bytes: usize as ["Bytes"] = 1 << 20;
-        /// Maximum time in the queue; a datagram that waits longer expires. `None` sets no limit.
+        /// Maximum time in the queue; a datagram that waits longer expires. Without it there is no limit.
         pub age: Option<Duration> as optional ["OptionalTime"] = None;
         /// What happens when another datagram does not fit.
         pub policy: QueuePolicy = QueuePolicy::BackPressure;
@@ -394,7 +394,7 @@ pub enum QueuePolicy {
     )]
     BackPressure,
     /// Drops the oldest one of the lowest priority to make room: for data that loses its value with age. A new datagram
-    /// of a lower priority than all that wait is accepted and dropped itself ([`Fate::Refused`](crate::Fate::Refused)).
+    /// of a lower priority than all that wait is accepted and dropped itself: its fate is that of a refused one.
     DropOldest,
 }
 
@@ -410,8 +410,7 @@ pub enum ReceiveQueuePolicy {
     /// The datagram that arrives.
     #[default]
     DropNewest,
-    /// The oldest one. The peer saw it acknowledged long ago, so its fate stays
-    /// [`Fate::Acknowledged`](crate::Fate::Acknowledged).
+    /// The oldest one. The peer saw it acknowledged long ago, so its fate stays that of an acknowledged one.
     DropOldest,
 }
 

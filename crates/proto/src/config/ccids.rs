@@ -18,14 +18,16 @@ use crate::error::ConfigError;
 settings! {
     "ccid2."
     /// Parameters of CCID 2 (RFC 4341).
+    ///
+    /// Choose the window law by name, `config.ccid2.law = law("vegas")?` with [`law`](crate::laws::law), or build one
+    /// with [`Chosen::of`].
     #[derive(Clone, Debug, PartialEq)]
     pub struct Ccid2Config {
-        /// The window law: how the window grows and shrinks. Choose it by name, `config.ccid2.law = law("vegas")?` with
-        /// [`law`](crate::laws::law), or build one with [`Chosen::of`].
+        /// The window law: how the window grows and shrinks.
         pub law: Chosen<dyn Law> = default_law();
-        /// Initial slow-start threshold, packets; `None` sets no limit.
+        /// Initial slow-start threshold, packets; without it there is no limit.
         pub initial_ssthresh: Option<f64> as optional ["OptionalPackets"] = None, "at least 2 packets";
-        /// Initial congestion window, packets; `None` follows RFC 3390 for the packet size.
+        /// Initial congestion window, packets; without it, that of RFC 3390 for the packet size.
         pub initial_window: Option<f64> as optional ["OptionalPackets"] = None, "at least 1 packet";
         /// Minimum retransmission timeout.
         pub min_rto: Duration as ["Time"] = Duration::from_millis(200), "at least 1 ms and at most 60 s";
@@ -40,7 +42,8 @@ settings! {
         /// ns-2's module and Linux before 3.4 allow it.
         pub growth_unused: bool = false;
         /// The fixed Ack Ratio that we request from the peer: how many of our data packets one of its acknowledgements
-        /// covers. It is at most half the window. `None` adapts it to the loss of acknowledgements (RFC 4341, 6.1.2).
+        /// covers. It is at most half the window. Without it the ratio adapts to the loss of acknowledgements (RFC 4341,
+        /// 6.1.2).
         pub ack_ratio: Option<NonZeroU16> as optional ["OptionalPackets"] = None,
             "at least 1 packet and at most 65535 packets";
         /// What the Ack Ratio adapts to, if it is not fixed.
@@ -76,8 +79,7 @@ pub enum AckRatioFollows {
     #[default]
     LostAcks,
     /// The window, as in Linux 6.1: the ratio doubles when a window causes 20 acknowledgements, and halves when it
-    /// causes fewer than ten. After a timeout it is one. Sockets refuse it
-    /// ([`Config::check_for_network`](crate::Config::check_for_network)).
+    /// causes fewer than ten. After a timeout it is one. Sockets refuse it.
     Window,
 }
 
@@ -123,7 +125,7 @@ settings! {
         /// Sender: the rate before the first report, and the rate that follows from it.
         pub start: FirstRate = FirstRate::Handshake;
         /// Sender: the initial rate, bytes per second, instead of RFC 3390's window per round trip; slow start never
-        /// goes below it either. `None` leaves it to `start`.
+        /// goes below it either. Without it, `start` decides.
         pub initial_rate: Option<f64> as optional ["OptionalRate"] = None, "above 0 bit/s";
         /// Minimum time of the nofeedback timer.
         pub min_nofeedback: Duration as ["Time"] = Duration::ZERO, "at most 1 h";
@@ -133,8 +135,7 @@ settings! {
         pub bursts: Bursts = Bursts::Bounded;
         /// Sender: whether the Sequence Window stays as wide as the handshake made it, and does not limit the flight.
         /// RFC 4340, section 7.5.2, widens it with the rate. Linux keeps it: once more than a window of packets leaves
-        /// in a round trip, reports are too old to be valid. Sockets refuse it
-        /// ([`Config::check_for_network`](crate::Config::check_for_network)).
+        /// in a round trip, reports are too old to be valid. Sockets refuse it.
         pub keep_sequence_window: bool = false;
         /// Receiver: how often it gives feedback on arriving data: a number of reports per round trip, or the time from
         /// one report to the next (a round trip if that is shorter). There is at most one report per data packet. A

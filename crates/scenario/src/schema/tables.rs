@@ -283,10 +283,28 @@ fn written(default: &Value, shape: &Shape) -> String {
     {
         return format!("`{}`", default[key]);
     }
+    if let Shape::Kinds(kinds) = shape
+        && let Some(name) = name_alone(default, kinds)
+    {
+        return format!("`\"{name}\"`");
+    }
     match default {
         Value::Object(_) => "see its keys".to_owned(),
         other => format!("`{other}`"),
     }
+}
+
+/// Returns the name of a kind if the name alone stands for `value`: with the defaults of its keys.
+fn name_alone<'a>(value: &'a Value, kinds: &Kinds) -> Option<&'a str> {
+    let name = value[KIND].as_str().filter(|_| kinds.short.name)?;
+    let kind = kinds.all.iter().find(|kind| kind.name == name)?;
+    let is_default = |key: &str, value: &Value| {
+        let known = kind.keys.iter().find(|it| it.name == key);
+        known.is_some_and(|it| it.form.default.as_ref() == Some(value))
+    };
+    let mut stated = value.as_object()?.iter().filter(|(key, _)| *key != KIND);
+    let is_alone = stated.all(|(key, value)| value.is_null() || is_default(key, value));
+    is_alone.then_some(name)
 }
 
 /// Returns the form of a value that may replace a table of alternatives.

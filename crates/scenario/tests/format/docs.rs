@@ -64,6 +64,25 @@ fn lines_are_short() {
     }
 }
 
+/// The tables and lists of keys are for readers of scenarios, who may not know Rust: they have no names of Rust, and a
+/// law that is a default is shown by its name.
+#[test]
+fn keys_are_described_without_rust() {
+    for (name, text) in PAGES.iter() {
+        let tables = text.split("<!-- keys: ").skip(1);
+        for table in tables.filter_map(|table| table.split("<!-- end of keys").next()) {
+            for words in ["::", "`None`", "`Some", "config."] {
+                assert!(!table.contains(words), "{name} has {words} in\n{table}");
+            }
+        }
+        let mut laws = text.lines().filter(|line| line.starts_with("| `law` | ["));
+        assert!(
+            laws.all(|line| line.contains("| `\"newreno\"` |")),
+            "{name}"
+        );
+    }
+}
+
 /// docs/results.md lists every metric with its unit and meaning.
 #[test]
 fn every_metric_is_described() {
