@@ -32,6 +32,16 @@ fn the_demo_fits_on_a_screen() {
     );
     assert_eq!(row("CCID 4"), "CCID 4 94 ± 1 94 ± 2 94 ± 3 94 ± 4 94 ± 5");
     assert!(row("reproduced: ").ends_with("S1-C20 S1-C21"));
+    // Claims that do not fit into the line of their verdict are no verdict: they are indented further.
+    let claims = text.lines().filter(|line| line.contains("S1-C"));
+    for line in claims {
+        let is_first = line.contains(": S1-C");
+        assert_eq!(!line.starts_with("   "), is_first, "{line}");
+    }
+    assert!(
+        text.lines().any(|line| line.starts_with("      S1-C")),
+        "{text}"
+    );
     let transfer = "A file of 50 MB went through DCCP (CCID 2) on loopback and arrived whole: \
                     199 Mbit/s, 0/42663 lost";
     assert!(text.lines().any(|line| line == transfer), "{text}");
