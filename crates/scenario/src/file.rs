@@ -463,7 +463,5 @@ fn cell(
 fn typed(tree: &Node) -> Result<Scenario, ScenarioError> {
     let form = schema::form();
     schema::check(tree, &form)?;
-    let mut tree = tree.clone();
-    schema::make_whole(&mut tree, &form);
-    Scenario::deserialize(Reader(&tree)).map_err(ScenarioError::into_bug)
+    Scenario::deserialize(Reader(tree)).map_err(ScenarioError::into_bug)
 }

@@ -49,6 +49,11 @@ impl Place {
         }
     }
 
+    /// Returns whether the value here fills a placeholder.
+    pub(super) fn is_filling(&self) -> bool {
+        self.used.is_some()
+    }
+
     /// Returns `file:line:column`.
     pub(super) fn words(&self) -> String {
         let (line, column, _) = self.line();

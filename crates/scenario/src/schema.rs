@@ -36,7 +36,7 @@ use fairwire_units::registry;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
-pub(super) use expand::{expand, make_whole};
+pub(super) use expand::{expand, write_numbers};
 pub use file::schema as file_schema;
 pub(super) use forms::{Form, KIND};
 pub use tables::documented;

@@ -209,6 +209,26 @@ impl Node {
         node
     }
 
+    /// Returns the value as an integer if it is one: written as such, as a float such as `2.0`, or as a text that fills
+    /// a placeholder.
+    pub(crate) fn integer(&self) -> Option<i64> {
+        match &self.value {
+            Value::Integer(number) => Some(*number),
+            Value::Float(number) => whole(*number),
+            Value::Text(_) => whole(self.filled_number()?),
+            _ => None,
+        }
+    }
+
+    /// Returns the number in a text that fills a placeholder.
+    pub(crate) fn filled_number(&self) -> Option<f64> {
+        let Value::Text(text) = &self.value else {
+            return None;
+        };
+        let number = self.place.is_filling().then(|| text.parse().ok())?;
+        number.filter(|number: &f64| number.is_finite())
+    }
+
     /// Returns the value as TOML in one line, as `--set` takes it.
     pub(crate) fn inline(&self) -> String {
         let list = |items: Vec<String>| items.join(", ");

@@ -10,6 +10,7 @@ use super::sheet::{FILE, Sheet};
 use super::template::{Instance, Reference, Template};
 use crate::hint::name_hint;
 use crate::place::{Place, ScenarioError};
+use crate::schema;
 use crate::shorten::{QUOTED, shorten};
 use crate::tree::{Entry, Node, Value};
 
@@ -201,11 +202,14 @@ impl Draft<'_> {
         (&mut self.tree, filling)
     }
 
-    /// Finishes the tree: makes the members of families of flows, and refuses placeholders that are left.
+    /// Finishes the tree: makes the members of families of flows, refuses placeholders that are left, and writes numbers
+    /// as such.
     pub(crate) fn finish(&mut self) -> Result<(), ScenarioError> {
         flows::expand(&mut self.tree, &self.budget)?;
         let (tree, filling) = self.parts();
-        filling.finish(tree)
+        filling.finish(tree)?;
+        schema::write_numbers(tree, &schema::form());
+        Ok(())
     }
 
     /// Adds the cell to `error`, if the cell has axes.

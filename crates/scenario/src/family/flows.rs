@@ -170,13 +170,11 @@ fn check_placeholder(
 }
 
 fn of_count(count: &Node) -> Result<Axis, ScenarioError> {
-    let members = match count.value {
-        Value::Integer(members) if (0..=MOST).contains(&members) => members,
-        _ => {
-            let message = format!("'{COUNT}' is a whole number from 0 to {MOST}");
-            return Err(ScenarioError::at(message, &count.place));
-        }
-    };
+    let members = count.integer().filter(|it| (0..=MOST).contains(it));
+    let members = members.ok_or_else(|| {
+        let message = format!("'{COUNT}' is a whole number from 0 to {MOST}");
+        ScenarioError::at(message, &count.place)
+    })?;
     let value = |number: i64| {
         Arc::new(AxisValue {
             node: Node {

@@ -1,7 +1,7 @@
 //! Expansion of short forms: a text in place of a table becomes the table that it stands for.
 
 use super::super::place::Place;
-use super::super::tree::{Entry, Node, Value, whole};
+use super::super::tree::{Entry, Node, Value};
 use super::forms::{Form, KIND, Kinds, Shape};
 
 /// Expands every short form in `node`, which may lack keys of a complete scenario.
@@ -29,25 +29,34 @@ pub(in super::super) fn expand(node: &mut Node, form: &Form) {
     }
 }
 
-/// Turns numbers such as `2.0`, as programs write them, into whole numbers where such a number belongs.
-pub(in super::super) fn make_whole(node: &mut Node, form: &Form) {
-    let kind = node.kind().map(str::to_owned);
-    match (&mut node.value, &*form.shape) {
-        (Value::Float(number), Shape::Integer) => {
-            if let Some(number) = whole(*number) {
+/// Writes the values of keys that take numbers as such numbers. Programs write `2.0` where an integer belongs, and an
+/// axis may have a number as a text: in quotes, or as the key of a table.
+pub(in super::super) fn write_numbers(node: &mut Node, form: &Form) {
+    match &*form.shape {
+        Shape::Integer => {
+            if let Some(number) = node.integer() {
                 node.value = Value::Integer(number);
             }
         }
+        Shape::Number => {
+            if let Some(number) = node.filled_number() {
+                node.value = Value::Float(number);
+            }
+        }
+        _ => {}
+    }
+    let kind = node.kind().map(str::to_owned);
+    match (&mut node.value, &*form.shape) {
         (Value::Table(entries), _) => {
             for entry in entries {
                 if let Some(below) = form.below(&entry.name, kind.as_deref()) {
-                    make_whole(&mut entry.node, below);
+                    write_numbers(&mut entry.node, below);
                 }
             }
         }
         (Value::Array(items), Shape::List(below)) => {
             for item in items {
-                make_whole(item, below);
+                write_numbers(item, below);
             }
         }
         _ => {}

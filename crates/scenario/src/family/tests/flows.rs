@@ -77,3 +77,51 @@ fn families_and_members_are_overridden() {
     let one = of(&set[0], "web1");
     assert_eq!((one.start.as_millis(), one.wire_bytes()), (9_000, 700));
 }
+
+/// Where a number belongs, an axis may give it in any form: as an integer, as a float, in quotes, or as a key of a table,
+/// whose keys are texts. A number in quotes is still refused where no axis gives it.
+#[test]
+fn an_axis_gives_numbers_in_any_form() {
+    let tail = r#"
+[flows."web{n}"]
+count = "{number}"
+wire = "1500 B"
+traffic = "greedy"
+tcp = {}
+[flows.video]
+wire = "1500 B"
+traffic = { kind = "video", rate = "1 Mbit/s", group = "{number}", frames_per_second = "{number}" }
+dccp.ccid = "{number}"
+[cells."{number}"]
+run.seeds = "{number}"
+"#;
+    for axis in [
+        "axes.number = [2, 3]",
+        "axes.number = [2.0, 3.0]",
+        "axes.number = [\"2\", \"3\"]",
+        "axes.number.2 = {}\naxes.number.3 = {}",
+    ] {
+        let cells = read(&text(axis, tail), &[]).unwrap_or_else(|error| panic!("{axis}: {error}"));
+        for (cell, number) in cells.iter().zip([2, 3]) {
+            let webs = flows(cell)
+                .iter()
+                .filter(|it| it.starts_with("web"))
+                .count();
+            assert_eq!(webs, number, "{axis}");
+            let seeds = usize::try_from(cell.scenario.run.seeds).expect("a small number");
+            assert_eq!(seeds, number, "{axis}");
+            let flow = cell.scenario.flows.get("video").expect("there");
+            let ccid = flow.dccp.as_ref().expect("over DCCP").ccid;
+            assert_eq!(format!("{ccid:?}"), number.to_string(), "{axis}");
+        }
+    }
+    for key in ["count", "ccid", "group", "frames_per_second"] {
+        let quoted = tail.replace(
+            &format!("{key} = \"{{number}}\""),
+            &format!("{key} = \"3\""),
+        );
+        assert_ne!(quoted, tail, "{key}");
+        let refused = read(&text("axes.number = [2, 3]", &quoted), &[]).expect_err(key);
+        assert!(refused.to_string().contains("number"), "{key}: {refused}");
+    }
+}
