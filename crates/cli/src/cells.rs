@@ -1,8 +1,7 @@
 //! The options of `run` and `sweep` that say which cells of a scenario file run, and how.
 
 use clap::Args;
-use fairwire_scenario::Adjust;
-use fairwire_units::Duration;
+use fairwire_scenario::{Adjust, WrittenDuration};
 
 use crate::number;
 
@@ -23,7 +22,7 @@ pub(crate) struct CellArgs {
     #[arg(long, value_name = "TIME")]
     #[arg(allow_hyphen_values = true)]
     // Accepted here, to be refused with a message that says what is allowed.
-    duration: Option<Duration>,
+    duration: Option<WrittenDuration>,
     /// Number of seeds, 1 to 10000, instead of the file's.
     #[arg(long, value_name = "N", value_parser = number::seeds)]
     #[arg(allow_hyphen_values = true)] // As above.
@@ -41,11 +40,16 @@ impl CellArgs {
             set: self.set.clone(),
             axes: self.axes.clone(),
             only: self.only.clone(),
-            duration: self.duration,
+            duration: self.duration.clone(),
             seeds: self.seeds,
             seed: self.seed,
             ..Adjust::default()
         }
+    }
+
+    /// Returns whether axes are given.
+    pub(crate) fn has_axes(&self) -> bool {
+        !self.axes.is_empty()
     }
 
     /// Returns whether only some cells run.

@@ -36,6 +36,10 @@ const MANY_CELLS: usize = 5;
 /// The most notes of runs that are printed with one table of all cells.
 const MOST_NOTES: usize = 6;
 
+/// What to write if the command line names nothing to run.
+const NOTHING_TO_RUN: &str = "name a scenario FILE, as in 'fairwire run scenarios/dumbbell.toml', or vary the built-in dumbbell without one, \
+     as in 'fairwire run --axes ccid=2,3' ('fairwire run --help' lists its axes)";
+
 /// The number of seeds with `--quick`.
 const QUICK_SEEDS: u32 = 3;
 
@@ -51,7 +55,7 @@ const QUICK_SEEDS: u32 = 3;
 )]
 pub(crate) struct Args {
     /// Scenario file to run. Without it the axes are ccid, law, queue, rate, delay, loss and tcps, as in --axes ccid=2,3.
-    #[arg(value_name = "FILE", required_unless_present = "axes")]
+    #[arg(value_name = "FILE")]
     scenario: Option<PathBuf>,
     #[command(flatten)]
     cells: CellArgs,
@@ -97,6 +101,9 @@ impl Args {
             && (self.check_digests || self.update_digests)
         {
             return self.digests(file);
+        }
+        if self.scenario.is_none() && !self.cells.has_axes() {
+            return print::refuse(self.json, USAGE, &NOTHING_TO_RUN);
         }
         let cells = match self.cells() {
             Ok(cells) => cells,
@@ -325,6 +332,12 @@ impl Args {
                 page.display()
             ));
         }
+        if let [first, _, ..] = &results.cells[..]
+            && !self.json
+            && !self.cells.is_part()
+        {
+            note(&one_of_the_cells(first));
+        }
         let runs = results.cells.iter().flat_map(|cell| &cell.runs);
         for reason in runs.filter_map(|run| run.capture_failure.as_ref()) {
             let path = self.pcap.as_deref().unwrap_or(Path::new(""));
@@ -389,6 +402,20 @@ fn files_of(cells: &[Cell]) -> BTreeSet<String> {
     let mut files = Form::default().files(cells);
     files.insert(PAGE.to_owned());
     files
+}
+
+/// Returns how to run one cell of several, `first` for example.
+fn one_of_the_cells(first: &CellResult) -> String {
+    let name = &first.name;
+    let axes: Vec<&str> = first.axes.iter().map(|(axis, _)| axis.as_str()).collect();
+    let values = match (&axes[..], first.axes.first()) {
+        ([_, ..], Some((axis, value))) => {
+            let axes = axes.join(", ");
+            format!("; values of an axis ({axes}) with --axes, as in --axes '{axis}={value}'")
+        }
+        _ => String::new(),
+    };
+    format!("one cell alone runs with --only, as in --only {name}{values}")
 }
 
 /// Returns one table of all cells, and the notes of their runs.

@@ -15,7 +15,7 @@ fn scenario(file: &str, only: Option<&str>) -> Scenario {
         .join(file);
     let adjust = Adjust {
         only: only.map(str::to_owned).into_iter().collect(),
-        duration: Some(Duration::from_secs(20)),
+        duration: Some(Duration::from_secs(20).into()),
         ..Adjust::default()
     };
     let cells = ScenarioFile::load(&path)

@@ -1,7 +1,9 @@
 //! Arguments of the command line: their texts, and the values in them.
 
+use std::str::FromStr;
 use std::sync::Arc;
 
+use fairwire_units::Duration;
 use toml::de::DeValue;
 
 use super::place::{COMMAND_LINE, SourceText};
@@ -40,4 +42,30 @@ pub(super) fn plain_path(path: &str) -> Result<(), String> {
         return Err("a part of the key's path is empty".to_owned());
     }
     Ok(())
+}
+
+/// A duration, and how it was written, which errors quote.
+#[derive(Clone, Debug)]
+pub struct WrittenDuration {
+    pub(super) text: String,
+    pub(super) value: Duration,
+}
+
+impl From<Duration> for WrittenDuration {
+    fn from(value: Duration) -> Self {
+        Self {
+            text: value.to_string(),
+            value,
+        }
+    }
+}
+
+impl FromStr for WrittenDuration {
+    type Err = <Duration as FromStr>::Err;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let value = text.parse()?;
+        let text = text.to_owned();
+        Ok(Self { text, value })
+    }
 }

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fairwire_measure::counted;
-use fairwire_units::Duration;
 use serde::Deserialize;
 
 use super::Scenario;
+use super::argument::WrittenDuration;
 use super::argument_axis::{ArgumentAxis, CommandLineAxes};
 use super::bdp;
 use super::check;
@@ -39,7 +39,7 @@ pub struct Adjust {
     /// The cells to make: names, groups, or patterns with `*`. All cells if empty.
     pub only: Vec<String>,
     /// Replaces the duration.
-    pub duration: Option<Duration>,
+    pub duration: Option<WrittenDuration>,
     /// Replaces both the least and the greatest number of seeds.
     pub seeds: Option<u32>,
     /// Replaces the first seed.
@@ -212,7 +212,7 @@ impl ScenarioFile {
     pub fn cells(&self, adjust: &Adjust) -> Result<Vec<Cell>, ScenarioError> {
         let settings = adjust.set.iter().map(|setting| Setting::parse(setting));
         let settings = settings
-            .chain(adjust.duration.map(|time| Ok(Setting::duration(time))))
+            .chain((adjust.duration.iter()).map(|time| Ok(Setting::duration(time))))
             .collect::<Result<Vec<_>, _>>()?;
         let argument_axes = argument_axes(&adjust.axes)?;
         let command_line = CommandLineAxes {

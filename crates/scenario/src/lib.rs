@@ -53,6 +53,7 @@ pub use crate::quantity::{MinRto, Named, QuantityError, StartOffset};
 pub use crate::transport::dccp::{CcidChange, Dccp, Receive, SendQueue, Sending, Stack};
 pub use crate::transport::tcp::{Preset, Tcp};
 pub use crate::transport::udp::Udp;
+pub use argument::WrittenDuration;
 pub use explain::{Explained, explain};
 pub use fairwire_proto::{
     Ccid2Config, Ccid3Config, Encapsulation, QueuePolicy, ReceiveQueuePolicy,

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use fairwire_units::Duration;
-
-use super::argument::{command_line, parse_word, plain_path};
+use super::argument::{WrittenDuration, command_line, parse_word, plain_path};
 use super::argument_axis::ArgumentAxis;
 use super::family::Filling;
 use super::place::{Place, SET, ScenarioError};
@@ -76,11 +74,12 @@ impl Setting {
     }
 
     /// Returns the change that `--duration` makes.
-    pub(super) fn duration(time: Duration) -> Self {
+    pub(super) fn duration(time: &WrittenDuration) -> Self {
         let option = "--duration ";
-        let source = command_line(format!("{option}{time}"));
+        let source = command_line(format!("{option}{}", time.text));
         let place = Place::new(&source, option.len()..source.text.len());
-        let value = (Value::Text(time.to_string()), place.clone(), Overlay::Merge);
+        let text = Value::Text(time.value.to_string());
+        let value = (text, place.clone(), Overlay::Merge);
         Self::at("run.duration", value, &[place.clone(), place])
     }
 

@@ -100,7 +100,7 @@ fn the_command_line_has_the_last_word() {
             "flows.video.traffic.every = \"1 ms\"".into(),
         ],
         only: vec!["plain".into()],
-        duration: Some(Duration::from_secs(20)),
+        duration: Some(Duration::from_secs(20).into()),
         seeds: Some(2),
         seed: Some(7),
         ..Adjust::default()

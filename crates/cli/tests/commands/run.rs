@@ -112,6 +112,9 @@ fn a_family_is_one_table() {
     let written =
         format!("written: {directory}/report.html, with plots and the tables of every cell;");
     assert!(err(&output).starts_with(&written), "{}", err(&output));
+    let alone = "one cell alone runs with --only, as in --only queue20packets-tcps1-ccid3; values of an axis (queue, tcps, \
+                 test) with --axes, as in --axes 'queue=20 packets'\n";
+    assert!(err(&output).ends_with(alone), "{}", err(&output));
     let page = std::fs::read_to_string(place.join("out/report.html")).expect("a page");
     for part in [
         "goodput of tcp1 (one of 1 to 20 alike)",
@@ -260,7 +263,9 @@ fn axes_need_no_file() {
 
     let output = fairwire(&["run"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(err(&output).contains("<FILE>"), "{}", err(&output));
+    for way in ["a scenario FILE", "'fairwire run --axes ccid=2,3'"] {
+        assert!(err(&output).contains(way), "{}", err(&output));
+    }
     let output = fairwire(&["run", "--axes", "quue=codel"]);
     assert!(
         err(&output).contains("did you mean 'queue'?"),
@@ -504,7 +509,7 @@ fn failures_have_words_and_numbers() {
     std::fs::write(&binary, b"title\n\xff\xfe").expect("written");
     let binary = binary.display().to_string();
     let missing = place.join("missing.toml").display().to_string();
-    let cases: [(&[&str], i32, &str); 23] = [
+    let cases: [(&[&str], i32, &str); 24] = [
         (&["perf", "-c", "::1", "-t", "-1"], 2, "'-1' is not a time"),
         (
             &["perf", "-c", "::1", "-b", "-5M"],
@@ -545,7 +550,13 @@ fn failures_have_words_and_numbers() {
         (
             &["run", DUMBBELL, "--duration", "0 s"],
             2,
-            "| --duration 0s",
+            "| --duration 0 s",
+        ),
+        // It is quoted as it was written.
+        (
+            &["run", DUMBBELL, "--duration", "200h"],
+            2,
+            "| --duration 200h\n",
         ),
         (
             &["run", DUMBBELL, "--set", "run.seeds=0"],

@@ -27,7 +27,7 @@ fn cells_have_names_that_files_can_have() {
 #[test]
 fn a_shorter_run_hides_no_mistake() {
     let short = Adjust {
-        duration: Some(Duration::from_secs(100)),
+        duration: Some(Duration::from_secs(100).into()),
         set: vec!["measure.windows.wrong={ from = \"2 s\", to = \"1 s\" }".to_owned()],
         ..Adjust::default()
     };
@@ -43,7 +43,7 @@ fn a_shorter_run_hides_no_mistake() {
 #[test]
 fn a_run_takes_a_hundred_hours_at_most() {
     let long = Adjust {
-        duration: Some(Duration::from_secs(361_000)),
+        duration: Some(Duration::from_secs(361_000).into()),
         ..Adjust::default()
     };
     assert!(refused(GOOD, &long).contains("at most 100 h"));

@@ -67,7 +67,7 @@ fn there(cell: &Cell) -> (usize, usize, usize, usize) {
 #[test]
 fn what_is_beyond_the_end_is_left_out_and_told() {
     let by_option = Adjust {
-        duration: Some(Duration::from_secs(20)),
+        duration: Some(Duration::from_secs(20).into()),
         ..Adjust::default()
     };
     let by_set = Adjust {
@@ -131,7 +131,7 @@ fn a_file_keeps_to_its_own_duration() {
         assert!(error.to_string().contains(says), "{error}");
     }
     let gone = Adjust {
-        duration: Some(Duration::from_millis(1)),
+        duration: Some(Duration::from_millis(1).into()),
         set: vec!["flows.early.start=1s".into()],
         ..Adjust::default()
     };

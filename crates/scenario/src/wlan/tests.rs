@@ -178,7 +178,10 @@ fn hand_offs_happen_within_the_run() {
     };
     let inside = GOOD.replace("at = \"4 s\"", "at = \"9999 ms\"");
     assert_eq!(hand_offs(&inside, None), Some(2));
-    assert_eq!(hand_offs(GOOD, Some(Duration::from_secs(4))), Some(1));
+    assert_eq!(
+        hand_offs(GOOD, Some(Duration::from_secs(4).into())),
+        Some(1)
+    );
 }
 
 /// Hand-offs that `--duration` leaves out do not move errors to other hand-offs. `--set` cannot remove one hand-off
@@ -192,7 +195,7 @@ fn hand_offs_are_told_apart() {
     let late = GOOD.replace("at = \"2 s\"", "at = \"8 s\"");
     let wrong = late.replace("to = \"one\"", "to = \"three\"");
     let shorter = Adjust {
-        duration: Some(Duration::from_secs(5)),
+        duration: Some(Duration::from_secs(5).into()),
         ..Adjust::default()
     };
     let message = refused(&wrong, &shorter);

@@ -13,7 +13,7 @@ fn scenario(file: &str, only: Option<&str>, seconds: u64) -> Scenario {
         .join(file);
     let adjust = Adjust {
         only: only.map(str::to_owned).into_iter().collect(),
-        duration: Some(Duration::from_secs(seconds)),
+        duration: Some(Duration::from_secs(seconds).into()),
         ..Adjust::default()
     };
     let cells = ScenarioFile::load(&path)

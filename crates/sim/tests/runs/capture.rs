@@ -16,7 +16,7 @@ fn scenario(file: &str, only: Option<&str>, set: &[&str]) -> Scenario {
     let adjust = Adjust {
         only: only.map(str::to_owned).into_iter().collect(),
         set: set.iter().map(|setting| (*setting).to_owned()).collect(),
-        duration: Some(Duration::from_secs(5)),
+        duration: Some(Duration::from_secs(5).into()),
         ..Adjust::default()
     };
     let cells = ScenarioFile::load(&path)
