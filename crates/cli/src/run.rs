@@ -332,12 +332,7 @@ impl Args {
                 page.display()
             ));
         }
-        if let [first, _, ..] = &results.cells[..]
-            && !self.json
-            && !self.cells.is_part()
-        {
-            note(&one_of_the_cells(first));
-        }
+        self.tell_of_one_cell(&results.cells);
         let runs = results.cells.iter().flat_map(|cell| &cell.runs);
         for reason in runs.filter_map(|run| run.capture_failure.as_ref()) {
             let path = self.pcap.as_deref().unwrap_or(Path::new(""));
@@ -358,6 +353,25 @@ impl Args {
             failures.push(interrupted);
         }
         print::end(&failures)
+    }
+
+    /// Prints how to run one cell, or cells with other values, if several ran because none was chosen.
+    fn tell_of_one_cell(&self, cells: &[CellResult]) {
+        let [first, _, ..] = cells else {
+            return;
+        };
+        if self.json || self.cells.is_part() {
+            return;
+        }
+        let axes: Vec<&str> = first.axes.iter().map(|(axis, _)| axis.as_str()).collect();
+        let values = first.axes.first().map(|(axis, value)| {
+            let axes = axes.join(", ");
+            format!("; values of an axis ({axes}) with --axes, as in --axes '{axis}={value}'")
+        });
+        let (name, values) = (&first.name, values.unwrap_or_default());
+        note(&format!(
+            "one cell alone runs with --only, as in --only {name}{values}"
+        ));
     }
 
     fn digests(&self, file: &Path) -> ExitCode {
@@ -402,20 +416,6 @@ fn files_of(cells: &[Cell]) -> BTreeSet<String> {
     let mut files = Form::default().files(cells);
     files.insert(PAGE.to_owned());
     files
-}
-
-/// Returns how to run one cell of several, `first` for example.
-fn one_of_the_cells(first: &CellResult) -> String {
-    let name = &first.name;
-    let axes: Vec<&str> = first.axes.iter().map(|(axis, _)| axis.as_str()).collect();
-    let values = match (&axes[..], first.axes.first()) {
-        ([_, ..], Some((axis, value))) => {
-            let axes = axes.join(", ");
-            format!("; values of an axis ({axes}) with --axes, as in --axes '{axis}={value}'")
-        }
-        _ => String::new(),
-    };
-    format!("one cell alone runs with --only, as in --only {name}{values}")
 }
 
 /// Returns one table of all cells, and the notes of their runs.

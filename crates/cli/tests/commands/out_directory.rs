@@ -274,3 +274,26 @@ fn the_run_before_is_replaced() {
         err(&refused)
     );
 }
+
+/// A file is written only into a directory that exists, for its path may be misspelt: captures and keys. The error says
+/// how to make the directory. (`perf --save` has its own test.) A directory of results is made, with those above it.
+#[test]
+fn a_missing_directory_is_made_only_for_results() {
+    let place = Scratch::new("missing");
+    let missing = place.0.join("no/such");
+    let file = missing.join("x").display().to_string();
+    for command in [
+        &[&SHORT[..], &["--pcap", &file]].concat()[..],
+        &["keygen", "--out", &file],
+    ] {
+        let output = fairwire(command);
+        assert_eq!(output.status.code(), Some(1), "{}", err(&output));
+        let advice = format!("make it with 'mkdir -p {}'", missing.display());
+        assert!(err(&output).contains(&advice), "{}", err(&output));
+        assert!(!place.0.join("no").exists(), "{command:?}");
+    }
+    let directory = missing.display().to_string();
+    let output = fairwire(&[&SHORT[..], &["--out", &directory]].concat());
+    assert!(output.status.success(), "{}", err(&output));
+    assert!(missing.join("results.json").exists());
+}

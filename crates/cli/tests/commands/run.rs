@@ -338,30 +338,6 @@ fn a_full_standard_output_is_a_failure() {
     }
 }
 
-/// A file is written only into a directory that exists, for its path may be misspelt: captures and keys. The error says
-/// how to make the directory. (`perf --save` has its own test.) A directory of results is made, with those above it.
-#[test]
-fn a_missing_directory_is_made_only_for_results() {
-    let place = scratch("no-directory");
-    let missing = place.join("no/such");
-    let file = missing.join("x").display().to_string();
-    for command in [
-        &[&SHORT[..], &["--pcap", &file]].concat()[..],
-        &["keygen", "--out", &file],
-    ] {
-        let output = fairwire(command);
-        assert_eq!(output.status.code(), Some(1), "{}", err(&output));
-        let advice = format!("make it with 'mkdir -p {}'", missing.display());
-        assert!(err(&output).contains(&advice), "{}", err(&output));
-        assert!(!place.join("no").exists(), "{command:?}");
-    }
-    let directory = missing.display().to_string();
-    let output = fairwire(&[&SHORT[..], &["--out", &directory]].concat());
-    assert!(output.status.success(), "{}", err(&output));
-    assert!(missing.join("results.json").exists());
-    std::fs::remove_dir_all(&place).expect("removed");
-}
-
 /// A capture that cannot be written is reported at the end; the results are printed.
 #[test]
 fn a_full_capture_keeps_the_results() {

@@ -70,7 +70,7 @@ fn the_encoder_follows_the_capacity() {
         // in flight, 100 ms of which are the path. So the queue would never be shorter than this. An encoder that
         // leaves room below the capacity lets it empty, and stays below this on average.
         let full = 0.3 * 2.5e6 / 0.6e6;
-        let halved = (full + 0.1) / 2.0 - 0.1;
+        let halved = (full - 0.1) / 2.0;
         let delay = of(&run, "after", Metric::DelayMean);
         assert!(
             delay < 0.05 + halved,

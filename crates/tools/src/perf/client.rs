@@ -199,7 +199,7 @@ fn length(options: &ClientOptions, max: usize) -> Result<u32, PerfError> {
     let max = u32::try_from(max).unwrap_or(u32::MAX);
     match options.length {
         Some(length) if length > max => Err(PerfError::Usage(format!(
-            "-l {length} is too large: datagrams to {} have at most {max} bytes; write -l {max} or less, or leave it out",
+            "-l: {length} bytes are too many: datagrams to {} have at most {max}; write -l {max} or less, or leave it out",
             options.host
         ))),
         Some(length) => Ok(length),
