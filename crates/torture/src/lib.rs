@@ -5,7 +5,6 @@
 //! - [`seen`]: everything that can be observed: calls, packets, events and states. [`oracle`] judges the observations
 //!   and knows nothing of the world; `describe` writes the log from them.
 //! - [`run`]: one plan from beginning to end; [`shrink`]: a smaller plan that fails in the same way.
-//! - `plants`, with the feature `plant`: a test of whether the oracle finds known bugs that are put back.
 //! - [`campaign`]: many seeds in parallel; [`report`]: their results as text; [`events`]: the names of application
 //!   events.
 
