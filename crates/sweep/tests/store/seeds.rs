@@ -1,0 +1,165 @@
+//! Which seeds a sweep runs.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+
+use fairwire_sim::results::Metric;
+use fairwire_sweep::{Plan, Precision, Seeds};
+
+use crate::{cells, open};
+
+/// As many seeds run as the interval needs, and a second sweep needs no more.
+#[test]
+fn seeds_follow_the_wanted_interval() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut store = open(folder.path());
+    let seeds = |within| {
+        Seeds::Until(Precision {
+            metric: Metric::Throughput,
+            of: Some("one".to_owned()),
+            window: Some("whole".to_owned()),
+            within,
+            least: 3,
+            most: 40,
+        })
+    };
+    let stop = AtomicBool::new(false);
+    let mut runs = Vec::new();
+    for within in [0.5, 0.02, 1e-6] {
+        let mut plan = Plan::new(
+            "test",
+            cells("5 packets"),
+            seeds(within),
+            &BTreeMap::new(),
+            &mut store,
+        )
+        .expect("a plan");
+        plan.run_here(&mut store, 2, &stop, &|_, _| ())
+            .expect("runs");
+        let widths = plan.map_cells(&mut store, |cell| {
+            let subject = fairwire_sim::results::Subject::flow("one");
+            let estimate = cell
+                .estimate(&subject, "whole", Metric::Throughput)
+                .expect("values");
+            (cell.runs.len(), estimate.relative_half_width())
+        });
+        let (count, width) = widths.expect("cells")[0];
+        let notes = plan.map_cells(&mut store, |cell| plan.note(cell));
+        let note = notes.expect("cells").remove(0);
+        let is_narrow = width.is_none_or(|width| width <= within);
+        let says =
+            "queue5packets: after 40 seeds the half width of the throughput of one in whole is";
+        assert_eq!(note.is_some_and(|it| it.starts_with(says)), !is_narrow);
+        assert!(
+            width.is_none_or(|width| width <= within) || count == 40,
+            "{count}: {width:?}"
+        );
+        runs.push(count);
+    }
+    assert!(
+        runs.is_sorted() && runs[0] < 10 && runs[2] == 40,
+        "{runs:?}"
+    );
+    let plan = Plan::new(
+        "test",
+        cells("5 packets"),
+        seeds(1e-6),
+        &BTreeMap::new(),
+        &mut store,
+    )
+    .expect("a plan");
+    assert!(plan.is_complete());
+}
+
+/// Numbers of seeds that cannot be are refused before anything runs, and what is wanted reads as a sentence.
+#[test]
+fn seeds_that_cannot_be_are_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut store = open(folder.path());
+    let until = |within, least, most| {
+        Seeds::Until(Precision {
+            within,
+            least,
+            most,
+            ..Precision::default()
+        })
+    };
+    for (seeds, first, text) in [
+        (
+            until(0.05, 5, 3),
+            1,
+            "at most 3 seeds were asked for, and an interval begins with 5",
+        ),
+        (until(0.05, 1, 3), 1, "an interval needs at least 2 seeds"),
+        (until(f64::NAN, 5, 9), 1, "a share of the mean above 0"),
+        (
+            until(0.05, 5, 10),
+            u64::MAX - 9,
+            "leaves no room for 10 seeds: write at most 18446744073709551605",
+        ),
+    ] {
+        let mut cells = cells("5 packets");
+        cells[0].scenario.run.seed = first;
+        let planned = Plan::new("test", cells, seeds, &BTreeMap::new(), &mut store);
+        let error = planned.expect_err("it is refused").to_string();
+        assert!(error.contains(text), "{error}");
+    }
+    assert!(store.sweeps().expect("sweeps").is_empty());
+    assert_eq!(
+        until(0.07, 5, 1_000).to_string(),
+        "5 to 1000, as many as it takes until the 95 % interval of the throughput of every flow is within 7 % of its mean"
+    );
+}
+
+/// An interval of something that no run has is refused, with what there is.
+#[test]
+fn an_interval_needs_values() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut store = open(folder.path());
+    let seeds = Seeds::Until(Precision {
+        of: Some("tow".to_owned()),
+        ..Precision::default()
+    });
+    let plan = Plan::new(
+        "test",
+        cells("5 packets"),
+        seeds,
+        &BTreeMap::new(),
+        &mut store,
+    );
+    let stop = AtomicBool::new(false);
+    let error = plan
+        .expect("a plan")
+        .run_here(&mut store, 1, &stop, &|_, _| ())
+        .expect_err("no such flow");
+    let text = "queue5packets has no value for the throughput of tow in any window; the metric is there for one in whole, ";
+    assert!(error.to_string().contains(text), "{error}");
+}
+
+/// Cells that differ in their seeds only have their own runs, and share those that both want.
+#[test]
+fn cells_with_the_same_scenario_have_their_own_seeds() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut store = open(folder.path());
+    let mut all = cells("5 packets,6 packets,7 packets");
+    let scenario = all[0].scenario.clone();
+    for (cell, (first, count)) in all.iter_mut().zip([(1, 2), (1, 4), (3, 3)]) {
+        cell.scenario = scenario.clone();
+        let run = &mut cell.scenario.run;
+        (run.seed, run.seeds, run.max_seeds) = (first, count, count);
+    }
+    let mut plan =
+        Plan::new("test", all, Seeds::AsStated, &BTreeMap::new(), &mut store).expect("a plan");
+    let stop = AtomicBool::new(false);
+    plan.run_here(&mut store, 2, &stop, &|_, _| ())
+        .expect("runs");
+    assert!(plan.is_complete());
+    // Seeds 1 to 5, and the unperturbed runs of seeds 1 and 3.
+    assert_eq!((plan.found(), plan.done()), (0, 7));
+    let seeds = plan.map_cells(&mut store, |cell| {
+        assert!(!cell.partial && cell.unperturbed.is_some());
+        cell.runs.iter().map(|run| run.seed).collect::<Vec<_>>()
+    });
+    let seeds = seeds.expect("cells");
+    assert_eq!(seeds, [vec![1, 2], vec![1, 2, 3, 4], vec![3, 4, 5]]);
+}
