@@ -125,9 +125,10 @@ impl Session {
         let head = Head::of(record);
         match (&self.state, head) {
             (State::Failed(error), _) => return Err(error.clone()),
-            (State::Ended, _) | (_, Head::Foreign) => return Ok(false),
             // Nothing in the clear is believed once there are keys.
-            (State::Open { .. }, Head::Plain { .. }) => return Ok(false),
+            (State::Ended, _) | (_, Head::Foreign) | (State::Open { .. }, Head::Plain { .. }) => {
+                return Ok(false);
+            }
             (State::Open { .. }, Head::Sealed { epoch_bits }) => {
                 let is_read = self.give(now, record)? != Verdict::Unread;
                 if is_read && epoch_bits != 2 {

@@ -430,3 +430,26 @@ fn item_27_reports_at_the_ends_of_their_fields() {
         }
     }
 }
+
+/// RFC 4342, 9: a number that is skipped to check the peer takes the time of a packet, so that the departures around it
+/// do not tell that nothing was lost there.
+#[test]
+fn a_skipped_number_takes_the_time_of_a_packet() {
+    let departures = |skips: bool| {
+        let mut tx = half(false);
+        let (mut now, mut times) = (at(1_000), Vec::new());
+        for seq in 1..=4 {
+            while let Permit::At(next) = tx.permit(now, 1, SIZE) {
+                now = next;
+            }
+            times.push(now);
+            if skips && seq == 2 {
+                tx.on_skipped(now, Seq::new(seq));
+            } else {
+                send(&mut tx, now, seq);
+            }
+        }
+        times
+    };
+    assert_eq!(departures(true), departures(false));
+}
