@@ -398,9 +398,10 @@ fn beyond(
 ) -> Result<Option<i64>, StoreError> {
     let (first, mut step) = (bad, 1i64);
     let mut good = loop {
-        let Some(next) = bad.checked_add(step) else {
+        let next = bad.saturating_add(step);
+        if next == bad {
             return Ok(None);
-        };
+        }
         if is_readable(next)? {
             break next;
         }

@@ -226,15 +226,13 @@ fn the_scenario_stays() {
     assert_eq!(files(place), names(&["base.toml"]));
 }
 
-/// An error names the file that cannot be created.
+/// An error names what is in the place of the directory.
 #[test]
-fn a_full_disk_is_told() {
+fn a_file_in_the_place_of_the_directory_is_told() {
     let place = scratch();
     let place = place.path().join("taken");
     fs::write(&place, "a file where a directory should be").expect("written");
     let error = open(&place, &["a.csv"]).expect_err("not a directory");
-    assert!(
-        error.contains("cannot write") && error.contains("taken"),
-        "{error}"
-    );
+    let place = place.display();
+    assert_eq!(error, format!("cannot make {place}: {place} is a file"));
 }
