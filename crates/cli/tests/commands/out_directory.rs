@@ -118,8 +118,8 @@ fn what_is_in_the_place_of_a_directory_is_named() {
         ),
         (
             "--pcap",
-            format!("{file}/more/x.pcap"),
-            format!("cannot make {file}/more: {file} is a file"),
+            format!("{file}/x.pcap"),
+            format!("cannot write {file}/x.pcap: Not a directory"),
         ),
     ] {
         let refused = fairwire(&[&SHORT[..], &[option, &path]].concat());
@@ -151,6 +151,7 @@ fn a_capture_is_no_file_of_the_results() {
             assert!(err(&refused).contains(text), "{}", err(&refused));
             assert_eq!(place.0.exists(), is_there, "{name}");
         }
+        std::fs::create_dir_all(place.0.join("x")).expect("a directory");
         let done = short(&place, &["--pcap", &format!("{}/x/one.pcap", place.path())]);
         assert!(done.status.success(), "{}", err(&done));
         assert!(place.has("x/one.pcap") && place.has("results.csv"));
