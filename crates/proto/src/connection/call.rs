@@ -6,7 +6,7 @@ use super::channel::Channel;
 use super::context::Context;
 use crate::event::Event;
 
-/// The context, and the channel that it serves.
+/// The context of the call, and the channel that the subflow serves.
 #[derive(Debug)]
 pub(crate) struct Call<'a, 'c> {
     pub(crate) now: Instant,

@@ -384,6 +384,23 @@ fn an_asked_client_announces_its_end() {
     assert!(ends.ends[SERVER].is_end_announced(server));
 }
 
+/// Somebody on the path can ask a client to close. The client's end is not announced then: the server would take the
+/// data that came for all there was.
+#[test]
+fn a_client_that_is_only_asked_announces_nothing() {
+    let mut ends = Both::secured(config());
+    let (now, server) = (ends.now, ends.id(SERVER));
+    // The server's announcement is lost, so that the client gets its CloseReq alone.
+    ends.loses = Box::new(|from, _, bytes| {
+        let packet = Packet::decode(bytes).expect("a packet");
+        from == SERVER && packet.packet_type().carries_data()
+    });
+    ends.ends[SERVER].close(now, server);
+    ends.run_for(Duration::from_secs(1));
+    assert!(ends.closed(SERVER).is_some() && ends.closed(CLIENT).is_some());
+    assert!(!ends.ends[SERVER].is_end_announced(server));
+}
+
 /// A datagram that only repeats messages of the handshake is no data that the application misses.
 #[test]
 fn a_repeated_handshake_misses_no_data() {

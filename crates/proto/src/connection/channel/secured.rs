@@ -280,15 +280,6 @@ impl Channel {
         }
     }
 
-    /// Returns whether this side's end can be announced inside the session without a word too much: the peer announced
-    /// its own, or nothing is left to send. Anybody can ask us to close; the peer must not take that for our end.
-    pub(in crate::connection) fn may_announce_end(&self) -> bool {
-        let secure = self.secure.as_ref();
-        secure.is_some_and(|secure| {
-            secure.is_ready() && self.queue.is_empty() || secure.is_end_announced()
-        })
-    }
-
     /// Announces this side's end inside the session, if there is one. Returns whether something of the session waits to
     /// leave.
     pub(in crate::connection) fn announce_end(

@@ -139,8 +139,9 @@ impl Subflow {
         if self.state >= State::CloseReq {
             return;
         }
-        if self.is_open() && call.channel.may_announce_end() {
-            // RFC 8446, 6.1: the session ends before the connection does.
+        // RFC 8446, 6.1: the session ends before the connection does. Anybody on the path can make a CloseReq, and the
+        // peer must not take that for our end: only its own announcement shows that it wants no more.
+        if self.is_open() && call.channel.is_end_announced() {
             call.channel.refuse_queued(call.ctx);
             call.channel.drain_until = Some(call.now);
             return;
