@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import functools
 import os
+import signal
 import sys
+import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Union
 
@@ -16,8 +19,11 @@ from fairwire.results import Results, Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from typing import ParamSpec, TypeVar
 
     Progress = Union[bool, Callable[[float], object], None]
+    Arguments = ParamSpec("Arguments")
+    Returned = TypeVar("Returned")
 
 
 class Interrupted(KeyboardInterrupt):
@@ -30,6 +36,38 @@ class Interrupted(KeyboardInterrupt):
         super().__init__("interrupted: the attribute 'results' has the finished runs")
         self.results = results
         self.paper = paper
+
+
+def interrupted_once(work: Callable[Arguments, Returned]) -> Callable[Arguments, Returned]:
+    """Has only the first Ctrl-C end `work`. A later one would come while the finished runs are collected, and lose them.
+
+    Where the program has a handler of its own for SIGINT, that one decides.
+    """
+
+    @functools.wraps(work)
+    def held(*args: Arguments.args, **named: Arguments.kwargs) -> Returned:
+        before = signal.getsignal(signal.SIGINT)
+        if before is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
+            return work(*args, **named)
+        come = False
+
+        def once(number: int, frame: object) -> None:
+            nonlocal come
+            if not come:
+                come = True
+                raise KeyboardInterrupt
+
+        try:
+            try:
+                signal.signal(signal.SIGINT, once)
+                return work(*args, **named)
+            finally:
+                signal.signal(signal.SIGINT, before)
+        finally:
+            # Again, for a Ctrl-C that came during the first; there is no second.
+            signal.signal(signal.SIGINT, before)
+
+    return held
 
 
 class Scenario:
@@ -93,6 +131,7 @@ class PaperResults:
         return f"<p>{html.escape(self.title)}</p><table>{cells}</table>"
 
 
+@interrupted_once
 def run(
     scenario: str | os.PathLike[str] | Mapping[str, Any] | Scenario,
     *,
@@ -140,6 +179,7 @@ def run(
     return results
 
 
+@interrupted_once
 def paper(
     name: str | os.PathLike[str],
     *,

@@ -18,7 +18,7 @@ from fairwire._arguments import changes, count_of_jobs, count_of_seeds, folder, 
 from fairwire._executors import adapt
 from fairwire._fairwire import FairwireError, StoreError, WorkerError
 from fairwire._law import Laws, adopt, classes, versions
-from fairwire._run import Interrupted, Scenario, attach, clear, shown
+from fairwire._run import Interrupted, Scenario, attach, clear, interrupted_once, shown
 from fairwire.results import Results, Table
 
 if TYPE_CHECKING:
@@ -202,6 +202,7 @@ class Store:
         return f"<fairwire.Store {self.path}: {len(self)} runs>"
 
 
+@interrupted_once
 def sweep(
     scenario: str | os.PathLike[str] | Mapping[str, Any] | Scenario,
     *,
@@ -263,8 +264,8 @@ def sweep(
         clear(show)
     if interrupted is None:
         return done
-    # A second Ctrl-C may come meanwhile, and a second failure would hide what went wrong.
-    with contextlib.suppress(StoreError, KeyboardInterrupt):
+    # A second failure would hide what went wrong.
+    with contextlib.suppress(StoreError):
         native.close()
     if isinstance(interrupted, KeyboardInterrupt):
         raise Interrupted(done) from interrupted

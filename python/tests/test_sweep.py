@@ -461,28 +461,55 @@ def test_the_exception_of_a_progress_function_comes_out(tmp_path: Path, engine: 
     assert len(fw.Store(tmp_path)) == len(results)
 
 
-@pytest.mark.parametrize("executor", ["None", "concurrent.futures.ThreadPoolExecutor(2)"])
-def test_a_second_ctrl_c_changes_nothing(tmp_path: Path, executor: str) -> None:
-    program = f"""
-import concurrent.futures
+# After the first Ctrl-C, one more comes at each call that Fairwire makes in Python.
+SECOND = """
+import concurrent.futures, os, signal, sys
 import fairwire as fw
+package = os.path.dirname(fw.__file__)
+def again(frame, event, _):
+    if event == "call" and frame.f_code.co_filename.startswith(package):
+        signal.raise_signal(signal.SIGINT)
+first = True
 def progress(share):
-    if share > 0.0005: print("under way", flush=True)
+    global first
+    if share > {share} and first:
+        first = False
+        sys.setprofile(again)
+        signal.raise_signal(signal.SIGINT)
 try:
-    fw.sweep({str(DUMBBELL)!r}, seeds=10_000, duration="20s", store={str(tmp_path)!r}, progress=progress, executor={executor})
+    {call}
 except KeyboardInterrupt as interrupt:
-    print("kept", type(interrupt).__name__, len(interrupt.results))
+    sys.setprofile(None)
+    print(type(interrupt).__name__, len(interrupt.results))
+assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 """
-    child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
-    assert child.stdout is not None
-    assert child.stdout.readline() == "under way\n"
-    for _ in range(2):
-        child.send_signal(signal.SIGINT)
-        time.sleep(0.02)
-    rest, _ = child.communicate(timeout=60)
-    word, kind, kept = rest.splitlines()[-1].split()
-    assert (word, kind) == ("kept", "Interrupted")
-    assert int(kept) == len(fw.Store(tmp_path)) > 0
+ENGINES = ["None", "concurrent.futures.ThreadPoolExecutor(2)"]
+
+
+def interrupted_twice(call: str, share: float) -> int:
+    """Returns how many runs were kept."""
+    child = [sys.executable, "-c", SECOND.format(call=call, share=share)]
+    told = subprocess.run(child, capture_output=True, text=True, timeout=60)
+    assert told.returncode == 0, told.stderr
+    kind, kept = told.stdout.split()
+    assert kind == "Interrupted"
+    return int(kept)
+
+
+@pytest.mark.parametrize("executor", ENGINES)
+def test_a_second_ctrl_c_ends_no_sweep_without_its_results(tmp_path: Path, executor: str) -> None:
+    settings = f"seeds=10_000, duration='20s', store={str(tmp_path)!r}, progress=progress, executor={executor}"
+    kept = interrupted_twice(f"fw.sweep({str(DUMBBELL)!r}, {settings})", 0.0005)
+    assert kept == len(fw.Store(tmp_path)) > 0
+
+
+def test_a_second_ctrl_c_ends_no_runs_without_their_results() -> None:
+    run = f"fw.run({str(DUMBBELL)!r}, seeds=1000, duration='20s', progress=progress)"
+    assert interrupted_twice(run, 0.005) > 0
+
+
+def test_a_second_ctrl_c_ends_no_paper_without_its_results() -> None:
+    assert interrupted_twice("fw.paper('voip', progress=progress)", 0.005) >= 0
 
 
 def test_a_sweep_of_many_cells_shows_no_table(tmp_path: Path) -> None:
