@@ -14,7 +14,7 @@ mod context;
 #[cfg(test)]
 mod fingerprint;
 mod footprint;
-#[cfg(feature = "inspect")]
+#[cfg(any(test, feature = "inspect"))]
 mod inspection;
 mod parts;
 mod subflow;

@@ -13,10 +13,8 @@ mod admission;
 mod admit;
 mod backlog;
 mod cookie;
-#[cfg(feature = "inspect")]
-mod initial_sequence;
 mod input;
-#[cfg(feature = "inspect")]
+#[cfg(any(test, feature = "inspect"))]
 mod inspect;
 mod listener;
 mod memory;

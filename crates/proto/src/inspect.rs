@@ -5,6 +5,7 @@
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::Seq;
 
+use crate::connection::Connection;
 use crate::endpoint::Endpoint;
 use crate::id::ConnectionId;
 
@@ -98,6 +99,8 @@ pub struct EndpointInspection {
     pub counted: usize,
     /// Whether every connection has a timer, unless it is closed or in OPEN.
     pub all_timed: bool,
+    /// Attempts to connect that wait for their first answer.
+    pub attempts: usize,
 }
 
 impl Endpoint {
@@ -108,6 +111,16 @@ impl Endpoint {
         Some(inspection)
     }
 
+    /// Returns the id of each connection, those included that the application does not know.
+    pub fn ids(&self) -> impl Iterator<Item = ConnectionId> {
+        self.records().map(Connection::id)
+    }
+
+    /// Returns the state of each connection by its name, closed ones included, in the order of their slots.
+    pub fn states(&self) -> impl Iterator<Item = &'static str> {
+        self.records().map(|connection| connection.state().name())
+    }
+
     /// Returns the inner state of the endpoint, in time proportional to its connections.
     pub fn inspect_endpoint(&self) -> EndpointInspection {
         let mut all = EndpointInspection {
@@ -115,6 +128,7 @@ impl Endpoint {
             unannounced: 0,
             counted: 0,
             all_timed: true,
+            attempts: self.attempts(),
         };
         for connection in self.records() {
             let inspection = connection.inspection();

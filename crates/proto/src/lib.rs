@@ -11,6 +11,9 @@
 //! 3. Call [`Endpoint::poll_event`] until it returns `None`.
 //! 4. Sleep until [`Endpoint::next_timeout`] or the next datagram, and start again.
 
+#[cfg(test)]
+extern crate self as fairwire_proto;
+
 mod ackvec;
 mod ccid;
 mod config;
@@ -24,7 +27,7 @@ mod feature;
 mod flow;
 mod half;
 mod id;
-#[cfg(feature = "inspect")]
+#[cfg(any(test, feature = "inspect"))]
 mod inspect;
 mod marks;
 mod packet_options;
@@ -95,7 +98,7 @@ pub use error::{ChangeCcidError, ConfigError, ListenError, NoMemory, SendError, 
 pub use error_text::ErrorText;
 pub use event::{CloseReason, Direction, Event, Fate, Received};
 pub use id::{ConnectionId, DatagramId};
-#[cfg(feature = "inspect")]
+#[cfg(any(test, feature = "inspect"))]
 pub use inspect::{EndpointInspection, Inspection};
 pub use payload::{Arriving, Payload, SealedPayload};
 pub use security::{PathFacts, Security, SecurityError, Session, SessionOutput};

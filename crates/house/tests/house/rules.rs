@@ -37,6 +37,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("torture", &["units", "wire", "cc", "proto", "net", "tls"]),
     // For tests and benchmarks, as a dev-dependency, which this rule does not restrict.
     ("held", &[]),
+    ("kit", &["units", "wire", "proto"]),
     // Models of the threads of `io`; it compiles the sources of `io`.
     ("threads", &["units", "wire", "proto", "tls"]),
     // Tests of the repository.

@@ -63,7 +63,7 @@ impl Connection {
     }
 
     /// Returns its memory, counted again, bytes.
-    #[cfg(feature = "inspect")]
+    #[cfg(any(test, feature = "inspect"))]
     pub(super) fn held(&self) -> usize {
         self.histories().saturating_add(self.queued())
     }

@@ -258,7 +258,7 @@ impl Subflow {
     }
 
     /// Skips numbers, as if their packets had been lost.
-    #[cfg(test)]
+    #[cfg(any(test, feature = "inspect"))]
     pub(crate) fn skip(&mut self, numbers: u64) {
         for _ in 0..numbers {
             self.sequence.next_sent();

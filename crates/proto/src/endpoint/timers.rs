@@ -28,7 +28,7 @@ impl Timers {
     }
 
     /// Returns the timer of `slot`.
-    #[cfg(feature = "inspect")]
+    #[cfg(any(test, feature = "inspect"))]
     pub(crate) fn at(&self, slot: usize) -> Option<Instant> {
         let &place = self.place.get(slot)?;
         self.heap.get(place).map(|&(at, _)| at)

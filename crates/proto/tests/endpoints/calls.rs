@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fairwire_held::thread::bytes;
+use fairwire_kit::{PORT, Pair, both_ways, ms, plain};
 use fairwire_proto::{
     Config, ConnectionId, DataChecksum, Direction, Encapsulation, Endpoint, EndpointConfig, Event,
     IcmpError, IcmpQuote, InitCookies, Meta, Path, Payload, QueuePolicy, Unreachable,
@@ -363,10 +364,7 @@ impl Round<'_> {
             };
             let mut head = HeadBuf::new();
             let encoder = Encoder::new(&mut head, ports, Seq::new(1).into(), &Kind::Data, 0, 0);
-            let meta = Meta {
-                path: path(side),
-                ecn: Ecn::NotEct,
-            };
+            let meta = plain(path(side));
             let head = encoder.finish().as_slice();
             self.ends[side].handle_datagram(self.now, meta, head, Payload::EMPTY);
         }
@@ -463,112 +461,68 @@ fn item_32_calls_in_any_order_leave_nothing() {
 /// the end of one connection does not affect another.
 #[test]
 fn item_32_accepted_connections_are_on_their_own() {
-    let mut ends = endpoints(InitCookies::Never);
-    let mut net = Link {
-        now: Instant::START + Duration::from_secs(1),
-        flying: Vec::new(),
-        accepted: Vec::new(),
-    };
+    let mut pair = Pair::along(Encapsulation::Udp, ms(1));
+    pair.ends = endpoints(InitCookies::Never);
     let both = [Ccid::TCP_LIKE, Ccid::TFRC];
     let config = |ccids: &[Ccid]| {
-        let mut config = Config::default();
-        config.send_ccids = ccids.to_vec();
-        config.receive_ccids = ccids.to_vec();
+        let mut config = both_ways(ccids.iter().copied());
         config.ccid_change_interval = Duration::ZERO.into();
         config
     };
-    ends[1]
-        .listen(5_000, &SERVICES, config(&both))
+    pair.ends[1]
+        .listen(PORT, &SERVICES, config(&both))
         .expect("free");
     let clients: Vec<_> = (0..3)
         .map(|_| {
-            let made = ends[0].connect(net.now, path(0), None, 5_000, SERVICES[0], config(&both));
-            net.run(&mut ends, 500);
-            made.expect("room")
+            let id = pair.connect_to(SERVICES[0], config(&both));
+            pair.run_for(ms(500));
+            id
         })
         .collect();
-    let servers = net.accepted.clone();
+    let servers = accepted(&pair);
     assert_eq!(servers.len(), 3);
-    let ccid = |ends: &[Endpoint; 2], id| ends[1].stats(id).expect("there").send_ccid;
+    let ccid = |pair: &Pair, id| pair.ends[1].stats(id).expect("there").send_ccid;
     // One connection changes its CCID, one is reset, and the listener is removed and replaced by another.
-    let changed = ends[1].change_ccid(net.now, servers[0], Direction::Send, &[Ccid::TFRC]);
+    let changed = pair.ends[1].change_ccid(pair.now, servers[0], Direction::Send, &[Ccid::TFRC]);
     changed.expect("open");
-    ends[1].abort(net.now, servers[1]);
-    ends[1].set_accept_places(5_000, 0);
-    ends[1].unlisten(5_000);
-    net.run(&mut ends, 1_000);
-    ends[1]
-        .listen(5_000, &[SERVICES[1]], config(&[Ccid::TFRC_SP]))
+    pair.ends[1].abort(pair.now, servers[1]);
+    pair.ends[1].set_accept_places(PORT, 0);
+    pair.ends[1].unlisten(PORT);
+    pair.run_for(ms(1_000));
+    pair.ends[1]
+        .listen(PORT, &[SERVICES[1]], config(&[Ccid::TFRC_SP]))
         .expect("free");
-    net.run(&mut ends, 1_000);
-    assert_eq!(ccid(&ends, servers[0]), Some(Ccid::TFRC));
-    assert_eq!(ccid(&ends, servers[2]), Some(Ccid::TCP_LIKE));
+    pair.run_for(ms(1_000));
+    assert_eq!(ccid(&pair, servers[0]), Some(Ccid::TFRC));
+    assert_eq!(ccid(&pair, servers[2]), Some(Ccid::TCP_LIKE));
     for (at, (&client, &server)) in clients.iter().zip(&servers).enumerate() {
         let payload = || Payload::from(vec![1; 100]);
         let sent = [
-            ends[0].send(net.now, client, payload()).is_ok(),
-            ends[1].send(net.now, server, payload()).is_ok(),
+            pair.ends[0].send(pair.now, client, payload()).is_ok(),
+            pair.ends[1].send(pair.now, server, payload()).is_ok(),
         ];
-        net.run(&mut ends, 500);
+        pair.run_for(ms(500));
         let got = [
-            ends[0].recv(client).is_some(),
-            ends[1].recv(server).is_some(),
+            pair.ends[0].recv(client).is_some(),
+            pair.ends[1].recv(server).is_some(),
         ];
         assert_eq!(sent, [at != 1; 2], "connection {at}");
         assert_eq!(got, [at != 1; 2], "connection {at}");
-        assert_eq!(ends[1].service(server), Some(SERVICES[0]));
+        assert_eq!(pair.ends[1].service(server), Some(SERVICES[0]));
     }
-    let made = ends[0].connect(
-        net.now,
-        path(0),
-        None,
-        5_000,
-        SERVICES[1],
-        config(&[Ccid::TFRC_SP]),
-    );
-    made.expect("room");
-    net.run(&mut ends, 500);
-    let last = *net.accepted.last().expect("accepted");
+    pair.connect_to(SERVICES[1], config(&[Ccid::TFRC_SP]));
+    pair.run_for(ms(500));
+    let accepted = accepted(&pair);
+    let last = *accepted.last().expect("accepted");
     assert_eq!(
-        (net.accepted.len(), ccid(&ends, last)),
+        (accepted.len(), ccid(&pair, last)),
         (4, Some(Ccid::TFRC_SP))
     );
 }
 
-/// A link without impairments.
-struct Link {
-    now: Instant,
-    flying: Vec<(usize, Vec<u8>, Payload)>,
-    accepted: Vec<ConnectionId>,
-}
-
-impl Link {
-    /// Lets `millis` milliseconds pass; each packet takes one to cross.
-    fn run(&mut self, ends: &mut [Endpoint; 2], millis: u64) {
-        for _ in 0..millis {
-            for (side, end) in ends.iter_mut().enumerate() {
-                let mut head = HeadBuf::new();
-                while let Some(transmit) = end.poll_transmit(self.now, &mut head) {
-                    let packet = (1 - side, head.as_slice().to_vec(), transmit.payload);
-                    self.flying.push(packet);
-                }
-                while let Some((id, event)) = end.poll_event() {
-                    if matches!(event, Event::Accepted { .. }) {
-                        self.accepted.push(id);
-                    }
-                }
-            }
-            self.now += Duration::from_millis(1);
-            for (side, head, payload) in std::mem::take(&mut self.flying) {
-                let meta = Meta {
-                    path: path(side),
-                    ecn: Ecn::NotEct,
-                };
-                ends[side].handle_datagram(self.now, meta, &head, payload);
-            }
-            for end in ends.iter_mut() {
-                end.handle_timeout(self.now);
-            }
-        }
-    }
+/// Returns the connections that the server accepted.
+fn accepted(pair: &Pair) -> Vec<ConnectionId> {
+    let events = pair.events[1].iter();
+    let accepted = events.filter(|(.., event)| matches!(event, Event::Accepted { .. }));
+    accepted.map(|(_, id, _)| *id).collect()
 }

@@ -1,20 +1,14 @@
 //! Options that a peer repeats for ever must not make memory use grow.
 
 use fairwire_held::thread::bytes;
-use fairwire_proto::{Config, Encapsulation, Endpoint, EndpointConfig, Meta, Path, Payload};
-use fairwire_units::{Duration, Ecn, Instant};
-use fairwire_wire::{DccpOption, Encoder, HeadBuf, Kind, Packet, Ports, Seq, ServiceCode};
-
-const SERVICE: ServiceCode = ServiceCode(42);
-const PORTS: Ports = Ports {
-    source: 50_000,
-    destination: 5_001,
-};
+use fairwire_kit::{Draft, Pair, ms};
+use fairwire_proto::{Config, Encapsulation};
+use fairwire_wire::{DccpOption, Encoder, Kind, Ports, Seq};
 
 /// A server with one connection, and the sequence numbers of the client that the test plays.
 struct Victim {
-    end: Endpoint,
-    now: Instant,
+    pair: Pair,
+    ports: Ports,
     seq: Seq,
     newest: Seq,
     /// The number of Confirms that it has sent.
@@ -23,57 +17,42 @@ struct Victim {
 
 impl Victim {
     fn new() -> Self {
-        let mut end = Endpoint::new(EndpointConfig::default(), [7; 32]);
-        end.listen(PORTS.destination, &[SERVICE], Config::default())
-            .expect("the port is free");
-        let mut victim = Self {
-            end,
-            now: Instant::START + Duration::from_secs(1),
-            seq: Seq::new(1_000),
-            newest: Seq::ZERO,
+        let mut pair = Pair::along(Encapsulation::Udp, ms(1));
+        pair.open(Config::default(), Config::default());
+        pair.lose(|_| true);
+        let (seq, ports) = pair.last_of(0);
+        Self {
+            ports,
+            seq: seq.next(),
+            newest: pair.last_of(1).0,
+            pair,
             confirms: 0,
-        };
-        victim.hear(&Kind::Request { service: SERVICE }, |_| {});
-        let ack = victim.newest.into();
-        victim.hear(&Kind::Ack { ack }, |_| {});
-        assert_eq!(victim.end.endpoint_stats().connections, 1);
-        assert_eq!(victim.end.endpoint_stats().half_open, 0);
-        victim
+        }
     }
 
     /// Delivers our next packet, ten milliseconds after the last one, and handles everything that it causes.
     fn hear(&mut self, kind: &Kind, options: impl FnOnce(&mut Encoder<'_>)) {
-        let mut head = HeadBuf::new();
-        let mut encoder = Encoder::new(&mut head, PORTS, self.seq.into(), kind, 0, 0);
-        options(&mut encoder);
-        let head = encoder.finish().as_slice();
-        let path = Path {
-            encapsulation: Encapsulation::Udp,
-            local: ([192, 0, 2, 2], 6_511).into(),
-            remote: ([192, 0, 2, 1], 6_511).into(),
-        };
-        let meta = Meta {
-            path,
-            ecn: Ecn::NotEct,
-        };
-        self.end
-            .handle_datagram(self.now, meta, head, Payload::EMPTY);
+        let wire = self
+            .pair
+            .make(0, Draft::new(self.ports, self.seq, *kind), options);
+        self.pair.log.clear();
+        self.pair.deliver(1, &wire);
         self.seq = self.seq.next();
-        self.now += Duration::from_millis(10);
-        self.end.handle_timeout(self.now);
-        let mut out = HeadBuf::new();
-        while self.end.poll_transmit(self.now, &mut out).is_some() {
-            let packet = Packet::decode(out.as_slice()).expect("we can read it");
-            assert!(!matches!(packet.kind, Kind::Reset { .. }));
-            self.newest = packet.seq.long().expect("48 bits");
-            let confirms = packet.options.iter().filter(|raw| {
-                let option = raw.decode();
-                let left = matches!(option, Ok(DccpOption::ConfirmL { .. }));
-                left || matches!(option, Ok(DccpOption::ConfirmR { .. }))
+        self.pair.now += ms(10);
+        self.pair.ends[1].handle_timeout(self.pair.now);
+        self.pair.drain();
+        for answer in self.pair.log.iter().filter(|wire| wire.from == 1) {
+            assert_eq!(answer.reset(), None);
+            self.newest = answer.seq();
+            let confirms = answer.options().into_iter().filter(|option| {
+                matches!(
+                    option,
+                    DccpOption::ConfirmL { .. } | DccpOption::ConfirmR { .. }
+                )
             });
-            self.confirms += u32::try_from(confirms.count()).expect("a head holds few");
+            self.confirms += confirms.count() as u32;
         }
-        while self.end.poll_event().is_some() {}
+        self.pair.events[1].clear();
     }
 
     /// Delivers an Ack full of Changes: equal ones, unknown ones, the longest lists, the widest window.
@@ -127,7 +106,7 @@ fn item_6_floods_of_options_do_not_grow_memory() {
     }
     let after = bytes();
     assert!(after <= before, "{before} bytes, then {after}");
-    assert_eq!(victim.end.endpoint_stats().connections, 1);
+    assert_eq!(victim.pair.ends[1].endpoint_stats().connections, 1);
     let answered = victim.confirms - confirms;
     assert!(answered >= 6_000, "each was read: {answered} answers");
 }

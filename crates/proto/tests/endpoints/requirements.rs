@@ -4,19 +4,13 @@
 mod feedback;
 mod header;
 
-use std::net::SocketAddr;
-
-use fairwire_proto::{
-    Config, ConnectionId, Encapsulation, Endpoint, EndpointConfig, Event, Meta, Path, Payload,
-};
-use fairwire_units::{Duration, Ecn, Instant};
+use fairwire_kit::{Draft, PORT, Pair, SERVICE, Wire, config_of, data};
+use fairwire_proto::{Config, Encapsulation, Endpoint, EndpointConfig, Payload};
+use fairwire_units::{Duration, Instant};
 use fairwire_wire::{
-    AckEntry, Ccid, DccpOption, Encoder, EntryState, HeadBuf, Kind, Packet, PacketType, Ports,
-    ResetCode, Seq, ServiceCode,
+    AckEntry, DccpOption, Encoder, EntryState, Kind, PacketType, Ports, ResetCode, Seq, ServiceCode,
 };
 
-const PORT: u16 = 5_001;
-const SERVICE: ServiceCode = ServiceCode(1);
 const OTHER_SERVICE: ServiceCode = ServiceCode(2);
 const DELAY: Duration = Duration::from_millis(20);
 const CLIENT: usize = 0;
@@ -26,13 +20,13 @@ const SERVER: usize = 1;
 /// has them.
 #[test]
 fn ccval_is_zero_and_numbers_are_long() {
-    let mut pair = Pair::open(2);
+    let mut pair = open(2);
     for _ in 0..20 {
-        pair.send(CLIENT);
-        pair.send(SERVER);
+        send(&mut pair, CLIENT);
+        send(&mut pair, SERVER);
         pair.run_for(DELAY);
     }
-    pair.ends[CLIENT].close(pair.now, pair.client);
+    pair.ends[CLIENT].close(pair.now, pair.client.expect("begun"));
     pair.run_for(Duration::from_secs(1));
     let data = pair.log.iter().filter(|sent| sent.is_data());
     assert_eq!(data.count(), 40);
@@ -46,16 +40,16 @@ fn ccval_is_zero_and_numbers_are_long() {
 /// RFC 4340, 8.1.5: until the client receives another packet after the Response, it sends data in `DataAck`.
 #[test]
 fn data_acks_in_partopen() {
-    let mut pair = Pair::new(2);
-    pair.send(CLIENT);
-    pair.lose = |sent| sent.from == SERVER && sent.packet_type() != PacketType::Response;
+    let mut pair = begun(2);
+    send(&mut pair, CLIENT);
+    pair.lose(|sent| sent.from == SERVER && sent.packet_type() != PacketType::Response);
     pair.run_for(Duration::from_secs(3));
     let types: Vec<_> = pair.types(CLIENT);
     assert!(types.contains(&PacketType::DataAck), "{types:?}");
     assert!(!types.contains(&PacketType::Data), "{types:?}");
-    pair.lose = |_| false;
+    pair.lose(|_| false);
     pair.run_for(Duration::from_secs(3));
-    pair.send(CLIENT);
+    send(&mut pair, CLIENT);
     pair.run_for(Duration::from_secs(1));
     assert!(pair.types(CLIENT).contains(&PacketType::Data), "it is over");
 }
@@ -64,10 +58,10 @@ fn data_acks_in_partopen() {
 /// after twice the time.
 #[test]
 fn acks_of_partopen_come_again_after_200_ms() {
-    let mut pair = Pair::new(2);
-    pair.lose = |sent| sent.from == SERVER && sent.packet_type() != PacketType::Response;
+    let mut pair = begun(2);
+    pair.lose(|sent| sent.from == SERVER && sent.packet_type() != PacketType::Response);
     pair.run_for(Duration::from_secs(2));
-    let acks = |sent: &&Sent| sent.from == CLIENT && sent.packet_type() == PacketType::Ack;
+    let acks = |sent: &&Wire| sent.from == CLIENT && sent.packet_type() == PacketType::Ack;
     let times: Vec<_> = pair.log.iter().filter(acks).map(|sent| sent.at).collect();
     let waits: Vec<_> = times
         .windows(2)
@@ -79,8 +73,8 @@ fn acks_of_partopen_come_again_after_200_ms() {
 /// RFC 4340, 8.1.5: PARTOPEN ends after four segment lifetimes, eight minutes, with Reset 2.
 #[test]
 fn partopen_ends_after_four_segment_lifetimes() {
-    let mut pair = Pair::new(2);
-    pair.lose = |sent| sent.from == SERVER && sent.packet_type() != PacketType::Response;
+    let mut pair = begun(2);
+    pair.lose(|sent| sent.from == SERVER && sent.packet_type() != PacketType::Response);
     pair.run_for(Duration::from_secs(479));
     assert!(!pair.types(CLIENT).contains(&PacketType::Reset));
     pair.run_for(Duration::from_secs(2));
@@ -98,9 +92,8 @@ fn partopen_ends_after_four_segment_lifetimes() {
 /// RFC 4340, 8.1.3: a Response answers a Request and is never repeated by a timer.
 #[test]
 fn no_timer_repeats_a_response() {
-    let mut pair = Pair::new(2);
-    pair.run_for(DELAY);
-    pair.lose = |_| true;
+    let mut pair = begun(2);
+    pair.lose(|_| true);
     pair.run_for(Duration::from_secs(300));
     let requests = pair.types(CLIENT);
     assert!(requests.len() > 1, "repeated and lost: {requests:?}");
@@ -110,11 +103,11 @@ fn no_timer_repeats_a_response() {
 /// RFC 4340, 8.2 and 5.7: a `SyncAck` acknowledges its Sync, even if newer packets have arrived since.
 #[test]
 fn a_sync_ack_names_its_sync() {
-    let mut pair = Pair::open(2);
-    let (seq, ack) = pair.next_numbers(CLIENT);
+    let mut pair = open(2);
+    let (seq, ack) = next_numbers(&pair, CLIENT);
     let ack = ack.into();
-    pair.inject(CLIENT, seq.add(5), &Kind::Ack { ack }, |_| {});
-    let answers = pair.inject(CLIENT, seq.add(2), &Kind::Sync { ack }, |_| {});
+    inject(&mut pair, CLIENT, seq.add(5), &Kind::Ack { ack }, |_| {});
+    let answers = inject(&mut pair, CLIENT, seq.add(2), &Kind::Sync { ack }, |_| {});
     let named = Kind::SyncAck {
         ack: seq.add(2).into(),
     };
@@ -124,13 +117,13 @@ fn a_sync_ack_names_its_sync() {
 /// RFC 4340, 7.4: a packet of an unexpected type is answered with a Sync, and no other packet acknowledges it.
 #[test]
 fn unexpected_packets_are_not_acknowledged() {
-    let mut pair = Pair::open(2);
-    let (seq, ack) = pair.next_numbers(CLIENT);
+    let mut pair = open(2);
+    let (seq, ack) = next_numbers(&pair, CLIENT);
     let unexpected = Kind::Response {
         ack: ack.into(),
         service: SERVICE,
     };
-    let answers = pair.inject(CLIENT, seq.add(3), &unexpected, |_| {});
+    let answers = inject(&mut pair, CLIENT, seq.add(3), &unexpected, |_| {});
     let ack = seq.add(3).into();
     assert_eq!(answers, [Kind::Sync { ack }]);
     let server = pair.server.expect("open");
@@ -145,14 +138,14 @@ fn unexpected_packets_are_not_acknowledged() {
 /// vector covers its number.
 #[test]
 fn dropped_packets_are_told_as_missing() {
-    let mut pair = Pair::open(2);
-    let (seq, ack) = pair.next_numbers(CLIENT);
+    let mut pair = open(2);
+    let (seq, ack) = next_numbers(&pair, CLIENT);
     let unexpected = Kind::Response {
         ack: ack.into(),
         service: SERVICE,
     };
-    pair.inject(CLIENT, seq.add(1), &unexpected, |_| {});
-    pair.inject(CLIENT, seq.add(2), &Kind::Data, |_| {});
+    inject(&mut pair, CLIENT, seq.add(1), &unexpected, |_| {});
+    inject(&mut pair, CLIENT, seq.add(2), &Kind::Data, |_| {});
     let told = pair.log.iter().rfind(|sent| sent.from == SERVER);
     let packet = told.expect("an acknowledgement").packet();
     let vector = packet
@@ -176,22 +169,24 @@ fn dropped_packets_are_told_as_missing() {
 #[test]
 fn a_sync_acknowledges_nothing() {
     for (counts, acknowledged) in [(false, 0), (true, 1)] {
-        let mut pair = Pair::open(2);
-        pair.lose = |_| true;
-        pair.send(CLIENT);
+        let mut pair = open(2);
+        pair.lose(|_| true);
+        send(&mut pair, CLIENT);
         pair.drain();
-        let (seq, ack) = pair.next_numbers(SERVER);
+        let (seq, ack) = next_numbers(&pair, SERVER);
         let ack = ack.into();
         let kind = if counts {
             Kind::Ack { ack }
         } else {
             Kind::Sync { ack }
         };
-        pair.inject(SERVER, seq, &kind, |encoder| {
+        inject(&mut pair, SERVER, seq, &kind, |encoder| {
             let arrived = AckEntry::new(EntryState::Received, 1);
             encoder.ack_vector([arrived]).expect("there is room");
         });
-        let stats = pair.ends[CLIENT].stats(pair.client).expect("open");
+        let stats = pair.ends[CLIENT]
+            .stats(pair.client.expect("begun"))
+            .expect("open");
         assert_eq!(stats.acknowledged, acknowledged, "{kind:?}");
     }
 }
@@ -199,11 +194,11 @@ fn a_sync_acknowledges_nothing() {
 /// RFC 4340, 5.1: source ports cannot be predicted without the secret, and are in the dynamic range.
 #[test]
 fn source_ports_are_spread() {
+    let path = Pair::along(Encapsulation::Udp, DELAY).path(CLIENT);
     let mut ports: Vec<u16> = (0..100)
         .map(|seed| {
             let mut end = Endpoint::new(EndpointConfig::default(), [seed; 32]);
-            let connected =
-                end.connect(Instant::START, path(CLIENT), None, PORT, SERVICE, config(2));
+            let connected = end.connect(Instant::START, path, None, PORT, SERVICE, config(2));
             let id = connected.expect("a port is free");
             end.addresses(id).expect("a connection").0
         })
@@ -223,7 +218,7 @@ fn a_port_serves_several_services() {
         (OTHER_SERVICE, true),
         (ServiceCode(3), false),
     ] {
-        let mut pair = Pair::with_service(2, service);
+        let mut pair = with_configs(service, [config(2), config(2)]);
         pair.run_for(Duration::from_secs(1));
         assert_eq!(pair.server.is_some(), opens, "{service}");
         // RFC 5595, 3.3: the server learns which one the client chose.
@@ -232,206 +227,54 @@ fn a_port_serves_several_services() {
     }
 }
 
-/// A packet that was sent.
-struct Sent {
+/// Returns a pair over UDP whose client is about to connect.
+fn begun(ccid: u8) -> Pair {
+    with_configs(SERVICE, [config(ccid), config(ccid)])
+}
+
+fn with_configs(service: ServiceCode, [client, server]: [Config; 2]) -> Pair {
+    let mut pair = Pair::along(Encapsulation::Udp, DELAY);
+    let listening = pair.ends[SERVER].listen(PORT, &[SERVICE, OTHER_SERVICE], server);
+    assert_eq!(listening, Ok(()));
+    pair.connect_to(service, client);
+    pair
+}
+
+/// Returns a pair with an open connection and a complete handshake.
+fn open(ccid: u8) -> Pair {
+    let mut pair = begun(ccid);
+    pair.run_for(Duration::from_secs(1));
+    assert!(pair.server.is_some(), "it opened");
+    pair
+}
+
+fn send(pair: &mut Pair, side: usize) {
+    let id = [pair.client, pair.server][side].expect("open");
+    let sent = pair.ends[side].send(pair.now, id, data(100));
+    sent.expect("there is room");
+}
+
+/// Returns the next sequence number of `side`, and the newest of the other side.
+fn next_numbers(pair: &Pair, side: usize) -> (Seq, Seq) {
+    (pair.last_of(side).0.next(), pair.last_of(1 - side).0)
+}
+
+/// Delivers a packet that `from` could have sent, and returns the immediate answers.
+fn inject(
+    pair: &mut Pair,
     from: usize,
-    at: Instant,
-    ecn: Ecn,
-    head: Vec<u8>,
-    payload: Payload,
-}
-
-impl Sent {
-    fn packet(&self) -> Packet<'_> {
-        Packet::decode(&self.head).expect("an endpoint writes what can be read")
-    }
-
-    fn packet_type(&self) -> PacketType {
-        self.packet().packet_type()
-    }
-
-    fn is_data(&self) -> bool {
-        matches!(self.packet_type(), PacketType::Data | PacketType::DataAck)
-    }
-}
-
-/// A client and a server, 20 ms apart.
-struct Pair {
-    now: Instant,
-    ends: [Endpoint; 2],
-    client: ConnectionId,
-    server: Option<ConnectionId>,
-    log: Vec<Sent>,
-    /// How many packets of the log have been delivered or lost.
-    arrived: usize,
-    lose: fn(&Sent) -> bool,
-}
-
-impl Pair {
-    /// Creates a pair whose client is about to connect.
-    fn new(ccid: u8) -> Self {
-        Self::with_service(ccid, SERVICE)
-    }
-
-    fn with_service(ccid: u8, service: ServiceCode) -> Self {
-        Self::with_configs(service, [config(ccid), config(ccid)])
-    }
-
-    fn with_configs(service: ServiceCode, [client, server]: [Config; 2]) -> Self {
-        let now = Instant::START + Duration::from_secs(1);
-        let end = |secret| Endpoint::new(EndpointConfig::default(), [secret; 32]);
-        let mut ends = [end(1), end(2)];
-        ends[SERVER]
-            .listen(PORT, &[SERVICE, OTHER_SERVICE], server)
-            .expect("the port is free");
-        let client = ends[CLIENT]
-            .connect(now, path(CLIENT), None, PORT, service, client)
-            .expect("a port is free");
-        let mut pair = Self {
-            now,
-            ends,
-            client,
-            server: None,
-            log: Vec::new(),
-            arrived: 0,
-            lose: |_| false,
-        };
-        pair.drain();
-        pair
-    }
-
-    /// Creates a pair with an open connection and a complete handshake.
-    fn open(ccid: u8) -> Self {
-        let mut pair = Self::new(ccid);
-        pair.run_for(Duration::from_secs(1));
-        assert!(pair.server.is_some(), "it opened");
-        pair
-    }
-
-    fn send(&mut self, side: usize) {
-        let id = [Some(self.client), self.server][side].expect("open");
-        self.ends[side]
-            .send(self.now, id, Payload::from(vec![0; 100]))
-            .expect("there is room");
-    }
-
-    /// Sends everything that is ready to leave.
-    fn drain(&mut self) {
-        let mut head = HeadBuf::new();
-        for from in [CLIENT, SERVER] {
-            while let Some(transmit) = self.ends[from].poll_transmit(self.now, &mut head) {
-                self.log.push(Sent {
-                    from,
-                    at: self.now,
-                    ecn: transmit.ecn,
-                    head: head.as_slice().to_vec(),
-                    payload: transmit.payload,
-                });
-            }
-            while let Some((id, event)) = self.ends[from].poll_event() {
-                if matches!(event, Event::Accepted { .. }) {
-                    self.server = Some(id);
-                }
-            }
-        }
-    }
-
-    fn run_for(&mut self, time: Duration) {
-        let end = self.now + time;
-        loop {
-            self.drain();
-            let arrival = self.log.get(self.arrived).map(|sent| sent.at + DELAY);
-            let timers = self.ends.iter().filter_map(Endpoint::next_timeout);
-            let Some(next) = timers.chain(arrival).min().filter(|&next| next <= end) else {
-                break;
-            };
-            self.now = self.now.max(next);
-            if arrival.is_some_and(|at| at <= self.now) {
-                let sent = &self.log[self.arrived];
-                let (to, lost) = (1 - sent.from, (self.lose)(sent));
-                self.arrived += 1;
-                if !lost {
-                    let (head, payload) = (sent.head.clone(), sent.payload.clone());
-                    let meta = Meta {
-                        path: path(to),
-                        ecn: sent.ecn,
-                    };
-                    self.ends[to].handle_datagram(self.now, meta, &head, payload);
-                }
-            }
-            for end in &mut self.ends {
-                end.handle_timeout(self.now);
-            }
-        }
-        self.now = end;
-    }
-
-    fn types(&self, from: usize) -> Vec<PacketType> {
-        let sent = self.log.iter().filter(|sent| sent.from == from);
-        sent.map(Sent::packet_type).collect()
-    }
-
-    /// Returns the next sequence number of `side`, and the newest of the other side.
-    fn next_numbers(&self, side: usize) -> (Seq, Seq) {
-        let newest = |of| {
-            let sent = self.log.iter().rfind(|sent| sent.from == of);
-            let seq = sent.and_then(|sent| sent.packet().seq.long());
-            seq.expect("both have spoken, in 48 bits")
-        };
-        (newest(side).next(), newest(1 - side))
-    }
-
-    /// Delivers a packet that `from` could have sent, and returns the immediate answers.
-    fn inject(
-        &mut self,
-        from: usize,
-        seq: Seq,
-        kind: &Kind,
-        options: impl FnOnce(&mut Encoder<'_>),
-    ) -> Vec<Kind> {
-        let (local, remote, _) = self.ends[CLIENT].addresses(self.client).expect("open");
-        let mut ports = Ports {
-            source: local,
-            destination: remote,
-        };
-        if from == SERVER {
-            ports = ports.swapped();
-        }
-        let mut head = HeadBuf::new();
-        let mut encoder = Encoder::new(&mut head, ports, seq.into(), kind, 0, 0);
-        options(&mut encoder);
-        let head = encoder.finish();
-        let meta = Meta {
-            path: path(1 - from),
-            ecn: Ecn::NotEct,
-        };
-        let before = self.log.len();
-        self.ends[1 - from].handle_datagram(self.now, meta, head.as_slice(), Payload::EMPTY);
-        self.drain();
-        self.log[before..]
-            .iter()
-            .map(|sent| sent.packet().kind)
-            .collect()
-    }
-}
-
-fn path(side: usize) -> Path {
-    let addresses = [
-        SocketAddr::from(([192, 0, 2, 1], 7_001)),
-        SocketAddr::from(([192, 0, 2, 2], 7_002)),
-    ];
-    Path {
-        encapsulation: Encapsulation::Udp,
-        local: addresses[side],
-        remote: addresses[1 - side],
-    }
+    seq: Seq,
+    kind: &Kind,
+    options: impl FnOnce(&mut Encoder<'_>),
+) -> Vec<Kind> {
+    let draft = Draft::new(pair.last_of(from).1, seq, *kind);
+    let answers = pair.answers_to(&pair.make(from, draft, options));
+    answers.iter().map(|sent| sent.packet().kind).collect()
 }
 
 /// Returns a configuration with one CCID in both directions and long timeouts.
 fn config(ccid: u8) -> Config {
-    let mut config = Config::default();
-    config.send_ccids = vec![Ccid::new(ccid)];
-    config.receive_ccids = vec![Ccid::new(ccid)];
+    let mut config = config_of(ccid);
     config.connect_timeout = Duration::from_secs(600).into();
     config.idle_timeout = Duration::from_secs(3_600).into();
     config

@@ -6,7 +6,7 @@ use fairwire_wire::{
 };
 use proptest::prelude::*;
 
-use super::pair::{Dice, Fault, Pair, Wire, data, ms};
+use super::kit::{Dice, Fault, Pair, Wire, data, ms};
 use crate::ccid::tests::all as all_ccids;
 use crate::ccid::{CcidProfile, ccid_profile};
 use crate::{ChangeCcidError, Config, ConnectionId, Direction, Event, Fate};
@@ -181,7 +181,7 @@ fn changing_often_is_no_way_round_congestion_control() {
     quick.idle_timeout = Duration::from_secs(600).into();
     let (client, server) = pair.open(quick.clone(), quick);
     pair.saturate(0, client, 500, ms(20));
-    pair.rule(|wire| (wire.from == 0 && !wire.transmit.payload.is_empty()).then_some(Fault::Lose));
+    pair.lose(|wire| wire.from == 0 && !wire.transmit.payload.is_empty());
     let before = pair.ends[0].stats(client).unwrap().data_sent;
     let (mut changes, mut round_trips) = (0, 0);
     for round in 0..100 {
@@ -299,7 +299,7 @@ fn item_23_options_of_a_ccid_that_is_not_in_force() {
         let mut pair = Pair::new();
         let (client, _) = pair.open(config(Ccid::TCP_LIKE), config(Ccid::TCP_LIKE));
         if !changed {
-            pair.rule(|wire| (wire.from == 0).then_some(Fault::Lose));
+            pair.lose(|wire| wire.from == 0);
         }
         pair.ends[0]
             .change_ccid(pair.now, client, Direction::Send, &[Ccid::TFRC])

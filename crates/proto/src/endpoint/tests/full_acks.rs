@@ -3,8 +3,8 @@
 use fairwire_units::Duration;
 use fairwire_wire::{Ccid, DccpOption, Encoder, Kind, PacketType, Seq, option_type};
 
-use super::Wire;
-use super::pair::{Fault, Pair, ms};
+use super::kit::Wire;
+use super::kit::{Pair, ms};
 use crate::ackvec::Report;
 use crate::packet_options::PacketOptions;
 use crate::{Config, Encapsulation, PathMtuDiscovery};
@@ -31,7 +31,7 @@ fn open() -> Pair {
 /// Returns what the server sends within `time` while all packets are lost.
 fn sent_in(pair: &mut Pair, time: Duration) -> Vec<Wire> {
     let before = pair.log.len();
-    pair.rule(|_| Some(Fault::Lose));
+    pair.lose(|_| true);
     pair.run_for(time);
     let log = pair.log[before..].iter();
     log.filter(|wire| wire.from == 1).cloned().collect()
@@ -87,7 +87,7 @@ fn what_an_ack_has_no_room_for_waits_a_round_trip() {
         }
     };
     let mut pair = open();
-    pair.rule(|_| Some(Fault::Lose));
+    pair.lose(|_| true);
     let (last, _) = pair.last_of(0);
     pair.inject(0, 400, |ack| Kind::DataAck { ack }, change);
     for n in 0..100 {

@@ -2,8 +2,8 @@
 
 use fairwire_wire::{Ccid, DccpOption, Encoder, Kind, PacketType, Seq};
 
-use super::Wire;
-use super::pair::{Dice, Fault, Pair, data, ms};
+use super::kit::Wire;
+use super::kit::{Dice, Fault, Pair, data, ms};
 use crate::{Config, ConnectionId, Payload};
 
 const SERVER: usize = 1;
@@ -33,7 +33,7 @@ fn finding_14_no_more_than_a_window_is_taken_back() {
         let (client, server) = pair.open(config(false), config(false));
         pair.bottleneck = Some((ms(5), 20));
         pair.saturate(0, client, 300, ms(8_000));
-        pair.rule(|wire| (wire.from == SERVER).then_some(Fault::Lose));
+        pair.lose(|wire| wire.from == SERVER);
         let now = pair.now;
         let sent = pair.ends[SERVER].send(now, server, data(9));
         assert!(sent.is_ok(), "{sent:?}");
@@ -42,10 +42,10 @@ fn finding_14_no_more_than_a_window_is_taken_back() {
         let (newest, ports) = pair.last_of(SERVER);
         let discarded = |pair: &Pair| pair.ends[SERVER].stats(server).unwrap().discarded;
         let old = discarded(&pair);
-        let kind = super::kind_of(packet_type, newest.into());
+        let kind = super::kit::kind_of(packet_type, newest.into());
         for (back, moves) in [(1_025, false), (1_024, true)] {
             let number = before.sub(back);
-            let wire = super::forged(&pair, 0, ports.swapped(), number, &kind);
+            let wire = pair.forged(0, ports.swapped(), number, &kind);
             pair.deliver(SERVER, &wire);
             let expected = if moves { number } else { before };
             assert_eq!(gsr(&pair, server), expected, "{packet_type}");
@@ -238,7 +238,7 @@ fn blind_syncs(short: bool) {
         };
         // The attacker's best choice: a number shortly before GSR, which the attacker has observed.
         let seq = before.sub(1 + dice.next() % 500);
-        let wire = super::forged(&pair, 0, ports, seq, &kind);
+        let wire = pair.forged(0, ports, seq, &kind);
         pair.deliver(SERVER, &wire);
     }
     assert_eq!(gsr(&pair, server), before);

@@ -3,7 +3,7 @@
 use fairwire_units::Duration;
 use fairwire_wire::{Ccid, ResetCode};
 
-use super::pair::{PORT, Pair, SERVICE, data, ms};
+use super::kit::{PORT, Pair, SERVICE, data, ms};
 use crate::connection::NEW_FOOTPRINT;
 use crate::{
     CloseReason, Config, ConnectionId, Event, InitCookies, QueuePolicy, SendError, StartError,
@@ -100,7 +100,7 @@ fn finding_4_no_connection_begins_without_memory() {
         let served = pair.ends[1].endpoint_stats().connections;
         assert!((2..6).contains(&served), "{served}");
         assert!(pair.ends[1].endpoint_stats().memory <= 4 * NEW_FOOTPRINT);
-        let refusals = pair.log.iter().filter_map(super::Wire::reset);
+        let refusals = pair.log.iter().filter_map(super::kit::Wire::reset);
         let codes: Vec<_> = refusals.map(|(code, _)| code).collect();
         assert_eq!(codes, vec![ResetCode::TooBusy; 7 - served], "{policy:?}");
         let path = pair.path(1);

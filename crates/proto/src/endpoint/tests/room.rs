@@ -2,7 +2,7 @@
 
 use fairwire_wire::{Kind, Seq};
 
-use super::pair::{Fault, PORT, Pair, data, ms};
+use super::kit::{PORT, Pair, data, ms};
 use crate::{Config, Event, InitCookies, Stats};
 
 /// Returns the number of connections that the server's application was told of.
@@ -121,7 +121,7 @@ fn finding_15_who_waits_is_called() {
 #[test]
 fn finding_15_a_forger_does_not_wait_for_a_place() {
     let mut pair = Pair::new();
-    pair.rule(|wire| (wire.from == 1).then_some(Fault::Lose));
+    pair.lose(|wire| wire.from == 1);
     pair.connect(Config::default(), Config::default());
     pair.run_for(ms(25));
     pair.ends[1].set_accept_places(PORT, 0);

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use fairwire_units::{Ecn, Instant};
 use fairwire_wire::{Ccid, DccpOption, Encoder, HeadBuf, Kind, PacketType, Ports, Seq};
 
-use super::Wire;
-use super::pair::{Fault, Pair, data, ms};
+use super::kit::Wire;
+use super::kit::{Fault, Pair, data, ms};
 use crate::ackvec::{Receiver, Report};
 use crate::half::{Arrival, Rx as _};
 use crate::packet_options::PacketOptions;
@@ -55,7 +55,7 @@ fn a_dead_path_gets_few_packets() {
     config.idle_timeout = ms(3_600_000).into();
     let (client, _) = pair.open(config.clone(), config);
     pair.saturate(0, client, 500, ms(500));
-    pair.rule(|_| Some(Fault::Lose));
+    pair.lose(|_| true);
     pair.saturate(0, client, 500, ms(1_000));
     let before = pair.ends[0].stats(client).unwrap().data_sent;
     pair.saturate(0, client, 500, ms(300_000));
@@ -158,7 +158,7 @@ fn an_outage_after_a_pause_ends() {
     pair.saturate(0, client, 500, ms(2_000));
     // Until the queue is empty and the timer has stopped.
     pair.run_for(ms(600_000));
-    pair.rule(|_| Some(Fault::Lose));
+    pair.lose(|_| true);
     pair.saturate(0, client, 500, ms(20_000));
     pair.rule(|_| None);
     let before = pair.ends[1].stats(server).unwrap().data_received;
@@ -170,8 +170,7 @@ fn an_outage_after_a_pause_ends() {
 /// RFC 4340, 6.6.4: a Change that arrives after a newer one is ignored.
 #[test]
 fn an_overtaken_change_is_ignored() {
-    let mut pair = Pair::new();
-    pair.open(Config::default(), Config::default());
+    let (mut pair, _) = Pair::opened();
     let ask = |pair: &Pair, ahead, window: u8| {
         let change = move |encoder: &mut Encoder<'_>| {
             let value = &[0, 0, 0, 0, 1, window];
@@ -189,8 +188,7 @@ fn an_overtaken_change_is_ignored() {
 /// RFC 4340, 6.6.6 and 6.6.7: every copy of a Change is confirmed, since the Confirm may be lost.
 #[test]
 fn a_lost_confirm_is_sent_again() {
-    let mut pair = Pair::new();
-    pair.open(Config::default(), Config::default());
+    let (mut pair, _) = Pair::opened();
     for ahead in 1..4 {
         let change = |encoder: &mut Encoder<'_>| {
             let value = &[0, 0, 0, 0, 2, 0];
@@ -245,7 +243,7 @@ fn fates_go_to_their_own_connection() {
 #[test]
 fn what_nobody_heard_of_leaves_nothing() {
     let mut pair = Pair::new();
-    pair.rule(|wire| (wire.packet_type() != PacketType::Request).then_some(Fault::Lose));
+    pair.lose(|wire| wire.packet_type() != PacketType::Request);
     pair.connect(Config::default(), Config::default());
     pair.run_for(ms(600_000));
     assert_eq!(pair.ends[1].connections.len(), 0);
@@ -257,8 +255,7 @@ fn what_nobody_heard_of_leaves_nothing() {
 /// An hour after the handshake, invalid packets get at most two Syncs in a tenth of a second.
 #[test]
 fn quiet_time_is_not_saved_up() {
-    let mut pair = Pair::new();
-    pair.open(Config::default(), Config::default());
+    let (mut pair, _) = Pair::opened();
     pair.run_for(ms(3_600_000));
     let mut syncs = 0;
     for _ in 0..100 {
@@ -278,7 +275,7 @@ fn room_of_expired_datagrams_is_announced() {
     config.send_queue.packets = 2;
     config.send_queue.age = Some(ms(50).into());
     let (client, _) = pair.open(config, with_ccid(2));
-    pair.rule(|_| Some(Fault::Lose));
+    pair.lose(|_| true);
     while pair.ends[0].send(pair.now, client, data(100)).is_ok() {
         pair.drain();
     }

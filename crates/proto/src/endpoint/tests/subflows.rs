@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use fairwire_units::Instant;
 use fairwire_wire::HeadBuf;
 
-use super::pair::{Pair, ms};
+use super::kit::{Pair, ms};
 use crate::connection::{Call, Channel, Context, Subflow};
 use crate::half::FeedbackOutcome;
 use crate::reply::Replies;

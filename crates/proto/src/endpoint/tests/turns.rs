@@ -4,7 +4,7 @@ use fairwire_cc::{Flight, Gauges, Permit};
 use fairwire_units::{Duration, Instant, Rate};
 use fairwire_wire::HeadBuf;
 
-use super::pair::{PORT, Pair, SERVICE, data, ms};
+use super::kit::{PORT, Pair, SERVICE, data, ms};
 use crate::Config;
 use crate::half::{FeedbackOutcome, Incoming, Sent, Tx};
 
@@ -61,8 +61,7 @@ impl Tx for Restless {
 /// The Ack of one end does not cause another (RFC 4340, section 11.1).
 #[test]
 fn two_restless_ends_do_not_drive_each_other() {
-    let mut pair = Pair::new();
-    let (client, server) = pair.open(Config::default(), Config::default());
+    let (mut pair, [client, server]) = Pair::opened();
     for (side, id) in [(0, client), (1, server)] {
         pair.ends[side].connections[id.slot()]
             .subflow_mut()

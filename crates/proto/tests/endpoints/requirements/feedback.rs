@@ -9,11 +9,11 @@ use super::*;
 #[test]
 fn numbers_rise_by_one() {
     for ccid in [2, 3] {
-        let mut pair = Pair::open(ccid);
-        pair.lose = |sent| sent.from == CLIENT && sent.packet_type() == PacketType::Data;
+        let mut pair = open(ccid);
+        pair.lose(|sent| sent.from == CLIENT && sent.packet_type() == PacketType::Data);
         for _ in 0..20 {
-            pair.send(CLIENT);
-            pair.send(SERVER);
+            send(&mut pair, CLIENT);
+            send(&mut pair, SERVER);
             pair.run_for(DELAY);
         }
         pair.run_for(Duration::from_secs(5));
@@ -33,14 +33,14 @@ fn numbers_rise_by_one() {
 #[test]
 fn feedback_does_not_ride_on_data() {
     for ccid in [2, 3] {
-        let mut pair = Pair::open(ccid);
+        let mut pair = open(ccid);
         for _ in 0..50 {
-            pair.send(CLIENT);
-            pair.send(SERVER);
+            send(&mut pair, CLIENT);
+            send(&mut pair, SERVER);
             pair.run_for(DELAY);
         }
         let mut counts = [0, 0];
-        let bears = |sent: &&Sent| sent.is_data() || sent.packet_type() == PacketType::Request;
+        let bears = |sent: &&Wire| sent.is_data() || sent.packet_type() == PacketType::Request;
         assert_eq!(pair.log[0].packet_type(), PacketType::Request);
         for sent in pair.log.iter().filter(bears) {
             let packet = sent.packet();
@@ -60,17 +60,23 @@ fn feedback_does_not_ride_on_data() {
 /// and its options have no effect, although its own number is valid.
 #[test]
 fn what_was_not_processed_is_not_told() {
-    let mut pair = Pair::open(2);
-    let (seq, ack) = pair.next_numbers(CLIENT);
+    let mut pair = open(2);
+    let (seq, ack) = next_numbers(&pair, CLIENT);
     let never_sent = ack.add(50).into();
-    let answers = pair.inject(CLIENT, seq, &Kind::Ack { ack: never_sent }, |encoder| {
-        let stamp = DccpOption::Timestamp(1);
-        encoder.option(&stamp).expect("there is room");
-    });
+    let answers = inject(
+        &mut pair,
+        CLIENT,
+        seq,
+        &Kind::Ack { ack: never_sent },
+        |encoder| {
+            let stamp = DccpOption::Timestamp(1);
+            encoder.option(&stamp).expect("there is room");
+        },
+    );
     assert!(matches!(answers[..], [Kind::Sync { .. }]), "{answers:?}");
     let data = Kind::DataAck { ack: ack.into() };
     let before = pair.log.len();
-    pair.inject(CLIENT, seq.add(1), &data, |_| {});
+    inject(&mut pair, CLIENT, seq.add(1), &data, |_| {});
     let sent = pair
         .log
         .get(before)
@@ -106,11 +112,11 @@ fn what_was_not_processed_is_not_told() {
 /// Confirm.
 #[test]
 fn the_unknown_is_not_punished() {
-    let mut pair = Pair::open(2);
-    let (seq, ack) = pair.next_numbers(CLIENT);
+    let mut pair = open(2);
+    let (seq, ack) = next_numbers(&pair, CLIENT);
     let ack = Kind::Ack { ack: ack.into() };
     let before = pair.log.len();
-    pair.inject(CLIENT, seq, &ack, |encoder| {
+    inject(&mut pair, CLIENT, seq, &ack, |encoder| {
         encoder.raw_option(99, &[1, 2, 3]).expect("there is room");
         encoder.raw_option(127, &[]).expect("there is room");
         let value = &[7][..];
@@ -131,7 +137,7 @@ fn the_unknown_is_not_punished() {
     for sent in answers {
         assert_ne!(sent.packet_type(), PacketType::Reset);
     }
-    pair.send(CLIENT);
+    send(&mut pair, CLIENT);
     pair.run_for(Duration::from_secs(1));
     let server = pair.server.expect("open");
     assert!(pair.ends[SERVER].recv(server).is_some(), "it goes on");
@@ -141,12 +147,12 @@ fn the_unknown_is_not_punished() {
 #[test]
 fn an_unacceptable_value_gets_an_empty_confirm() {
     for (window, accepted) in [(31, false), (32, true)] {
-        let mut pair = Pair::open(2);
-        let (seq, ack) = pair.next_numbers(CLIENT);
+        let mut pair = open(2);
+        let (seq, ack) = next_numbers(&pair, CLIENT);
         let ack = Kind::Ack { ack: ack.into() };
         let before = pair.log.len();
         let value = &[0, 0, 0, 0, 0, window][..];
-        pair.inject(CLIENT, seq, &ack, |encoder| {
+        inject(&mut pair, CLIENT, seq, &ack, |encoder| {
             let change = DccpOption::ChangeL { feature: 3, value };
             encoder.option(&change).expect("there is room");
         });
@@ -172,13 +178,13 @@ fn features_of_a_ccid_belong_to_its_half() {
     let (mut client, mut server) = (config(3), config(2));
     client.receive_ccids = vec![Ccid::TCP_LIKE];
     server.receive_ccids = vec![Ccid::TFRC];
-    let mut pair = Pair::with_configs(SERVICE, [client, server]);
+    let mut pair = with_configs(SERVICE, [client, server]);
     pair.run_for(Duration::from_secs(1));
-    let (seq, ack) = pair.next_numbers(CLIENT);
+    let (seq, ack) = next_numbers(&pair, CLIENT);
     let ack = Kind::Ack { ack: ack.into() };
     let before = pair.log.len();
     let (feature, value) = (192, &[1][..]);
-    pair.inject(CLIENT, seq, &ack, |encoder| {
+    inject(&mut pair, CLIENT, seq, &ack, |encoder| {
         for change in [
             DccpOption::ChangeR { feature, value },
             DccpOption::ChangeL { feature, value },

@@ -13,19 +13,10 @@ fn stranger(pair: &mut Pair, port: u16, kind: &Kind, ccval: u8) -> Vec<Kind> {
 
 /// Delivers a packet to the server, and returns its immediate answers.
 fn knock(pair: &mut Pair, ports: Ports, seq: Seq, kind: &Kind, ccval: u8) -> Vec<Kind> {
-    let mut head = HeadBuf::new();
-    let encoder = Encoder::new(&mut head, ports, seq.into(), kind, ccval, 0);
-    let head = encoder.finish();
-    let meta = Meta {
-        path: path(SERVER),
-        ecn: Ecn::NotEct,
-    };
-    let before = pair.log.len();
-    let data = Payload::from(vec![7; 10]);
-    pair.ends[SERVER].handle_datagram(pair.now, meta, head.as_slice(), data);
-    pair.drain();
-    let answers = pair.log[before..].iter();
-    answers.map(|sent| sent.packet().kind).collect()
+    let mut draft = Draft::new(ports, seq, *kind).with(Payload::from(vec![7; 10]));
+    draft.ccval = ccval;
+    let answers = pair.answers_to(&pair.make(CLIENT, draft, |_| {}));
+    answers.iter().map(|sent| sent.packet().kind).collect()
 }
 
 fn code(answers: &[Kind]) -> Option<ResetCode> {
@@ -38,7 +29,7 @@ fn code(answers: &[Kind]) -> Option<ResetCode> {
 /// RFC 4340, 8.1.3, and RFC 5595, 3.3.1: a Request to a port without a listener gets Reset 7.
 #[test]
 fn a_port_without_a_listener_refuses() {
-    let mut pair = Pair::open(2);
+    let mut pair = open(2);
     let request = Kind::Request { service: SERVICE };
     let answers = stranger(&mut pair, PORT + 1, &request, 0);
     assert_eq!(code(&answers), Some(ResetCode::ConnectionRefused));
@@ -48,7 +39,7 @@ fn a_port_without_a_listener_refuses() {
 /// offers gets a Response with the same code.
 #[test]
 fn a_port_refuses_other_services() {
-    let mut pair = Pair::open(2);
+    let mut pair = open(2);
     let request = Kind::Request {
         service: ServiceCode(3),
     };
@@ -70,13 +61,13 @@ fn a_port_refuses_other_services() {
 /// RFC 4340, 8.1.2, and RFC 5595, 2.5: the invalid Service Code gets Reset 8, and neither end may be created with it.
 #[test]
 fn the_invalid_service_is_refused() {
-    let mut pair = Pair::open(2);
+    let mut pair = open(2);
     let service = ServiceCode::INVALID;
     let answers = stranger(&mut pair, PORT, &Kind::Request { service }, 0);
     assert_eq!(code(&answers), Some(ResetCode::BadServiceCode));
     let listening = pair.ends[SERVER].listen(PORT + 1, &[SERVICE, service], config(2));
     assert!(listening.is_err());
-    let (now, path) = (pair.now, path(CLIENT));
+    let (now, path) = (pair.now, pair.path(CLIENT));
     let connected = pair.ends[CLIENT].connect(now, path, None, PORT, service, config(2));
     assert!(connected.is_err());
 }
@@ -84,7 +75,7 @@ fn the_invalid_service_is_refused() {
 /// RFC 5595, 3.3: a port belongs to one server, whatever services it offers.
 #[test]
 fn a_port_belongs_to_one_server() {
-    let mut pair = Pair::open(2);
+    let mut pair = open(2);
     for service in [SERVICE, ServiceCode(3)] {
         let again = pair.ends[SERVER].listen(PORT, &[service], config(2));
         assert!(again.is_err(), "{service}");
@@ -95,9 +86,11 @@ fn a_port_belongs_to_one_server() {
 #[test]
 fn ccval_is_not_looked_at() {
     for ccval in [0, 1, 15] {
-        let mut pair = Pair::open(2);
-        let (source, destination, _) = pair.ends[CLIENT].addresses(pair.client).expect("open");
-        let (seq, ack) = pair.next_numbers(CLIENT);
+        let mut pair = open(2);
+        let (source, destination, _) = pair.ends[CLIENT]
+            .addresses(pair.client.expect("begun"))
+            .expect("open");
+        let (seq, ack) = next_numbers(&pair, CLIENT);
         let ports = Ports {
             source,
             destination,
@@ -118,8 +111,8 @@ fn no_reset_is_unspecified() {
     let (request, stray) = (Kind::Request { service: invalid }, Kind::Ack { ack });
     let mut resets = 0;
     for case in 0..6 {
-        let mut pair = Pair::open(2);
-        let (now, client, server) = (pair.now, pair.client, pair.server.expect("open"));
+        let mut pair = open(2);
+        let (now, [client, server]) = (pair.now, pair.ids());
         match case {
             0 => drop(stranger(&mut pair, PORT, &request, 0)),
             1 => drop(stranger(&mut pair, PORT + 1, &stray, 0)),
@@ -127,11 +120,17 @@ fn no_reset_is_unspecified() {
             3 => pair.ends[CLIENT].close(now, client),
             4 => pair.ends[SERVER].close(now, server),
             _ => {
-                let (seq, ack) = pair.next_numbers(CLIENT);
-                pair.inject(CLIENT, seq, &Kind::Ack { ack: ack.into() }, |encoder| {
-                    encoder.raw_option(1, &[]).expect("there is room");
-                    encoder.raw_option(99, &[]).expect("there is room");
-                });
+                let (seq, ack) = next_numbers(&pair, CLIENT);
+                inject(
+                    &mut pair,
+                    CLIENT,
+                    seq,
+                    &Kind::Ack { ack: ack.into() },
+                    |encoder| {
+                        encoder.raw_option(1, &[]).expect("there is room");
+                        encoder.raw_option(99, &[]).expect("there is room");
+                    },
+                );
             }
         }
         pair.run_for(Duration::from_secs(1));

@@ -1,16 +1,10 @@
 //! A sender whose peer is a script.
 
-use std::net::SocketAddr;
+use fairwire_kit::{Draft, Pair, plain};
+use fairwire_proto::{Config, ConnectionId, Encapsulation, Endpoint, Event, Path, Payload, Stats};
+use fairwire_units::{Duration, Instant};
+use fairwire_wire::{Encoder, HeadBuf, Kind, Packet, PacketType, Ports, Seq};
 
-use fairwire_proto::{
-    Config, ConnectionId, Encapsulation, Endpoint, EndpointConfig, Event, Meta, Path, Payload,
-    Stats,
-};
-use fairwire_units::{Duration, Ecn, Instant};
-use fairwire_wire::{Encoder, HeadBuf, Kind, Packet, PacketType, Ports, Seq, ServiceCode};
-
-const PORT: u16 = 5_001;
-const SERVICE: ServiceCode = ServiceCode(1);
 /// The one-way delay of every packet.
 pub(crate) const ONE_WAY: Duration = Duration::from_millis(50);
 const CLIENT: usize = 0;
@@ -21,6 +15,7 @@ pub(crate) struct Sender {
     end: Endpoint,
     id: ConnectionId,
     ports: Ports,
+    path: Path,
     start: Instant,
     pub(crate) now: Instant,
     payload: usize,
@@ -39,70 +34,26 @@ impl Sender {
         // The tables contain reports that no real receiver would send: each row tests one rule.
         let mut config = config;
         config.check_feedback = false;
-        let end = |secret| Endpoint::new(EndpointConfig::default(), [secret; 32]);
-        let mut ends = [end(1), end(2)];
-        let mut now = Instant::START + Duration::from_secs(1);
-        ends[SERVER]
-            .listen(PORT, &[SERVICE], config.clone())
-            .expect("the port is free");
-        let id = ends[CLIENT]
-            .connect(now, path(CLIENT), None, PORT, SERVICE, config)
-            .expect("a port is free");
-        let (local, remote, _) = ends[CLIENT].addresses(id).expect("begun");
-        let ports = Ports {
-            source: local,
-            destination: remote,
-        };
-        let mut sender = Vec::new();
-        let mut peer = Seq::ZERO;
-        let mut flying: Vec<(Instant, usize, Vec<u8>)> = Vec::new();
-        let open_at = now + Duration::from_secs(2);
-        while now < open_at {
-            for (from, end) in ends.iter_mut().enumerate() {
-                let mut head = HeadBuf::new();
-                while end.poll_transmit(now, &mut head).is_some() {
-                    let bytes = head.as_slice().to_vec();
-                    let packet = Packet::decode(&bytes).expect("ours");
-                    let seq = packet.seq.long().expect("48 bits");
-                    if from == CLIENT {
-                        sender.push((now, seq, None));
-                    } else {
-                        peer = seq;
-                    }
-                    flying.push((now + ONE_WAY, 1 - from, bytes));
-                }
-            }
-            let timers = ends.iter().filter_map(Endpoint::next_timeout);
-            let arrivals = flying.iter().map(|(at, ..)| *at);
-            let next = timers.chain(arrivals).min().unwrap_or(open_at);
-            now = next.clamp(now, open_at);
-            flying.retain(|(at, to, head)| {
-                let arrived = *at <= now;
-                if arrived {
-                    let meta = Meta {
-                        path: path(*to),
-                        ecn: Ecn::NotEct,
-                    };
-                    ends[*to].handle_datagram(now, meta, head, Payload::EMPTY);
-                }
-                !arrived
-            });
-            for end in &mut ends {
-                end.handle_timeout(now);
-            }
-        }
-        let [mut end, _] = ends;
-        let opened = std::iter::from_fn(|| end.poll_event()).any(|(_, e)| e == Event::Connected);
-        assert!(opened, "the connection is open");
+        let mut pair = Pair::along(Encapsulation::Udp, ONE_WAY);
+        let id = pair.connect(config.clone(), config);
+        pair.run_for(Duration::from_secs(2));
+        assert!(pair.told(CLIENT).contains(&Event::Connected));
+        let (now, path) = (pair.now, pair.path(CLIENT));
+        let (_, ports) = pair.last_of(CLIENT);
+        let (peer, _) = pair.last_of(SERVER);
+        let sent = pair.log.iter().filter(|wire| wire.from == CLIENT);
+        let sent = sent.map(|wire| (wire.at, wire.seq(), None)).collect();
+        let [end, _] = pair.ends;
         Self {
             end,
             id,
             ports,
+            path,
             start: now,
             now,
             payload,
             greedy: false,
-            sent: sender,
+            sent,
             datagrams: 0,
             peer,
         }
@@ -192,28 +143,9 @@ impl Sender {
     pub(crate) fn receive_ack(&mut self, ack: Seq, options: impl FnOnce(&mut Encoder<'_>)) {
         self.peer = self.peer.next();
         let kind = Kind::Ack { ack: ack.into() };
-        let ports = self.ports.swapped();
-        let mut head = HeadBuf::new();
-        let mut encoder = Encoder::new(&mut head, ports, self.peer.into(), &kind, 0, 0);
-        options(&mut encoder);
-        let head = encoder.finish().as_slice().to_vec();
-        let meta = Meta {
-            path: path(CLIENT),
-            ecn: Ecn::NotEct,
-        };
+        let draft = Draft::new(self.ports.swapped(), self.peer, kind);
+        let head = draft.head(&self.path, options);
         self.end
-            .handle_datagram(self.now, meta, &head, Payload::EMPTY);
-    }
-}
-
-fn path(side: usize) -> Path {
-    let addresses = [
-        SocketAddr::from(([192, 0, 2, 1], 7_001)),
-        SocketAddr::from(([192, 0, 2, 2], 7_002)),
-    ];
-    Path {
-        encapsulation: Encapsulation::Udp,
-        local: addresses[side],
-        remote: addresses[1 - side],
+            .handle_datagram(self.now, plain(self.path), &head, Payload::EMPTY);
     }
 }

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::{Ccid, HeadBuf, PacketType};
 
-use super::super::pair::{PORT, SERVICE, Wire};
+use super::super::kit::{PORT, SERVICE, Wire};
 use super::app::App;
 use super::fingerprint::{self, Digest, Hash};
 use super::moves;

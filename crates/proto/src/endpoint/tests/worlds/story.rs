@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use fairwire_wire::{DccpOption, Options};
 
-use super::super::pair::Wire;
+use super::super::kit::Wire;
 use super::search::Failure;
 use super::state::State;
 use super::world::{Action, Budget, World};
