@@ -2,17 +2,14 @@
 //! Init Cookies; how many forged Requests a second a listener bears; and what an idle connection
 //! holds.
 
+use std::net::Ipv4Addr;
 use std::time::Instant as Clock;
 
 use fairwire_held::Counting;
-use fairwire_proto::{
-    Config, Encapsulation, Endpoint, EndpointConfig, InitCookies, Meta, Path, Payload,
-};
-use fairwire_units::{Duration, Ecn, Instant};
-use fairwire_wire::{Encoder, HeadBuf, Kind, Ports, Seq, ServiceCode};
-
-const SERVICE: ServiceCode = ServiceCode(42);
-const PORT: u16 = 5_001;
+use fairwire_kit::{Draft, PORT, Pair, SERVICE};
+use fairwire_proto::{Config, Encapsulation, InitCookies};
+use fairwire_units::Duration;
+use fairwire_wire::{HeadBuf, Kind, Ports, Seq};
 
 /// Connections in one measurement: fewer than there are dynamic ports.
 const CONNECTIONS: u32 = 10_000;
@@ -23,56 +20,20 @@ const REQUESTS: u32 = 500_000;
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-struct Pair {
-    now: Instant,
-    ends: [Endpoint; 2],
-    paths: [Path; 2],
+/// Returns two endpoints, of which one listens.
+fn listening(policy: InitCookies) -> Pair {
+    let mut pair = Pair::along(Encapsulation::Udp, Duration::ZERO);
+    pair.ends[1].reconfigure(|config| config.init_cookies = policy);
+    let listening = pair.ends[1].listen(PORT, &[SERVICE], Config::default());
+    assert_eq!(listening, Ok(()));
+    pair
 }
 
-impl Pair {
-    fn new(policy: InitCookies) -> Self {
-        let (a, b) = (
-            ([192, 0, 2, 1], 6_511).into(),
-            ([192, 0, 2, 2], 6_511).into(),
-        );
-        let path = |local, remote| Path {
-            encapsulation: Encapsulation::Udp,
-            local,
-            remote,
-        };
-        let mut config = EndpointConfig::default();
-        config.init_cookies = policy;
-        let end = |secret| Endpoint::new(config.clone(), [secret; 32]);
-        let mut ends = [end(1), end(2)];
-        let listening = ends[1].listen(PORT, &[SERVICE], Config::default());
-        assert_eq!(listening, Ok(()));
-        Self {
-            now: Instant::START + Duration::from_secs(1),
-            ends,
-            paths: [path(a, b), path(b, a)],
-        }
-    }
-
-    /// Carries packets over until none wants to leave.
-    fn settle(&mut self, head: &mut HeadBuf) {
-        loop {
-            let mut moved = false;
-            for side in 0..2 {
-                while let Some(transmit) = self.ends[side].poll_transmit(self.now, head) {
-                    let meta = Meta {
-                        path: self.paths[1 - side],
-                        ecn: transmit.ecn,
-                    };
-                    let to = &mut self.ends[1 - side];
-                    to.handle_datagram(self.now, meta, head.as_slice(), transmit.payload);
-                    moved = true;
-                }
-                while self.ends[side].poll_event().is_some() {}
-            }
-            if !moved {
-                return;
-            }
-        }
+/// Carries packets over until none wants to leave.
+fn settle(pair: &mut Pair, head: &mut HeadBuf) {
+    while pair.shuttle(0, head) | pair.shuttle(1, head) {}
+    for end in &mut pair.ends {
+        while end.poll_event().is_some() {}
     }
 }
 
@@ -87,15 +48,15 @@ fn seconds(work: impl FnOnce()) -> f64 {
 }
 
 fn handshakes(name: &str, policy: InitCookies) {
-    let mut pair = Pair::new(policy);
+    let mut pair = listening(policy);
     let mut head = HeadBuf::new();
     let before = fairwire_held::bytes();
     let took = seconds(|| {
         for _ in 0..CONNECTIONS {
-            let (now, path) = (pair.now, pair.paths[0]);
+            let (now, path) = (pair.now, pair.path(0));
             let begun = pair.ends[0].connect(now, path, None, PORT, SERVICE, Config::default());
             begun.expect("there is room");
-            pair.settle(&mut head);
+            settle(&mut pair, &mut head);
             pair.now += Duration::from_micros(10);
         }
     });
@@ -108,27 +69,23 @@ fn handshakes(name: &str, policy: InitCookies) {
 }
 
 fn flood(name: &str, policy: InitCookies) {
-    let mut pair = Pair::new(policy);
+    let mut pair = listening(policy);
     let mut head = HeadBuf::new();
-    let mut request = HeadBuf::new();
-    let (now, to) = (pair.now, pair.paths[1]);
+    let now = pair.now;
     let took = seconds(|| {
         for n in 0..REQUESTS {
-            let path = Path {
-                remote: (std::net::Ipv4Addr::from_bits(n), 6_511).into(),
-                ..to
-            };
             let (source, destination) = (1, PORT);
             let ports = Ports {
                 source,
                 destination,
             };
             let kind = Kind::Request { service: SERVICE };
-            let seq = Seq::new(u64::from(n)).into();
-            let encoded = Encoder::new(&mut request, ports, seq, &kind, 0, 0).finish();
-            let ecn = Ecn::NotEct;
-            let meta = Meta { path, ecn };
-            pair.ends[1].handle_datagram(now, meta, encoded.as_slice(), Payload::EMPTY);
+            let seq = Seq::new(u64::from(n));
+            pair.knock(
+                Ipv4Addr::from_bits(n).into(),
+                &Draft::new(ports, seq, kind),
+                |_| {},
+            );
             while pair.ends[1].poll_transmit(now, &mut head).is_some() {}
         }
     });
