@@ -86,7 +86,7 @@ impl World {
         }
         bytes.extend_from_slice(raw);
         let path = flow.path;
-        crate::seal::seal(&mut bytes, &path);
+        fairwire_kit::reseal_bytes(&mut bytes, &path);
         self.launch(path, Ecn::NotEct, bytes);
     }
 
@@ -107,7 +107,7 @@ impl World {
             }
         }
         if how & 4 == 0 {
-            crate::seal::seal(&mut bytes, &path);
+            fairwire_kit::reseal_bytes(&mut bytes, &path);
         }
         self.launch(path, Ecn::from_bits(how >> 3), bytes);
     }
@@ -123,7 +123,7 @@ impl World {
             bytes.swap(0, 2);
             bytes.swap(1, 3);
         }
-        crate::seal::seal(&mut bytes, &path);
+        fairwire_kit::reseal_bytes(&mut bytes, &path);
         self.launch(path, Ecn::from_bits(how >> 1), bytes);
     }
 

@@ -19,7 +19,6 @@ pub mod options;
 pub mod pair;
 pub mod perf_messages;
 pub mod scenario;
-mod seal;
 #[cfg(test)]
 mod seeds;
 mod setup;

@@ -16,8 +16,11 @@ mod network;
 #[cfg(test)]
 mod seeds;
 
+use std::net::IpAddr;
+
 use arbitrary::{Arbitrary, Unstructured};
-use fairwire_proto::{Encapsulation, Path};
+use fairwire_kit::paths;
+use fairwire_proto::Path;
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::ServiceCode;
 
@@ -79,24 +82,15 @@ pub fn run(data: &[u8]) {
     world.finish();
 }
 
-fn paths(setup: &Setup) -> [Path; 2] {
-    let port = match setup.encapsulation {
-        Encapsulation::Native => 0,
-        Encapsulation::Udp => 6_511,
-    };
-    let address = |host: u8| {
+/// Returns the addresses of both ends.
+fn hosts(setup: &Setup) -> [IpAddr; 2] {
+    [1, 2].map(|host: u8| {
         if setup.v6 {
-            ([0x2001, 0xDB8, 0, 0, 0, 0, 0, u16::from(host)], port).into()
+            [0x2001, 0xDB8, 0, 0, 0, 0, 0, u16::from(host)].into()
         } else {
-            ([192, 0, 2, host], port).into()
+            [192, 0, 2, host].into()
         }
-    };
-    let path = |local, remote| Path {
-        encapsulation: setup.encapsulation,
-        local,
-        remote,
-    };
-    [path(address(1), address(2)), path(address(2), address(1))]
+    })
 }
 
 impl World {
@@ -105,7 +99,7 @@ impl World {
         let ends = [0, 1].map(|side: u8| new_end(&setups[usize::from(side)], side, now));
         let mut world = Self {
             now,
-            paths: paths(&setups[0]),
+            paths: paths(hosts(&setups[0]), setups[0].encapsulation),
             setups,
             ends,
             applications: [Application::default(), Application::default()],

@@ -1,6 +1,7 @@
 //! Packets of the peer: those of an honest handshake, and any that the input describes.
 
 use arbitrary::Unstructured;
+use fairwire_kit::reseal_bytes;
 use fairwire_units::{Duration, Ecn};
 use fairwire_wire::{
     Encoder, HeadBuf, Kind, PacketType, Ports, ResetCode, Seq, SeqNo, ServiceCode,
@@ -11,7 +12,6 @@ use super::number;
 use super::options::{self, Written};
 use super::peer::{SERVICE, World};
 use crate::content::datagram;
-use crate::seal::seal;
 use crate::setup::{byte, pick};
 
 /// Data lengths of a packet, bytes.
@@ -45,7 +45,7 @@ fn encode(flow: &Flow, fields: Fields, options: &[Written]) -> Vec<u8> {
     }
     let mut bytes = encoder.finish().as_slice().to_vec();
     bytes.extend_from_slice(&datagram(fields.payload.0, fields.payload.1));
-    seal(&mut bytes, &flow.path);
+    reseal_bytes(&mut bytes, &flow.path);
     bytes
 }
 

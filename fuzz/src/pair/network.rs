@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 
 use arbitrary::Unstructured;
+use fairwire_kit::reseal_bytes;
 use fairwire_proto::{Encapsulation, IcmpError, IcmpQuote, Meta, Unreachable};
 use fairwire_units::{Duration, Ecn, Instant};
 
 use super::World;
-use crate::seal::seal;
 use crate::setup::{byte, pick};
 use crate::trace;
 use crate::watched::Sent;
@@ -160,7 +160,7 @@ impl World {
         }
         if how & 16 == 0 {
             let path = sent.path;
-            seal(&mut sent.bytes, &path);
+            reseal_bytes(&mut sent.bytes, &path);
         }
     }
 
