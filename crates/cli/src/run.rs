@@ -17,7 +17,7 @@ use fairwire_report::{PAGE, write_experiment};
 use fairwire_scenario::{
     Cell, DUMBBELL, Encapsulation, Scenario, ScenarioError, ScenarioFile, notes,
 };
-use fairwire_sim::campaign::{self, Campaign, CampaignError, Progress};
+use fairwire_sim::campaign::{self, Campaign, Progress};
 use fairwire_sim::digests::{self, DigestError};
 use fairwire_sim::results::{
     CellResult, Form, Output, OutputDirectory, Results, is_of_results, overview, table, to_json,
@@ -181,7 +181,6 @@ impl Args {
         let bar = progress::bar();
         let progress = |progress: Progress<'_>| bar.show(progress);
         let campaign = Campaign {
-            name: self.name(),
             threads: jobs(self.jobs),
             stop: &stop,
             progress: &progress,
@@ -209,7 +208,7 @@ impl Args {
             }
             Ok(())
         };
-        let outcome = campaign::run_cells(cells, campaign, &mut on_cell);
+        let outcome = campaign::run_cells(&self.name(), cells, campaign, &mut on_cell);
         bar.clear();
         match outcome {
             Ok(mut results) => {
@@ -220,7 +219,7 @@ impl Args {
                 let failures: Vec<io::Error> = unprinted.into_iter().chain(unwritten).collect();
                 self.finish(&results, output, is_brief, &failures)
             }
-            Err(error @ (CampaignError::Run(_) | CampaignError::Output(_))) => {
+            Err(error) => {
                 // The finished cells are nowhere else.
                 let _ = print::try_text(&held);
                 print::refuse(self.json, FAILED, &error)

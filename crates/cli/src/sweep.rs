@@ -7,9 +7,9 @@ use std::process::ExitCode;
 use clap::Parser;
 use fairwire_measure::counted;
 use fairwire_scenario::{Cell, ScenarioError, ScenarioFile, notes};
-use fairwire_sim::campaign::Progress;
+use fairwire_sim::campaign::{Batch, Campaign, Plan, Precision, Seeds};
 use fairwire_sim::results::{CellResult, Results, overview, table, to_json};
-use fairwire_sweep::{Plan, Precision, Seeds, Store, StoreError};
+use fairwire_sweep::{Store, StoreError};
 
 use crate::cells::CellArgs;
 use crate::jobs::jobs;
@@ -66,7 +66,11 @@ impl Args {
         let opened = Store::open(&self.store, origin()).and_then(|mut store| {
             let name = self.scenario.display().to_string();
             let versions = std::collections::BTreeMap::new();
-            let plan = Plan::new(&name, cells, self.wanted(), &versions, &mut store)?;
+            let batch = Batch {
+                name: &name,
+                cells: &cells,
+            };
+            let plan = Plan::new(&[batch], self.wanted(), &versions, &mut store)?;
             Ok((plan, store))
         });
         let (mut plan, mut store) = match opened {
@@ -74,10 +78,13 @@ impl Args {
             Err(error) => return print::refuse(self.json, FAILED, &error),
         };
         let bar = progress::bar();
-        bar.show(Progress::Planned(plan.work()));
-        let ran = plan.run_here(&mut store, jobs(self.jobs), &stop, &|_, work| {
-            bar.show(Progress::Done(work));
-        });
+        let campaign = Campaign {
+            threads: jobs(self.jobs),
+            stop: &stop,
+            progress: &|progress| bar.show(progress),
+            capture: None,
+        };
+        let ran = store.run(&mut plan, campaign);
         bar.clear();
         let mut failures: Vec<String> = ran
             .err()

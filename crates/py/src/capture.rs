@@ -36,7 +36,6 @@ pub(crate) fn capture(
     let laws = law::of_cells(std::slice::from_ref(&cell));
     let (ran, interrupted) = attended(py, None, laws, move |watch| {
         let campaign = Campaign {
-            name: String::new(),
             threads: 1,
             stop: &watch.stop,
             progress: &|progress| watch.note(progress),
@@ -45,7 +44,7 @@ pub(crate) fn capture(
                 links,
             }),
         };
-        run_cells(&[cell], campaign, &mut |_| Ok(())).map_err(|error| error.to_string())
+        run_cells("", &[cell], campaign, &mut |_| Ok(())).map_err(|error| error.to_string())
     })?;
     if let Some(error) = interrupted {
         return Err(error);

@@ -1,5 +1,6 @@
 //! The exceptions.
 
+use fairwire_sim::campaign::PlanError;
 use fairwire_sweep::StoreError as LabError;
 use pyo3::PyErr;
 use pyo3::create_exception;
@@ -66,10 +67,11 @@ pub(crate) fn wrong(error: impl ToString) -> PyErr {
 /// Returns the exception for an error of a store.
 pub(crate) fn stored(error: LabError) -> PyErr {
     match error {
-        LabError::NothingToJudge { .. }
-        | LabError::NoSweep(_)
+        LabError::NoSweep(_)
         | LabError::Query(_)
-        | LabError::Seeds(_) => PyValueError::new_err(error.to_string()),
+        | LabError::Plan(PlanError::Seeds(_) | PlanError::NothingToJudge { .. }) => {
+            PyValueError::new_err(error.to_string())
+        }
         error => StoreError::new_err(error.to_string()),
     }
 }

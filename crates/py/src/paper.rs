@@ -60,7 +60,6 @@ pub(crate) fn paper(
     let (work, batch) = (Arc::clone(&cells), paper.name.clone());
     let (outcome, interrupted) = attended(py, progress.as_ref(), laws, move |watch| {
         let campaign = Campaign {
-            name: String::new(),
             threads,
             stop: &watch.stop,
             progress: &|progress| watch.note(progress),

@@ -35,13 +35,12 @@ pub(crate) fn run(
     let threads = law::threads(jobs, &laws);
     let (ran, interrupted) = attended(py, progress.as_ref(), laws, move |watch| {
         let campaign = Campaign {
-            name,
             threads,
             stop: &watch.stop,
             progress: &|progress| watch.note(progress),
             capture: None,
         };
-        run_cells(&work, campaign, &mut |_| Ok(())).map_err(|error| error.to_string())
+        run_cells(&name, &work, campaign, &mut |_| Ok(())).map_err(|error| error.to_string())
     })?;
     let mut ran: results::Results = ran.map_err(RunError::new_err)?;
     ran.notes = notes(&cells);

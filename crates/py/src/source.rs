@@ -2,8 +2,9 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use fairwire_sim::campaign::Plan;
 use fairwire_sim::results::{self, CellResult};
-use fairwire_sweep::{Plan, Store, StoreError};
+use fairwire_sweep::{Store, StoreError};
 
 /// Where results are.
 #[derive(Debug)]

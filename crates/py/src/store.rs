@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Mutex;
 
+use fairwire_sim::campaign::RunStore as _;
 use fairwire_sweep::columns::{labels, texts};
 use fairwire_sweep::{Listed, Origin, Prune, Store as LabStore, StoreError};
 use pyo3::prelude::*;

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use fairwire_sim::campaign::{Batch, Campaign, CampaignError, Plan, Precision, Seeds};
 use fairwire_sim::results::Metric;
 use fairwire_sweep::{
-    Origin, Plan, Precision, Seeds, Store as LabStore, SweepError, TaskError, decode, encode,
-    work as do_work,
+    Origin, Store as LabStore, TaskError, decode, encode, sweep_id, task_bytes, work as do_work,
 };
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
@@ -27,6 +27,9 @@ use crate::source::{Source, Stored};
 pub(crate) struct Sweep {
     stored: Stored,
     results: Py<Results>,
+    /// The name of its list in the store.
+    #[pyo3(get)]
+    id: String,
     /// The window laws in Python that its scenarios name.
     #[pyo3(get)]
     laws: Vec<&'static str>,
@@ -105,16 +108,22 @@ impl Sweep {
         let versions: BTreeMap<String, String> = versions.call1((laws.clone(),))?.extract()?;
         let planned = py.detach(|| {
             let mut store = LabStore::open(&store, Origin::here(&origin.0, &origin.1))?;
-            let plan = Plan::new(&name, cells, seeds, &versions, &mut store)?;
+            let batch = Batch {
+                name: &name,
+                cells: &cells,
+            };
+            let plan = Plan::new(&[batch], seeds, &versions, &mut store)?;
             Ok((plan, store))
         });
         let (plan, store) = planned.map_err(stored)?;
-        let cells: Arc<[_]> = plan.cells().into();
+        let cells = Arc::clone(plan.cells());
+        let id = plan.listings().map(|it| sweep_id(&it)).collect();
         let held = Stored::new(plan, store);
         let results = Results::new(Source::Stored(held.clone()), name, cells);
         Ok(Self {
             stored: held,
             results: Py::new(py, results)?,
+            id,
             laws,
         })
     }
@@ -123,12 +132,6 @@ impl Sweep {
     #[getter]
     fn results(&self, py: Python<'_>) -> Py<Results> {
         self.results.clone_ref(py)
-    }
-
-    /// The name of its list in the store.
-    #[getter]
-    fn id(&self, py: Python<'_>) -> String {
-        py.detach(|| self.stored.with(|plan, _| plan.id().to_owned()))
     }
 
     /// How many runs the store had before.
@@ -176,18 +179,19 @@ impl Sweep {
         let laws = self.laws.clone();
         let threads = law::threads(jobs, &laws);
         let (ran, interrupted) = attended(py, progress.as_ref(), laws, move |watch| {
-            held.with(|plan, store| {
-                watch.plan(plan.work());
-                plan.run_here(store, threads, &watch.stop, &|plan, work| {
-                    watch.finish(work, plan.work());
-                })
-            })
+            let campaign = Campaign {
+                threads,
+                stop: &watch.stop,
+                progress: &|progress| watch.note(progress),
+                capture: None,
+            };
+            held.with(|plan, store| store.run(plan, campaign))
         })?;
         match ran {
             // A law that failed has interrupted its runs.
             _ if interrupted.is_some() => Ok(interrupted),
             Ok(()) => Ok(None),
-            Err(SweepError::Store(error)) => Err(stored(error)),
+            Err(CampaignError::Store(error)) => Err(stored(error)),
             Err(error) => Err(RunError::new_err(error.to_string())),
         }
     }
@@ -198,7 +202,7 @@ impl Sweep {
         let taken = py.detach(|| {
             self.stored.with(|plan, store| {
                 let task = plan.take(work, store)?;
-                Ok(task.map(|task| (task.number(), plan.bytes(&task), task.len(), task.work)))
+                Ok(task.map(|task| (task.number, task_bytes(&task), task.len(), task.work)))
             })
         });
         let taken = taken.map_err(stored)?;
@@ -216,7 +220,7 @@ impl Sweep {
                 let text = format!("the worker on {host} has other code: install the same version of fairwire there");
                 return Err(WorkerError::new_err(text));
             }
-            let kept = self.stored.with(|plan, store| plan.keep(task, &runs, store));
+            let kept = self.stored.with(|plan, store| plan.keep(task, runs, store));
             kept.map_err(stored)
         })
     }

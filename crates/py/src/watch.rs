@@ -41,18 +41,6 @@ impl Watch {
         failure.take()
     }
 
-    /// Notes how much work there is.
-    pub(crate) fn plan(&self, work: u64) {
-        self.planned.store(work, Ordering::Relaxed);
-    }
-
-    /// Notes that this much more work is done, and how much is left.
-    pub(crate) fn finish(&self, work: u64, left: u64) {
-        let done = self.done.fetch_add(work, Ordering::Relaxed) + work;
-        self.planned
-            .store(done.saturating_add(left), Ordering::Relaxed);
-    }
-
     /// Notes the progress of a campaign.
     pub(crate) fn note(&self, progress: Progress<'_>) {
         match progress {

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use arrow_schema::ArrowError;
-use fairwire_measure::counted;
+use fairwire_sim::campaign::PlanError;
 use parquet::errors::ParquetError;
 use rusqlite::ErrorCode;
 
@@ -117,9 +117,9 @@ pub enum StoreError {
         "{0} is there already, and an export writes over no file: give another folder, or move it away"
     )]
     Exported(PathBuf),
-    /// The wanted seeds cannot be run.
-    #[error("{0}")]
-    Seeds(String),
+    /// Something is wrong with a plan.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
     /// There is no store in the folder, or no folder.
     #[error("there is no store in {0}: a sweep makes one")]
     NoStore(PathBuf),
@@ -136,31 +136,6 @@ pub enum StoreError {
         path: PathBuf,
         /// What is wrong.
         reason: String,
-    },
-    /// As many seeds are wanted as an interval needs, and a cell has no value that it could be an interval of.
-    #[error(
-        "the interval cannot be judged: {cell} has no value for {wanted}; the metric is there for {there}"
-    )]
-    NothingToJudge {
-        /// The cell.
-        cell: String,
-        /// What the interval is of.
-        wanted: String,
-        /// What has the metric.
-        there: String,
-    },
-    /// Runs of an open sweep have left the store meanwhile: another process has pruned or repaired it, or a file was
-    /// damaged.
-    #[error(
-        "the store has lost {} of {cell}, because it was pruned, repaired or damaged meanwhile: start the sweep \
-         again",
-        counted(*.runs, "run")
-    )]
-    Gone {
-        /// The cell that they belong to.
-        cell: String,
-        /// How many there are.
-        runs: u64,
     },
     /// Runs cannot be made tables of.
     #[error("runs do not fit into tables: {0}")]

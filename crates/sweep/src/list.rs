@@ -2,12 +2,12 @@
 
 use std::str::FromStr;
 
+use fairwire_sim::campaign::{Listing, ScenarioKey};
 use rusqlite::{ToSql, params};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::error::StoreError;
-use crate::key::ScenarioKey;
 use crate::record::Origin;
 use crate::store::Store;
 
@@ -44,17 +44,14 @@ pub struct ListedCell {
 
 impl Listed {
     /// Describes a sweep.
-    pub(crate) fn new(
-        (name, title): (&str, &str),
-        seeds: String,
-        cells: Vec<ListedCell>,
-        origin: &Origin,
-    ) -> Self {
+    pub(crate) fn new(sweep: &Listing<'_>, origin: &Origin) -> Self {
+        let (id, cells) = described(sweep);
+        let first = sweep.cells.first();
         Self {
-            id: id(name, &cells),
-            name: name.to_owned(),
-            title: title.to_owned(),
-            seeds,
+            id,
+            name: sweep.name.to_owned(),
+            title: first.map_or_else(String::new, |(cell, _)| cell.scenario.title.clone()),
+            seeds: sweep.seeds.clone(),
             origin: origin.clone(),
             cells,
         }
@@ -82,6 +79,22 @@ impl Listed {
         let cells = self.cells.iter();
         cells.filter_map(|cell| ScenarioKey::from_str(&cell.scenario).ok())
     }
+}
+
+/// Returns the identifier that a sweep has in a store ([`Listed::id`]).
+pub fn sweep_id(sweep: &Listing<'_>) -> String {
+    described(sweep).0
+}
+
+/// Returns the identifier of a sweep, and its cells as they are listed.
+fn described(sweep: &Listing<'_>) -> (String, Vec<ListedCell>) {
+    let cells = sweep.cells.iter().map(|(cell, scenario)| ListedCell {
+        cell: cell.name.clone(),
+        scenario: scenario.to_string(),
+        axes: cell.axes.clone(),
+    });
+    let cells: Vec<ListedCell> = cells.collect();
+    (id(sweep.name, &cells), cells)
 }
 
 /// Returns the hash of the cells of a sweep, by which equal sweeps are equal.
@@ -133,8 +146,8 @@ impl Store {
         rows.into_iter().map(read).collect()
     }
 
-    /// Lists a sweep.
-    pub(crate) fn list(&mut self, sweep: &Listed) -> Result<(), StoreError> {
+    /// Puts a sweep into the list.
+    pub(crate) fn enlist(&mut self, sweep: &Listed) -> Result<(), StoreError> {
         let json = serde_json::to_string(sweep).expect("texts are JSON");
         let insert = "INSERT OR REPLACE INTO sweep VALUES (?1, ?2)";
         let written = self
@@ -157,7 +170,7 @@ impl Store {
             Some(own) => own.joined(sweep),
             None => sweep,
         };
-        self.list(&sweep)
+        self.enlist(&sweep)
     }
 
     /// Takes a sweep off the list. Its runs stay until they are pruned. Returns whether it was listed.

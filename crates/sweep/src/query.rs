@@ -20,10 +20,10 @@ use crate::axis::Axis;
 use crate::columns::{Column, counts, flags, label_at, labels, lists, numbers, table, texts};
 use crate::db::Db;
 use crate::error::StoreError;
-use crate::key::SOURCES;
 use crate::list::Listed;
 use crate::name::unique;
 use crate::raw::list_of;
+use crate::record::SOURCES;
 use crate::store::Store;
 
 /// The tables of a store that queries see.

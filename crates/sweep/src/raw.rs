@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use std::str::FromStr as _;
 use std::sync::Arc;
 
+use fairwire_sim::campaign::ScenarioKey;
 use fairwire_sim::results::{DigestValue, Metric, RunResult, Series, SeriesMetric, Subject, Value};
 use fairwire_units::Duration;
 use serde::{Deserialize, Serialize};
 
-use crate::key::ScenarioKey;
 use crate::record::{Origin, Recorded};
 
 /// What a value or a series is of.

@@ -2,10 +2,14 @@
 
 use std::sync::Arc;
 
-use fairwire_sim::results::RunResult;
+use fairwire_sim::campaign;
 use serde::{Deserialize, Serialize};
 
-use crate::key::{RunKey, SOURCES, ScenarioKey};
+/// The hash of the sources that compute results, as 16 hexadecimal digits. Runs of other sources are other runs.
+pub const SOURCES: &str = env!("FAIRWIRE_SOURCES");
+
+/// A finished run, and what it was computed with.
+pub type Recorded = campaign::Recorded<Arc<Origin>>;
 
 /// Where and when runs were computed, and by which version.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
@@ -34,27 +38,5 @@ impl Origin {
     /// Returns whether its runs are those that this program would compute.
     pub fn is_current(&self) -> bool {
         self.sources == SOURCES
-    }
-}
-
-/// A finished run with its scenario.
-#[derive(Clone, Debug)]
-pub struct Recorded {
-    /// The key of its scenario.
-    pub scenario: ScenarioKey,
-    /// What it measured.
-    pub run: RunResult,
-    /// Where it was computed.
-    pub origin: Arc<Origin>,
-}
-
-impl Recorded {
-    /// Returns its key.
-    pub fn key(&self) -> RunKey {
-        RunKey {
-            scenario: self.scenario,
-            seed: self.run.seed,
-            perturbed: self.run.perturbed,
-        }
     }
 }

@@ -202,7 +202,7 @@ impl Store {
         for number in saved.sweeps.seen.difference(&saved.sweeps.kept.clone()) {
             let listed = old.listed("rowid = ?1", params![number]);
             if let Some([sweep]) = unless_damaged(listed)?.as_deref() {
-                self.list(sweep)?;
+                self.enlist(sweep)?;
                 saved.sweeps.kept.insert(*number);
             }
         }

@@ -11,9 +11,8 @@ use rusqlite::params;
 
 use crate::db::Db;
 use crate::error::StoreError;
-use crate::key::{RunKey, SOURCES, ScenarioKey};
 use crate::raw::{Name, RawRuns};
-use crate::record::{Origin, Recorded};
+use crate::record::{Origin, SOURCES};
 use crate::rows::{insert, scenario_text, select};
 use crate::settings::settings;
 use crate::text::ScenarioText;
@@ -28,7 +27,7 @@ const SEEN_FOR_S: f64 = 60.0;
 #[derive(Debug)]
 pub struct Store {
     pub(crate) db: Db,
-    origin: Arc<Origin>,
+    pub(crate) origin: Arc<Origin>,
     /// The numbers of names in the database, which stay as they are.
     names: BTreeMap<Name, i64>,
     /// The number of this process among those at work.
@@ -74,25 +73,6 @@ impl Store {
         self.db.folder()
     }
 
-    /// Returns where and when the runs that it is given are computed.
-    pub fn origin(&self) -> &Arc<Origin> {
-        &self.origin
-    }
-
-    /// Returns whether the store has a run of the present sources.
-    ///
-    /// # Errors
-    /// If the store cannot be read.
-    pub fn has(&mut self, run: &RunKey) -> Result<bool, StoreError> {
-        self.db.read(|db| {
-            let mut found = db.prepare_cached(
-                "SELECT 1 FROM run WHERE scenario = (SELECT id FROM scenario WHERE scenario = ?1) \
-                 AND sources = (SELECT id FROM sources WHERE sources = ?2) AND perturbed = ?3 AND seed = ?4",
-            )?;
-            found.exists(params![run.scenario.to_string(), SOURCES, run.perturbed, run.seed.cast_signed()])
-        })
-    }
-
     /// Returns how many runs of the present sources it has.
     ///
     /// # Errors
@@ -128,13 +108,13 @@ impl Store {
         Ok(count.cast_unsigned())
     }
 
-    /// Notes once in a second that this process is at work, and who else is. Returns whether it did.
-    pub(crate) fn look_at_times(&mut self) -> Result<bool, StoreError> {
+    /// Notes once in a second that this process is at work, and who else is.
+    fn look_at_times(&mut self) -> Result<(), StoreError> {
         if self
             .looked
             .is_some_and(|before| now().duration_since(before) < LOOK_EVERY)
         {
-            return Ok(false);
+            return Ok(());
         }
         self.looked = Some(now());
         let own = self.own;
@@ -155,35 +135,16 @@ impl Store {
                 found.query_map(params![SEEN_FOR_S, own.unwrap_or(-1)], |row| row.get(0))?;
             found.collect()
         })?;
-        Ok(true)
+        Ok(())
     }
 
-    /// Returns whether another process adds runs now.
-    pub(crate) fn has_others(&mut self) -> Result<bool, StoreError> {
+    /// Returns whether this process should begin with the last runs: of the processes that add runs now, in the order in
+    /// which they began, every other one does.
+    pub(crate) fn is_second_of_two(&mut self) -> Result<bool, StoreError> {
         self.look_at_times()?;
-        Ok(!self.others.is_empty())
-    }
-
-    /// Returns whether this process should begin with the last runs: of the processes that add runs now, in the order
-    /// in which they began, every other one does. `None` before it has added any.
-    pub(crate) fn begins_at_the_end(&self) -> Option<bool> {
-        let own = self.own?;
-        let before = self.others.iter().filter(|other| **other < own).count();
-        Some(before % 2 == 1)
-    }
-
-    /// Adds finished runs. `text` returns the text of a scenario.
-    ///
-    /// # Errors
-    /// If they cannot be written; what was there before stays whole.
-    pub(crate) fn append(
-        &mut self,
-        runs: &[Recorded],
-        text: &dyn Fn(ScenarioKey) -> Option<ScenarioText>,
-    ) -> Result<(), StoreError> {
-        let raw = RawRuns::of(runs);
-        self.add(&raw, &|scenario| text(scenario.parse().ok()?))
-            .map(|_| ())
+        let others = self.others.iter();
+        let before = others.filter(|other| self.own.is_none_or(|own| **other < own));
+        Ok(before.count() % 2 == 1)
     }
 
     /// Adds finished runs of any sources, and returns how many were new.
@@ -236,23 +197,6 @@ impl Store {
             .write(|db| db.execute("DELETE FROM at_work WHERE id = ?1", [own]));
         self.db.end_log();
         ended.map(|_| ())
-    }
-
-    /// Returns the runs of a scenario that the present sources computed, the unperturbed one first and then in order of
-    /// their seeds.
-    ///
-    /// # Errors
-    /// See [`StoreError`].
-    pub fn load(&mut self, scenario: ScenarioKey) -> Result<Vec<Recorded>, StoreError> {
-        let raw = self.raw(
-            "s.scenario = ?1 AND c.sources = ?2",
-            params![scenario.to_string(), SOURCES],
-        )?;
-        let mut all = raw.records().map_err(StoreError::damaged(&self.db.path))?;
-        all.sort_by_key(|run| (run.run.perturbed, run.run.seed));
-        // Twice only if an index was damaged, and then they are equal.
-        all.dedup_by_key(|run| (run.run.perturbed, run.run.seed));
-        Ok(all)
     }
 
     /// Returns the runs that a condition selects, whose checksums are right.

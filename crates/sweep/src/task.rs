@@ -7,13 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use fairwire_scenario::{Scenario, ScenarioError};
+use fairwire_sim::campaign::{RunKey, ScenarioKey, Task};
 use fairwire_sim::{RunError, RunOptions, run};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::key::{RunKey, SOURCES, ScenarioKey};
-use crate::plan::{Plan, Task};
-use crate::record::{Origin, Recorded};
+use crate::record::{Origin, Recorded, SOURCES};
 use crate::text::ScenarioText;
 
 /// Why a worker cannot do a task.
@@ -46,41 +45,23 @@ struct Json {
     runs: Vec<(String, u64, bool)>,
 }
 
-impl Plan {
-    /// Returns a task as bytes.
-    pub fn bytes(&self, task: &Task) -> Vec<u8> {
-        let mut keys: Vec<ScenarioKey> = task.runs.iter().map(|(run, _)| run.scenario).collect();
-        keys.dedup();
-        let texts = keys.into_iter().filter_map(|key| self.text(key));
-        let runs = task.runs.iter();
-        let json = Json {
-            sources: SOURCES.to_owned(),
-            scenarios: texts.collect(),
-            runs: runs
-                .map(|(run, _)| (run.scenario.to_string(), run.seed, run.perturbed))
-                .collect(),
-        };
-        json!(json).to_string().into_bytes()
-    }
+/// Returns a task as bytes.
+pub fn task_bytes(task: &Task) -> Vec<u8> {
+    let scenarios: BTreeMap<ScenarioKey, &Scenario> =
+        task.runs().map(|(run, of)| (run.scenario, of)).collect();
+    let texts = scenarios.into_iter();
+    let runs = task.runs();
+    let json = Json {
+        sources: SOURCES.to_owned(),
+        scenarios: texts.map(|(key, of)| ScenarioText::of(key, of)).collect(),
+        runs: runs
+            .map(|(run, _)| (run.scenario.to_string(), run.seed, run.perturbed))
+            .collect(),
+    };
+    json!(json).to_string().into_bytes()
 }
 
-impl Task {
-    /// Does the task here.
-    ///
-    /// # Errors
-    /// If a run fails or is interrupted.
-    pub(crate) fn compute(
-        &self,
-        origin: &Arc<Origin>,
-        stop: &AtomicBool,
-    ) -> Result<Vec<Recorded>, TaskError> {
-        let runs = self.runs.iter();
-        runs.map(|(key, scenario)| compute(*key, scenario, origin, stop))
-            .collect()
-    }
-}
-
-/// Does a task that [`Plan::bytes`] made bytes of.
+/// Does a task that [`task_bytes`] made bytes of.
 ///
 /// # Errors
 /// See [`TaskError`].

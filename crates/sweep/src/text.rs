@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use fairwire_scenario::Resolved;
+use fairwire_scenario::{Resolved, Scenario};
+use fairwire_sim::campaign::ScenarioKey;
 use serde::{Deserialize, Serialize};
 
 /// A resolved scenario with its key.
@@ -23,6 +24,15 @@ struct Json {
 }
 
 impl ScenarioText {
+    /// Returns the text of a scenario.
+    pub(crate) fn of(key: ScenarioKey, scenario: &Scenario) -> Self {
+        Self {
+            scenario: key.to_string(),
+            title: scenario.title.clone(),
+            resolved: ScenarioKey::text(scenario),
+        }
+    }
+
     pub(crate) fn new(
         scenario: &str,
         title: String,

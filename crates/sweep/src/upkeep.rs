@@ -6,8 +6,8 @@ use std::fs;
 use rusqlite::params;
 
 use crate::error::StoreError;
-use crate::key::SOURCES;
 use crate::list::Listed;
+use crate::record::SOURCES;
 use crate::repair::ASIDE;
 use crate::store::Store;
 

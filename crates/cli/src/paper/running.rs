@@ -29,7 +29,6 @@ pub(super) fn run(
     let bar = progress::bar();
     let progress = |progress: Progress<'_>| bar.show(progress);
     let campaign = Campaign {
-        name: String::new(),
         threads: jobs,
         stop,
         progress: &progress,

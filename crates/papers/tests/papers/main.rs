@@ -37,13 +37,12 @@ fn results(paper: &Paper, cells: &[&str]) -> Results {
     let cells: Vec<Cell> = cells.iter().map(|name| cell(paper, name).clone()).collect();
     let stop = AtomicBool::new(false);
     let campaign = Campaign {
-        name: paper.name.clone(),
         threads: campaign::threads(),
         stop: &stop,
         progress: &|_| {},
         capture: None,
     };
-    run_cells(&cells, campaign, &mut |_| Ok(())).expect("runs")
+    run_cells(&paper.name.clone(), &cells, campaign, &mut |_| Ok(())).expect("runs")
 }
 
 /// The verdicts on all claims when only some cells have been run.

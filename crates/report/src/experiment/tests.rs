@@ -22,13 +22,13 @@ fn results(axes: &[&str], set: &[&str]) -> Results {
     let cells = ScenarioFile::dumbbell().and_then(|file| file.cells(&adjust));
     let cells = cells.unwrap_or_else(|error| panic!("{error}"));
     let campaign = Campaign {
-        name: "dumbbell".to_owned(),
         threads: 2,
         stop: &AtomicBool::new(false),
         progress: &|_| {},
         capture: None,
     };
-    run_cells(&cells, campaign, &mut |_| Ok(())).unwrap_or_else(|error| panic!("{error}"))
+    run_cells("dumbbell", &cells, campaign, &mut |_| Ok(()))
+        .unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Returns the title of a group with those of its plots.

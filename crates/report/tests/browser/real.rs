@@ -24,7 +24,6 @@ pub(crate) fn page() -> String {
         .collect();
     let stop = AtomicBool::new(false);
     let campaign = Campaign {
-        name: String::new(),
         threads: campaign::threads(),
         stop: &stop,
         progress: &|_| {},
@@ -56,13 +55,12 @@ pub(crate) fn run_page() -> String {
     let cells = ScenarioFile::dumbbell().and_then(|file| file.cells(&adjust));
     let cells = cells.unwrap_or_else(|error| panic!("{error}"));
     let campaign = Campaign {
-        name: "dumbbell".to_owned(),
         threads: campaign::threads(),
         stop: &AtomicBool::new(false),
         progress: &|_| {},
         capture: None,
     };
-    let results = run_cells(&cells, campaign, &mut |_| Ok(()));
+    let results = run_cells("dumbbell", &cells, campaign, &mut |_| Ok(()));
     let results = results.unwrap_or_else(|error| panic!("{error}"));
     fairwire_report::experiment_page(&results)
 }

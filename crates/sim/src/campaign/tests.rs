@@ -5,7 +5,8 @@ use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
 use super::{Batch, Campaign, Outcome, Progress, run_batches, run_cells};
-use crate::results::{Results, WHOLE};
+use crate::Tap;
+use crate::results::{CellResult, Results, WHOLE};
 use fairwire_scenario::{Adjust, Cell, ScenarioFile};
 
 const SCENARIO: &str = r#"
@@ -46,13 +47,12 @@ fn campaign(cells: &[Cell], threads: usize, stop_after: u64) -> Results {
         }
     };
     let campaign = Campaign {
-        name: "test".into(),
         threads,
         stop: &stop,
         progress: &progress,
         capture: None,
     };
-    run_cells(cells, campaign, &mut |_| Ok(())).expect("runs")
+    run_cells("test", cells, campaign, &mut |_| Ok(())).expect("runs")
 }
 
 /// One thread and three threads give the same seeds in the same order with the same digests.
@@ -62,7 +62,7 @@ fn threads_show_nowhere() {
     let (one, three) = (campaign(&cells, 1, u64::MAX), campaign(&cells, 3, u64::MAX));
     assert_eq!(one.cells.len(), 3);
     for (a, b) in one.cells.iter().zip(&three.cells) {
-        let all = |cell: &crate::results::CellResult| {
+        let all = |cell: &CellResult| {
             cell.runs
                 .iter()
                 .map(|run| (run.seed, run.digest))
@@ -130,8 +130,9 @@ udp = {}
 ///
 /// Returns the outcome and the order in which batches were passed to `on_cell`.
 fn first_waits_for_second(stop_then: bool) -> (Outcome, Vec<usize>) {
-    let cells = cells(QUIET);
-    let work = cells[0].scenario.work();
+    // Equal cells would share their run.
+    let (first, second) = (cells(QUIET), cells(&QUIET.replace("500 B", "400 B")));
+    let work = second[0].scenario.work();
     let (told, changed) = (Mutex::new(0u64), Condvar::new());
     let stop = AtomicBool::new(false);
     let progress = |progress: Progress<'_>| match progress {
@@ -152,16 +153,13 @@ fn first_waits_for_second(stop_then: bool) -> (Outcome, Vec<usize>) {
         _ => {}
     };
     let campaign = Campaign {
-        name: String::new(),
         threads: 2,
         stop: &stop,
         progress: &progress,
         capture: None,
     };
-    let batches = ["first", "second"].map(|name| Batch {
-        name,
-        cells: &cells,
-    });
+    let batches = [("first", first.as_slice()), ("second", &second)]
+        .map(|(name, cells)| Batch { name, cells });
     let mut order = Vec::new();
     let outcome = run_batches(&batches, campaign, &mut |batch, _| {
         order.push(batch);
@@ -211,13 +209,12 @@ fn the_bar_ends_where_it_should() {
     };
     let stop = AtomicBool::new(false);
     let campaign = Campaign {
-        name: "test".into(),
         threads: 3,
         stop: &stop,
         progress: &progress,
         capture: None,
     };
-    run_cells(&cells, campaign, &mut |_| Ok(())).expect("runs");
+    run_cells("test", &cells, campaign, &mut |_| Ok(())).expect("runs");
     let (planned, done) = (planned.into_inner(), done.into_inner());
     // At least four seeds of each cell, and one more run of 'none', at 500 kbit/s for 5 s.
     assert!(planned >= 13 * 5 * 125, "{planned}");
@@ -237,14 +234,71 @@ fn a_panic_is_met() {
     };
     let stop = AtomicBool::new(false);
     let campaign = Campaign {
-        name: "test".into(),
         threads: 1,
         stop: &stop,
         progress: &progress,
         capture: None,
     };
-    let run = std::panic::AssertUnwindSafe(|| run_cells(&cells, campaign, &mut |_| Ok(())));
+    let run = std::panic::AssertUnwindSafe(|| run_cells("test", &cells, campaign, &mut |_| Ok(())));
     let panic = std::panic::catch_unwind(run).expect_err("it panics");
     assert_eq!(panic.downcast_ref::<&str>(), Some(&"a bug"));
     assert_eq!(begun.into_inner(), 1);
+}
+
+/// Cells with equal scenarios share their runs, and each has the results that it would have alone.
+#[test]
+fn equal_cells_share_their_runs() {
+    let mut all = cells(SCENARIO);
+    let mut twin = all[2].clone();
+    "twin".clone_into(&mut twin.name);
+    "another title".clone_into(&mut twin.scenario.title);
+    twin.scenario.run.seeds = 6;
+    all.insert(0, twin);
+    let (work, hops) = (AtomicU64::new(0), all[0].scenario.work());
+    let (begun, order) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
+    let progress = |progress: Progress<'_>| match progress {
+        Progress::Planned(more) => {
+            work.fetch_add(more, Ordering::Relaxed);
+        }
+        Progress::Cell { cell, .. } => begun.lock().expect("a lock").push(cell.to_owned()),
+        Progress::Done(_) => {}
+    };
+    let stop = AtomicBool::new(false);
+    let out = tempfile::NamedTempFile::new().expect("a file");
+    let settings = Campaign {
+        threads: 2,
+        stop: &stop,
+        progress: &progress,
+        capture: Some(Tap {
+            out: Box::new(out.reopen().expect("a file")),
+            links: Vec::new(),
+        }),
+    };
+    let mut on_cell = |cell: &CellResult| {
+        order.lock().expect("a lock").push(cell.name.clone());
+        Ok(())
+    };
+    let batch = [all[0].clone(), all[3].clone()];
+    let results = run_cells("test", &batch, settings, &mut on_cell).expect("runs");
+    assert_eq!(order.into_inner().expect("a lock"), ["twin", "none"]);
+    assert_eq!(begun.into_inner().expect("a lock"), ["twin"]);
+    // Six seeds and the unperturbed run, which both have.
+    assert_eq!(work.into_inner(), 7 * hops);
+    let alone = campaign(&[all[3].clone()], 1, u64::MAX);
+    let digests = |cell: &CellResult| {
+        let runs = cell.runs.iter().chain(&cell.unperturbed);
+        runs.map(|run| (run.seed, run.perturbed, run.digest))
+            .collect::<Vec<_>>()
+    };
+    let [twin, none] = results.cells.as_slice() else {
+        panic!("two cells");
+    };
+    assert_eq!(digests(none), digests(&alone.cells[0]));
+    assert_eq!((twin.runs.len(), none.runs.len()), (6, 4));
+    assert_eq!(twin.scenario.title, "another title");
+    for cell in [twin, none] {
+        let captured = cell.runs.iter().map(|run| run.captured.is_some());
+        assert!(captured.eq((0..cell.runs.len()).map(|number| number == 0)));
+        assert!(!cell.partial && cell.unperturbed.is_some());
+    }
 }

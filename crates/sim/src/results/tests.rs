@@ -35,13 +35,12 @@ fn results(text: &str) -> Results {
         .and_then(|file| file.cells(&Adjust::default()))
         .unwrap_or_else(|error| panic!("{error}"));
     let campaign = Campaign {
-        name: "two".into(),
         threads: 2,
         stop: &AtomicBool::new(false),
         progress: &|_| {},
         capture: None,
     };
-    run_cells(&cells, campaign, &mut |_| Ok(())).expect("runs")
+    run_cells("two", &cells, campaign, &mut |_| Ok(())).expect("runs")
 }
 
 fn directory(name: &str) -> PathBuf {

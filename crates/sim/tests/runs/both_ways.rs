@@ -22,13 +22,12 @@ fn results() -> Results {
         .and_then(|file| file.cells(&adjust))
         .unwrap_or_else(|error| panic!("{error}"));
     let campaign = Campaign {
-        name: "both-ways".into(),
         threads: campaign::threads(),
         stop: &AtomicBool::new(false),
         progress: &|_| {},
         capture: None,
     };
-    run_cells(&cells, campaign, &mut |_| Ok(())).expect("runs")
+    run_cells("both-ways", &cells, campaign, &mut |_| Ok(())).expect("runs")
 }
 
 fn mean(cell: &CellResult, flow: &str, metric: Metric) -> f64 {

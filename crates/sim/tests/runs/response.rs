@@ -29,13 +29,12 @@ fn results() -> Results {
         .and_then(|file| file.cells(&adjust))
         .unwrap_or_else(|error| panic!("{error}"));
     let campaign = Campaign {
-        name: "response".into(),
         threads: campaign::threads(),
         stop: &AtomicBool::new(false),
         progress: &|_| {},
         capture: None,
     };
-    run_cells(&cells, campaign, &mut |_| Ok(())).expect("runs")
+    run_cells("response", &cells, campaign, &mut |_| Ok(())).expect("runs")
 }
 
 /// Returns the packets of `payload` bytes that were sent per second, and the share of them that was lost.

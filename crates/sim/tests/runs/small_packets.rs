@@ -21,13 +21,12 @@ fn results() -> Results {
         .and_then(|file| file.cells(&adjust))
         .unwrap_or_else(|error| panic!("{error}"));
     let campaign = Campaign {
-        name: "small-packets".into(),
         threads: campaign::threads(),
         stop: &AtomicBool::new(false),
         progress: &|_| {},
         capture: None,
     };
-    run_cells(&cells, campaign, &mut |_| Ok(())).expect("runs")
+    run_cells("small-packets", &cells, campaign, &mut |_| Ok(())).expect("runs")
 }
 
 /// Returns the throughput in bit/s.

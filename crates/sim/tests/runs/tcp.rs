@@ -321,11 +321,10 @@ fn cells(tcp: &str) -> Result<Vec<Cell>, fairwire_scenario::ScenarioError> {
 
 fn results(cells: &[Cell]) -> Results {
     let campaign = Campaign {
-        name: "tcp".into(),
         threads: campaign::threads(),
         stop: &AtomicBool::new(false),
         progress: &|_| {},
         capture: None,
     };
-    run_cells(cells, campaign, &mut |_| Ok(())).expect("runs")
+    run_cells("tcp", cells, campaign, &mut |_| Ok(())).expect("runs")
 }

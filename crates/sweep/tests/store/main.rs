@@ -8,14 +8,16 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use arrow_array::{Array as _, Int64Array};
 use fairwire_scenario::{Adjust, Cell, ScenarioFile};
-use fairwire_sim::campaign::{Campaign, run_cells};
+use fairwire_sim::campaign::{
+    Batch, Campaign, CampaignError, Plan, Progress, RunStore as _, Seeds, run_cells,
+};
 use fairwire_sim::results::RunResult;
 use fairwire_sweep::{
-    Origin, Plan, Prune, Seeds, Store, StoreError, TaskError, decode, encode, work,
+    Origin, Prune, Store, StoreError, TaskError, decode, encode, task_bytes, work,
 };
 
 /// A short scenario with series and a window, and these values of an axis.
@@ -49,22 +51,34 @@ fn open(folder: &Path) -> Store {
     Store::open(folder, Origin::here("here", "2026-01-01")).expect("a store")
 }
 
+fn planned(cells: &[Cell], seeds: Seeds, store: &mut Store) -> Result<Plan, StoreError> {
+    let name = "test";
+    let batch = Batch { name, cells };
+    Plan::new(&[batch], seeds, &BTreeMap::new(), store)
+}
+
 fn plan(queues: &str, store: &mut Store) -> Plan {
-    Plan::new(
-        "test",
-        cells(queues),
-        Seeds::AsStated,
-        &BTreeMap::new(),
-        store,
-    )
-    .expect("a plan")
+    planned(&cells(queues), Seeds::AsStated, store).expect("a plan")
+}
+
+fn run_all(
+    plan: &mut Plan,
+    store: &mut Store,
+    threads: usize,
+) -> Result<(), CampaignError<StoreError>> {
+    let campaign = Campaign {
+        threads,
+        stop: &AtomicBool::new(false),
+        progress: &|_| (),
+        capture: None,
+    };
+    store.run(plan, campaign)
 }
 
 /// Runs a sweep to its end and returns how many runs it found and did.
 fn sweep(queues: &str, store: &mut Store) -> (u64, u64) {
     let mut plan = plan(queues, store);
-    let stop = AtomicBool::new(false);
-    plan.run_here(store, 2, &stop, &|_, _| ()).expect("runs");
+    run_all(&mut plan, store, 2).expect("runs");
     assert!(plan.is_complete());
     (plan.found(), plan.done())
 }
@@ -89,13 +103,12 @@ fn a_sweep_has_the_results_of_a_campaign() {
     // Each cell has three seeds and the unperturbed run.
     assert_eq!(sweep(queues, &mut store), (0, 8));
     let campaign = Campaign {
-        name: "test".to_owned(),
         threads: 1,
         stop: &AtomicBool::new(false),
         progress: &|_| (),
         capture: None,
     };
-    let expected = run_cells(&cells(queues), campaign, &mut |_| Ok(())).expect("runs");
+    let expected = run_cells("test", &cells(queues), campaign, &mut |_| Ok(())).expect("runs");
     drop(store);
     let found = runs(queues, &mut open(folder.path()));
     for (found, expected) in found.iter().zip(&expected.cells) {
@@ -148,8 +161,19 @@ fn an_interrupted_sweep_goes_on() {
         "5 packets,6 packets,7 packets,8 packets,9 packets,10 packets,11 packets,12 packets";
     let mut first = plan(queues, &mut store);
     let stop = AtomicBool::new(false);
-    let enough = |plan: &Plan, _| stop.store(plan.done() >= 6, Ordering::Relaxed);
-    first.run_here(&mut store, 1, &stop, &enough).expect("runs");
+    let (work, all) = (AtomicU64::new(0), first.work());
+    let campaign = Campaign {
+        threads: 1,
+        stop: &stop,
+        progress: &|progress| {
+            if let Progress::Done(more) = progress {
+                let done = work.fetch_add(more, Ordering::Relaxed) + more;
+                stop.store(done >= all * 6 / 32, Ordering::Relaxed);
+            }
+        },
+        capture: None,
+    };
+    store.run(&mut first, campaign).expect("runs");
     let done = first.done();
     assert!((6..32).contains(&done) && !first.is_complete());
     drop(store);
@@ -163,15 +187,15 @@ fn a_killed_process_loses_only_what_was_under_way() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut store = open(folder.path());
     let mut first = plan("5 packets,6 packets", &mut store);
-    let (origin, stop) = (Arc::clone(store.origin()), AtomicBool::new(false));
+    let (origin, stop) = (store.origin(), AtomicBool::new(false));
     for _ in 0..5 {
         let task = first
             .take(1, &mut store)
             .expect("the store")
             .expect("a task");
-        let done = work(&first.bytes(&task), &origin, &stop).expect("a run");
+        let done = work(&task_bytes(&task), &origin, &stop).expect("a run");
         first
-            .keep(task.number(), &done, &mut store)
+            .keep(task.number, done, &mut store)
             .expect("it is kept");
     }
     let log = fs::read(folder.path().join("store.db-wal")).expect("a log");
@@ -210,17 +234,12 @@ fn two_sweeps_at_once_are_safe() {
     let (mut one, mut two) = (open(folder.path()), open(folder.path()));
     let queues = "5 packets,6 packets";
     let (mut first, mut second) = (plan(queues, &mut one), plan(queues, &mut two));
-    let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            first
-                .run_here(&mut one, 1, &stop, &|_, _| ())
-                .expect("runs");
+            run_all(&mut first, &mut one, 1).expect("runs");
         });
         scope.spawn(|| {
-            second
-                .run_here(&mut two, 1, &stop, &|_, _| ())
-                .expect("runs");
+            run_all(&mut second, &mut two, 1).expect("runs");
         });
     });
     assert!((1..=8).contains(&first.done()) && (1..=8).contains(&second.done()));
@@ -241,10 +260,11 @@ fn two_sweeps_at_once_share_their_runs() {
         let queues = "5 packets,6 packets,7 packets";
         let one_task = |plan: &mut Plan, store: &mut Store| {
             let task = plan.take(1, store).expect("the store").expect("a task");
-            let (origin, stop) = (Arc::clone(store.origin()), AtomicBool::new(false));
-            let done = work(&plan.bytes(&task), &origin, &stop).expect("a run");
-            plan.keep(task.number(), &done, store).expect("it is kept");
-            done[0].key()
+            let (origin, stop) = (store.origin(), AtomicBool::new(false));
+            let done = work(&task_bytes(&task), &origin, &stop).expect("a run");
+            let key = done[0].key();
+            plan.keep(task.number, done, store).expect("it is kept");
+            key
         };
         let mut one = open(folder.path());
         let mut first = plan(queues, &mut one);
@@ -268,7 +288,7 @@ fn two_sweeps_at_once_share_their_runs() {
         }
         wait_until_sweeps_look();
         while let Some(task) = second.take(1, &mut two).expect("the store") {
-            second.give_back(task.number());
+            second.give_back(task.number);
             one_task(&mut second, &mut two);
         }
         wait_until_sweeps_look();
@@ -394,8 +414,7 @@ fn old_store(folder: &Path) -> Store {
 /// Does the sweep in a store whose runs count as those of other sources.
 fn sweep_all(store: &mut Store) {
     let mut plan = plan("5 packets", store);
-    let stop = AtomicBool::new(false);
-    plan.run_here(store, 1, &stop, &|_, _| ()).expect("runs");
+    run_all(&mut plan, store, 1).expect("runs");
 }
 
 /// A task travels as bytes, and so do its results. Other code is refused.
@@ -409,14 +428,14 @@ fn workers_of_other_code_refuse() {
         .expect("the store")
         .expect("a task");
     let (bytes, origin) = (
-        plan.bytes(&task),
+        task_bytes(&task),
         Arc::new(Origin::here("there", "2026-01-01")),
     );
     let stop = AtomicBool::new(false);
     let done = work(&bytes, &origin, &stop).expect("runs");
     assert_eq!(done.len(), 4);
     let travelled = decode(&encode(&done)).expect("runs");
-    plan.keep(task.number(), &travelled, &mut store)
+    plan.keep(task.number, travelled, &mut store)
         .expect("they are kept");
     assert!(plan.is_complete());
     let text = String::from_utf8(bytes).expect("JSON");
@@ -447,14 +466,13 @@ fn a_lost_task_is_done_again() {
             .expect("the store")
             .is_none()
     );
-    let (origin, stop) = (Arc::clone(store.origin()), AtomicBool::new(false));
-    let late = work(&plan.bytes(&lost), &origin, &stop).expect("runs");
-    plan.give_back(lost.number());
+    let (origin, stop) = (store.origin(), AtomicBool::new(false));
+    let late = work(&task_bytes(&lost), &origin, &stop).expect("runs");
+    plan.give_back(lost.number);
     assert_eq!(plan.waiting(), 4);
-    plan.run_here(&mut store, 1, &stop, &|_, _| ())
-        .expect("runs");
+    run_all(&mut plan, &mut store, 1).expect("runs");
     assert_eq!(plan.done(), 4);
-    plan.keep(lost.number(), &late, &mut store)
+    plan.keep(lost.number, late, &mut store)
         .expect("nothing happens");
     assert_eq!((plan.done(), store.len().expect("a count")), (4, 4));
 }

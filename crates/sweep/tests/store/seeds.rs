@@ -1,12 +1,9 @@
 //! Which seeds a sweep runs.
 
-use std::collections::BTreeMap;
-use std::sync::atomic::AtomicBool;
-
+use fairwire_sim::campaign::{Precision, Seeds};
 use fairwire_sim::results::Metric;
-use fairwire_sweep::{Plan, Precision, Seeds};
 
-use crate::{cells, open};
+use crate::{cells, open, planned, run_all};
 
 /// As many seeds run as the interval needs, and a second sweep needs no more.
 #[test]
@@ -23,19 +20,10 @@ fn seeds_follow_the_wanted_interval() {
             most: 40,
         })
     };
-    let stop = AtomicBool::new(false);
     let mut runs = Vec::new();
     for within in [0.5, 0.02, 1e-6] {
-        let mut plan = Plan::new(
-            "test",
-            cells("5 packets"),
-            seeds(within),
-            &BTreeMap::new(),
-            &mut store,
-        )
-        .expect("a plan");
-        plan.run_here(&mut store, 2, &stop, &|_, _| ())
-            .expect("runs");
+        let mut plan = planned(&cells("5 packets"), seeds(within), &mut store).expect("a plan");
+        run_all(&mut plan, &mut store, 2).expect("runs");
         let widths = plan.map_cells(&mut store, |cell| {
             let subject = fairwire_sim::results::Subject::flow("one");
             let estimate = cell
@@ -60,14 +48,7 @@ fn seeds_follow_the_wanted_interval() {
         runs.is_sorted() && runs[0] < 10 && runs[2] == 40,
         "{runs:?}"
     );
-    let plan = Plan::new(
-        "test",
-        cells("5 packets"),
-        seeds(1e-6),
-        &BTreeMap::new(),
-        &mut store,
-    )
-    .expect("a plan");
+    let plan = planned(&cells("5 packets"), seeds(1e-6), &mut store).expect("a plan");
     assert!(plan.is_complete());
 }
 
@@ -100,7 +81,7 @@ fn seeds_that_cannot_be_are_told() {
     ] {
         let mut cells = cells("5 packets");
         cells[0].scenario.run.seed = first;
-        let planned = Plan::new("test", cells, seeds, &BTreeMap::new(), &mut store);
+        let planned = planned(&cells, seeds, &mut store);
         let error = planned.expect_err("it is refused").to_string();
         assert!(error.contains(text), "{error}");
     }
@@ -120,18 +101,8 @@ fn an_interval_needs_values() {
         of: Some("tow".to_owned()),
         ..Precision::default()
     });
-    let plan = Plan::new(
-        "test",
-        cells("5 packets"),
-        seeds,
-        &BTreeMap::new(),
-        &mut store,
-    );
-    let stop = AtomicBool::new(false);
-    let error = plan
-        .expect("a plan")
-        .run_here(&mut store, 1, &stop, &|_, _| ())
-        .expect_err("no such flow");
+    let plan = planned(&cells("5 packets"), seeds, &mut store);
+    let error = run_all(&mut plan.expect("a plan"), &mut store, 1).expect_err("no such flow");
     let text = "queue5packets has no value for the throughput of tow in any window; the metric is there for one in whole, ";
     assert!(error.to_string().contains(text), "{error}");
 }
@@ -148,11 +119,8 @@ fn cells_with_the_same_scenario_have_their_own_seeds() {
         let run = &mut cell.scenario.run;
         (run.seed, run.seeds, run.max_seeds) = (first, count, count);
     }
-    let mut plan =
-        Plan::new("test", all, Seeds::AsStated, &BTreeMap::new(), &mut store).expect("a plan");
-    let stop = AtomicBool::new(false);
-    plan.run_here(&mut store, 2, &stop, &|_, _| ())
-        .expect("runs");
+    let mut plan = planned(&all, Seeds::AsStated, &mut store).expect("a plan");
+    run_all(&mut plan, &mut store, 2).expect("runs");
     assert!(plan.is_complete());
     // Seeds 1 to 5, and the unperturbed runs of seeds 1 and 3.
     assert_eq!((plan.found(), plan.done()), (0, 7));

@@ -5,10 +5,10 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use fairwire_sweep::{Origin, Store, StoreError, work};
+use fairwire_sim::campaign::RunStore as _;
+use fairwire_sweep::{Origin, Store, StoreError, task_bytes, work};
 
 use crate::{change, open, plan, sweep};
 
@@ -262,9 +262,9 @@ fn reading_writes_nothing() {
         .take(1, &mut store)
         .expect("the store")
         .expect("a task");
-    let (origin, stop) = (Arc::clone(store.origin()), AtomicBool::new(false));
-    let done = work(&plan.bytes(&task), &origin, &stop).expect("a run");
-    plan.keep(task.number(), &done, &mut store)
+    let (origin, stop) = (store.origin(), AtomicBool::new(false));
+    let done = work(&task_bytes(&task), &origin, &stop).expect("a run");
+    plan.keep(task.number, done, &mut store)
         .expect("it is kept");
     let killed = tempfile::tempdir().expect("a folder");
     for name in ["store.db", "store.db-wal"] {

@@ -1,16 +1,18 @@
 //! What a store survives: other processes at work, damage, and other versions; and what can be asked of it.
 
-use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow_array::Float64Array;
 use arrow_array::cast::AsArray as _;
-use fairwire_sweep::{Origin, Plan, Prune, Repair, Seeds, Store, StoreError, work};
+use fairwire_sim::campaign::{RunStore as _, Seeds};
+use fairwire_sweep::{Origin, Prune, Repair, Store, StoreError, task_bytes, work};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
-use crate::{cells, change, counts, numbers, old_store, open, plan, runs, sweep, sweep_all};
+use crate::{
+    cells, change, counts, numbers, old_store, open, plan, planned, runs, sweep, sweep_all,
+};
 
 fn origin() -> Origin {
     Origin::here("here", "2026-01-01")
@@ -76,13 +78,7 @@ fn damage_is_an_error_until_it_is_repaired() {
         bytes[at] ^= 4;
         fs::write(folder.path().join("store.db"), bytes).expect("it is written");
         let read = Store::open(folder.path(), origin()).and_then(|mut store| {
-            let all = Plan::new(
-                "test",
-                cells(queues),
-                Seeds::AsStated,
-                &BTreeMap::new(),
-                &mut store,
-            )?;
+            let all = planned(&cells(queues), Seeds::AsStated, &mut store)?;
             all.map_cells(&mut store, |cell| {
                 let unperturbed = cell.unperturbed.iter();
                 cell.runs
@@ -241,8 +237,7 @@ fn a_merge_keeps_both_entries_of_a_sweep() {
     let make = |date: &str, host: &str, seeds: Seeds| {
         let folder = tempfile::tempdir().expect("a folder");
         let mut store = Store::open(folder.path(), Origin::here(host, date)).expect("a store");
-        let versions = BTreeMap::new();
-        Plan::new("test", cells("5 packets"), seeds, &versions, &mut store).expect("a plan");
+        planned(&cells("5 packets"), seeds, &mut store).expect("a plan");
         (folder, store)
     };
     for is_swapped in [false, true] {
@@ -277,8 +272,8 @@ fn a_damaged_log_loses_what_it_had() {
         .expect("the store")
         .expect("a task");
     let stop = AtomicBool::new(false);
-    let done = work(&plan.bytes(&task), store.origin(), &stop).expect("a run");
-    plan.keep(task.number(), &done, &mut store)
+    let done = work(&task_bytes(&task), &store.origin(), &stop).expect("a run");
+    plan.keep(task.number, done, &mut store)
         .expect("it is kept");
     let killed = tempfile::tempdir().expect("a folder");
     let copy = |name: &str| fs::read(folder.path().join(name)).expect("its bytes");

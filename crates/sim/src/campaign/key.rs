@@ -1,4 +1,4 @@
-//! The keys of runs: what a run is computed from.
+//! The keys of runs. Runs with equal keys have equal results.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,14 +7,13 @@ use std::str::FromStr;
 use fairwire_scenario::{Resolved, Scenario};
 use sha2::{Digest, Sha256};
 
-/// The hash of the sources that compute results, as 16 hexadecimal digits. Runs of other sources are other runs.
-pub const SOURCES: &str = env!("FAIRWIRE_SOURCES");
+use super::seeds::Job;
 
 /// The hash of a resolved scenario, without what changes no run: its title, and how many seeds there are.
 #[derive(Clone, Copy, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct ScenarioKey([u8; 16]);
 
-/// The key of a run of the present sources.
+/// The key of a run of the present sources: what it is computed from.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct RunKey {
     /// Its scenario.
@@ -25,18 +24,29 @@ pub struct RunKey {
     pub perturbed: bool,
 }
 
+impl RunKey {
+    /// Returns the key of a run of a scenario.
+    pub(super) fn new(scenario: ScenarioKey, (perturbed, seed): Job) -> Self {
+        Self {
+            scenario,
+            seed,
+            perturbed,
+        }
+    }
+
+    /// Returns which of the runs of its scenario it is.
+    pub(super) fn job(&self) -> Job {
+        (self.perturbed, self.seed)
+    }
+}
+
 impl ScenarioKey {
-    /// Returns the key of a scenario, and the text that it is the hash of.
+    /// Returns the key of a scenario.
     ///
-    /// `versions` are those of what was registered by name and is not among [`SOURCES`], such as window laws in another
-    /// language: the versions of those that the scenario names count.
-    pub fn of(scenario: &Scenario, versions: &BTreeMap<String, String>) -> (Self, Resolved) {
-        let mut scenario = scenario.clone();
-        scenario.title = String::new();
-        scenario.about = None;
-        let run = &mut scenario.run;
-        (run.seeds, run.max_seeds, run.seed) = (1, 1, 1);
-        let resolved = scenario.resolved();
+    /// `versions` are those of what was registered by name and is not among the present sources, such as window laws in
+    /// another language: the versions of those that the scenario names count.
+    pub fn of(scenario: &Scenario, versions: &BTreeMap<String, String>) -> Self {
+        let resolved = Self::text(scenario);
         let mut hash = Sha256::new();
         let parts = resolved.traces.iter().flat_map(|(name, text)| [name, text]);
         let named = versions
@@ -49,7 +59,17 @@ impl ScenarioKey {
         }
         let mut key = [0; 16];
         key.copy_from_slice(&hash.finalize()[..16]);
-        (Self(key), resolved)
+        Self(key)
+    }
+
+    /// Returns the text that the key of a scenario is the hash of.
+    pub fn text(scenario: &Scenario) -> Resolved {
+        let mut scenario = scenario.clone();
+        scenario.title = String::new();
+        scenario.about = None;
+        let run = &mut scenario.run;
+        (run.seeds, run.max_seeds, run.seed) = (1, 1, 1);
+        scenario.resolved()
     }
 }
 

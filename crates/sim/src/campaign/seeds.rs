@@ -1,18 +1,17 @@
-//! Which seeds a sweep runs.
+//! Which seeds the cells of a campaign run.
 
 use std::fmt;
 
-use fairwire_measure::counted;
+use fairwire_measure::{Moments, Repetitions, counted};
 use fairwire_scenario::{Cell, Scenario};
-use fairwire_sim::campaign::seeds_needed;
-use fairwire_sim::results::{CellResult, Metric, Subject};
 
-use crate::error::StoreError;
+use super::PlanError;
+use crate::results::{CellResult, Metric, Subject};
 
 /// Whether start times are moved at random, and the seed.
-pub(crate) type Job = (bool, u64);
+pub(super) type Job = (bool, u64);
 
-/// Which seeds a sweep runs.
+/// Which seeds run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Seeds {
     /// Those of the scenario: from `run.seed` on, `run.seeds` to `run.max_seeds` of them.
@@ -56,8 +55,8 @@ impl Default for Precision {
 
 impl Seeds {
     /// Returns which seeds run in these cells, in words.
-    pub(crate) fn of(&self, cells: &[Cell]) -> String {
-        let runs = cells.iter().map(|cell| &cell.scenario.run);
+    pub(super) fn of<'a>(&self, cells: impl Iterator<Item = &'a Cell>) -> String {
+        let runs = cells.map(|cell| &cell.scenario.run);
         let mut stated = runs.map(|run| (run.seed, run.seeds, run.max_seeds));
         let first = stated.next();
         match first {
@@ -123,14 +122,14 @@ impl Seeds {
     /// Checks that these cells can have these seeds.
     ///
     /// # Errors
-    /// [`StoreError::Seeds`] says what is wrong.
-    pub fn check(&self, cells: &[Cell]) -> Result<(), StoreError> {
+    /// [`PlanError::Seeds`] says what is wrong.
+    pub fn check(&self, cells: &[Cell]) -> Result<(), PlanError> {
         let Self::Until(precision) = self else {
             // A scenario checks its own, and a list has what it has.
             return Ok(());
         };
         let (least, most) = (precision.least, precision.most);
-        let wrong = |text: String| Err(StoreError::Seeds(text));
+        let wrong = |text: String| Err(PlanError::Seeds(text));
         if !(precision.within > 0.0 && precision.within.is_finite()) {
             return wrong("the wanted half width is a share of the mean above 0".to_owned());
         }
@@ -159,7 +158,7 @@ impl Seeds {
     }
 
     /// Returns the runs that `cell` has in any case.
-    pub(crate) fn first(&self, cell: &Cell) -> Vec<Job> {
+    pub(super) fn first(&self, cell: &Cell) -> Vec<Job> {
         let scenario = &cell.scenario;
         let run = &scenario.run;
         let (first, stated) = (run.seed, u64::from(run.seeds));
@@ -180,33 +179,36 @@ impl Seeds {
         seeds.chain(unperturbed.map(|seed| (false, seed))).collect()
     }
 
-    /// Returns whether more than `seeds` seeds may be needed at all.
-    pub(crate) fn may_need_more(&self, scenario: &Scenario, seeds: u64) -> bool {
+    /// Returns how many seeds may be needed beyond `seeds`.
+    pub(super) fn at_most_more(&self, scenario: &Scenario, seeds: u64) -> u64 {
+        let run = &scenario.run;
         let most = match self {
-            Self::AsStated => u64::from(scenario.run.max_seeds),
-            Self::These(_) => 0,
+            _ if !scenario.is_random() => 0,
+            // The rule has two stages: how many, by the spread of the least number of seeds.
+            Self::AsStated if seeds == u64::from(run.seeds) => u64::from(run.max_seeds),
+            Self::AsStated | Self::These(_) => 0,
             Self::Until(precision) => precision.most,
         };
-        scenario.is_random() && seeds < most
+        most.saturating_sub(seeds)
     }
 
-    /// Returns the seeds that the spread of the first ones requires in addition.
+    /// Returns the seeds that the spread of the first ones requires in addition, where more may be needed
+    /// ([`at_most_more`](Self::at_most_more)).
     ///
     /// # Errors
     /// If the wanted interval is of something that the runs do not have.
-    pub(crate) fn more(&self, cell: &CellResult, seeds: u64) -> Result<Vec<u64>, StoreError> {
+    pub(super) fn more(&self, cell: &CellResult, seeds: u64) -> Result<Vec<u64>, PlanError> {
         let run = &cell.scenario.run;
         let needed = match self {
-            // The rule has two stages: how many, by the spread of the least number of seeds.
-            Self::AsStated if seeds == u64::from(run.seeds) => seeds_needed(cell),
-            Self::AsStated | Self::These(_) => seeds,
+            Self::AsStated => seeds_needed(cell),
+            Self::These(_) => seeds,
             Self::Until(precision) => precision.needed(cell, seeds)?,
         };
         Ok((seeds..needed).map(|number| run.seed + number).collect())
     }
 
     /// Returns what a reader should know about the number of a cell's seeds.
-    pub(crate) fn note(&self, cell: &CellResult) -> Option<String> {
+    pub(super) fn note(&self, cell: &CellResult) -> Option<String> {
         match self {
             Self::AsStated | Self::These(_) => None,
             Self::Until(precision) => precision.note(cell),
@@ -214,6 +216,24 @@ impl Seeds {
     }
 }
 
+/// Returns the total number of seeds after which the 95 % interval of each flow's throughput should be within 5 % of
+/// its mean in each window.
+///
+/// This is the rule of the wifi-handoff paper. The result lies between the scenario's bounds.
+fn seeds_needed(cell: &CellResult) -> u64 {
+    let run = &cell.scenario.run;
+    let rule = Repetitions::five_percent(u64::from(run.seeds), u64::from(run.max_seeds));
+    let mut driven = cell.keys();
+    driven.retain(|(subject, _, metric)| *metric == Metric::Throughput && is_sent(subject));
+    let needed = driven.iter().map(|(subject, window, metric)| {
+        let samples = cell.samples(subject, window, *metric);
+        rule.needed(&samples.into_iter().collect::<Moments>())
+    });
+    needed.max().unwrap_or(u64::from(run.seeds))
+}
+
+/// Returns whether `subject` is the direction in which a flow sends data. The other one carries its acknowledgements,
+/// which follow the data.
 fn is_sent(subject: &Subject) -> bool {
     matches!(subject, Subject::Flow(name) if !name.contains('/'))
 }
@@ -229,7 +249,7 @@ struct Widest {
 impl Precision {
     /// Returns how many seeds the interval needs, judged by the spread of those that are there: as many as there are if
     /// it is narrow enough, and at most twice as many, because the spread of a few seeds is not well known.
-    fn needed(&self, cell: &CellResult, seeds: u64) -> Result<u64, StoreError> {
+    fn needed(&self, cell: &CellResult, seeds: u64) -> Result<u64, PlanError> {
         let widest = self.widest(cell)?;
         if widest.share <= self.within {
             return Ok(seeds);
@@ -273,7 +293,7 @@ impl Precision {
     }
 
     /// Returns the widest of the intervals.
-    fn widest(&self, cell: &CellResult) -> Result<Widest, StoreError> {
+    fn widest(&self, cell: &CellResult) -> Result<Widest, PlanError> {
         let mut keys = cell.keys();
         keys.retain(|(_, window, metric)| {
             *metric == self.metric && self.window.as_ref().is_none_or(|wanted| wanted == window)
@@ -303,7 +323,7 @@ impl Precision {
     }
 
     /// Returns the error of an interval of something that a cell does not have.
-    fn nothing(&self, cell: &CellResult) -> StoreError {
+    fn nothing(&self, cell: &CellResult) -> PlanError {
         let mut there: Vec<String> = Vec::new();
         for (subject, window, metric) in cell.keys() {
             let one = format!("{subject} in {window}");
@@ -314,7 +334,7 @@ impl Precision {
         if there.is_empty() {
             there.push("nothing".to_owned());
         }
-        StoreError::NothingToJudge {
+        PlanError::NothingToJudge {
             cell: cell.name.clone(),
             wanted: format!(
                 "the {} of {} in {}",
