@@ -202,7 +202,14 @@ impl Sweep {
         let taken = py.detach(|| {
             self.stored.with(|plan, store| {
                 let task = plan.take(work, store)?;
-                Ok(task.map(|task| (task.number, task_bytes(&task), task.len(), task.work)))
+                Ok(task.map(|task| {
+                    (
+                        task.number,
+                        task_bytes(&task),
+                        task.runs().count(),
+                        task.work,
+                    )
+                }))
             })
         });
         let taken = taken.map_err(stored)?;

@@ -60,11 +60,9 @@ pub fn run_batches_in<S: RunStore>(
     campaign: Campaign<'_>,
     on_cell: &mut dyn FnMut(usize, &CellResult) -> io::Result<()>,
 ) -> Outcome<S::Error> {
+    let results = batches.iter().map(|it| Results::empty(it.name.to_owned()));
     let mut outcome = Outcome {
-        results: batches
-            .iter()
-            .map(|batch| Results::empty(batch.name.to_owned()))
-            .collect(),
+        results: results.collect(),
         found: 0,
         done: 0,
         failure: None,
@@ -77,37 +75,26 @@ pub fn run_batches_in<S: RunStore>(
             return outcome;
         }
     };
-    let batch_of: Vec<usize> = batches
-        .iter()
-        .enumerate()
-        .flat_map(|(number, batch)| batch.cells.iter().map(move |_| number))
-        .collect();
     let mut is_taken = true;
-    let mut deliver = |number: usize, cell: CellResult| {
-        let batch = batch_of[number];
+    let mut deliver = |batch: usize, cell: CellResult| {
         let results = &mut outcome.results[batch];
         results.partial |= cell.partial;
         if cell.runs.is_empty() && cell.unperturbed.is_none() {
             return Ok(());
         }
-        let taken = if is_taken {
-            on_cell(batch, &cell)
-        } else {
-            Ok(())
-        };
-        is_taken &= taken.is_ok();
+        let mut taken = Ok(());
+        if is_taken {
+            taken = on_cell(batch, &cell);
+            is_taken = taken.is_ok();
+        }
         results.cells.push(cell);
         taken
     };
     let ran = plan.run_here(store, campaign, Some(&mut deliver));
-    if let Err(error) = ran {
-        // Cells that the store could not give are missing altogether.
-        let is_partial = matches!(error, CampaignError::Store(_));
-        outcome
-            .results
-            .iter_mut()
-            .for_each(|it| it.partial |= is_partial);
-        outcome.failure = Some(error);
+    outcome.failure = ran.err();
+    if let Some(CampaignError::Store(_)) = outcome.failure {
+        // Cells that it could not give are missing altogether.
+        outcome.results.iter_mut().for_each(|it| it.partial = true);
     }
     (outcome.found, outcome.done) = (plan.found(), plan.done());
     outcome

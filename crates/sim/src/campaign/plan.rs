@@ -26,16 +26,6 @@ pub struct Task {
 }
 
 impl Task {
-    /// Returns the number of its runs.
-    pub fn len(&self) -> usize {
-        self.runs.len()
-    }
-
-    /// Returns whether it has no runs, which no task that a plan gives is.
-    pub fn is_empty(&self) -> bool {
-        self.runs.is_empty()
-    }
-
     /// Returns its runs with their scenarios.
     pub fn runs(&self) -> impl Iterator<Item = (RunKey, &Scenario)> {
         let runs = self.runs.iter();
@@ -70,8 +60,6 @@ pub struct Plan {
     sharing: BTreeMap<ScenarioKey, Vec<usize>>,
     /// All runs that any cell wants.
     known: BTreeSet<RunKey>,
-    /// The first seed of the first cell.
-    first: Option<RunKey>,
     waiting: VecDeque<RunKey>,
     /// Whether the last runs come first.
     is_reversed: bool,
@@ -106,7 +94,6 @@ impl Plan {
             entries: Vec::new(),
             sharing: BTreeMap::new(),
             known: BTreeSet::new(),
-            first: None,
             waiting: VecDeque::new(),
             is_reversed: false,
             under_way: BTreeMap::new(),
@@ -117,11 +104,11 @@ impl Plan {
             done: 0,
         };
         plan.seeds.check(&plan.cells)?;
-        let cells = Arc::clone(&plan.cells);
-        let batch_of = batches.iter().enumerate();
-        let batch_of = batch_of.flat_map(|(number, batch)| batch.cells.iter().map(move |_| number));
-        for (number, (cell, batch)) in cells.iter().zip(batch_of).enumerate() {
+        let all = batches.iter().enumerate();
+        for (batch, cell) in all.flat_map(|(batch, it)| it.cells.iter().map(move |it| (batch, it)))
+        {
             let key = ScenarioKey::of(&cell.scenario, versions);
+            let number = plan.entries.len();
             plan.sharing.entry(key).or_default().push(number);
             plan.entries.push(Entry {
                 key,
@@ -136,12 +123,8 @@ impl Plan {
         for listing in plan.listings() {
             store.list(&listing)?;
         }
-        for (number, cell) in cells.iter().enumerate() {
-            let jobs = plan.seeds.first(cell);
-            if number == 0 {
-                let first = jobs.first();
-                plan.first = first.map(|job| RunKey::new(plan.entries[number].key, *job));
-            }
+        for number in 0..plan.entries.len() {
+            let jobs = plan.seeds.first(&plan.cells[number]);
             let new = plan.want(number, jobs, store)?;
             plan.waiting.extend(new);
         }
@@ -173,13 +156,14 @@ impl Plan {
 
     /// Returns the name of the batch of a cell.
     pub(super) fn batch(&self, cell: usize) -> &str {
-        let entry = self.entries.get(cell);
-        entry.map_or("", |entry| &self.batches[entry.batch])
+        &self.batches[self.entries[cell].batch]
     }
 
     /// Returns the first seed of the first cell.
     pub(super) fn first(&self) -> Option<RunKey> {
-        self.first
+        let (cell, entry) = (self.cells.first()?, self.entries.first()?);
+        let jobs = self.seeds.first(cell);
+        jobs.first().map(|job| RunKey::new(entry.key, *job))
     }
 
     /// Returns what is wanted, batch by batch.
@@ -446,20 +430,21 @@ impl Plan {
         entry.is_some_and(|entry| entry.missing == 0)
     }
 
-    /// As [`cell`](Self::cell), for cells that are asked for once and in order: the store need not keep what no later
-    /// cell has.
+    /// As [`cell`](Self::cell), with the number of its batch, for cells that are asked for once and in order: the store
+    /// need not keep what no later cell has.
     pub(super) fn deliver<S: RunStore>(
         &self,
         number: usize,
         store: &mut S,
-    ) -> Result<Option<CellResult>, S::Error> {
-        let cell = self.cell(number, store)?;
-        if let Some(entry) = self.entries.get(number)
-            && self.sharing[&entry.key].last() == Some(&number)
-        {
+    ) -> Result<Option<(usize, CellResult)>, S::Error> {
+        let Some(cell) = self.cell(number, store)? else {
+            return Ok(None);
+        };
+        let entry = &self.entries[number];
+        if self.sharing[&entry.key].last() == Some(&number) {
             store.release(entry.key);
         }
-        Ok(cell)
+        Ok(Some((entry.batch, cell)))
     }
 }
 

@@ -11,13 +11,14 @@ use std::thread;
 use fairwire_scenario::Scenario;
 use fairwire_units::Duration;
 
+use super::key::RunKey;
 use super::plan::{Plan, Task};
 use super::store::{Recorded, RunStore};
 use super::{Campaign, CampaignError, Progress};
 use crate::results::CellResult;
 use crate::{RunError, RunOptions, Tap, run as run_one};
 
-/// Called with the number and the results of a cell.
+/// Called with the number of a batch, and the results of one of its cells.
 type OnCell<'a> = &'a mut dyn FnMut(usize, CellResult) -> io::Result<()>;
 
 /// What all threads share.
@@ -40,6 +41,8 @@ struct Runner<'a, S: RunStore> {
     /// Notified when a task has ended.
     ended: Condvar,
     origin: S::Origin,
+    /// The run that is captured, if one is.
+    captured: Option<RunKey>,
     stop: &'a AtomicBool,
     progress: &'a (dyn Fn(Progress<'_>) + Sync),
 }
@@ -47,7 +50,7 @@ struct Runner<'a, S: RunStore> {
 impl Plan {
     /// Does all runs that are missing, on threads of this process. Finished runs are in the store at once.
     ///
-    /// Passes the number and the results of each cell to `on_cell` once it and all cells before it are finished. When no
+    /// Passes each cell, with the number of its batch, to `on_cell` once it and all cells before it are finished. When no
     /// more will finish, it passes on what there is of the others.
     ///
     /// # Errors
@@ -65,6 +68,7 @@ impl Plan {
             .min(usize::try_from(most).unwrap_or(usize::MAX));
         let runner = Runner {
             origin: store.origin(),
+            captured: self.first(),
             shared: Mutex::new(Shared {
                 plan: self,
                 store,
@@ -162,7 +166,7 @@ impl<'a, S: RunStore> Runner<'a, S> {
             if shared.closed {
                 break;
             }
-            let is_captured = shared.plan.first() == Some(*key);
+            let is_captured = self.captured == Some(*key);
             let capture = is_captured.then(|| shared.capture.take()).flatten();
             let batch = is_first.then(|| shared.plan.batch(*number).to_owned());
             drop(shared);
@@ -233,8 +237,10 @@ impl<'a, S: RunStore> Runner<'a, S> {
                 }
                 let cell = self.plan(&mut shared, |plan, store| plan.deliver(next, store));
                 drop(shared);
-                let Some(Some(cell)) = cell else { return };
-                if let Err(error) = on_cell(next, cell) {
+                let Some(Some((batch, cell))) = cell else {
+                    return;
+                };
+                if let Err(error) = on_cell(batch, cell) {
                     self.lock().fail(CampaignError::Output(error));
                 }
                 next += 1;
