@@ -179,13 +179,13 @@ fn reports_are_repeated_until_acknowledged() {
     }
 }
 
-/// Asserts that no packet reported as dropped is missing in the Ack Vector.
-fn agrees_with_the_vector(wire: &Wire) {
+/// Returns the packets that an Ack Vector says have not been received.
+fn missing(wire: &Wire) -> Vec<Seq> {
     let packet = wire.packet();
-    let Some(ack) = packet.ack() else {
-        return;
-    };
     let mut missing = Vec::new();
+    let Some(ack) = packet.ack() else {
+        return missing;
+    };
     let mut at = ack.extend(Seq::ZERO);
     for raw in packet.options {
         if let Ok(DccpOption::AckVector { entries, .. }) = raw.decode() {
@@ -199,9 +199,42 @@ fn agrees_with_the_vector(wire: &Wire) {
             }
         }
     }
+    missing
+}
+
+/// Asserts that no packet reported as dropped is missing in the Ack Vector.
+fn agrees_with_the_vector(wire: &Wire) {
+    let missing = missing(wire);
     for (seq, _) in reported(wire) {
         assert!(!missing.contains(&seq), "{seq:?}");
     }
+}
+
+/// Data so late that it may be a duplicate does not reach the application, so it is not reported as received either.
+#[test]
+fn data_too_old_to_tell_is_not_received() {
+    let mut pair = Pair::new();
+    let mut wide = config(2);
+    wide.sequence_window = 8_192;
+    let (_, server) = pair.open(wide.clone(), wide);
+    // The client would say that it has not sent this.
+    pair.lose(|wire| wire.from == 1);
+    let before = pair.last_of(0).0;
+    // The last one makes the server acknowledge once more.
+    for ahead in [1_200, 200, 100, 1_201] {
+        let wire = pair.forge(0, ahead, |_| Kind::Data, |_| {}, data(10));
+        pair.deliver(1, &wire);
+        pair.run_for(ms(500));
+    }
+    let acks = pair.log.iter().filter(|wire| wire.from == 1);
+    let vector = acks.map(missing).next_back();
+    let vector = vector.expect("an acknowledgement");
+    let is_missing = |ahead| vector.contains(&before.add(ahead));
+    assert_eq!(
+        [1_201, 1_200, 200, 100].map(is_missing),
+        [false, false, false, true]
+    );
+    assert_eq!(pair.ends[1].stats(server).unwrap().data_received, 3);
 }
 
 /// Under loss, reordering and a full receive queue, reports agree with the Ack Vectors.

@@ -173,7 +173,7 @@ impl Subflow {
             _ => {}
         }
         // Step 16. RFC 4340, 7: sequence numbers identify duplicates made by the network; a packet too old to tell may
-        // be one. RFC 4340, 11.4: a packet whose data the application never gets is still reported as received.
+        // be one. RFC 4340, 11.4: a packet whose data the receive queue drops is still reported as received.
         if novelty == Novelty::New {
             let (number, resent) = options.marks.number(seq);
             let datagram = Datagram {
@@ -246,7 +246,8 @@ impl Subflow {
             self.follow_arrivals(call, arrived);
         }
         if let Some(rx) = &mut self.rx {
-            let counts = novelty != Novelty::Copy && self.peer_valid_from.counts(seq);
+            // A packet too old to tell gives no data, and so is not reported as received.
+            let counts = is_new && self.peer_valid_from.counts(seq);
             let packet = Incoming {
                 arrival: counts.then_some(arrival),
                 ack,
