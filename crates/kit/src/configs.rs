@@ -15,11 +15,6 @@ pub fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// Returns a number of seconds.
-pub fn secs(secs: u64) -> Duration {
-    Duration::from_secs(secs)
-}
-
 /// Returns the default settings with one CCID in both directions.
 pub fn config_of(ccid: impl Into<Ccid>) -> Config {
     both_ways([ccid])

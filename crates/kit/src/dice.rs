@@ -11,10 +11,6 @@ impl Dice {
     }
 
     /// Returns the next number.
-    #[expect(
-        clippy::should_implement_trait,
-        reason = "a stream without end is no iterator that one would loop over"
-    )]
     pub fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;

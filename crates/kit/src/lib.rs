@@ -7,13 +7,20 @@
 //! The unit tests of `proto` compile these sources as a module of their own, because a test inside a crate cannot use a
 //! crate above it. So nothing here names its own crate.
 
+#![allow(
+    clippy::missing_panics_doc,
+    clippy::new_without_default,
+    clippy::should_implement_trait,
+    reason = "all of it asserts, and names are short where every test writes them"
+)]
+
 mod configs;
 mod dice;
 mod forge;
 mod pair;
 mod wire;
 
-pub use configs::{PORT, SERVICE, both_ways, config_of, ms, secs};
+pub use configs::{PORT, SERVICE, both_ways, config_of, ms};
 pub use dice::Dice;
 pub use forge::{Draft, kind_of, plain, reseal, reseal_bytes};
 pub use pair::{Fault, Instead, Pair, data, paths};

@@ -3,11 +3,9 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use std::sync::Arc;
-
 use fairwire_proto::{
-    CloseReason, Config, ConnectionId, Encapsulation, Endpoint, EndpointConfig, Event, Inspection,
-    Meta, Path, Payload, Security,
+    Config, ConnectionId, Encapsulation, Endpoint, EndpointConfig, Event, Inspection, Meta, Path,
+    Payload,
 };
 use fairwire_units::{Duration, Ecn, Instant};
 use fairwire_wire::{Encoder, HeadBuf, Kind, PacketType, Ports, Seq, SeqNo, ServiceCode};
@@ -29,8 +27,6 @@ pub enum Fault {
     Delay(Duration),
     /// Marks it, if its sender is ECN-capable.
     Mark,
-    /// Inverts a bit of its last byte.
-    Damage,
     /// Marks it although its sender is not ECN-capable.
     Spoof,
     /// Stands for a mark that the receiver hides: the packet arrives as ECT(0).
@@ -84,12 +80,8 @@ pub struct Pair {
     pub log: Vec<Wire>,
     /// Whether packets are recorded.
     pub record: bool,
-    /// Whether packets arrive as from a socket, in one piece, instead of as head and payload.
-    pub in_one_piece: bool,
     /// What each side was told, and when.
     pub events: [Vec<(Instant, ConnectionId, Event)>; 2],
-    /// What each side encrypts its connections with. A client does so from the start, a server once it accepts.
-    pub security: [Option<Arc<dyn Security>>; 2],
     /// The connection that side 0 began last.
     pub client: Option<ConnectionId>,
     /// The connection that side 1 accepted last.
@@ -137,9 +129,7 @@ impl Pair {
             free_at: [Instant::START; 2],
             log: Vec::new(),
             record: true,
-            in_one_piece: false,
             events: [Vec::new(), Vec::new()],
-            security: [None, None],
             client: None,
             server: None,
         }
@@ -203,9 +193,6 @@ impl Pair {
         let id = self.ends[0].connect(self.now, path, None, PORT, service, client);
         let id = id.expect("there is room");
         self.client = Some(id);
-        if let Some(security) = self.security[0].clone() {
-            self.ends[0].secure(self.now, id, security);
-        }
         self.drain();
         id
     }
@@ -233,9 +220,6 @@ impl Pair {
             while let Some((id, event)) = self.ends[side].poll_event() {
                 if matches!(event, Event::Accepted { .. }) {
                     self.server = Some(id);
-                    if let Some(security) = self.security[1].clone() {
-                        self.ends[1].secure(self.now, id, security);
-                    }
                 }
                 self.events[side].push((self.now, id, event));
             }
@@ -301,7 +285,6 @@ impl Pair {
             Some(Fault::Spoof) => wire.transmit.ecn = Ecn::Ce,
             Some(Fault::Hide) if wire.transmit.ecn.is_capable() => wire.transmit.ecn = Ecn::Ect0,
             Some(Fault::Mark) if wire.transmit.ecn.is_capable() => wire.transmit.ecn = Ecn::Ce,
-            Some(Fault::Damage) => wire.damage(),
             Some(Fault::Mark | Fault::Hide) | None => {}
         }
         self.count += 1;
@@ -315,12 +298,8 @@ impl Pair {
             path,
             ecn: wire.transmit.ecn,
         };
-        if self.in_one_piece {
-            self.ends[side].handle_datagram(self.now, meta, &wire.bytes(), Payload::EMPTY);
-        } else {
-            let payload = wire.transmit.payload.clone();
-            self.ends[side].handle_datagram(self.now, meta, &wire.head, payload);
-        }
+        let payload = wire.transmit.payload.clone();
+        self.ends[side].handle_datagram(self.now, meta, &wire.head, payload);
     }
 
     /// Returns the time of the next arrival or timer.
@@ -372,16 +351,6 @@ impl Pair {
     pub fn told(&self, side: usize) -> Vec<Event> {
         let events = self.events[side].iter();
         events.map(|(_, _, event)| event.clone()).collect()
-    }
-
-    /// Returns why the connection of one side ended, if it did.
-    pub fn closed(&self, side: usize) -> Option<&CloseReason> {
-        self.events[side]
-            .iter()
-            .find_map(|(_, _, event)| match event {
-                Event::Closed { reason } => Some(reason),
-                _ => None,
-            })
     }
 
     /// Returns the number of the last packet of one side, and its ports.

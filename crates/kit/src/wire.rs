@@ -1,6 +1,6 @@
 //! A packet that was sent.
 
-use fairwire_proto::{Payload, Transmit};
+use fairwire_proto::Transmit;
 use fairwire_units::Instant;
 use fairwire_wire::{DccpOption, Kind, Packet, PacketType, ResetCode, Seq};
 
@@ -22,21 +22,6 @@ impl Wire {
     pub fn packet(&self) -> Packet<'_> {
         let len = self.transmit.payload.len();
         Packet::decode_head(&self.head, len).expect("we send what we can read")
-    }
-
-    /// Returns its bytes. Zeros that are not stored are left out.
-    pub fn bytes(&self) -> Vec<u8> {
-        [&self.head, self.transmit.payload.as_slice()].concat()
-    }
-
-    /// Inverts a bit of its last byte.
-    pub(super) fn damage(&mut self) {
-        let mut data = self.transmit.payload.as_slice().to_vec();
-        let last = data.last_mut().or(self.head.last_mut());
-        *last.expect("a packet has bytes") ^= 1;
-        if !data.is_empty() {
-            self.transmit.payload = Payload::from(data);
-        }
     }
 
     /// Returns the options that can be read.

@@ -1,12 +1,12 @@
 //! Endpoints and connections through their public interface, on a virtual clock, and hand-made packets.
 
 #![expect(
-    clippy::field_reassign_with_default,
-    reason = "a test sets only the fields that it changes, one per line"
-)]
-#![expect(
     clippy::cast_possible_truncation,
     reason = "the numbers of tests are small"
+)]
+#![expect(
+    clippy::unwrap_used,
+    reason = "what a test prepares works, or the test fails"
 )]
 
 mod ack_ratio;
