@@ -208,6 +208,7 @@ def paper(
     seeds: int | None = None,
     jobs: int | None = None,
     progress: Callable[[float], object] | None = None,
+    store: tuple[PathLike[str], tuple[str, str], Callable[[list[str]], dict[str, str]]] | None = None,
 ) -> tuple[str, Results, Table, str, str, BaseException | None]: ...
 def papers() -> list[tuple[str, str]]: ...
 

@@ -6,6 +6,7 @@ import contextlib
 import datetime
 import functools
 import os
+import platform
 import signal
 import sys
 import threading
@@ -13,8 +14,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Union
 
 from fairwire import _fairwire
-from fairwire._arguments import changes, count_of_jobs, count_of_seeds, first_seed, is_number
+from fairwire._arguments import changes, count_of_jobs, count_of_seeds, first_seed, folder, is_number
 from fairwire._fairwire import FairwireError
+from fairwire._law import versions
 from fairwire.results import Results, Table
 
 if TYPE_CHECKING:
@@ -187,10 +189,14 @@ def paper(
     seeds: int | None = None,
     jobs: int | None = None,
     progress: Progress = None,
+    store: str | os.PathLike[str] | None = None,
 ) -> PaperResults:
     """Runs a paper, by its name or by its directory. `quick` runs three seeds.
 
-    Raises PaperError if there is no such paper, and Interrupted on Ctrl-C.
+    store: a folder of finished runs, as of `fw.sweep`, which is made if there is none. Runs that it has are not done
+        again, and new ones are added.
+
+    Raises PaperError if there is no such paper, StoreError if the store cannot be used, and Interrupted on Ctrl-C.
     """
     seeds = None if seeds is None else count_of_seeds(seeds)
     jobs = count_of_jobs(jobs)
@@ -198,9 +204,10 @@ def paper(
         raise TypeError(f"a paper is its name or the path of its directory, and not {name!r}")
     # Only a text may be a name.
     name = name if isinstance(name, str) else os.path.join(name, "")
+    place = None if store is None else (folder("store", store), origin(), versions)
     show = shown(progress)
     try:
-        title, native, verdicts, text, page, interrupted = _fairwire.paper(name, quick, seeds, jobs, show)
+        title, native, verdicts, text, page, interrupted = _fairwire.paper(name, quick, seeds, jobs, show, place)
     finally:
         clear(show)
     ran = PaperResults(title, Results(native), Table(verdicts), text, page)
@@ -210,6 +217,11 @@ def paper(
         attach(interrupted, ran.results)
         raise interrupted
     return ran
+
+
+def origin() -> tuple[str, str]:
+    """Returns the host and the date, which a store notes for each run."""
+    return platform.node() or "unknown", datetime.datetime.now(datetime.timezone.utc).date().isoformat()
 
 
 def papers() -> dict[str, str]:

@@ -6,7 +6,6 @@ import concurrent.futures
 import contextlib
 import datetime
 import os
-import platform
 import time
 from collections.abc import Iterable
 from dataclasses import KW_ONLY, asdict, dataclass
@@ -18,7 +17,7 @@ from fairwire._arguments import changes, count_of_jobs, count_of_seeds, folder, 
 from fairwire._executors import adapt
 from fairwire._fairwire import FairwireError, StoreError, WorkerError
 from fairwire._law import Laws, adopt, classes, versions
-from fairwire._run import Interrupted, Scenario, attach, clear, interrupted_once, shown
+from fairwire._run import Interrupted, Scenario, attach, clear, interrupted_once, origin, shown
 from fairwire.results import Results, Table
 
 if TYPE_CHECKING:
@@ -127,7 +126,7 @@ class Store:
 
     def __init__(self, path: str | os.PathLike[str], *, repair: bool = False) -> None:
         self.path = folder("path", path)
-        self._native = _fairwire.Store(self.path, _origin(), repair)
+        self._native = _fairwire.Store(self.path, origin(), repair)
 
     def __len__(self) -> int:
         return len(self._native)
@@ -245,7 +244,7 @@ def sweep(
     elif seeds is not None:
         count = count_of_seeds(seeds)
     adjust = changes(set, axes, only, duration, count, None, these or until)
-    native = _fairwire.Sweep(built._native, adjust, place, _origin(), versions, these, until)
+    native = _fairwire.Sweep(built._native, adjust, place, origin(), versions, these, until)
     done = Sweep(native, place)
     show = shown(progress)
     interrupted: BaseException | None = None
@@ -273,15 +272,10 @@ def sweep(
     raise interrupted
 
 
-def _origin() -> tuple[str, str]:
-    """Returns the host and the date, which a store notes for each run."""
-    return platform.node() or "unknown", datetime.datetime.now(datetime.timezone.utc).date().isoformat()
-
-
 def work(task: bytes, laws: Laws) -> bytes:
     """Does a task in a worker, with the window laws in Python that it names."""
     adopt(laws)
-    return _fairwire.work(task, _origin(), list(laws))
+    return _fairwire.work(task, origin(), list(laws))
 
 
 # Work is counted in packets that cross links, of which a processor does about a million in a second. A task is long

@@ -462,6 +462,27 @@ def test_a_paper_has_verdicts() -> None:
         fw.paper("nowhere")
 
 
+def test_a_paper_keeps_its_runs(tmp_path: Path) -> None:
+    """With a store it runs only what is missing there, and has the same verdicts."""
+    def runs() -> int:
+        return len(fw.Store(tmp_path / "runs"))
+
+    first = fw.paper("satellite", seeds=1, store=tmp_path / "runs")
+    assert str(first) == str(fw.paper("satellite", seeds=1))
+    shares: list[float] = []
+    kept = runs()
+    again = fw.paper("satellite", seeds=1, store=tmp_path / "runs", progress=shares.append)
+    assert str(again) == str(first)
+    assert again.results.runs.column("digest") == first.results.runs.column("digest")
+    # Nothing was left to do.
+    assert set(shares) <= {0.0, 1.0} and runs() == kept > 0
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(fw.StoreError, match="is a file, and a store is a folder"):
+        fw.paper("satellite", store=tmp_path / "file")
+    with pytest.raises(TypeError, match="^store is the path of a folder, and not 3$"):
+        fw.paper("satellite", store=3)  # type: ignore[arg-type]
+
+
 def test_a_paper_may_be_a_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By its path, or by the name of a directory beside us, as the command takes it."""
     shutil.copytree(DUMBBELL.parents[1] / "papers" / "satellite", tmp_path / "mine")

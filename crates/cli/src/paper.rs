@@ -12,9 +12,14 @@ use clap::{Parser, ValueEnum};
 use fairwire_measure::counted;
 use fairwire_paper::{Bundle, Paper, PaperError, Reported};
 use fairwire_papers::catalogue;
+use fairwire_sim::campaign::{Memory, RunStore};
 use fairwire_sim::results::{Form, Output, OutputDirectory, Results, SeriesChoice};
+#[cfg(feature = "sweep")]
+use fairwire_sweep::Store;
 
 use crate::jobs::jobs;
+#[cfg(feature = "sweep")]
+use crate::origin::origin;
 use crate::print::{self, FAILED, USAGE, fail};
 use crate::{number, out, stop};
 use running::{Finished, run};
@@ -64,6 +69,12 @@ pub(crate) struct Args {
         default_value = "figures"
     )]
     series: Series,
+    /// A folder of finished runs, as of `fairwire sweep`: runs that it has are not done again, and new ones are added. It
+    /// is made if there is none.
+    #[cfg(feature = "sweep")]
+    #[arg(long, value_name = "DIR", requires = "name")]
+    #[arg(conflicts_with_all = ["check_digests", "update_digests"])]
+    store: Option<PathBuf>,
     /// Print JSON instead of text.
     #[arg(long, requires = "name")]
     json: bool,
@@ -163,7 +174,29 @@ impl Args {
             return print::refuse(self.json, USAGE, &message);
         }
         let papers: Vec<Paper> = papers.into_iter().map(|(_, paper)| paper).collect();
-        self.report(&papers, name == ALL)
+        #[cfg(feature = "sweep")]
+        if let Some(folder) = &self.store {
+            return self.stored(&papers, name == ALL, folder);
+        }
+        self.report(&papers, name == ALL, &mut Memory::default()).0
+    }
+
+    /// Reports on papers whose runs are in a store.
+    #[cfg(feature = "sweep")]
+    fn stored(&self, papers: &[Paper], all: bool, folder: &Path) -> ExitCode {
+        let mut store = match Store::open(folder, origin()) {
+            Ok(store) => store,
+            Err(error) => return print::refuse(self.json, FAILED, &error),
+        };
+        let (status, counts) = self.report(papers, all, &mut store);
+        if let Some((found, done)) = counts {
+            let (found, done) = (counted(found, "run"), counted(done, "run"));
+            print::note(&format!("{}: {found} found, {done} done", folder.display()));
+        }
+        match store.close() {
+            Ok(()) => status,
+            Err(error) => fail(FAILED, &error),
+        }
     }
 
     /// Loads the paper with this name, or all papers.
@@ -211,19 +244,28 @@ impl Args {
         Ok(Some((directory, outputs)))
     }
 
-    fn report(&self, papers: &[Paper], all: bool) -> ExitCode {
+    /// Runs what the store does not have, and reports. Returns how many runs it had and how many were done, if it came
+    /// to that.
+    fn report<S: RunStore>(
+        &self,
+        papers: &[Paper],
+        all: bool,
+        store: &mut S,
+    ) -> (ExitCode, Option<(u64, u64)>) {
         // Before anything is created that an interrupt would leave behind.
         let stop = stop::on_interrupt();
         let (directory, outputs) = match self.outputs(papers, all) {
             Ok(outputs) => outputs.unzip(),
-            Err(error) => return print::refuse(self.json, FAILED, &error),
+            Err(error) => return (print::refuse(self.json, FAILED, &error), None),
         };
         let mut outputs = outputs.unwrap_or_default();
         let Finished {
             results,
             unwritten,
             failure,
-        } = run(papers, (&stop, jobs(self.jobs)), &mut outputs);
+            found,
+            done,
+        } = run(papers, (&stop, jobs(self.jobs)), store, &mut outputs);
         let reported: Vec<Reported<'_>> = papers
             .iter()
             .zip(&results)
@@ -263,7 +305,7 @@ impl Args {
         if failures.is_empty() && Reported::is_partial(&reported) {
             failures.push("interrupted: these results are partial".to_owned());
         }
-        print::end(&failures)
+        (print::end(&failures), Some((found, done)))
     }
 
     /// Returns the text to print: the whole report, or only the verdicts if `brief`.

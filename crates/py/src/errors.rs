@@ -1,6 +1,6 @@
 //! The exceptions.
 
-use fairwire_sim::campaign::PlanError;
+use fairwire_sim::campaign::{CampaignError, PlanError};
 use fairwire_sweep::StoreError as LabError;
 use pyo3::PyErr;
 use pyo3::create_exception;
@@ -62,6 +62,14 @@ create_exception!(
 )]
 pub(crate) fn wrong(error: impl ToString) -> PyErr {
     PyValueError::new_err(error.to_string())
+}
+
+/// Returns the exception for a campaign with a store that ended early.
+pub(crate) fn failed(error: CampaignError<LabError>) -> PyErr {
+    match error {
+        CampaignError::Store(error) => stored(error),
+        error => RunError::new_err(error.to_string()),
+    }
 }
 
 /// Returns the exception for an error of a store.

@@ -1,17 +1,20 @@
 //! Papers and their verdicts.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use fairwire_paper::{Bundle, Paper, PaperError as LabError, Reported};
 use fairwire_papers::catalogue;
 use fairwire_scenario::Cell;
-use fairwire_sim::campaign::{Batch, Campaign, run_batches};
+use fairwire_sim::campaign::{Batch, Campaign, run_batches, run_batches_in};
 use fairwire_sweep::columns::{labels, texts};
+use fairwire_sweep::{Origin, Store};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::attended::attended;
-use crate::errors::{PaperError, RunError};
+use crate::errors::{PaperError, RunError, failed, stored};
 use crate::law;
 use crate::results::Results;
 use crate::source::Source;
@@ -31,9 +34,12 @@ pub(crate) fn papers() -> PyResult<Vec<(String, String)>> {
 /// ended it early, if any.
 type Ran = (String, Results, Table, String, String, Option<PyErr>);
 
-/// Runs a paper, by name or by the path of its directory.
+/// A store: its folder, the host and the date, and what returns the versions of window laws in Python.
+type Place<'py> = (PathBuf, (String, String), Bound<'py, PyAny>);
+
+/// Runs a paper, by name or by the path of its directory. With a store, only what it does not have is run.
 #[pyfunction]
-#[pyo3(signature = (name, quick=false, seeds=None, jobs=None, progress=None))]
+#[pyo3(signature = (name, quick=false, seeds=None, jobs=None, progress=None, store=None))]
 pub(crate) fn paper(
     py: Python<'_>,
     name: &str,
@@ -41,6 +47,7 @@ pub(crate) fn paper(
     seeds: Option<u32>,
     jobs: Option<usize>,
     progress: Option<Bound<'_, PyAny>>,
+    store: Option<Place<'_>>,
 ) -> PyResult<Ran> {
     if jobs == Some(0) {
         return Err(PyValueError::new_err("jobs is a number from 1"));
@@ -58,7 +65,13 @@ pub(crate) fn paper(
     let laws = law::of_cells(&cells);
     let threads = law::threads(jobs, &laws);
     let (work, batch) = (Arc::clone(&cells), paper.name.clone());
-    let (outcome, interrupted) = attended(py, progress.as_ref(), laws, move |watch| {
+    let store = store.map(|(folder, origin, versions)| {
+        let versions: BTreeMap<String, String> = versions.call1((laws.clone(),))?.extract()?;
+        let store = py.detach(|| Store::open(&folder, Origin::here(&origin.0, &origin.1)));
+        Ok::<_, PyErr>((store.map_err(stored)?, versions))
+    });
+    let store = store.transpose()?;
+    let ((results, failure), interrupted) = attended(py, progress.as_ref(), laws, move |watch| {
         let campaign = Campaign {
             threads,
             stop: &watch.stop,
@@ -69,12 +82,20 @@ pub(crate) fn paper(
             name: &batch,
             cells: &work,
         };
-        run_batches(&[batch], campaign, &mut |_, _| Ok(()))
+        let Some((mut store, versions)) = store else {
+            let outcome = run_batches(&[batch], campaign, &mut |_, _| Ok(()));
+            let failure = outcome.failure.map(|it| RunError::new_err(it.to_string()));
+            return (outcome.results, failure);
+        };
+        let on_cell = &mut |_, _: &_| Ok(());
+        let outcome = run_batches_in(&mut store, &versions, &[batch], campaign, on_cell);
+        let closed = store.close().err().map(stored);
+        (outcome.results, outcome.failure.map(failed).or(closed))
     })?;
-    if let Some(failure) = outcome.failure {
-        return Err(RunError::new_err(failure.to_string()));
+    if let Some(failure) = failure {
+        return Err(failure);
     }
-    let Some(results) = outcome.results.into_iter().next() else {
+    let Some(results) = results.into_iter().next() else {
         return Err(RunError::new_err("the paper has no runs"));
     };
     let report = paper.report(&results);

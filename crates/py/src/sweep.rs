@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use fairwire_sim::campaign::{Batch, Campaign, CampaignError, Plan, Precision, Seeds};
+use fairwire_sim::campaign::{Batch, Campaign, Plan, Precision, Seeds};
 use fairwire_sim::results::Metric;
 use fairwire_sweep::{
     Origin, Store as LabStore, TaskError, decode, encode, sweep_id, task_bytes, work as do_work,
@@ -16,7 +16,7 @@ use pyo3::types::PyBytes;
 
 use crate::arguments::Changes;
 use crate::attended::attended;
-use crate::errors::{RunError, WorkerError, stored, wrong};
+use crate::errors::{RunError, WorkerError, failed, stored, wrong};
 use crate::law;
 use crate::results::Results;
 use crate::scenario::Scenario;
@@ -191,8 +191,7 @@ impl Sweep {
             // A law that failed has interrupted its runs.
             _ if interrupted.is_some() => Ok(interrupted),
             Ok(()) => Ok(None),
-            Err(CampaignError::Store(error)) => Err(stored(error)),
-            Err(error) => Err(RunError::new_err(error.to_string())),
+            Err(error) => Err(failed(error)),
         }
     }
 

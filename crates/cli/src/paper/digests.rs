@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use fairwire_measure::counted;
 use fairwire_paper::{Bundle, Paper, digests};
+use fairwire_sim::campaign::Memory;
 use fairwire_sim::results::Results;
 
 use super::running::{Finished, run};
@@ -19,7 +20,12 @@ fn golden_run(papers: &[Loaded], jobs: usize) -> Result<Vec<Results>, ExitCode> 
     let papers: Vec<Paper> = papers.iter().map(|(_, paper)| paper.clone()).collect();
     let Finished {
         results, failure, ..
-    } = run(&papers, (&stop::on_interrupt(), jobs), &mut []);
+    } = run(
+        &papers,
+        (&stop::on_interrupt(), jobs),
+        &mut Memory::default(),
+        &mut [],
+    );
     if let Some(error) = failure {
         return Err(fail(FAILED, &error));
     }

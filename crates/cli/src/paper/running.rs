@@ -1,11 +1,12 @@
 //! Runs papers: one pool of runs for all of them, with a progress bar.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use fairwire_paper::Paper;
-use fairwire_sim::campaign::{Batch, Campaign, CampaignError, Progress, run_batches};
+use fairwire_sim::campaign::{Batch, Campaign, Progress, RunStore, run_batches_in};
 use fairwire_sim::results::{CellResult, Output, Results};
 
 use crate::progress;
@@ -16,14 +17,20 @@ pub(super) struct Finished {
     pub(super) results: Vec<Results>,
     /// The error of an output, which stopped the run.
     pub(super) unwritten: Option<io::Error>,
-    /// The error of a run, which stopped the others.
-    pub(super) failure: Option<CampaignError>,
+    /// What failed and stopped the others: a run, or the store.
+    pub(super) failure: Option<String>,
+    /// How many runs the store had before.
+    pub(super) found: u64,
+    /// How many runs were done.
+    pub(super) done: u64,
 }
 
-/// Runs all cells of all papers, `jobs` runs at the same time. `outputs` has one entry for each paper, or none.
-pub(super) fn run(
+/// Runs what the store does not have of all cells of all papers, `jobs` runs at the same time. `outputs` has one entry
+/// for each paper, or none.
+pub(super) fn run<S: RunStore>(
     papers: &[Paper],
     (stop, jobs): (&Arc<AtomicBool>, usize),
+    store: &mut S,
     outputs: &mut [Output],
 ) -> Finished {
     let bar = progress::bar();
@@ -51,11 +58,14 @@ pub(super) fn run(
         }
         Ok(())
     };
-    let outcome = run_batches(&batches, campaign, &mut on_cell);
+    let versions = BTreeMap::new();
+    let outcome = run_batches_in(store, &versions, &batches, campaign, &mut on_cell);
     bar.clear();
     Finished {
         results: outcome.results,
         unwritten,
-        failure: outcome.failure,
+        failure: outcome.failure.map(|error| error.to_string()),
+        found: outcome.found,
+        done: outcome.done,
     }
 }

@@ -105,6 +105,35 @@ impl Drop for Mine {
     }
 }
 
+/// A paper with a store runs only what the store does not have, and its report is the one without a store.
+#[test]
+fn a_paper_with_a_store_keeps_its_runs() {
+    let mine = Mine::new("stored");
+    let paper = |more: &[&str]| {
+        let run = mine.fairwire(&[&["paper", "mine"], more].concat());
+        assert!(run.status.success(), "{}", err(&run));
+        (out(&run), err(&run))
+    };
+    let stored = |seeds: &str| paper(&["--seeds", seeds, "--store", "runs"]);
+    let note = |found: &str, done: &str| format!("runs: {found} found, {done} done\n");
+    let (report, first) = stored("2");
+    assert!(report.contains("T-1 reproduced"), "{report}");
+    assert_eq!(report, paper(&["--seeds", "2"]).0);
+    // Each cell has two seeds and the unperturbed run.
+    assert_eq!(first, note("0 runs", "6 runs"));
+    assert_eq!(stored("2"), (report, note("6 runs", "0 runs")));
+    let (report, third) = stored("3");
+    assert_eq!(report, paper(&["--seeds", "3"]).0);
+    assert_eq!(third, note("6 runs", "2 runs"));
+    let listed = out(&mine.fairwire(&["store", "runs"]));
+    assert!(listed.contains(" mine "), "{listed}");
+    // What cannot be a store is refused, as it is by a sweep.
+    let refused = mine.fairwire(&["paper", "mine", "--store", "mine/paper.toml"]);
+    assert_eq!(refused.status.code(), Some(1));
+    let text = "mine/paper.toml is a file, and a store is a folder";
+    assert!(err(&refused).contains(text), "{}", err(&refused));
+}
+
 /// A directory is run like a built-in paper: its table beside the published one, a verdict for each claim, golden
 /// digests. It is selected by a path, or by its name alone if no built-in paper has that name.
 #[test]
