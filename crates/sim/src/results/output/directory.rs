@@ -178,15 +178,19 @@ fn whole(path: &Path) -> PathBuf {
     found.map_or(path, |found| found.components().collect())
 }
 
-/// Checks that no file in `directory` would be overwritten unless `old` lists it.
+/// Checks that no file in `directory` would be overwritten unless `old` lists it, and that no file of either lies behind
+/// a link: whoever made the list may have made the link, to files that no run wrote.
 fn check(directory: &Path, files: &BTreeSet<String>, old: &FileList) -> io::Result<()> {
-    for name in files {
-        if let Some(folder) = folder_of(name).map(|folder| directory.join(folder))
-            && folder.symlink_metadata().is_ok()
-            && !folder.is_dir()
-        {
-            return Err(would_overwrite(&folder, "is not a directory"));
+    for name in files.union(&old.files) {
+        for folder in Path::new(name).ancestors().skip(1) {
+            let folder = directory.join(folder);
+            let found = folder.symlink_metadata();
+            if folder != *directory && found.is_ok_and(|found| !found.is_dir()) {
+                return Err(would_overwrite(&folder, "is not a directory"));
+            }
         }
+    }
+    for name in files {
         let path = directory.join(name);
         let is_ours = |file: fs::Metadata| !file.is_dir() && old.files.contains(name);
         if path.symlink_metadata().is_ok_and(|file| !is_ours(file)) {

@@ -17,6 +17,13 @@ pub(super) const LOCK: &str = ".fairwire.lock";
 /// If another process holds the lock, which the error describes, or if the file cannot be created.
 pub(super) fn lock(directory: &Path, who: &str) -> io::Result<File> {
     let path = directory.join(LOCK);
+    if path.is_symlink() {
+        let message = format!(
+            "{} is a link, and not the lock of a run: remove it, or choose another directory",
+            path.display()
+        );
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, message));
+    }
     let mut options = File::options();
     let open = options.read(true).write(true).create(true).truncate(false);
     let mut file = open

@@ -236,3 +236,23 @@ fn a_file_in_the_place_of_the_directory_is_told() {
     let place = place.display();
     assert_eq!(error, format!("cannot make {place}: {place} is a file"));
 }
+
+/// A directory that somebody else made can have links in it and a list that names files behind them. Neither is followed.
+#[test]
+fn links_in_somebody_elses_directory_are_not_followed() {
+    let place = scratch();
+    let (results, outside) = (place.path().join("results"), place.path().join("outside"));
+    write(&outside.join("f"), "kept");
+    let list = r#"{"fairwire":"0.1.0","complete":true,"files":["cell/f"]}"#;
+    write(&results.join("fairwire-out.json"), list);
+    std::os::unix::fs::symlink(&outside, results.join("cell")).expect("a link");
+    let refused = open(&results, &["other"]).expect_err("a link");
+    assert!(refused.contains("cell is not a directory"), "{refused}");
+
+    let results = place.path().join("locked");
+    fs::create_dir(&results).expect("a directory");
+    std::os::unix::fs::symlink(outside.join("f"), results.join(".fairwire.lock")).expect("a link");
+    let refused = open(&results, &["other"]).expect_err("a link");
+    assert!(refused.contains(".fairwire.lock is a link"), "{refused}");
+    assert_eq!(read(&outside.join("f")), "kept");
+}
