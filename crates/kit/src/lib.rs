@@ -1,7 +1,7 @@
 //! Two endpoints on a virtual clock, the link between them, and packets made by hand: for tests, benchmarks and fuzz
 //! targets.
 //!
-//! [`Pair`] is the harness. The rest makes and reads packets: [`forge`](mod@forge) builds one of any type,
+//! [`Pair`] is the harness. The rest makes and reads packets: [`Draft`] builds one of any type,
 //! [`Wire`] is one that was sent, and [`Dice`] draws what happens to it.
 //!
 //! The unit tests of `proto` compile these sources as a module of their own, because a test inside a crate cannot use a
