@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use fairwire_scenario::place::escaped;
 use serde_json::{Value, json};
 
 /// The command could not do its work.
@@ -25,9 +26,10 @@ pub(crate) fn json(value: &Value) -> String {
     format!("{text}\n")
 }
 
-/// Prints `text` to standard output. A closed pipe is not an error: the reader needs no more.
+/// Prints `text` to standard output, with control characters escaped. A closed pipe is not an error: the reader needs no more.
 pub(crate) fn try_text(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
+    let text = escaped(text.to_owned());
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             let message = format!("cannot print: {error}");
@@ -73,7 +75,7 @@ pub(crate) fn end(failures: &[String]) -> ExitCode {
     }
 }
 
-/// Prints a line for people to standard error. A failure to write it is ignored.
+/// Prints a line for people to standard error, with control characters escaped. A failure to write it is ignored.
 pub(crate) fn note(what: &dyn Display) {
-    let _ = writeln!(io::stderr().lock(), "{what}");
+    let _ = writeln!(io::stderr().lock(), "{}", escaped(what.to_string()));
 }

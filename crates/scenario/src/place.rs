@@ -252,8 +252,9 @@ impl fmt::Display for ScenarioError {
     }
 }
 
-/// Returns `text` with control characters escaped, because messages quote files and arguments on a terminal.
-fn escaped(text: String) -> String {
+/// Returns `text` with control characters escaped, except ends of lines: what is quoted from files and arguments must
+/// not move a terminal.
+pub fn escaped(text: String) -> String {
     let obeyed = |c: char| c.is_control() && c != '\n';
     if !text.contains(obeyed) {
         return text;

@@ -30,6 +30,39 @@ fn sweep(store: &str, queues: &str, more: &[&str]) -> std::process::Output {
     fairwire(&[&arguments, more].concat())
 }
 
+/// Nothing that a scenario or a store of somebody else says reaches the terminal as a control character.
+#[test]
+fn titles_do_not_move_the_terminal() {
+    let folder = scratch("title");
+    let store = folder.join("store").display().to_string();
+    let file = folder.join("scenario.toml").display().to_string();
+    let text = std::fs::read_to_string("../../scenarios/dumbbell.toml").expect("a scenario");
+    let title = text.lines().find(|line| line.starts_with("title = "));
+    let text = text.replace(title.expect("a title"), r#"title = "a\u001b]0;b\u0007""#);
+    std::fs::write(&file, text).expect("written");
+    let once = ["--seeds", "1", "--duration", "1s"];
+    for arguments in [
+        &["run", &file][..],
+        &["sweep", &file, "--store", &store],
+        &["store", &store],
+    ] {
+        let more = if arguments[0] == "store" {
+            &[][..]
+        } else {
+            &once
+        };
+        let told = fairwire(&[arguments, more].concat());
+        assert!(told.status.success(), "{}", err(&told));
+        let all = out(&told) + &err(&told);
+        assert!(
+            !all.contains(|c: char| c.is_control() && c != '\n'),
+            "{all:?}"
+        );
+        assert!(all.contains(r"a\u{1b}]0;b\u{7}"), "{all}");
+    }
+    let _ = std::fs::remove_dir_all(folder);
+}
+
 /// A sweep prints the table of `run`; a second one does only what is missing; `store` lists both, and a store that is
 /// merged into another one loses nothing.
 #[test]
