@@ -229,6 +229,8 @@ fn is_damage(error: &rusqlite::Error) -> bool {
         rusqlite::Error::FromSqlConversionFailure(..)
             | rusqlite::Error::IntegralValueOutOfRange(..)
             | rusqlite::Error::InvalidColumnType(..)
+            // A row that another one names.
+            | rusqlite::Error::QueryReturnedNoRows
             | rusqlite::Error::Utf8Error(..)
     )
 }

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use sha2::{Digest, Sha256};
 
@@ -171,7 +172,8 @@ pub(crate) fn scenario_text(
     let Some((title, text, traces, sum)) = found.query_row([scenario], read).optional()? else {
         return Ok(None);
     };
-    let numbers: BTreeMap<String, i64> = serde_json::from_str(&traces).unwrap_or_default();
+    let numbers: BTreeMap<String, i64> = serde_json::from_str(&traces)
+        .map_err(|error| rusqlite::Error::FromSqlConversionFailure(2, Type::Text, error.into()))?;
     let mut traces = BTreeMap::new();
     let mut trace = db.prepare_cached("SELECT text FROM trace WHERE id = ?1")?;
     for (name, number) in numbers {
@@ -208,7 +210,11 @@ pub(crate) fn select(
         let mut run = RawRun {
             scenario: row.get(1)?,
             seed: unsigned(2)?,
-            perturbed: row.get(3)?,
+            perturbed: match row.get(3)? {
+                0 => false,
+                1 => true,
+                other => return Err(rusqlite::Error::IntegralValueOutOfRange(3, other)),
+            },
             digest: row.get(4)?,
             packet_hops: unsigned(5)?,
             simulated_ns: unsigned(6)?,

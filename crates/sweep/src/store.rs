@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use fairwire_measure::counted;
 use rusqlite::params;
 
 use crate::db::Db;
@@ -246,6 +247,16 @@ impl Store {
             // The last line says what is wrong.
             let said = said.lines().next_back().unwrap_or_default().to_owned();
             return Err(StoreError::damaged(&self.db.path)(said));
+        }
+        // The view has the runs whose scenario, sources and origin are there.
+        let astray: i64 = self.db.read(|db| {
+            let query = "SELECT (SELECT count(*) FROM run) - (SELECT count(*) FROM runs)";
+            db.query_row(query, [], |row| row.get(0))
+        })?;
+        if astray != 0 {
+            let runs = counted(astray.unsigned_abs(), "run");
+            let text = format!("the scenario, the sources or the origin of {runs} is missing");
+            return Err(StoreError::damaged(&self.db.path)(text));
         }
         for scenario in self.scenarios()? {
             self.raw("s.scenario = ?1", params![scenario])?;

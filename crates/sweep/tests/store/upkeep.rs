@@ -311,6 +311,32 @@ fn a_damaged_list_prunes_nothing() {
     assert_eq!(sweep("5 packets", &mut store), (4, 0));
 }
 
+/// A row that somebody has changed is damage, also where the checksum of no run says so, and a repair ends it.
+#[test]
+fn a_changed_row_is_damage() {
+    for statement in [
+        "update run set perturbed = 7 where id = 1",
+        "update run set scenario = 99 where id = 1",
+        "update run set sources = 99",
+        "update run set origin = 99 where id = 1",
+        "update scenario set traces = 'zz'",
+        "update scenario set traces = '{\"fading\": 99}'",
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        sweep("5 packets", &mut open(folder.path()));
+        change(folder.path(), statement);
+        let verified = open(folder.path()).verify();
+        let is_damage = matches!(verified, Err(StoreError::Damaged { .. }));
+        assert!(is_damage, "{statement}: {verified:?}");
+        let (mut store, repair) = Store::repair(folder.path(), origin()).expect("it is repaired");
+        assert_eq!(repair.aside.len(), 1, "{statement}");
+        store.verify().expect("it is whole");
+        let (found, done) = sweep("5 packets", &mut store);
+        assert_eq!(found, repair.runs.kept, "{statement}");
+        assert_eq!(found + done, 4, "{statement}");
+    }
+}
+
 /// Queries see each run once, with the axes of a sweep as numbers, and cannot write.
 #[test]
 fn queries_see_what_sweeps_have_done() {
