@@ -5,6 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use fairwire_kit::kind_of;
 use fairwire_wire::feature::Feature;
 use fairwire_wire::{
     DccpOption, Encoder, HeadBuf, Kind, PacketType, Ports, ResetCode, Seq, SeqNo, ServiceCode,
@@ -85,18 +86,12 @@ fn every_type() -> Vec<Vec<u8>> {
         PacketType::ALL.map(|packet_type| match packet_type {
             PacketType::Request => Kind::Request { service },
             PacketType::Response => Kind::Response { ack, service },
-            PacketType::Data => Kind::Data,
-            PacketType::Ack => Kind::Ack { ack },
-            PacketType::DataAck => Kind::DataAck { ack },
-            PacketType::CloseReq => Kind::CloseReq { ack },
-            PacketType::Close => Kind::Close { ack },
             PacketType::Reset => {
                 let (code, data) = (ResetCode::PacketError, [4, 0, 0]);
                 Kind::Reset { ack, code, data }
             }
-            PacketType::Sync => Kind::Sync { ack },
-            PacketType::SyncAck => Kind::SyncAck { ack },
             PacketType::Listen => Kind::Listen { service },
+            _ => kind_of(packet_type, ack),
         })
     };
     let short = SeqNo::Short(0x80_0001);

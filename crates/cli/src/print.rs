@@ -26,7 +26,8 @@ pub(crate) fn json(value: &Value) -> String {
     format!("{text}\n")
 }
 
-/// Prints `text` to standard output, with control characters escaped. A closed pipe is not an error: the reader needs no more.
+/// Prints `text` to standard output, with control characters escaped. A closed pipe is not an error: the reader needs no
+/// more.
 pub(crate) fn try_text(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     let text = escaped(text.to_owned());

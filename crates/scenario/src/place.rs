@@ -253,7 +253,7 @@ impl fmt::Display for ScenarioError {
 }
 
 /// Returns `text` with control characters escaped, except ends of lines: what is quoted from files and arguments must
-/// not move a terminal.
+/// not control the terminal.
 pub fn escaped(text: String) -> String {
     let obeyed = |c: char| c.is_control() && c != '\n';
     if !text.contains(obeyed) {

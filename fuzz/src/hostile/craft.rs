@@ -1,7 +1,7 @@
 //! Packets of the peer: those of an honest handshake, and any that the input describes.
 
 use arbitrary::Unstructured;
-use fairwire_kit::reseal_bytes;
+use fairwire_kit::{kind_of, reseal_bytes};
 use fairwire_units::{Duration, Ecn};
 use fairwire_wire::{
     Encoder, HeadBuf, Kind, PacketType, Ports, ResetCode, Seq, SeqNo, ServiceCode,
@@ -66,19 +66,13 @@ fn kind(ty: PacketType, ack: SeqNo, how: u8) -> Kind {
     match ty {
         PacketType::Request => Kind::Request { service },
         PacketType::Response => Kind::Response { ack, service },
-        PacketType::Data => Kind::Data,
-        PacketType::Ack => Kind::Ack { ack },
-        PacketType::DataAck => Kind::DataAck { ack },
-        PacketType::CloseReq => Kind::CloseReq { ack },
-        PacketType::Close => Kind::Close { ack },
         PacketType::Reset => Kind::Reset {
             ack,
             code: ResetCode::from_number(how),
             data: [how; 3],
         },
-        PacketType::Sync => Kind::Sync { ack },
-        PacketType::SyncAck => Kind::SyncAck { ack },
         PacketType::Listen => Kind::Listen { service },
+        _ => kind_of(ty, ack),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Headers and options made from bytes, with every value that each can have.
 
 use arbitrary::{Result, Unstructured};
+use fairwire_kit::kind_of;
 use fairwire_wire::{
     AckEntries, DccpOption, DropBlocks, DropCounts, Kind, LossInterval, LossIntervals,
     MAX_OPTION_DATA, PacketType, RTT_TOO_LARGE, ResetCode, Seq, SeqNo, ServiceCode,
@@ -23,19 +24,13 @@ pub(super) fn seq_and_kind(u: &mut Unstructured<'_>) -> Result<(SeqNo, Kind)> {
     let kind = match packet_type {
         PacketType::Request => Kind::Request { service },
         PacketType::Response => Kind::Response { ack, service },
-        PacketType::Data => Kind::Data,
-        PacketType::Ack => Kind::Ack { ack },
-        PacketType::DataAck => Kind::DataAck { ack },
-        PacketType::CloseReq => Kind::CloseReq { ack },
-        PacketType::Close => Kind::Close { ack },
         PacketType::Reset => Kind::Reset {
             ack,
             code: ResetCode::from_number(u.arbitrary()?),
             data: u.arbitrary()?,
         },
-        PacketType::Sync => Kind::Sync { ack },
-        PacketType::SyncAck => Kind::SyncAck { ack },
         PacketType::Listen => Kind::Listen { service },
+        _ => kind_of(packet_type, ack),
     };
     Ok((seq, kind))
 }

@@ -32,7 +32,7 @@ fn sweep(store: &str, queues: &str, more: &[&str]) -> std::process::Output {
 
 /// Nothing that a scenario or a store of somebody else says reaches the terminal as a control character.
 #[test]
-fn titles_do_not_move_the_terminal() {
+fn titles_do_not_control_the_terminal() {
     let folder = scratch("title");
     let store = folder.join("store").display().to_string();
     let file = folder.join("scenario.toml").display().to_string();
