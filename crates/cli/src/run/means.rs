@@ -75,11 +75,11 @@ impl MeanArgs {
         let answers = cells.iter().map(|cell| question.ask(cell)).collect();
         let means = means(answers, base);
         Some(means.map(|means| {
+            let against = self.against.as_deref();
             if is_json {
-                let against = self.against.as_deref();
                 print::json(&means_to_json(results, &question, against, &means))
             } else {
-                table_of_means(cells, metric, &means)
+                table_of_means(cells, &question, against, &means)
             }
         }))
     }

@@ -16,7 +16,9 @@ fn one_mean_for_each_cell() {
     let rows = |output: &Output| {
         assert!(output.status.success(), "{}", err(output));
         let words = |line: &str| line.split_whitespace().map(str::to_owned).collect();
-        out(output).lines().map(words).collect::<Vec<Vec<String>>>()
+        let text = out(output);
+        let rows = text.lines().filter(|line| !line.starts_with("Differences"));
+        rows.map(words).collect::<Vec<Vec<String>>>()
     };
     let all = rows(&ask(&["--of", "tcp*,dccp", "--total"]));
     assert_eq!(all.len(), 3, "a head and two cells: {all:?}");
@@ -27,7 +29,13 @@ fn one_mean_for_each_cell() {
         assert!((1e3..1e4).contains(&of(row)), "{row:?}");
         assert_eq!(row.last().map(String::as_str), Some("3"));
     }
+    let told = out(&ask(&["--of", "dccp", "--minus", "tcp*"]));
+    let first = "Differences, seed by seed: dccp less tcp*\n";
+    assert!(told.starts_with(first), "{told}");
     let base = all[1][0].clone();
+    let told = out(&ask(&["--against", &base]));
+    let first = format!("Differences, seed by seed: each cell less {base}\n");
+    assert!(told.starts_with(&first), "{told}");
     let apart = rows(&ask(&["--of", "tcp*,dccp", "--total", "--against", &base]));
     assert_eq!(of(&apart[1]), 0.0, "a cell does not differ from itself");
     let difference = of(&all[2]) - of(&all[1]);

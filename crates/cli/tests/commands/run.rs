@@ -485,7 +485,22 @@ fn failures_have_words_and_numbers() {
     std::fs::write(&binary, b"title\n\xff\xfe").expect("written");
     let binary = binary.display().to_string();
     let missing = place.join("missing.toml").display().to_string();
-    let cases: [(&[&str], i32, &str); 24] = [
+    let cases: [(&[&str], i32, &str); 27] = [
+        (
+            &["perf", "-c", "::1", "-t", "1e8"],
+            2,
+            "'1e8' is too long a time: write seconds without a sign, as 10 or 0.5, up to 10000000",
+        ),
+        (
+            &["perf", "-c", "::1", "-B", "%no-such"],
+            1,
+            "there is no interface 'no-such' on this host",
+        ),
+        (
+            &["perf", "-s", "--proto", "tcp", "-B", "%no-such"],
+            1,
+            "there is no interface 'no-such' on this host",
+        ),
         (&["perf", "-c", "::1", "-t", "-1"], 2, "'-1' is not a time"),
         (
             &["perf", "-c", "::1", "-b", "-5M"],

@@ -102,16 +102,27 @@ impl Config {
     }
 }
 
+/// Returns the one of `names` that `key` may be a misspelling of, as a whole or without the table that it is in.
+fn meant<'a>(key: &str, names: &[&'a str]) -> Option<&'a str> {
+    let whole = nearest(key, names.iter().copied());
+    whole.or_else(|| {
+        let last = nearest(key, names.iter().filter_map(|name| Some(name.rsplit_once('.')?.1)))?;
+        let mut of_tables = names.iter().filter(|name| {
+            name.rsplit_once('.').is_some_and(|(_, name)| name == last)
+        });
+        of_tables.next().copied()
+    })
+}
+
 /// Returns what is wrong with `text` as the value of `key`, which serde refused with `error`.
 fn refusal(key: &str, text: &str, error: &str) -> ConfigError {
     let keys = Config::keys();
     let Some(known) = keys.iter().find(|known| known.name == key) else {
         let names: Vec<&str> = keys.iter().map(|known| known.name.as_str()).collect();
-        let hint = nearest(key, names.iter().copied())
-            .map(|one| format!("did you mean '{one}'? "))
-            .unwrap_or_default();
-        let names = names.join(", ");
-        let problem = format!("no setting has this name: {hint}There are {names}");
+        let problem = match meant(key, &names) {
+            Some(one) => format!("no setting has this name: did you mean '{one}'?"),
+            None => format!("no setting has this name: there are {}", names.join(", ")),
+        };
         return ConfigError::new(key.to_owned(), problem);
     };
     // The errors of quantities and laws say what to write; serde's own speak of types.
@@ -360,9 +371,10 @@ mod tests {
                 "false",
                 "did you mean 'ccid3.history_discounting'?",
             ),
-            ("ccid3", "false", "There are "),
-            ("send_queue", "", "There are "),
-            ("ccid2", "{}", "There are "),
+            ("min_rto", "1 s", "did you mean 'ccid2.min_rto'?"),
+            ("ccid3", "false", "there are "),
+            ("send_queue", "", "there are "),
+            ("ccid2", "{}", "there are "),
             ("ecn", "yes", "'yes' is not valid: write true or false"),
             ("send_queue.policy", "newest", "write refuse or drop-oldest"),
             ("idle_timeout", "5", "idle_timeout: '5' has no unit"),

@@ -8,7 +8,7 @@ use fairwire_measure::{Estimate, Spread, counted};
 
 pub use self::grid::Grid;
 use self::grid::Layout;
-use super::{CellResult, Metric, Representative, Subject, WHOLE};
+use super::{CellResult, Metric, Question, Representative, Subject, WHOLE};
 
 /// What tables show where there is no value.
 pub const NO_VALUE: &str = "-";
@@ -210,8 +210,15 @@ pub fn overview(cells: &[CellResult]) -> String {
     text
 }
 
-/// Returns a table with a row for each cell: the mean that answers a question, and the number of seeds in it.
-pub fn table_of_means(cells: &[CellResult], metric: Metric, means: &[Option<Estimate>]) -> String {
+/// Returns a table with a row for each cell: the mean that answers a question, and the number of seeds in it. Above it
+/// stands what was subtracted, if anything was; `against` is the name of the cell.
+pub fn table_of_means(
+    cells: &[CellResult],
+    question: &Question,
+    against: Option<&str>,
+    means: &[Option<Estimate>],
+) -> String {
+    let metric = question.metric;
     let (unit, ..) = shown(metric);
     let column = Column {
         heading: format!("{metric} {unit}").trim_end().to_owned(),
@@ -229,7 +236,19 @@ pub fn table_of_means(cells: &[CellResult], metric: Metric, means: &[Option<Esti
         vec![cell.name.clone(), value, count.to_string()]
     });
     let grid = Grid(std::iter::once(head).chain(rows).collect());
+    let flows = question.minus.as_deref().map(|minus| {
+        let of = match question.of.as_slice() {
+            [] => "what the flows send".to_owned(),
+            of => of.join(", "),
+        };
+        format!("{of} less {}", minus.join(", "))
+    });
+    let cells = against.map(|cell| format!("each cell less {cell}"));
+    let subtracted: Vec<String> = flows.into_iter().chain(cells).collect();
     let mut text = String::new();
+    if !subtracted.is_empty() {
+        let _ = writeln!(text, "Differences, seed by seed: {}", subtracted.join("; "));
+    }
     grid.write(Layout::Plain, &mut text);
     text
 }

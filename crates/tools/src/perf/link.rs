@@ -8,7 +8,7 @@ mod tcp;
 mod udp;
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -137,13 +137,17 @@ impl Link {
         self.stats().map_or(0, |stats| stats.queued_packets)
     }
 
-    /// Returns the peer's address.
+    /// Returns the peer's address; that of an IPv4 peer as such, also at a socket for both families.
     pub(crate) fn peer(&self) -> Option<SocketAddr> {
-        match self {
-            Self::Dccp(connection) => Some(connection.remote()?.user_addr()),
-            Self::Udp(udp) => udp.peer(),
-            Self::Tcp(tcp) => tcp.peer(),
-        }
+        let peer = match self {
+            Self::Dccp(connection) => connection.remote()?.user_addr(),
+            Self::Udp(udp) => udp.peer()?,
+            Self::Tcp(tcp) => tcp.peer()?,
+        };
+        Some(match peer.ip().to_canonical() {
+            IpAddr::V4(ip) => SocketAddr::new(ip.into(), peer.port()),
+            IpAddr::V6(_) => peer,
+        })
     }
 
     /// Drops the messages that wait to be sent; DCCP only.

@@ -85,6 +85,7 @@ pub(crate) fn socket(addr: SocketAddr, kind: Type, bind: Option<&Local>) -> io::
 
 #[cfg(target_os = "linux")]
 fn restrict(socket: &Socket, device: &str) -> io::Result<()> {
+    fairwire::interface(device)?;
     socket.bind_device(Some(device.as_bytes()))
 }
 

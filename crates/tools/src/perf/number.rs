@@ -32,12 +32,13 @@ pub fn parse_byte_count(text: &str) -> Result<u64, PerfError> {
 /// # Errors
 /// [`PerfError::Usage`] with the forms that are possible, or if it is less than a nanosecond.
 pub fn parse_seconds(text: &str) -> Result<Duration, PerfError> {
-    let forms = "seconds without a sign, as 10 or 0.5";
+    let forms = "seconds without a sign, as 10 or 0.5, up to 10000000 (115 days)";
     let number = whole(text).ok_or_else(|| refusal(text, "time", forms))?;
     let nanos = units(text, number, 1_000_000_000, "a nanosecond")?;
     let time = nanos.map(Duration::from_nanos);
-    time.filter(|time| *time <= LONGEST)
-        .ok_or_else(|| refusal(text, "time", forms))
+    time.filter(|time| *time <= LONGEST).ok_or_else(|| {
+        PerfError::Usage(format!("'{text}' is too long a time: write {forms}"))
+    })
 }
 
 /// Parses a number with a suffix, whose powers are those of `step`.

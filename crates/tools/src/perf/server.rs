@@ -141,8 +141,10 @@ impl Server {
     /// Serves until Ctrl-C, SIGTERM or SIGHUP, or one client. Returns the exit status.
     pub async fn run(mut self, console: &mut Console) -> u8 {
         let port = self.port().unwrap_or(self.options.port);
+        let bound = self.options.bind.as_ref();
+        let bound = bound.map_or_else(String::new, |bound| format!(" of {bound}"));
         console.announce(&format!(
-            "Server listening on port {port} ({}, {})",
+            "Server listening on port {port}{bound} ({}, {})",
             match self.options.protocol {
                 Protocol::Dccp if self.options.native => "DCCP, native",
                 Protocol::Dccp => "DCCP in UDP",

@@ -6,7 +6,8 @@ use fairwire_tools::perf::{Limit, Protocol};
 
 use super::{ALL, Running, options, run};
 
-/// A server on all addresses answers from the address that the client asked, over every protocol.
+/// A server on all addresses answers from the address that the client asked, over every protocol, and calls an IPv4
+/// client by its IPv4 address.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_server_answers_from_the_address_that_was_asked() {
@@ -17,7 +18,9 @@ fn a_server_answers_from_the_address_that_was_asked() {
         options.limit = Some(Limit::Bytes(2_000));
         let (outcome, text) = run(&options);
         assert_eq!(outcome.exit_code(), 0, "{protocol:?}: {text}");
-        assert_eq!(server.end().0, 0);
+        let (code, served) = server.end();
+        assert_eq!(code, 0);
+        assert!(served.contains(" from 127.0.0."), "{protocol:?}: {served}");
     }
 }
 
@@ -40,6 +43,7 @@ fn a_client_has_the_address_asked_for() {
             let what = format!("{protocol:?} from {bind}: {text}{served}");
             assert_eq!((outcome.exit_code(), code), (0, 0), "{what}");
             assert!(served.contains(&format!(" from {from}:")), "{what}");
+            assert!(served.contains(" of 127.0.0.1 ("), "{what}");
         }
     }
     let mut options = options(1, Protocol::Udp);

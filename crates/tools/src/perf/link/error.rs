@@ -43,6 +43,7 @@ pub(crate) fn failed(target: &str, error: &io::Error) -> PerfError {
     match error.kind() {
         io::ErrorKind::AddrNotAvailable
         | io::ErrorKind::AddrInUse
+        | io::ErrorKind::NotFound
         | io::ErrorKind::PermissionDenied
         | io::ErrorKind::OutOfMemory => PerfError::Local(format!("cannot open a socket: {error}")),
         _ if is_ours(error) => PerfError::Local(format!("cannot open a socket: {error}")),
