@@ -241,8 +241,8 @@ fn udp(addr: SocketAddr) -> io::Result<socket2::Socket> {
 /// Binds the socket to an interface.
 fn use_only(socket: &socket2::Socket, interface: &str) -> io::Result<()> {
     #[cfg(target_os = "linux")]
-    let used = crate::interface(interface)
-        .and_then(|_| socket.bind_device(Some(interface.as_bytes())));
+    let used =
+        crate::interface(interface).and_then(|_| socket.bind_device(Some(interface.as_bytes())));
     #[cfg(not(target_os = "linux"))]
     let used: io::Result<()> = {
         let _ = socket;

@@ -106,10 +106,15 @@ impl Config {
 fn meant<'a>(key: &str, names: &[&'a str]) -> Option<&'a str> {
     let whole = nearest(key, names.iter().copied());
     whole.or_else(|| {
-        let last = nearest(key, names.iter().filter_map(|name| Some(name.rsplit_once('.')?.1)))?;
-        let mut of_tables = names.iter().filter(|name| {
-            name.rsplit_once('.').is_some_and(|(_, name)| name == last)
-        });
+        let last = nearest(
+            key,
+            names
+                .iter()
+                .filter_map(|name| Some(name.rsplit_once('.')?.1)),
+        )?;
+        let mut of_tables = names
+            .iter()
+            .filter(|name| name.rsplit_once('.').is_some_and(|(_, name)| name == last));
         of_tables.next().copied()
     })
 }

@@ -95,13 +95,15 @@ fn a_deadline_drops_the_backlog() {
     );
 }
 
-/// A datagram that is sent again while it is of use completes its frame. Every 200th packet is lost, so 1 frame in 40
-/// lacks one, and the round trip of 100 ms leaves time for a copy.
+/// A datagram that is sent again while it is of use completes its frame, encrypted or not. Every 200th packet is lost, so
+/// 1 frame in 40 lacks one, and the round trip of 100 ms leaves time for a copy.
 #[test]
 fn resending_completes_frames() {
     let loss = "topology.links.wire.loss={ kind = \"every\", n = 200 }";
-    let timely = |send: &str| {
-        let flow = format!("flows.video.dccp={{ ccid = 2, send = {{ {send} }} }}");
+    let timely = |security: &str, send: &str| {
+        let flow = format!(
+            "flows.video.dccp={{ ccid = 2, security = \"{security}\", send = {{ {send} }} }}"
+        );
         let run = result(&[
             &flow,
             loss,
@@ -110,9 +112,14 @@ fn resending_completes_frames() {
         ]);
         value(&run, Metric::FramesTimely).expect("a limit was set")
     };
-    let once = timely("deadline = \"240 ms\"");
-    let again = timely("deadline = \"240 ms\", resend = \"240 ms\"");
-    assert!(again > once, "{once} % sent once, {again} % sent again");
+    for security in ["none", "dtls"] {
+        let once = timely(security, "deadline = \"240 ms\"");
+        let again = timely(security, "deadline = \"240 ms\", resend = \"240 ms\"");
+        assert!(
+            again > once,
+            "{security}: {once} % sent once, {again} % sent again"
+        );
+    }
 }
 
 /// On a link that carries half of the video, priorities bring the I frames in time: an eighth of the frames.

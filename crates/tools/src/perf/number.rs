@@ -36,9 +36,8 @@ pub fn parse_seconds(text: &str) -> Result<Duration, PerfError> {
     let number = whole(text).ok_or_else(|| refusal(text, "time", forms))?;
     let nanos = units(text, number, 1_000_000_000, "a nanosecond")?;
     let time = nanos.map(Duration::from_nanos);
-    time.filter(|time| *time <= LONGEST).ok_or_else(|| {
-        PerfError::Usage(format!("'{text}' is too long a time: write {forms}"))
-    })
+    time.filter(|time| *time <= LONGEST)
+        .ok_or_else(|| PerfError::Usage(format!("'{text}' is too long a time: write {forms}")))
 }
 
 /// Parses a number with a suffix, whose powers are those of `step`.

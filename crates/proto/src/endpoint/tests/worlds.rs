@@ -46,6 +46,7 @@
 mod app;
 mod end;
 mod fingerprint;
+mod lock;
 mod moves;
 mod search;
 mod state;
@@ -89,6 +90,7 @@ const BASE: World = World {
     listens: true,
     scripts: [&[], &[]],
     collides: false,
+    is_encrypted: false,
     host,
     config: plain,
     budgets: SMALL,
@@ -110,6 +112,9 @@ const SMALL: &[Budget] = &[Budget::new(1, 1, 0, 0, 0), Budget::new(1, 0, 1, 0, 0
 
 /// For worlds with even more packets.
 const LEAST: &[Budget] = &[Budget::new(1, 0, 0, 0, 0), Budget::new(0, 1, 0, 0, 0)];
+
+/// For worlds with the most packets.
+const ONE_LOSS: &[Budget] = &[Budget::new(1, 0, 0, 0, 0)];
 
 /// A long run of worlds with few packets: two faults of one kind with all others, and a slow host.
 ///
@@ -317,13 +322,50 @@ const RETURNS: &[World] = &[
     },
 ];
 
-const GROUPS: [&[World]; 6] = [
+/// The applications' calls and the session's handshake overlap as they can.
+const ENCRYPTED: &[World] = &[
+    World {
+        name: "encrypted handshake",
+        is_encrypted: true,
+        scripts: [&[Call::Connect], &[]],
+        deep: LONG,
+        ..BASE
+    },
+    World {
+        name: "encrypted handshake with data, then close",
+        is_encrypted: true,
+        scripts: [&[Call::Connect, Call::Send, Call::Close], &[]],
+        budgets: ONE_LOSS,
+        deep: LEAST,
+        ..BASE
+    },
+    World {
+        name: "encrypted data and close",
+        start: Start::Open,
+        is_encrypted: true,
+        scripts: [&[Call::Send, Call::Close], &[Call::Send]],
+        budgets: ONE_LOSS,
+        deep: LEAST,
+        ..BASE
+    },
+    World {
+        name: "encrypted close by both",
+        start: Start::Open,
+        is_encrypted: true,
+        scripts: [&[Call::Close], &[Call::Close]],
+        deep: LONG,
+        ..BASE
+    },
+];
+
+const GROUPS: [&[World]; 7] = [
     HANDSHAKES,
     ENDINGS,
     DATA,
     RENEGOTIATIONS,
     CROSSINGS,
     RETURNS,
+    ENCRYPTED,
 ];
 
 /// Searches the worlds of one group; panics with the shortest path to a failure.
@@ -394,9 +436,18 @@ fn coming_back() {
     explore(RETURNS, false);
 }
 
+/// RFC 5238, 3.2 to 3.4: a session begins after DCCP's handshake and ends with it, and both ends have it, or the
+/// connection ends.
+#[test]
+fn encrypted() {
+    explore(ENCRYPTED, false);
+}
+
 /// The same with larger budgets. Each group has its own test, so that groups run in parallel.
 mod deep {
-    use super::{CROSSINGS, DATA, ENDINGS, HANDSHAKES, RENEGOTIATIONS, RETURNS, explore};
+    use super::{
+        CROSSINGS, DATA, ENCRYPTED, ENDINGS, HANDSHAKES, RENEGOTIATIONS, RETURNS, explore,
+    };
 
     #[test]
     #[ignore = "takes about three minutes on two cores: make worlds"]
@@ -432,6 +483,12 @@ mod deep {
     #[ignore = "takes about three minutes on two cores: make worlds"]
     fn coming_back() {
         explore(RETURNS, true);
+    }
+
+    #[test]
+    #[ignore = "takes about three minutes on two cores: make worlds"]
+    fn encrypted() {
+        explore(ENCRYPTED, true);
     }
 }
 

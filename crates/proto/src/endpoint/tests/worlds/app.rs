@@ -8,6 +8,8 @@ use crate::{CloseReason, ConnectionId, Event};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Known {
     pub(super) is_open: bool,
+    /// Whether the application's datagrams may leave encrypted.
+    pub(super) is_secured: bool,
     pub(super) closed: Option<CloseReason>,
     /// Whether the application closed or aborted it.
     pub(super) asked: bool,
@@ -63,6 +65,10 @@ impl App {
                 return Err(format!("{id:?} was opened twice"));
             }
             Event::Connected | Event::Accepted { .. } => known.is_open = true,
+            Event::Secured if known.is_secured => {
+                return Err(format!("{id:?} was secured twice"));
+            }
+            Event::Secured => known.is_secured = true,
             Event::Closed { reason } => known.closed = Some(reason.clone()),
             Event::Readable | Event::Ccid { .. } if !known.is_open => {
                 return Err(format!("{event:?} of {id:?} before it was open"));

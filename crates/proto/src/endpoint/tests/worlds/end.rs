@@ -43,10 +43,8 @@ impl State {
                 return self.judge();
             }
             if !self.flight.is_empty() {
-                self.answers = 0;
                 self.arrive(0, false)?;
             } else if let Some((side, at)) = self.next_timer().filter(|&(_, at)| at <= until) {
-                self.answers = 0;
                 self.fire(side, at)?;
             } else {
                 return self.judge();
@@ -73,7 +71,6 @@ impl State {
             let Some(at) = at.filter(|&at| at <= until) else {
                 break;
             };
-            self.answers = 0;
             self.fire(side, at)?;
         }
         let phases = self.phases();
@@ -118,6 +115,11 @@ impl State {
         if self.is_agreed() {
             let told = |app: &super::app::App| app.live().is_some_and(|(_, known)| known.is_open);
             let asked = |app: &super::app::App| app.live().is_some_and(|(_, known)| known.asked);
+            let secured =
+                |app: &super::app::App| app.live().is_some_and(|(_, known)| known.is_secured);
+            if self.world().is_encrypted && !apps.clone().all(secured) {
+                return Err("open, and the sessions have not come about".into());
+            }
             if !apps.clone().all(told) {
                 return Err("an open connection that an application was not told of".into());
             }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::sync::Arc;
 
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::{Ccid, HeadBuf, PacketType};
@@ -9,6 +10,7 @@ use fairwire_wire::{Ccid, HeadBuf, PacketType};
 use super::super::kit::{PORT, SERVICE, Wire};
 use super::app::App;
 use super::fingerprint::{self, Digest, Hash};
+use super::lock::Lock;
 use super::moves;
 use super::world::{Action, Budget, Call, FLIGHT, Start, World};
 use crate::connection::{Connection, State as Phase};
@@ -276,6 +278,7 @@ impl State {
 
     /// Delivers a packet, or a copy of it.
     pub(super) fn arrive(&mut self, place: usize, copy: bool) -> Result<(), String> {
+        self.answers = 0;
         let wire = if copy {
             self.flight[place].clone()
         } else {
@@ -303,6 +306,7 @@ impl State {
 
     /// Lets the timer of one side, set to `at`, expire.
     pub(super) fn fire(&mut self, side: usize, at: Instant) -> Result<(), String> {
+        self.answers = 0;
         self.now = self.now.max(at);
         let now = self.now;
         self.flight
@@ -328,7 +332,11 @@ impl State {
                 } else {
                     end.listen_towards(now, path(side), local, remote, SERVICE, config)
                 };
-                app.began(begun.map_err(|error| format!("cannot begin: {error}"))?);
+                let id = begun.map_err(|error| format!("cannot begin: {error}"))?;
+                app.began(id);
+                if self.world.is_encrypted {
+                    end.secure(now, id, Arc::new(Lock { is_client: true }));
+                }
             }
             Call::Send => {
                 let (len, tag) = (10, self.datagrams);
@@ -378,7 +386,20 @@ impl State {
             });
             self.sides[side].note_phases()?;
         }
-        self.sides[side].listen_to_events()
+        let before = self.sides[side].app.current;
+        self.sides[side].listen_to_events()?;
+        let Side { end, app, .. } = &mut self.sides[side];
+        match app
+            .current
+            .filter(|_| self.world.is_encrypted && app.current != before)
+        {
+            // Accepted just now.
+            Some(id) => {
+                end.secure(self.now, id, Arc::new(Lock { is_client: false }));
+                self.drain(side)
+            }
+            None => Ok(()),
+        }
     }
 
     /// Returns a hash of one side.

@@ -164,6 +164,8 @@ pub(super) struct World {
     ///
     /// An example are Requests of both sides that cross (RFC 4340, 8.5, step 4).
     pub(super) collides: bool,
+    /// Whether the applications encrypt their connections.
+    pub(super) is_encrypted: bool,
     pub(super) host: fn() -> EndpointConfig,
     pub(super) config: fn() -> Config,
     /// The budgets, each for a separate search.
