@@ -141,12 +141,22 @@ def test_seeds_until_an_interval_is_narrow(tmp_path: Path) -> None:
     assert sweep(tmp_path, seeds=until).done == 0
 
 
+@pytest.mark.parametrize("wrong", [{"of": "tyop"}, {"window": "early"}, {"metric": "utilisation", "of": "dccp"}])
+def test_an_interval_of_nothing_is_refused_before_any_run(tmp_path: Path, wrong: dict[str, Any]) -> None:
+    """The error says what has the metric."""
+    wanted = fw.Until(**{"metric": "goodput", "least": 2, **wrong})
+    text = f"no value for the {wanted.metric} of .* in .*; the metric is there for (tcp|bottleneck) in whole"
+    with pytest.raises(ValueError, match=text):
+        sweep(tmp_path / "store", seeds=wanted)
+    assert not (tmp_path / "store").exists()
+
+
 @pytest.mark.parametrize("engine", [None, concurrent.futures.ThreadPoolExecutor])
-def test_an_interval_of_nothing_is_refused(tmp_path: Path, engine: Any) -> None:
-    """The error says what has the metric; the runs that were done are kept."""
+def test_an_interval_of_what_no_run_had_is_refused(tmp_path: Path, engine: Any) -> None:
+    """That a flow of DCCP sends nothing again is known from its runs only, which are kept."""
     executor = None if engine is None else engine(1)
-    with pytest.raises(ValueError, match="no value for the goodput of tyop in any window; the metric is there for tcp"):
-        sweep(tmp_path, seeds=fw.Until("goodput", of="tyop", least=2), executor=executor)
+    with pytest.raises(ValueError, match="no value for the retransmitted of dccp in any window; .* for tcp in whole$"):
+        sweep(tmp_path, seeds=fw.Until("retransmitted", of="dccp", least=2), executor=executor)
     assert len(fw.Store(tmp_path)) >= 2
 
 

@@ -103,6 +103,8 @@ impl Sweep {
             (Some(seeds), None) => Seeds::These(seeds),
             (None, None) => Seeds::AsStated,
         };
+        // Before a store is made.
+        seeds.check(&cells).map_err(wrong)?;
         let name = scenario.name().to_owned();
         let laws = law::of_cells(&cells);
         let versions: BTreeMap<String, String> = versions.call1((laws.clone(),))?.extract()?;

@@ -96,7 +96,8 @@ pub(crate) fn build(
     Ok(built)
 }
 
-fn ground(
+/// Returns the network of `scenario`, without its agents.
+pub(crate) fn ground(
     scenario: &Scenario,
     flows: &[(&str, &Flow)],
     streams: Streams,

@@ -15,6 +15,7 @@ pub mod campaign;
 mod capture;
 pub mod digests;
 mod error;
+mod expected;
 mod gather;
 mod host;
 mod jitter;

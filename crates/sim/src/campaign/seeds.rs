@@ -6,6 +6,7 @@ use fairwire_measure::{Moments, Repetitions, counted};
 use fairwire_scenario::{Cell, Scenario};
 
 use super::PlanError;
+use crate::expected::expected;
 use crate::results::{CellResult, Metric, Subject};
 
 /// Whether start times are moved at random, and the seed.
@@ -119,10 +120,10 @@ fn percent(share: f64) -> f64 {
 }
 
 impl Seeds {
-    /// Checks that these cells can have these seeds.
+    /// Checks that these cells can have these seeds, and that their runs have what an interval is wanted of.
     ///
     /// # Errors
-    /// [`PlanError::Seeds`] says what is wrong.
+    /// [`PlanError::Seeds`] or [`PlanError::NothingToJudge`] says what is wrong.
     pub fn check(&self, cells: &[Cell]) -> Result<(), PlanError> {
         let Self::Until(precision) = self else {
             // A scenario checks its own, and a list has what it has.
@@ -153,7 +154,7 @@ impl Seeds {
                 counted(most, "seed"),
                 u64::MAX - most
             )),
-            None => Ok(()),
+            None => cells.iter().try_for_each(|cell| precision.check(cell)),
         }
     }
 
@@ -292,21 +293,42 @@ impl Precision {
         ))
     }
 
-    /// Returns the widest of the intervals.
-    fn widest(&self, cell: &CellResult) -> Result<Widest, PlanError> {
-        let mut keys = cell.keys();
-        keys.retain(|(_, window, metric)| {
-            *metric == self.metric && self.window.as_ref().is_none_or(|wanted| wanted == window)
-        });
+    /// Checks that the runs of a cell can have what the interval is of.
+    fn check(&self, cell: &Cell) -> Result<(), PlanError> {
+        let Ok(there) = expected(&cell.scenario, self.metric) else {
+            // Its first run says what is wrong with the network.
+            return Ok(());
+        };
+        if self.judged(&there).is_empty() {
+            return Err(self.nothing(&cell.name, &there));
+        }
+        Ok(())
+    }
+
+    /// Returns what the interval is of, among what has the metric.
+    fn judged<'a>(&self, there: &'a [(Subject, String)]) -> Vec<&'a (Subject, String)> {
+        let is_in = |window: &String| self.window.as_ref().is_none_or(|wanted| wanted == window);
+        let mut judged: Vec<_> = there.iter().filter(|(_, window)| is_in(window)).collect();
         // What the flows send, unless only all flows together have the metric.
-        let is_of_flows = keys.iter().any(|(subject, ..)| is_sent(subject));
-        keys.retain(|(subject, ..)| match &self.of {
+        let is_of_flows = judged.iter().any(|(subject, _)| is_sent(subject));
+        judged.retain(|(subject, _)| match &self.of {
             Some(pattern) => subject.is_named(pattern),
             None if is_of_flows => is_sent(subject),
             None => *subject == Subject::All,
         });
-        let widths = keys.into_iter().map(|(subject, window, metric)| {
-            let estimate = cell.estimate(&subject, &window, metric);
+        judged
+    }
+
+    /// Returns the widest of the intervals.
+    fn widest(&self, cell: &CellResult) -> Result<Widest, PlanError> {
+        let keys = cell.keys().into_iter();
+        let there = keys.filter(|(.., metric)| *metric == self.metric);
+        let there: Vec<_> = there
+            .map(|(subject, window, _)| (subject, window))
+            .collect();
+        let judged = self.judged(&there).into_iter();
+        let widths = judged.map(|(subject, window)| {
+            let estimate = cell.estimate(subject, window, self.metric);
             let share = estimate.map_or(0.0, |estimate| {
                 // No number of seeds reaches a share of zero.
                 let beyond = estimate.interval().map_or(0.0, |_| f64::INFINITY);
@@ -314,28 +336,29 @@ impl Precision {
             });
             Widest {
                 share,
-                subject,
-                window,
+                subject: subject.clone(),
+                window: window.clone(),
             }
         });
         let widest = widths.max_by(|one, other| one.share.total_cmp(&other.share));
-        widest.ok_or_else(|| self.nothing(cell))
+        widest.ok_or_else(|| self.nothing(&cell.name, &there))
     }
 
-    /// Returns the error of an interval of something that a cell does not have.
-    fn nothing(&self, cell: &CellResult) -> PlanError {
-        let mut there: Vec<String> = Vec::new();
-        for (subject, window, metric) in cell.keys() {
-            let one = format!("{subject} in {window}");
-            if metric == self.metric && !there.contains(&one) {
-                there.push(one);
-            }
-        }
+    /// Returns the error of an interval of something that a cell does not have. `there` is what has the metric.
+    fn nothing(&self, cell: &str, there: &[(Subject, String)]) -> PlanError {
+        // The ways back, unless one is asked for, are many and seldom meant.
+        let wants_back = self.of.as_ref().is_some_and(|of| of.contains('/'));
+        let named = there
+            .iter()
+            .filter(|(subject, _)| wants_back || !subject.name().ends_with("/back"));
+        let mut there: Vec<String> = named
+            .map(|(subject, window)| format!("{subject} in {window}"))
+            .collect();
         if there.is_empty() {
             there.push("nothing".to_owned());
         }
         PlanError::NothingToJudge {
-            cell: cell.name.clone(),
+            cell: cell.to_owned(),
             wanted: format!(
                 "the {} of {} in {}",
                 self.metric.name(),

@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
-use super::{Batch, Campaign, Outcome, Progress, run_batches, run_cells};
+use super::{Batch, Campaign, Outcome, Precision, Progress, Seeds, run_batches, run_cells};
 use crate::Tap;
-use crate::results::{CellResult, Results, WHOLE};
+use crate::results::{CellResult, Metric, Results, WHOLE};
 use fairwire_scenario::{Adjust, Cell, ScenarioFile};
 
 const SCENARIO: &str = r#"
@@ -300,5 +300,44 @@ fn equal_cells_share_their_runs() {
         let captured = cell.runs.iter().map(|run| run.captured.is_some());
         assert!(captured.eq((0..cell.runs.len()).map(|number| number == 0)));
         assert!(!cell.partial && cell.unperturbed.is_some());
+    }
+}
+
+/// An interval of what no run can have is refused before any run.
+#[test]
+fn a_wanted_interval_is_of_something() {
+    let cells = cells(SCENARIO);
+    let check = |metric, of: Option<&str>, window: Option<&str>| {
+        let precision = Precision {
+            metric,
+            of: of.map(str::to_owned),
+            window: window.map(str::to_owned),
+            ..Precision::default()
+        };
+        let checked = Seeds::Until(precision).check(&cells);
+        checked.map_err(|error| error.to_string())
+    };
+    for (metric, of, window) in [
+        (Metric::Throughput, None, None),
+        (Metric::Goodput, Some("c*"), Some(WHOLE)),
+        (Metric::Throughput, Some("cbr/back"), None),
+        (Metric::QueueMean, Some("one"), None),
+        (Metric::QueueMean, Some("one/back"), None),
+    ] {
+        assert_eq!(check(metric, of, window), Ok(()), "{metric} of {of:?}");
+    }
+    for (metric, of, window, there) in [
+        (Metric::Goodput, Some("tyop"), None, "cbr in whole"),
+        (Metric::Goodput, None, Some("early"), "cbr in whole"),
+        (Metric::Goodput, Some("one"), None, "cbr in whole"),
+        (Metric::QueueMean, Some("cbr"), None, "one in whole"),
+        (Metric::QueueMean, None, None, "one in whole"),
+        (Metric::Jain, None, None, "nothing"),
+        (Metric::Mos, None, None, "nothing"),
+        (Metric::ThroughputRatio, None, None, "nothing"),
+    ] {
+        let error = check(metric, of, window).expect_err("it is refused");
+        let end = format!("; the metric is there for {there}");
+        assert!(error.ends_with(&end), "{error}");
     }
 }
