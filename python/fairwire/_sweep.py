@@ -101,7 +101,11 @@ class Sweep(Results):
 
     def __str__(self) -> str:
         if len(self.cells) <= _MOST_SHOWN:
-            return super().__str__()
+            try:
+                return super().__str__()
+            except StoreError as error:
+                # They may be those of an exception that is being shown.
+                return f"{repr(self)[1:-1]}: {error}"
         return (
             f"{self.name}: {len(self.cells)} cells, {self.found} runs found and {self.done} done. A table of more than "
             f"{_MOST_SHOWN} cells is not shown: `summary` and `mean` make one, and `store.sql` asks for a part."
@@ -192,8 +196,8 @@ class Store:
         columns are those of `Results.values`, with the axes.
 
         A query writes nothing. A wrong one is a ValueError. Everything is compared with its checksums first, once for
-        each `Store`. A list, such as the values of a series, is a list of numbers in the answer; `numbers(list)` makes
-        JSON of it for `json_each`.
+        each `Store`. A list, such as the values of a series, is a list of numbers in the answer, and any other blob is
+        bytes; `numbers(list)` makes JSON of a list for `json_each`.
         """
         return Table(self._native.sql(text("query", query, "a query in SQL")))
 

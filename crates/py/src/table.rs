@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::types::Int32Type;
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int64Array, ListArray,
-    RecordBatch, RecordBatchIterator, StringArray, UInt64Array,
+    Array, ArrayRef, BinaryArray, BooleanArray, DictionaryArray, Float64Array, Int64Array,
+    ListArray, RecordBatch, RecordBatchIterator, StringArray, UInt64Array,
 };
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{ArrowError, DataType};
@@ -14,7 +14,7 @@ use arrow_select::concat::concat_batches;
 use fairwire_sweep::columns::{Column, table};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyCapsule, PyList};
+use pyo3::types::{PyByteArray, PyBytes, PyCapsule, PyList};
 
 use crate::errors::InternalError;
 
@@ -96,6 +96,10 @@ impl Table {
         }
         if let Some(values) = any.downcast_ref::<StringArray>() {
             return PyList::new(py, values.iter());
+        }
+        if let Some(values) = any.downcast_ref::<BinaryArray>() {
+            let bytes = values.iter().map(|it| it.map(|it| PyBytes::new(py, it)));
+            return PyList::new(py, bytes.collect::<Vec<_>>());
         }
         if let Some(values) = any.downcast_ref::<ListArray>() {
             let list = |list: ArrayRef| {

@@ -167,7 +167,7 @@ impl Db {
 
     /// Prepares for many commits.
     pub(crate) fn begin_log(&mut self) -> Result<(), StoreError> {
-        let has_log = has_shared_memory(&self.folder);
+        let has_log = may_have_log(&self.folder);
         let connection = self.writable()?;
         if has_log {
             // If somebody reads at this moment, the rollback journal serves as well.
@@ -395,10 +395,11 @@ fn is_of_store(name: &str) -> bool {
     name.starts_with(FILE)
 }
 
-/// Returns whether the processes that use the folder can share memory by a file in it: not on a network file system,
-/// which other machines may use at the same time.
+/// Returns whether a database in the folder may have a log. The processes that use it share the index of the log in
+/// memory, by a file in the folder: not on a network file system, which other machines may use at the same time. A
+/// database with a log and no room for the index, which takes 32 kB, could not be read.
 #[cfg(target_os = "linux")]
-fn has_shared_memory(folder: &Path) -> bool {
+fn may_have_log(folder: &Path) -> bool {
     /// NFS, SMB, CIFS, 9P, AFS, Coda, Ceph, FUSE, Lustre, GPFS, `BeeGFS` and OCFS2, as `statfs` names them.
     const NETWORK: [i64; 13] = [
         0x6969,
@@ -415,10 +416,15 @@ fn has_shared_memory(folder: &Path) -> bool {
         0x1983_0326,
         0x7461_636f,
     ];
-    rustix::fs::statfs(folder).is_ok_and(|found| !NETWORK.contains(&(found.f_type & 0xffff_ffff)))
+    const ROOM: u64 = 128 << 10;
+    let is_local = |found: rustix::fs::StatFs| !NETWORK.contains(&(found.f_type & 0xffff_ffff));
+    let has_room =
+        |found: rustix::fs::StatVfs| found.f_bavail.saturating_mul(found.f_frsize) >= ROOM;
+    rustix::fs::statfs(folder).is_ok_and(is_local)
+        && rustix::fs::statvfs(folder).is_ok_and(has_room)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn has_shared_memory(_folder: &Path) -> bool {
+fn may_have_log(_folder: &Path) -> bool {
     true
 }

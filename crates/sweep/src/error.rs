@@ -8,6 +8,7 @@ use arrow_schema::ArrowError;
 use fairwire_sim::campaign::PlanError;
 use parquet::errors::ParquetError;
 use rusqlite::ErrorCode;
+use rusqlite::ffi::SQLITE_IOERR_SHMSIZE;
 
 use crate::schema::FORMAT;
 
@@ -176,6 +177,17 @@ impl StoreError {
         }
     }
 
+    /// Says what of the file is damaged, if that is the error.
+    pub(crate) fn within(self, what: &str) -> Self {
+        match self {
+            Self::Damaged { path, reason } => Self::Damaged {
+                path,
+                reason: format!("{what}: {reason}"),
+            },
+            error => error,
+        }
+    }
+
     /// Returns a function that makes an error of why the database at `path` cannot be read or written.
     pub(crate) fn sql(
         what: &'static str,
@@ -183,11 +195,16 @@ impl StoreError {
     ) -> impl FnOnce(rusqlite::Error) -> Self + use<> {
         let path = path.to_owned();
         move |error| match error.sqlite_error_code() {
-            _ if is_damage(&error) => Self::damaged(&path)(error),
+            _ if is_damage(&error) => {
+                Self::damaged(&path)(wrong_type(&error).unwrap_or_else(|| error.to_string()))
+            }
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy(path),
+            _ if is_full(&error) => {
+                let full = io::Error::new(io::ErrorKind::StorageFull, "the disk is full");
+                Self::file(what, &path)(full)
+            }
             Some(
-                ErrorCode::DiskFull
-                | ErrorCode::SystemIoFailure
+                ErrorCode::SystemIoFailure
                 | ErrorCode::CannotOpen
                 | ErrorCode::ReadOnly
                 | ErrorCode::PermissionDenied
@@ -217,6 +234,24 @@ impl From<ArrowError> for StoreError {
     fn from(error: ArrowError) -> Self {
         Self::Table(error)
     }
+}
+
+/// Returns what is wrong with a row that has a value of a type that its column does not have; `None` for other errors.
+pub(crate) fn wrong_type(error: &rusqlite::Error) -> Option<String> {
+    match error {
+        rusqlite::Error::InvalidColumnType(_, column, kind) => {
+            let kind = kind.to_string().to_lowercase();
+            Some(format!("the column {column} has a value of type {kind}"))
+        }
+        _ => None,
+    }
+}
+
+/// Returns whether an error of SQLite means that the disk has no room: for the database, or for the index of its log.
+fn is_full(error: &rusqlite::Error) -> bool {
+    error.sqlite_error().is_some_and(|error| {
+        error.code == ErrorCode::DiskFull || error.extended_code == SQLITE_IOERR_SHMSIZE
+    })
 }
 
 /// Returns whether an error of SQLite means that a file is not what was written.

@@ -125,12 +125,13 @@ impl Store {
         condition: &str,
         parameters: &[&dyn ToSql],
     ) -> Result<Vec<Listed>, StoreError> {
-        let rows: Vec<(String, String)> = self.db.read(|db| {
+        let rows: Result<Vec<(String, String)>, _> = self.db.read(|db| {
             let query = format!("SELECT id, json FROM sweep WHERE {condition} ORDER BY id");
             let mut rows = db.prepare_cached(&query)?;
             rows.query_map(parameters, |row| Ok((row.get(0)?, row.get(1)?)))?
                 .collect()
-        })?;
+        });
+        let rows = rows.map_err(|error| error.within("the list of sweeps"))?;
         let read = |(key, json): (String, String)| {
             let damaged = |reason: String| {
                 StoreError::damaged(&self.db.path)(format!("sweep {key}: {reason}"))
@@ -146,20 +147,18 @@ impl Store {
         rows.into_iter().map(read).collect()
     }
 
-    /// Puts a sweep into the list.
+    /// Puts a sweep into the list. An entry that is damaged is not replaced: that is for a repair, which counts it.
     pub(crate) fn enlist(&mut self, sweep: &Listed) -> Result<(), StoreError> {
+        let is_listed = !self.listed("id = ?1", &[&sweep.id])?.is_empty();
         let json = serde_json::to_string(sweep).expect("texts are JSON");
         let insert = "INSERT OR REPLACE INTO sweep VALUES (?1, ?2)";
         let written = self
             .db
             .write(|db| db.execute(insert, params![sweep.id, json]));
-        let Err(error) = written else { return Ok(()) };
-        // A full disk keeps nobody from reading a sweep that is listed already.
-        let found = "SELECT 1 FROM sweep WHERE id = ?1";
-        if self.db.read(|db| db.prepare(found)?.exists([&sweep.id]))? {
-            Ok(())
-        } else {
-            Err(error)
+        match written {
+            // A full disk keeps nobody from reading a sweep that is listed already.
+            Err(error) if !is_listed => Err(error),
+            _ => Ok(()),
         }
     }
 

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::{
-    Array as _, ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray,
+    Array as _, ArrayRef, BinaryArray, BooleanArray, Float64Array, Int64Array, RecordBatch,
+    StringArray,
 };
 use fairwire_sim::results::make_directory;
 use parquet::arrow::ArrowWriter;
@@ -96,7 +97,10 @@ impl Store {
         if !statement.readonly() {
             return Err(StoreError::Query("it would write".to_owned()));
         }
-        let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
+        let names = statement.columns_with_metadata();
+        // A list of numbers is a blob as others are, but for where it comes from.
+        let names = names.map(|it| (it.name().to_owned(), it.table_name() == Some("list")));
+        let names: Vec<(String, bool)> = names.collect();
         let mut rows = statement.query([]).map_err(wrong)?;
         let mut columns: Vec<Values> = vec![Values::new(); names.len()];
         while let Some(row) = rows.next().map_err(wrong)? {
@@ -110,7 +114,7 @@ impl Store {
         let columns = names
             .iter()
             .zip(&columns)
-            .map(|(name, values)| typed(name, values));
+            .map(|((name, is_of_lists), values)| typed(name, *is_of_lists, values));
         Ok(table(columns.collect())?)
     }
 
@@ -297,25 +301,25 @@ fn batch(columns: &[(String, Kind)], rows: &[Values]) -> Result<RecordBatch, Sto
                 name,
                 values().map(|it| Some(number_of(it).unwrap_or(f64::NAN))),
             ),
-            Kind::List => lists(name, values().map(blob_of)),
+            Kind::List => lists(name, values().map(list_at)),
         }
     });
     Ok(table(columns.collect())?)
 }
 
-/// Returns a column of an answer with the type that all of its values have.
-fn typed(name: &str, values: &[Value]) -> Column {
-    let kinds = values
-        .iter()
-        .map(Value::data_type)
-        .filter(|kind| *kind != Type::Null);
-    let all = |wanted: &[Type]| kinds.clone().all(|kind| wanted.contains(&kind));
+/// Returns a column of an answer with the type that all of its values have. `is_of_lists` is whether its blobs are lists
+/// of numbers.
+fn typed(name: &str, is_of_lists: bool, values: &[Value]) -> Column {
+    let there = || values.iter().filter(|it| **it != Value::Null);
+    let all = |wanted: &[Type]| there().all(|it| wanted.contains(&it.data_type()));
     let column: ArrayRef = if all(&[Type::Integer]) {
         Arc::new(values.iter().map(integer_of).collect::<Int64Array>())
     } else if all(&[Type::Integer, Type::Real]) {
         Arc::new(values.iter().map(number_of).collect::<Float64Array>())
+    } else if is_of_lists && there().all(|it| list_at(it).is_some()) {
+        return lists(name, values.iter().map(list_at));
     } else if all(&[Type::Blob]) {
-        return lists(name, values.iter().map(blob_of));
+        Arc::new(values.iter().map(blob_of).collect::<BinaryArray>())
     } else {
         Arc::new(values.iter().map(shown).collect::<StringArray>())
     };
@@ -344,11 +348,15 @@ fn text_of(value: &Value) -> Option<&str> {
     }
 }
 
-fn blob_of(value: &Value) -> Option<Vec<f64>> {
+fn blob_of(value: &Value) -> Option<&[u8]> {
     match value {
-        Value::Blob(value) => list_of(value),
+        Value::Blob(value) => Some(value),
         _ => None,
     }
+}
+
+fn list_at(value: &Value) -> Option<Vec<f64>> {
+    blob_of(value).and_then(list_of)
 }
 
 /// Returns a value of a column that has values of several types.
@@ -358,7 +366,12 @@ fn shown(value: &Value) -> Option<String> {
         Value::Integer(value) => Some(value.to_string()),
         Value::Real(value) => Some(value.to_string()),
         Value::Text(value) => Some(value.clone()),
-        Value::Blob(value) => Some(format!("{:?}", list_of(value).unwrap_or_default())),
+        // As SQL has it.
+        Value::Blob(value) => {
+            let digits = value.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+            let digits = digits.filter_map(|digit| char::from_digit(digit.into(), 16));
+            Some(format!("x'{}'", digits.collect::<String>()))
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use sha2::{Digest, Sha256};
 
+use crate::error::wrong_type;
 use crate::raw::{Name, RawRun, RawRuns, list_bytes, list_of};
 use crate::settings::settings;
 use crate::text::ScenarioText;
@@ -185,12 +186,13 @@ pub(crate) fn scenario_text(
     )))
 }
 
-/// Returns the runs that a condition selects, and the checksum that each was written with.
+/// Returns the runs that a condition selects, and the checksum that each was written with; or in words which run has a
+/// value of a type that its column does not have.
 pub(crate) fn select(
     db: &Connection,
     condition: &str,
     parameters: &[&dyn rusqlite::ToSql],
-) -> rusqlite::Result<(RawRuns, Vec<i64>)> {
+) -> rusqlite::Result<Result<(RawRuns, Vec<i64>), String>> {
     let mut all = RawRuns::default();
     let (mut sums, mut names) = (Vec::new(), BTreeMap::new());
     let mut rows = db.prepare_cached(&format!(
@@ -198,52 +200,88 @@ pub(crate) fn select(
          o.version, c.sources, o.host, o.date, r.checksum FROM run r JOIN scenario s ON s.id = r.scenario \
          JOIN sources c ON c.id = r.sources JOIN origin o ON o.id = r.origin WHERE {condition} ORDER BY r.id"
     ))?;
-    let mut values =
-        db.prepare_cached("SELECT name, value FROM value WHERE run = ?1 ORDER BY place")?;
-    let mut lists =
-        db.prepare_cached("SELECT name, numbers FROM list WHERE run = ?1 ORDER BY place")?;
     let mut rows = rows.query(parameters)?;
     while let Some(row) = rows.next()? {
-        let number: i64 = row.get(0)?;
-        let unsigned =
-            |place| Ok::<u64, rusqlite::Error>(row.get::<_, i64>(place)?.cast_unsigned());
-        let mut run = RawRun {
-            scenario: row.get(1)?,
-            seed: unsigned(2)?,
-            perturbed: match row.get(3)? {
-                0 => false,
-                1 => true,
-                other => return Err(rusqlite::Error::IntegralValueOutOfRange(3, other)),
-            },
-            digest: row.get(4)?,
-            packet_hops: unsigned(5)?,
-            simulated_ns: unsigned(6)?,
-            period_ns: unsigned(7)?,
-            notes: row.get(8)?,
-            version: row.get(9)?,
-            sources: row.get(10)?,
-            host: row.get(11)?,
-            date: row.get(12)?,
-            ..RawRun::default()
-        };
-        sums.push(row.get(13)?);
-        let mut of_run = values.query([number])?;
-        while let Some(row) = of_run.next()? {
-            let name = known(db, row.get(0)?, &mut all.names, &mut names)?;
-            // SQLite keeps what is no number as a missing one.
-            run.values
-                .push((name, row.get::<_, Option<f64>>(1)?.unwrap_or(f64::NAN)));
+        match run_of(db, row, &mut all.names, &mut names) {
+            Ok((run, sum)) => {
+                all.runs.push(run);
+                sums.push(sum);
+            }
+            Err(error) => {
+                let reason = match error {
+                    rusqlite::Error::IntegralValueOutOfRange(place, value) => {
+                        format!(
+                            "the column {} has {value}",
+                            row.as_ref().column_name(place)?
+                        )
+                    }
+                    error => wrong_type(&error).ok_or(error)?,
+                };
+                return Ok(Err(format!("{}: {reason}", called(row)?)));
+            }
         }
-        let mut of_run = lists.query([number])?;
-        while let Some(row) = of_run.next()? {
-            let name = known(db, row.get(0)?, &mut all.names, &mut names)?;
-            let numbers = list_of(row.get_ref(1)?.as_blob()?);
-            // Of another length it is damaged, and the checksum is another one.
-            run.series.push((name, numbers.unwrap_or_default()));
-        }
-        all.runs.push(run);
     }
-    Ok((all, sums))
+    Ok(Ok((all, sums)))
+}
+
+/// Returns what a run of [`select`] is called in messages: by its number if that is all that can be read.
+fn called(row: &Row<'_>) -> rusqlite::Result<String> {
+    let (seed, scenario) = (row.get::<_, i64>(2), row.get::<_, String>(1));
+    Ok(
+        match seed.and_then(|seed| Ok((seed.cast_unsigned(), scenario?))) {
+            Ok((seed, scenario)) => format!("the run of seed {seed} of scenario {scenario}"),
+            Err(_) => format!("the run with the number {}", row.get::<_, i64>(0)?),
+        },
+    )
+}
+
+/// Returns a run of [`select`], and its checksum.
+fn run_of(
+    db: &Connection,
+    row: &Row<'_>,
+    list: &mut Vec<Name>,
+    places: &mut BTreeMap<i64, usize>,
+) -> rusqlite::Result<(RawRun, i64)> {
+    let number: i64 = row.get(0)?;
+    let unsigned = |place| Ok::<u64, rusqlite::Error>(row.get::<_, i64>(place)?.cast_unsigned());
+    let mut run = RawRun {
+        scenario: row.get(1)?,
+        seed: unsigned(2)?,
+        perturbed: match row.get(3)? {
+            0 => false,
+            1 => true,
+            other => return Err(rusqlite::Error::IntegralValueOutOfRange(3, other)),
+        },
+        digest: row.get(4)?,
+        packet_hops: unsigned(5)?,
+        simulated_ns: unsigned(6)?,
+        period_ns: unsigned(7)?,
+        notes: row.get(8)?,
+        version: row.get(9)?,
+        sources: row.get(10)?,
+        host: row.get(11)?,
+        date: row.get(12)?,
+        ..RawRun::default()
+    };
+    let mut values =
+        db.prepare_cached("SELECT name, value FROM value WHERE run = ?1 ORDER BY place")?;
+    let mut values = values.query([number])?;
+    while let Some(row) = values.next()? {
+        let name = known(db, row.get(0)?, list, places)?;
+        // SQLite keeps what is no number as a missing one.
+        run.values
+            .push((name, row.get::<_, Option<f64>>(1)?.unwrap_or(f64::NAN)));
+    }
+    let mut lists =
+        db.prepare_cached("SELECT name, numbers FROM list WHERE run = ?1 ORDER BY place")?;
+    let mut lists = lists.query([number])?;
+    while let Some(row) = lists.next()? {
+        let name = known(db, row.get(0)?, list, places)?;
+        let numbers = list_of(&row.get::<_, Vec<u8>>(1)?);
+        // Of another length it is damaged, and the checksum is another one.
+        run.series.push((name, numbers.unwrap_or_default()));
+    }
+    Ok((run, row.get(13)?))
 }
 
 /// Returns the place in `list` of the name with this number in the database.

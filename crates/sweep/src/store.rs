@@ -206,7 +206,8 @@ impl Store {
         condition: &str,
         parameters: &[&dyn rusqlite::ToSql],
     ) -> Result<RawRuns, StoreError> {
-        let (runs, sums) = self.db.read(|db| select(db, condition, parameters))?;
+        let selected = self.db.read(|db| select(db, condition, parameters))?;
+        let (runs, sums) = selected.map_err(StoreError::damaged(&self.db.path))?;
         for (run, sum) in runs.runs.iter().zip(sums) {
             if i64::from(run.checksum(&runs.names)) != sum {
                 let text = format!(
@@ -221,7 +222,8 @@ impl Store {
 
     /// Returns the text of a scenario, if it is known.
     pub(crate) fn text(&mut self, scenario: &str) -> Result<Option<ScenarioText>, StoreError> {
-        let found = self.db.read(|db| scenario_text(db, scenario))?;
+        let found = self.db.read(|db| scenario_text(db, scenario));
+        let found = found.map_err(|error| error.within(&format!("scenario {scenario}")))?;
         let Some((text, sum)) = found else {
             return Ok(None);
         };
@@ -269,8 +271,9 @@ impl Store {
                 let mut expected = settings(text.as_ref());
                 expected.sort();
                 Ok(rows.collect::<rusqlite::Result<Vec<(String, String)>>>()? == expected)
-            })?;
-            if !is_same {
+            });
+            let within = format!("the settings of scenario {scenario}");
+            if !is_same.map_err(|error| error.within(&within))? {
                 let text = format!("the settings of scenario {scenario} have changed");
                 return Err(StoreError::damaged(&self.db.path)(text));
             }

@@ -2,10 +2,11 @@
 
 use std::fs::{self, File};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use arrow_array::Float64Array;
 use arrow_array::cast::AsArray as _;
+use arrow_array::{Array as _, Float64Array};
 use fairwire_sim::campaign::{RunStore as _, Seeds};
 use fairwire_sweep::{Origin, Prune, Repair, Store, StoreError, task_bytes, work};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -311,6 +312,38 @@ fn a_damaged_list_prunes_nothing() {
     assert_eq!(sweep("5 packets", &mut store), (4, 0));
 }
 
+/// A sweep does not replace its entry in the list if that is damaged: only a repair knows what is lost.
+#[test]
+fn a_damaged_entry_of_a_sweep_stays() {
+    for statement in [
+        r#"update sweep set json = replace(json, '"scenario":"', '"scenario":"0')"#,
+        "update sweep set json = 'zz'",
+        "update sweep set json = x'00'",
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        sweep("5 packets", &mut open(folder.path()));
+        change(folder.path(), statement);
+        let planned = planned(
+            &cells("5 packets"),
+            Seeds::AsStated,
+            &mut open(folder.path()),
+        );
+        let is_damage = matches!(planned, Err(StoreError::Damaged { .. }));
+        assert!(is_damage, "{statement}: {planned:?}");
+        let mut store = open(folder.path());
+        let listed = store.sweeps();
+        assert!(listed.is_err(), "{statement}: {listed:?}");
+        drop(store);
+        let (mut store, repair) = Store::repair(folder.path(), origin()).expect("it is repaired");
+        assert_eq!(
+            (repair.sweeps.kept, repair.sweeps.lost),
+            (0, 1),
+            "{statement}"
+        );
+        assert_eq!(sweep("5 packets", &mut store), (4, 0), "{statement}");
+    }
+}
+
 /// A row that somebody has changed is damage, also where the checksum of no run says so, and a repair ends it.
 #[test]
 fn a_changed_row_is_damage() {
@@ -321,6 +354,8 @@ fn a_changed_row_is_damage() {
         "update run set origin = 99 where id = 1",
         "update scenario set traces = 'zz'",
         "update scenario set traces = '{\"fading\": 99}'",
+        "update value set value = 'many' where run = 1 and place = 1",
+        "update list set numbers = 'many' where run = 1 and place = 1",
     ] {
         let folder = tempfile::tempdir().expect("a folder");
         sweep("5 packets", &mut open(folder.path()));
@@ -334,6 +369,113 @@ fn a_changed_row_is_damage() {
         let (found, done) = sweep("5 packets", &mut store);
         assert_eq!(found, repair.runs.kept, "{statement}");
         assert_eq!(found + done, 4, "{statement}");
+    }
+}
+
+/// A value of a type that its column does not have is damage, and the error names the run, or what else it is of, and
+/// the column.
+#[test]
+fn a_value_of_another_type_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    sweep("5 packets", &mut open(folder.path()));
+    let bytes = fs::read(folder.path().join("store.db")).expect("its bytes");
+    let (run, scenario) = ("the run of seed 1 of scenario ", "scenario ");
+    for (statement, of, what) in [
+        (
+            "update run set seed = 'one' where id = 1",
+            "the run with the number 1: ",
+            "seed has a value of type text",
+        ),
+        (
+            "update run set packet_hops = 1.5",
+            run,
+            "packet_hops has a value of type real",
+        ),
+        (
+            "update run set notes = x'00'",
+            run,
+            "notes has a value of type blob",
+        ),
+        (
+            "update run set checksum = 'x'",
+            run,
+            "checksum has a value of type text",
+        ),
+        ("update run set perturbed = 7", run, "perturbed has 7"),
+        (
+            "update value set value = 'many'",
+            run,
+            "value has a value of type text",
+        ),
+        (
+            "update list set numbers = 'many'",
+            run,
+            "numbers has a value of type text",
+        ),
+        (
+            "update name set metric = x'00' where id = 1",
+            run,
+            "metric has a value of type blob",
+        ),
+        (
+            "update scenario set title = x'00'",
+            scenario,
+            "title has a value of type blob",
+        ),
+        (
+            "update setting set value = x'00'",
+            "the settings of scenario ",
+            "value has a value of type blob",
+        ),
+        (
+            "update sweep set json = x'00'",
+            "the list of sweeps: ",
+            "json has a value of type blob",
+        ),
+    ] {
+        fs::write(folder.path().join("store.db"), &bytes).expect("it is written");
+        let is_of_run = statement.starts_with("update run") && !statement.contains("where");
+        let end = if is_of_run {
+            " where perturbed and seed = 1"
+        } else {
+            ""
+        };
+        change(folder.path(), &format!("{statement}{end}"));
+        let verified = Store::open_existing(folder.path(), origin()).and_then(|mut it| it.verify());
+        let Err(StoreError::Damaged { reason, .. }) = verified else {
+            panic!("{statement}: {verified:?}");
+        };
+        assert!(reason.starts_with(of), "{statement}: {reason}");
+        assert!(
+            reason.ends_with(&format!(": the column {what}")),
+            "{statement}: {reason}"
+        );
+    }
+}
+
+/// A blob is bytes in an answer, and as SQL has it among texts; the lists of the store are lists of numbers.
+#[test]
+fn an_answer_has_blobs_as_bytes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut store = open(folder.path());
+    sweep("5 packets", &mut store);
+    let mut column = |query: &str| Arc::clone(store.query(query).expect("an answer").column(0));
+    let bytes = column("select x'000102030405060708' union all select null");
+    let bytes = bytes.as_binary::<i32>();
+    assert_eq!(
+        (bytes.value(0), bytes.is_null(1)),
+        (&[0, 1, 2, 3, 4, 5, 6, 7, 8][..], true)
+    );
+    let eight = column("select x'0001020304050607'");
+    assert_eq!(eight.as_binary::<i32>().value(0), [0, 1, 2, 3, 4, 5, 6, 7]);
+    let mixed = column("select x'00ff' union all select 'text'");
+    assert_eq!(mixed.as_string::<i32>().value(0), "x'00ff'");
+    for lists in [
+        "select \"values\" as v from series",
+        "select numbers from list",
+    ] {
+        let lists = column(lists);
+        assert_eq!(lists.as_list::<i32>().value(0).len(), 2);
     }
 }
 
