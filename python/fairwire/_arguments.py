@@ -74,6 +74,28 @@ def maybe_text(name: str, value: object, what: str) -> str | None:
     return None if value is None else text(name, value, what)
 
 
+def seconds(name: str, value: Any) -> None:
+    """Checks an argument that is a number of seconds, or None."""
+    if value is None:
+        return
+    wanted = f"{name} is a number of seconds from 0"
+    try:
+        fits = value >= 0
+    except TypeError:
+        raise TypeError(f"{wanted}, and not {value!r}") from None
+    if not fits:
+        raise ValueError(f"{wanted}, and not {value!r}")
+
+
+def several(name: str, value: object, what: str) -> list[str]:
+    """Returns an argument that is a text or several. `what` is what each is."""
+    if isinstance(value, str):
+        return [value]
+    if not isinstance(value, Iterable):
+        raise TypeError(f"{name} has {what}, and not {value!r}")
+    return [text(f"{name}[{i}]", item, f"one of {what}") for i, item in enumerate(value)]
+
+
 def folder(name: str, value: object) -> Path:
     """Returns an argument that is the path of a folder."""
     if not isinstance(value, (str, os.PathLike)):

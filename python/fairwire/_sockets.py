@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import os
+import sys
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Union
 
 from fairwire import _fairwire
-from fairwire._arguments import number
+from fairwire._arguments import maybe_text, number, several, text
 from fairwire._config import Keys
 from fairwire._fairwire import ClientDtls, ServerDtls
 from fairwire.errors import CredentialError
@@ -50,6 +51,10 @@ class Identity:
 
     def __init__(self, certificate: str, key: str) -> None:
         """Reads both as PEM. Raises CredentialError; the message says what is wrong."""
+        for name, value in (("certificate", certificate), ("key", key)):
+            if not isinstance(value, str):
+                # A key is in no message.
+                raise TypeError(f"{name} is a str in PEM, and not of type {type(value).__name__}")
         self._native = _fairwire.Identity(certificate, key)
 
     @classmethod
@@ -58,6 +63,9 @@ class Identity:
 
         Raises OSError, and CredentialError also if others may read the file of the key, as the command does.
         """
+        for name, path in (("certificate", certificate), ("key", key)):
+            if not isinstance(path, (str, PathLike)):
+                raise TypeError(f"{name} is the path of a file, and not {path!r}")
         with open(key, encoding="utf-8") as file:
             mode = os.fstat(file.fileno()).st_mode & 0o777
             if os.name == "posix" and mode & 0o077:
@@ -74,7 +82,8 @@ class Identity:
         It is valid from six hours before now. Peers accept it by its fingerprint.
         Raises CredentialError for a name that is none.
         """
-        names = [names] if isinstance(names, str) else list(names)
+        names = several("names", names, "host names and IP addresses")
+        days = number("days", days, 0, 2**32 - 1)
         made = _fairwire.Identity.generate(names, int(time.time()) - 6 * 3_600, days)
         return cls(made.certificate(), made.key())
 
@@ -110,7 +119,7 @@ class Dtls:
         """
         if not fingerprints:
             raise TypeError("Dtls.pinned takes the fingerprint of the server's certificate (see 'fairwire keygen')")
-        return ClientDtls.pinned(list(fingerprints), identity._native if identity else None)
+        return ClientDtls.pinned(several("fingerprints", fingerprints, "fingerprints"), _maybe_native(identity))
 
     @staticmethod
     def verified(authorities: str, name: str, *, identity: Identity | None = None) -> ClientDtls:
@@ -120,7 +129,8 @@ class Dtls:
         identity: what to show to servers that ask for a certificate.
         Raises CredentialError.
         """
-        return ClientDtls.verified(authorities, name, identity._native if identity else None)
+        text("authorities", authorities, "certificates in PEM")
+        return ClientDtls.verified(authorities, text("name", name, "that of a host"), _maybe_native(identity))
 
     @staticmethod
     def server(
@@ -135,8 +145,20 @@ class Dtls:
         that one of these authorities (PEM) has signed. By default every client is accepted.
         Raises CredentialError.
         """
-        pinned = None if client_fingerprints is None else list(client_fingerprints)
-        return ServerDtls(identity._native, pinned, client_authorities)
+        pinned = client_fingerprints
+        fingerprints = None if pinned is None else several("client_fingerprints", pinned, "fingerprints")
+        authorities = maybe_text("client_authorities", client_authorities, "certificates in PEM")
+        return ServerDtls(_native(identity), fingerprints, authorities)
+
+
+def _native(identity: Identity) -> _fairwire.Identity:
+    if not isinstance(identity, Identity):
+        raise TypeError(f"identity is a fairwire.Identity, and not {identity!r}")
+    return identity._native
+
+
+def _maybe_native(identity: Identity | None) -> _fairwire.Identity | None:
+    return None if identity is None else _native(identity)
 
 
 class Config(Keys, total=False):
@@ -310,7 +332,8 @@ def settings(config: Config | None) -> dict[str, Any] | None:
 
 def services(of: Service | Iterable[Service]) -> list[Service]:
     """Returns one service, or several, as a list."""
-    return [of] if isinstance(of, (str, int)) else list(of)
+    # What is neither is refused as a service.
+    return list(of) if isinstance(of, Iterable) and not isinstance(of, (str, bytes)) else [of]  # type: ignore[list-item]
 
 
 def datagram_fate(native: tuple[int, str, int | None]) -> DatagramFate:
@@ -341,7 +364,7 @@ class BaseConnection:
 
     def abort(self, reason: str | None = None) -> None:
         """Resets the connection at once. `reason` is for a person to read at the peer, up to 256 bytes."""
-        self._native.abort(reason)
+        self._native.abort(maybe_text("reason", reason, "a text for a person"))
 
     def purge(self) -> int:
         """Drops every datagram in the send queue. Returns how many there were."""
@@ -445,7 +468,7 @@ def begin_connect(
 
 
 def _text(address: str | Address) -> str:
-    return str(address) if isinstance(address, Address) else address
+    return str(address) if isinstance(address, Address) else text("address", address, 'as "host:port"')
 
 
 def begin_listen(
@@ -457,6 +480,6 @@ def begin_listen(
 ) -> _fairwire.Listener:
     """Listens."""
     if backlog is not None:
-        backlog = number("backlog", backlog, 1)
+        backlog = number("backlog", backlog, 1, sys.maxsize)
     return _fairwire.listen(_text(address), services(of), server_security(security), settings(config), backlog)
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fairwire._arguments import seconds
 from fairwire._fairwire import Datagram
 from fairwire._sockets import (
     BaseConnection,
@@ -60,6 +61,8 @@ class Connection(BaseConnection):
         The options are those of `fairwire.aio.Connection.send`. Raises DatagramTooLarge, SendError, ConnectionClosed
         and TimeoutError.
         """
+        # Whether it is used or not.
+        seconds("timeout", timeout)
         id = self._native.try_send(data, deadline, priority, group, resend)
         if id is None:
             id = self._native.send(data, deadline, priority, group, resend).wait(timeout)

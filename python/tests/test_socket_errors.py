@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import gc
 import pickle
+import re
 import socket
+from collections.abc import Callable
+from typing import Any
 
 import fairwire as fw
 import pytest
@@ -190,22 +194,75 @@ def test_each_setting_is_described() -> None:
     assert str(error.value).partition("There are ")[2].split(", ") == list(Keys.__annotations__)
 
 
-def test_bad_arguments_do_not_panic() -> None:
+def test_wrong_arguments_are_named() -> None:
+    """The error says which argument it is, what it takes, and what came."""
+
+    def refused(call: Callable[..., object], kind: type[Exception], text: str, *arguments: Any, **more: Any) -> None:
+        with pytest.raises(kind, match=f"^{re.escape(text)}"):
+            call(*arguments, **more)
+
+    numbers: list[tuple[str, Any, type[Exception], str]] = [
+        ("deadline", "1s", TypeError, "a number of seconds from 0, and not '1s'"),
+        ("deadline", -1.0, ValueError, "a number of seconds from 0, and not -1.0"),
+        ("deadline", float("nan"), ValueError, "a number of seconds from 0, and not nan"),
+        ("resend", float("inf"), ValueError, "a number of seconds from 0, and not inf"),
+        ("timeout", "2", TypeError, "a number of seconds from 0, and not '2'"),
+        ("timeout", -1, ValueError, "a number of seconds from 0, and not -1"),
+        ("priority", 128, ValueError, "a number from -128 to 127, and not 128"),
+        ("priority", 1.5, TypeError, "a number from -128 to 127, and not 1.5"),
+        ("group", -1, ValueError, "a number from 0 to 18446744073709551615, and not -1"),
+        ("group", 2**64, ValueError, "a number from 0 to 18446744073709551615, and not 18446744073709551616"),
+    ]
     listener = net.listen("127.0.0.1:0", ECHO, security=CLEAR_TEXT)
     with net.connect(str(listener.address), ECHO, security=CLEAR_TEXT, timeout=LIMIT) as connection:
-        for arguments in ({"deadline": -1.0}, {"deadline": float("nan")}, {"resend": float("inf")}):
-            with pytest.raises(ValueError, match="number of seconds"):
-                connection.send(b"", **arguments)  # type: ignore[arg-type]
-        with pytest.raises(OverflowError):
-            connection.send(b"", priority=1_000)
-        with pytest.raises(OverflowError):
-            connection.send(b"", group=-1)
-        with pytest.raises(TypeError, match="not of type str"):
-            connection.send("text")  # type: ignore[arg-type]
-        with pytest.raises(TypeError, match="not of type int"):
-            connection.send(5)  # type: ignore[arg-type]
-        with pytest.raises(ValueError, match="timeout"):
-            connection.recv(timeout=-1)
+        for name, value, kind, text in numbers:
+            refused(connection.send, kind, f"{name} is {text}", b"", **{name: value})
+            if name != "timeout":
+                refused(connection.try_send, kind, f"{name} is {text}", b"", **{name: value})
+        for data, of in (("text", "str"), (5, "int")):
+            refused(connection.send, TypeError, f"data is bytes, a bytearray or a memoryview, and not of type {of}", data)
+        for call in (connection.recv, connection.close, listener.accept):
+            refused(call, ValueError, "timeout is a number of seconds from 0, and not -1", timeout=-1)
+            refused(call, TypeError, "timeout is a number of seconds from 0, and not '1'", timeout="1")
+        refused(connection.abort, TypeError, "reason is a text for a person, and not 3", 3)
+    for call in (net.connect, net.listen):
+        begin = functools.partial(call, security=CLEAR_TEXT)
+        refused(begin, TypeError, 'address is as "host:port", and not 3', 3, ECHO)
+        for service, kind in ((-1, ValueError), (2**32, ValueError), (1.5, TypeError), (None, TypeError)):
+            text = f"service is a str such as 'SC:cam' or a number from 0 to 4294967295, and not {service}"
+            refused(begin, kind, text, "127.0.0.1:0", service)
+        refused(begin, ValueError, "service: 'toolong' is not", "127.0.0.1:0", "SC:toolong")
+    refused(net.listen, ValueError, "backlog is a number from 1 to", "127.0.0.1:0", ECHO, security=CLEAR_TEXT, backlog=2**70)
+
+
+def test_wrong_arguments_of_identities_are_named() -> None:
+    pinned, fingerprint = Dtls.pinned, SERVER.fingerprint
+    calls: list[tuple[Callable[[], object], type[Exception], str]] = [
+        (lambda: Identity(3, ""), TypeError, "certificate is a str in PEM, and not of type int"),  # type: ignore[arg-type]
+        (lambda: Identity("", b"secret"), TypeError, "key is a str in PEM, and not of type bytes"),  # type: ignore[arg-type]
+        (lambda: Identity.load("c", 3), TypeError, "key is the path of a file, and not 3"),  # type: ignore[arg-type]
+        (lambda: Identity.generate(3), TypeError, "names has host names and IP"),  # type: ignore[arg-type]
+        (lambda: Identity.generate([3]), TypeError, "names[0] is one of host names"),  # type: ignore[list-item]
+        (lambda: Identity.generate("a", days=-1), ValueError, "days is a number from 0 to 4294967295, and not -1"),
+        (lambda: pinned(3), TypeError, "fingerprints[0] is one of fingerprints, and not 3"),  # type: ignore[arg-type]
+        (lambda: pinned(fingerprint, identity=3), TypeError, "identity is a fairwire.Identity, and"),  # type: ignore[arg-type]
+        (lambda: Dtls.verified(3, "a"), TypeError, "authorities is certificates in PEM, and not 3"),  # type: ignore[arg-type]
+        (lambda: Dtls.verified("", 3), TypeError, "name is that of a host, and not 3"),  # type: ignore[arg-type]
+        (lambda: Dtls.server("me"), TypeError, "identity is a fairwire.Identity, and not 'me'"),  # type: ignore[arg-type]
+        (
+            lambda: Dtls.server(SERVER, client_fingerprints=3),  # type: ignore[arg-type]
+            TypeError,
+            "client_fingerprints has fingerprints, and not 3",
+        ),
+        (
+            lambda: Dtls.server(SERVER, client_authorities=3),  # type: ignore[arg-type]
+            TypeError,
+            "client_authorities is certificates in PEM, and not 3",
+        ),
+    ]
+    for call, kind, text in calls:
+        with pytest.raises(kind, match=f"^{re.escape(text)}"):
+            call()
 
 
 def test_errors_survive_pickling() -> None:

@@ -1,12 +1,13 @@
 //! The settings of a connection, from a `dict`. `fairwire.Config` in Python describes each.
 
 use fairwire::{Config, ServiceCode};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyString};
+use pyo3::types::{PyBool, PyDict, PyInt, PyString};
 
 use crate::law::registered;
 use crate::socket::errors::ConfigError;
+use crate::socket::operation::argument;
 
 /// Short names of keys.
 const SHORT: [(&str, &str); 5] = [
@@ -76,12 +77,13 @@ pub(crate) fn service(value: &Bound<'_, PyAny>) -> PyResult<ServiceCode> {
     if let Ok(number) = value.extract::<u32>() {
         return Ok(ServiceCode(number));
     }
-    let Ok(text) = value.extract::<String>() else {
-        let text = format!("a service is a str such as 'SC:cam' or a number, and not {value}");
-        return Err(PyTypeError::new_err(text));
-    };
+    let wanted = "service is a str such as 'SC:cam' or a number from 0 to 4294967295";
+    if value.is_instance_of::<PyInt>() {
+        return Err(PyValueError::new_err(format!("{wanted}, and not {value}")));
+    }
+    let text: String = argument(wanted, value)?;
     text.parse()
         .map_err(|error: <ServiceCode as std::str::FromStr>::Err| {
-            PyValueError::new_err(error.to_string())
+            PyValueError::new_err(format!("service: {error}"))
         })
 }

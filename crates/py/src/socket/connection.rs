@@ -3,6 +3,7 @@
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::task::Poll;
+use std::time::Duration;
 
 use fairwire::{
     Bytes, ConnectOptions, Connection as Io, ConnectionEvent, DccpAddr, Direction, Fate, Rate,
@@ -15,7 +16,7 @@ use pyo3::types::{PyBytes, PyDict, PyMemoryView};
 use crate::socket::config::{config, service};
 use crate::socket::datagram::Datagram;
 use crate::socket::errors::{SendError, closed, not_connected, not_sent, reason};
-use crate::socket::operation::{Operation, seconds};
+use crate::socket::operation::{Operation, argument, seconds};
 use crate::socket::runtime::{Owned, within};
 use crate::socket::security::ClientDtls;
 use crate::socket::stats;
@@ -71,12 +72,12 @@ impl Connection {
     fn try_send(
         &self,
         data: &Bound<'_, PyAny>,
-        deadline: Option<f64>,
-        priority: i8,
-        group: Option<u64>,
-        resend: Option<f64>,
+        #[pyo3(from_py_with = deadline_of)] deadline: Option<Duration>,
+        #[pyo3(from_py_with = priority_of)] priority: i8,
+        #[pyo3(from_py_with = group_of)] group: Option<u64>,
+        #[pyo3(from_py_with = resend_of)] resend: Option<Duration>,
     ) -> PyResult<Option<u64>> {
-        let options = options(deadline, priority, group, resend)?;
+        let options = options(deadline, priority, group, resend);
         let data = bytes(data)?;
         match self
             .io
@@ -94,12 +95,12 @@ impl Connection {
     fn send(
         &self,
         data: &Bound<'_, PyAny>,
-        deadline: Option<f64>,
-        priority: i8,
-        group: Option<u64>,
-        resend: Option<f64>,
+        #[pyo3(from_py_with = deadline_of)] deadline: Option<Duration>,
+        #[pyo3(from_py_with = priority_of)] priority: i8,
+        #[pyo3(from_py_with = group_of)] group: Option<u64>,
+        #[pyo3(from_py_with = resend_of)] resend: Option<Duration>,
     ) -> PyResult<Operation> {
-        let options = options(deadline, priority, group, resend)?;
+        let options = options(deadline, priority, group, resend);
         let (connection, data) = (self.handle()?, bytes(data)?);
         Ok(Operation::new(
             async move { connection.send_with(data, options).await },
@@ -283,22 +284,40 @@ fn address(addr: DccpAddr) -> Address {
 }
 
 fn options(
-    deadline: Option<f64>,
+    deadline: Option<Duration>,
     priority: i8,
     group: Option<u64>,
-    resend: Option<f64>,
-) -> PyResult<SendOptions> {
+    resend: Option<Duration>,
+) -> SendOptions {
     let mut options = SendOptions::new().priority(priority);
     if let Some(time) = deadline {
-        options = options.within(seconds("deadline", time)?);
+        options = options.within(time);
     }
     if let Some(group) = group {
         options = options.group(group);
     }
     if let Some(time) = resend {
-        options = options.resend_within(seconds("resend", time)?);
+        options = options.resend_within(time);
     }
-    Ok(options)
+    options
+}
+
+// Each argument, so that what is wrong with it names it.
+
+fn deadline_of(value: &Bound<'_, PyAny>) -> PyResult<Option<Duration>> {
+    seconds("deadline", value)
+}
+
+fn resend_of(value: &Bound<'_, PyAny>) -> PyResult<Option<Duration>> {
+    seconds("resend", value)
+}
+
+fn priority_of(value: &Bound<'_, PyAny>) -> PyResult<i8> {
+    argument("priority is a number from -128 to 127", value)
+}
+
+fn group_of(value: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
+    argument("group is a number from 0 to 18446744073709551615", value)
 }
 
 /// Copies the bytes of an object that has some.
@@ -308,8 +327,7 @@ fn bytes(data: &Bound<'_, PyAny>) -> PyResult<Bytes> {
     }
     let Ok(view) = PyMemoryView::from(data) else {
         let kind = data.get_type().name()?;
-        let text =
-            format!("a datagram is bytes, a bytearray or a memoryview, and not of type {kind}");
+        let text = format!("data is bytes, a bytearray or a memoryview, and not of type {kind}");
         return Err(PyTypeError::new_err(text));
     };
     let copy = view.call_method0("tobytes")?;

@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::{PyRuntimeError, PyTimeoutError, PyValueError};
+use pyo3::exceptions::{PyRuntimeError, PyTimeoutError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use tokio::time::timeout;
 
@@ -103,16 +103,23 @@ impl Operation {
     /// Waits on this thread, at most for `timeout` seconds, and returns the result. Handles signals meanwhile; an
     /// exception cancels the operation.
     #[pyo3(signature = (timeout=None))]
-    fn wait(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Py<PyAny>> {
-        let limit = timeout.map(|limit| seconds("timeout", limit)).transpose()?;
+    fn wait(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = timeout_of)] timeout: Option<Duration>,
+    ) -> PyResult<Py<PyAny>> {
         let state = self.with_state(|state| mem::replace(state, State::Over))?;
         let pending = match state {
             State::Ready(outcome) => return outcome(py),
             State::Pending(pending, _) => pending,
             State::Over => return Err(PyRuntimeError::new_err("the operation is over")),
         };
-        wait(py, pending, limit)?(py)
+        wait(py, pending, timeout)?(py)
     }
+}
+
+fn timeout_of(value: &Bound<'_, PyAny>) -> PyResult<Option<Duration>> {
+    seconds("timeout", value)
 }
 
 fn wait(py: Python<'_>, pending: Pending, limit: Option<Duration>) -> PyResult<Outcome> {
@@ -171,14 +178,35 @@ impl Wake for Sleeper {
     }
 }
 
-/// Returns a number of seconds as a duration; `name` is what messages call it.
+/// Returns an argument that is a number of seconds or None. `name` is what messages call it.
 ///
 /// # Errors
-/// `ValueError` if it is negative, not a number, or too large.
-pub(crate) fn seconds(name: &str, value: f64) -> PyResult<Duration> {
-    Duration::try_from_secs_f64(value).map_err(|_| {
-        PyValueError::new_err(format!(
-            "{name} is a number of seconds from 0, and not {value}"
-        ))
+/// `TypeError` if it is something else, and `ValueError` if it is negative, not a number, or too large.
+pub(crate) fn seconds(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<Duration>> {
+    let wanted = format!("{name} is a number of seconds from 0");
+    let found: Option<f64> = argument(&wanted, value)?;
+    let found = found.map(Duration::try_from_secs_f64).transpose();
+    found.map_err(|_| PyValueError::new_err(format!("{wanted}, and not {value}")))
+}
+
+/// Returns an argument. `wanted` is its name and what it takes, for messages.
+///
+/// # Errors
+/// `TypeError` if it has another type, and `ValueError` if it is out of range.
+pub(crate) fn argument<'a, 'py, T>(wanted: &str, value: &'a Bound<'py, PyAny>) -> PyResult<T>
+where
+    T: FromPyObject<'a, 'py>,
+{
+    value.extract().map_err(|error: T::Error| {
+        let error: PyErr = error.into();
+        let text = match value.repr() {
+            Ok(found) => format!("{wanted}, and not {found}"),
+            Err(error) => return error,
+        };
+        if error.is_instance_of::<PyTypeError>(value.py()) {
+            PyTypeError::new_err(text)
+        } else {
+            PyValueError::new_err(text)
+        }
     })
 }
