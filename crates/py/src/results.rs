@@ -8,9 +8,8 @@ use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
 use fairwire_scenario::Cell;
 use fairwire_sim::results::{
-    self, CellResult, Metric, Question, SeriesMetric, means, overview, to_json,
+    self, Axis, CellResult, Metric, Question, SeriesMetric, means, overview, to_json,
 };
-use fairwire_sweep::Axis;
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 
@@ -31,18 +30,7 @@ pub(crate) struct Results {
 
 impl Results {
     pub(crate) fn new(source: Source, name: String, cells: Arc<[Cell]>) -> Self {
-        let mut axes: Vec<String> = Vec::new();
-        for (axis, _) in cells.iter().flat_map(|cell| &cell.axes) {
-            if !axes.contains(axis) {
-                axes.push(axis.clone());
-            }
-        }
-        let axes = axes.iter().map(|axis| {
-            let values = cells.iter().flat_map(|cell| &cell.axes);
-            let values = values.filter(|(name, _)| name == axis);
-            Axis::new(axis, &values.map(|(_, value)| value.as_str()))
-        });
-        let axes = axes.collect();
+        let axes = Axis::of(&cells.iter().map(|cell| cell.axes.as_slice()));
         Self {
             source,
             name,

@@ -5,8 +5,8 @@ use std::iter::once;
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
 use fairwire_measure::{Estimate, Spread};
-use fairwire_sim::results::{CellResult, Row, RunResult, SeriesMetric, Subject, summary};
-use fairwire_sweep::Axis;
+use fairwire_sim::results::{Axis, CellResult, Row, RunResult, SeriesMetric, Subject, summary};
+use fairwire_sweep::axis_columns;
 use fairwire_sweep::columns::{Column, counts, labels, numbers, table, texts};
 
 /// Makes the tables of cells that have these axes.
@@ -48,7 +48,7 @@ impl Tabulate {
         for axis in &self.axes {
             let value = cell.axes.iter().find(|(name, _)| *name == axis.name);
             let value = value.map(|(_, value)| value.as_str());
-            for (name, column) in axis.columns(std::iter::repeat_n(value, count)) {
+            for (name, column) in axis_columns(axis, std::iter::repeat_n(value, count)) {
                 let is_taken = all.iter().any(|(other, _)| *other == name);
                 let prefix = if is_taken { "axis-" } else { "" };
                 all.push((format!("{prefix}{name}"), column));

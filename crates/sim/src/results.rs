@@ -2,6 +2,7 @@
 //!
 //! `docs/results.md` describes the files that are written from these.
 
+mod axis;
 mod choice;
 mod json;
 mod output;
@@ -24,6 +25,7 @@ use fairwire_scenario::transport::TRANSPORTS;
 pub use fairwire_scenario::{Metric, UnknownMetric, WHOLE};
 use fairwire_scenario::{Provenance, Scenario, matches_pattern};
 
+pub use axis::{Axis, AxisKind, Unit};
 pub use choice::{SeriesChoice, SeriesName};
 pub use json::{means_to_json, to_json};
 pub use output::{Form, Output, OutputDirectory, Placement, UNFINISHED};

@@ -30,7 +30,7 @@ mod task;
 mod text;
 mod upkeep;
 
-pub use axis::Axis;
+pub use axis::axis_columns;
 pub use error::StoreError;
 pub use list::{Listed, ListedCell, sweep_id};
 pub use raw::{decode, encode};

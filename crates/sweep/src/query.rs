@@ -8,7 +8,7 @@ use arrow_array::{
     Array as _, ArrayRef, BinaryArray, BooleanArray, Float64Array, Int64Array, RecordBatch,
     StringArray,
 };
-use fairwire_sim::results::make_directory;
+use fairwire_sim::results::{Axis, make_directory};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
@@ -17,7 +17,7 @@ use rusqlite::limits::Limit;
 use rusqlite::types::{Type, Value};
 use rusqlite::{Connection, params_from_iter};
 
-use crate::axis::Axis;
+use crate::axis::axis_columns;
 use crate::columns::{Column, counts, flags, label_at, labels, lists, numbers, table, texts};
 use crate::db::Db;
 use crate::error::StoreError;
@@ -251,18 +251,13 @@ fn add_view(db: &Connection, sweep: &Listed) -> rusqlite::Result<()> {
 
 /// Returns a column for each axis of a sweep, as of the tables of its results.
 fn axes_of(sweep: &Listed) -> Vec<Column> {
-    let mut names: Vec<&str> = Vec::new();
-    for (name, _) in sweep.cells.iter().flat_map(|it| &it.axes) {
-        if !names.contains(&name.as_str()) {
-            names.push(name);
-        }
-    }
-    let columns = names.into_iter().flat_map(|axis| {
+    let axes = Axis::of(&sweep.cells.iter().map(|cell| cell.axes.as_slice()));
+    let columns = axes.iter().flat_map(|axis| {
         let values = sweep.cells.iter().map(move |cell| {
-            let value = cell.axes.iter().find(|(name, _)| name == axis);
+            let value = cell.axes.iter().find(|(name, _)| *name == axis.name);
             value.map(|(_, value)| value.as_str())
         });
-        Axis::new(axis, &values.clone().flatten()).columns(values)
+        axis_columns(axis, values)
     });
     columns.collect()
 }

@@ -254,6 +254,13 @@ fn axes_need_no_file() {
         "{}",
         lines[1]
     );
+    let json = std::fs::read(place.join("1/results.json")).expect("written");
+    let json: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
+    let axes = &json["cells"][0]["axes"];
+    assert_eq!(
+        (&axes["ccid"], &axes["rate_bit_per_s"]),
+        (&2.into(), &1e7.into())
+    );
     let page = std::fs::read_to_string(place.join("1/report.html")).expect("written");
     assert!(
         page.contains("goodput of dccp") && page.contains("<svg"),

@@ -3,7 +3,7 @@
 use fairwire_measure::{Estimate, Spread};
 use serde_json::{Value, json};
 
-use super::{CellResult, Question, Results, Row, RunResult, Series, summary};
+use super::{Axis, CellResult, Question, Results, Row, RunResult, Series, summary};
 
 /// Returns everything: resolved scenarios, seeds, digests, values, summaries and, where the scenario keeps them,
 /// series.
@@ -21,10 +21,11 @@ pub fn means_to_json(
     against: Option<&str>,
     means: &[Option<Estimate>],
 ) -> Value {
+    let all = axes_of(results);
     let cells = results.cells.iter().zip(means).map(|(cell, mean)| {
         json!({
             "name": cell.name,
-            "axes": axes(cell),
+            "axes": axes(cell, &all),
             "partial": cell.partial,
             "n": mean.map_or(0, |mean| mean.count),
             "mean": mean.map(|mean| mean.mean),
@@ -49,7 +50,8 @@ pub fn means_to_json(
 
 /// Returns the same as [`to_json`]; without `numbers` it has no summaries, values and series.
 pub(super) fn json_with(results: &Results, numbers: bool) -> Value {
-    let cells = results.cells.iter().map(|one| cell(one, numbers));
+    let axes = axes_of(results);
+    let cells = results.cells.iter().map(|one| cell(one, &axes, numbers));
     json!({
         "name": results.name,
         "version": results.version,
@@ -59,11 +61,11 @@ pub(super) fn json_with(results: &Results, numbers: bool) -> Value {
     })
 }
 
-fn cell(cell: &CellResult, numbers: bool) -> Value {
+fn cell(cell: &CellResult, all_axes: &[Axis], numbers: bool) -> Value {
     let one = |result: &RunResult| run(cell, result, numbers);
     let mut all = json!({
         "name": cell.name,
-        "axes": axes(cell),
+        "axes": axes(cell, all_axes),
         "partial": cell.partial,
         "scenario": serde_json::to_value(&cell.scenario).unwrap_or(Value::Null),
         "sources": serde_json::to_value(&cell.provenance).unwrap_or(Value::Null),
@@ -76,10 +78,17 @@ fn cell(cell: &CellResult, numbers: bool) -> Value {
     all
 }
 
-fn axes(cell: &CellResult) -> serde_json::Map<String, Value> {
-    let axes = cell.axes.iter();
-    axes.map(|(axis, value)| (axis.clone(), json!(value)))
-        .collect()
+fn axes_of(results: &Results) -> Vec<Axis> {
+    Axis::of(&results.cells.iter().map(|cell| cell.axes.as_slice()))
+}
+
+/// Returns the values that a cell has on these axes.
+fn axes(cell: &CellResult, axes: &[Axis]) -> serde_json::Map<String, Value> {
+    let values = axes.iter().flat_map(|axis| {
+        let value = cell.axes.iter().find(|(name, _)| *name == axis.name);
+        value.into_iter().flat_map(|(_, value)| axis.json(value))
+    });
+    values.collect()
 }
 
 fn half_width(estimate: &Estimate) -> Option<f64> {
