@@ -25,6 +25,11 @@ def library(name: str, extra: str, what: str) -> Any:
         ) from error
 
 
+def counted(number: int, thing: str) -> str:
+    """Returns a number of things, as "1 run" and "2 runs"."""
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
 def number(name: str, value: object, least: int, most: int | None = None) -> int:
     """Returns an argument as an int. Raises TypeError or ValueError, with its name and its range."""
     wanted = f"{name} is a number from {least}" + ("" if most is None else f" to {most}")

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Union
 
 from fairwire import _fairwire
-from fairwire._arguments import changes, count_of_jobs, count_of_seeds, first_seed, folder, is_number
+from fairwire._arguments import changes, count_of_jobs, count_of_seeds, counted, first_seed, folder, is_number
 from fairwire._fairwire import FairwireError
 from fairwire._law import versions
 from fairwire.results import Results, Table
@@ -121,7 +121,7 @@ class PaperResults:
         return self._text
 
     def __repr__(self) -> str:
-        return f"<fairwire.PaperResults: {self.title}, {len(self.verdicts)} verdicts>"
+        return f"<fairwire.PaperResults: {self.title}, {counted(len(self.verdicts), 'verdict')}>"
 
     def _repr_html_(self) -> str:
         import html
@@ -191,13 +191,16 @@ def paper(
     progress: Progress = None,
     store: str | os.PathLike[str] | None = None,
 ) -> PaperResults:
-    """Runs a paper, by its name or by its directory. `quick` runs three seeds.
+    """Runs a paper, by its name or by its directory. `quick` runs three seeds, so it is not given with `seeds`.
 
     store: a folder of finished runs, as of `fw.sweep`, which is made if there is none. Runs that it has are not done
         again, and new ones are added.
 
     Raises PaperError if there is no such paper, StoreError if the store cannot be used, and Interrupted on Ctrl-C.
     """
+    if quick and seeds is not None:
+        # As the command says it of its options.
+        raise ValueError("the argument 'quick' cannot be used with 'seeds'")
     seeds = None if seeds is None else count_of_seeds(seeds)
     jobs = count_of_jobs(jobs)
     if not isinstance(name, (str, os.PathLike)):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairwire import _fairwire
-from fairwire._arguments import changes, count_of_jobs, count_of_seeds, folder, many_seeds, maybe_text, number, text
+from fairwire._arguments import changes, count_of_jobs, count_of_seeds, counted, folder, many_seeds, maybe_text, number, text
 from fairwire._executors import adapt
 from fairwire._fairwire import FairwireError, StoreError, WorkerError
 from fairwire._law import Laws, adopt, classes, versions
@@ -107,16 +107,17 @@ class Sweep(Results):
                 # They may be those of an exception that is being shown.
                 return f"{repr(self)[1:-1]}: {error}"
         return (
-            f"{self.name}: {len(self.cells)} cells, {self.found} runs found and {self.done} done. A table of more than "
-            f"{_MOST_SHOWN} cells is not shown: `summary` and `mean` make one, and `store.sql` asks for a part."
+            f"{self._said()}. A table of more than {_MOST_SHOWN} cells is not shown: `summary` and `mean` make one, and "
+            "`store.sql` asks for a part."
         )
 
     def __repr__(self) -> str:
         partial = ", partial" if self.partial else ""
-        return (
-            f"<fairwire.Sweep of {self.name}: {len(self.cells)} cells, {self.found} runs found and {self.done} done"
-            f"{partial}>"
-        )
+        return f"<fairwire.Sweep of {self._said()}{partial}>"
+
+    def _said(self) -> str:
+        cells, found = counted(len(self.cells), "cell"), counted(self.found, "run")
+        return f"{self.name}: {cells}, {found} found and {self.done} done"
 
 
 class Store:
@@ -202,7 +203,7 @@ class Store:
         return Table(self._native.sql(text("query", query, "a query in SQL")))
 
     def __repr__(self) -> str:
-        return f"<fairwire.Store {self.path}: {len(self)} runs>"
+        return f"<fairwire.Store {self.path}: {counted(len(self), 'run')}>"
 
 
 @interrupted_once

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from fairwire import _fairwire
-from fairwire._arguments import first_seed, library, maybe_text, names, text
+from fairwire._arguments import counted, first_seed, library, maybe_text, names, text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,7 +91,7 @@ class Table:
         return self._native.__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
-        return f"<fairwire.Table: {len(self)} rows of {', '.join(self.names)}>"
+        return f"<fairwire.Table: {counted(len(self), 'row')} of {', '.join(self.names)}>"
 
 
 class Results:
@@ -286,7 +286,8 @@ class Results:
 
     def __repr__(self) -> str:
         partial = ", partial" if self.partial else ""
-        return f"<fairwire.Results of {self.name}: {len(self)} runs of {len(self.cells)} cells{partial}>"
+        runs, cells = counted(len(self), "run"), counted(len(self.cells), "cell")
+        return f"<fairwire.Results of {self.name}: {runs} of {cells}{partial}>"
 
     def _repr_html_(self) -> str:
         head = html.escape(repr(self)[1:-1])

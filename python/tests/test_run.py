@@ -483,6 +483,12 @@ def test_a_paper_keeps_its_runs(tmp_path: Path) -> None:
         fw.paper("satellite", store=3)  # type: ignore[arg-type]
 
 
+def test_a_quick_paper_has_its_own_number_of_seeds() -> None:
+    """As the command refuses `--quick` with `--seeds`."""
+    with pytest.raises(ValueError, match="^the argument 'quick' cannot be used with 'seeds'$"):
+        fw.paper("satellite", quick=True, seeds=3)
+
+
 def test_a_paper_may_be_a_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By its path, or by the name of a directory beside us, as the command takes it."""
     shutil.copytree(DUMBBELL.parents[1] / "papers" / "satellite", tmp_path / "mine")

@@ -354,6 +354,19 @@ def test_a_sweep_of_many_cells_shows_no_table(tmp_path: Path) -> None:
     assert text in str(many) and text in many._repr_html_()
 
 
+def test_one_is_not_several(tmp_path: Path) -> None:
+    """In what is shown of tables, results, sweeps and stores."""
+    quiet = {"flows.tcp": None, "run.start_offset": "none"}
+    one = sweep(tmp_path, axes={}, seeds=1, set=quiet)
+    assert f"{len(one)} run" == "1 run" and repr(one).endswith(": 1 cell, 0 runs found and 1 done>")
+    assert repr(sweep(tmp_path, axes={}, seeds=1, set=quiet)).endswith(": 1 cell, 1 run found and 0 done>")
+    assert repr(one.store) == f"<fairwire.Store {tmp_path}: 1 run>"
+    assert repr(one.store.sql("select 1 as x")) == "<fairwire.Table: 1 row of x>"
+    assert repr(one.store.sql("select 1 as x where 0")) == "<fairwire.Table: 0 rows of x>"
+    ran = fw.run(DUMBBELL, seeds=1, duration="1s", set=quiet)
+    assert repr(ran).endswith(": 1 run of 1 cell>")
+
+
 def test_wrong_arguments_are_named(tmp_path: Path) -> None:
     cases: list[tuple[Any, type[Exception], str]] = [
         ([], ValueError, "^seeds is empty"),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use csv::{Position, StringRecord};
+use fairwire_measure::counted;
 
 use super::Unit;
 use fairwire_scenario::ScenarioError;
@@ -124,8 +125,9 @@ fn row(record: &StringRecord, columns: &[usize]) -> Result<Published, String> {
     let (found, wanted) = (record.len(), columns.len());
     if found != wanted {
         return Err(format!(
-            "this row has {found} values, and the first line names {wanted} columns: a value with a comma is written \
-             in quotes"
+            "this row has {}, and the first line names {}: a value with a comma is written in quotes",
+            counted(found as u64, "value"),
+            counted(wanted as u64, "column")
         ));
     }
     let mut values = columns

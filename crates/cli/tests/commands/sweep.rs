@@ -122,8 +122,8 @@ fn seeds_follow_the_interval() {
     let runs = json["cells"][0]["runs"].as_array().expect("runs").len();
     assert!((5..=40).contains(&runs), "{runs}");
     let shown = out(&fairwire(&["store", &store.display().to_string()]));
-    let text = "seeds: 5 to 40, as many as it takes until the 95 % interval of the throughput of every flow is within 30 % \
-                of its mean)";
+    let text = "seeds: at least 5, at most 40, as many as it takes until the 95 % interval of the throughput of every flow \
+                is within 30 % of its mean)";
     assert!(shown.contains(text), "{shown}");
 }
 

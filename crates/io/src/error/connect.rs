@@ -263,8 +263,8 @@ fn timeout(
         (false, 0) => format!(
             "{remote} did not answer within {after}: is it up, and do firewalls let UDP pass?"
         ),
-        (false, _) => format!(
-            "{remote} answers, but not in DCCP ({not_dccp} other datagrams): another program uses that port"
+        (false, others) => format!(
+            "{remote} answers, but not in DCCP (other datagrams: {others}): another program uses that port"
         ),
     }
 }

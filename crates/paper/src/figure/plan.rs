@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use fairwire_measure::counted;
 use fairwire_units::Duration;
 use serde::Deserialize;
 use serde::de::{Deserializer, SeqAccess, Visitor};
@@ -277,8 +278,8 @@ impl WrittenFigure {
         let wanted = self.x.at.len().max(self.x.labels.len());
         if written.len() != wanted {
             return Err(format!(
-                "it has {} points where 'x' has {wanted}",
-                written.len()
+                "it has {} where 'x' has {wanted}",
+                counted(written.len() as u64, "point")
             ));
         }
         let mut points = Vec::with_capacity(wanted);

@@ -1,6 +1,7 @@
 //! Received datagrams.
 
 use fairwire::{Ecn, Received};
+use fairwire_measure::counted;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -40,8 +41,8 @@ impl Datagram {
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let lost = self.lost_before;
         Ok(format!(
-            "<fairwire.Datagram of {} bytes, {lost} lost before>",
-            self.__len__(py)?
+            "<fairwire.Datagram of {}, {lost} lost before>",
+            counted(self.__len__(py)? as u64, "byte")
         ))
     }
 }

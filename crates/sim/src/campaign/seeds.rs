@@ -68,7 +68,7 @@ impl Seeds {
                     let seeds = (0..u64::from(least)).map(|it| seed.saturating_add(it));
                     return Self::These(seeds.collect()).to_string();
                 }
-                format!("{least} to {most} from {seed} on, depending on the spread")
+                format!("at least {least}, at most {most}, from {seed} on, depending on the spread")
             }
             _ => self.to_string(),
         }
@@ -100,7 +100,7 @@ impl fmt::Display for Precision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} to {}, as many as it takes until the 95 % interval of the {} of {}",
+            "at least {}, at most {}, as many as it takes until the 95 % interval of the {} of {}",
             self.least,
             self.most,
             self.metric.name(),

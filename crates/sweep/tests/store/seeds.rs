@@ -88,7 +88,8 @@ fn seeds_that_cannot_be_are_told() {
     assert!(store.sweeps().expect("sweeps").is_empty());
     assert_eq!(
         until(0.07, 5, 1_000).to_string(),
-        "5 to 1000, as many as it takes until the 95 % interval of the throughput of every flow is within 7 % of its mean"
+        "at least 5, at most 1000, as many as it takes until the 95 % interval of the throughput of every flow is within 7 % \
+         of its mean"
     );
 }
 

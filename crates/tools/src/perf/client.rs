@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use fairwire::Endpoint;
+use fairwire_measure::counted;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
@@ -310,11 +311,11 @@ fn announcement(options: &ClientOptions, outcome: &Outcome) -> String {
         n => format!("{n} flows, each "),
     };
     format!(
-        "{}{}, {}, {direction} {}: {flows}{until}, {unit} of {} bytes, rate {rate}",
+        "{}{}, {}, {direction} {}: {flows}{until}, {unit} of {}, rate {rate}",
         options.protocol.name(),
         if options.native { " (native)" } else { "" },
         options.dtls.words(),
         outcome.peer,
-        outcome.length
+        counted(outcome.length.into(), "byte")
     )
 }

@@ -242,7 +242,7 @@ impl ClientOptions {
         };
         match self.length {
             Some(length) if length < least => {
-                let text = format!("-l: {length} bytes are too few: each message needs {least}");
+                let text = format!("-l {length} is too short: each message needs {least} bytes");
                 Err(PerfError::Usage(text))
             }
             Some(length) if length > most => {
