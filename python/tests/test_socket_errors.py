@@ -225,8 +225,8 @@ def test_wrong_arguments_are_named() -> None:
             refused(call, ValueError, "timeout is a number of seconds from 0, and not -1", timeout=-1)
             refused(call, TypeError, "timeout is a number of seconds from 0, and not '1'", timeout="1")
         refused(connection.abort, TypeError, "reason is a text for a person, and not 3", 3)
-    for call in (net.connect, net.listen):
-        begin = functools.partial(call, security=CLEAR_TEXT)
+    calls: list[Callable[..., object]] = [net.connect, net.listen]
+    for begin in (functools.partial(call, security=CLEAR_TEXT) for call in calls):
         refused(begin, TypeError, 'address is as "host:port", and not 3', 3, ECHO)
         for service, kind in ((-1, ValueError), (2**32, ValueError), (1.5, TypeError), (None, TypeError)):
             text = f"service is a str such as 'SC:cam' or a number from 0 to 4294967295, and not {service}"
