@@ -47,28 +47,32 @@ impl MeanArgs {
         self.mean.is_some()
     }
 
-    /// Returns an error if there is no cell to compare with.
+    /// Returns an error if no run will have what is asked for, or if there is no cell to compare with.
     pub(super) fn check(&self, cells: &[Cell]) -> Result<(), String> {
-        match &self.against {
-            Some(against) if !cells.iter().any(|cell| cell.name == *against) => {
-                let names: Vec<&str> = cells.iter().map(|cell| cell.name.as_str()).collect();
-                let names = names.join(", ");
-                Err(format!("--against {against}: the cells are {names}"))
-            }
-            _ => Ok(()),
+        if let Some(against) = &self.against
+            && !cells.iter().any(|cell| cell.name == *against)
+        {
+            let names: Vec<&str> = cells.iter().map(|cell| cell.name.as_str()).collect();
+            let names = names.join(", ");
+            return Err(format!("--against {against}: the cells are {names}"));
         }
+        self.question()
+            .map_or(Ok(()), |question| question.check(cells))
     }
 
-    /// Returns the means as a table or as JSON; `None` if they were not asked for.
-    pub(super) fn text(&self, results: &Results, is_json: bool) -> Option<Result<String, String>> {
-        let metric = self.mean?;
-        let question = Question {
-            metric,
+    fn question(&self) -> Option<Question> {
+        Some(Question {
+            metric: self.mean?,
             window: self.window.clone(),
             of: self.of.clone(),
             minus: (!self.minus.is_empty()).then(|| self.minus.clone()),
             is_total: self.total,
-        };
+        })
+    }
+
+    /// Returns the means as a table or as JSON; `None` if they were not asked for.
+    pub(super) fn text(&self, results: &Results, is_json: bool) -> Option<Result<String, String>> {
+        let question = self.question()?;
         let cells = &results.cells;
         let base = self.against.as_ref();
         let base = base.and_then(|name| cells.iter().position(|cell| cell.name == *name));

@@ -45,20 +45,30 @@ fn one_mean_for_each_cell() {
     let wrong = ask(&["--against", "nothing"]);
     assert_eq!(wrong.status.code(), Some(2));
     assert!(err(&wrong).contains(&base), "{}", err(&wrong));
-    let wrong = ask(&["--of", "nobody"]);
-    assert_eq!(wrong.status.code(), Some(1));
-    assert!(err(&wrong).contains("no goodput of nobody in whole: there are"));
-    assert!(
-        out(&wrong).contains("bottleneck"),
-        "the tables are not lost"
-    );
-    let wrong = ask(&["--of", "nobody", "--json"]);
-    assert_eq!(wrong.status.code(), Some(1));
-    let all: serde_json::Value = serde_json::from_str(&out(&wrong)).expect("JSON");
-    assert!(
-        all["cells"][0]["runs"].is_array(),
-        "the results are not lost"
-    );
+    // Before any run.
+    for (asked, said) in [
+        (
+            ["--of", "nobody"],
+            "no goodput of nobody in whole: there are",
+        ),
+        (
+            ["--minus", "nobody"],
+            "no goodput of nobody in whole: there are",
+        ),
+        (
+            ["--window", "early"],
+            "no goodput of any flow in early: there are",
+        ),
+        (
+            ["--of", "bottleneck"],
+            "no goodput of bottleneck in whole: there are",
+        ),
+    ] {
+        let wrong = ask(&asked);
+        assert_eq!(wrong.status.code(), Some(2), "{asked:?}");
+        assert!(err(&wrong).contains(said), "{}", err(&wrong));
+        assert!(out(&wrong).is_empty(), "{asked:?}");
+    }
 
     let options = ["--of", "tcp*,dccp", "--total", "--against", &base, "--json"];
     let json: serde_json::Value = serde_json::from_str(&out(&ask(&options))).expect("JSON");
@@ -91,4 +101,27 @@ fn an_unknown_metric_is_told() {
     assert_eq!(wrong.status.code(), Some(2));
     let text = "no metric \"godput\": there are throughput, goodput, ";
     assert!(err(&wrong).contains(text), "{}", err(&wrong));
+}
+
+/// What only runs can tell is told after them, with all that they found.
+#[test]
+fn results_without_an_answer_are_not_lost() {
+    let ask = |more: &[&str]| {
+        let all = "run --axes ccid=2 --axes tcps=0 --duration 1s --seeds 1 --mean retransmitted";
+        fairwire(
+            &all.split(' ')
+                .chain(more.iter().copied())
+                .collect::<Vec<_>>(),
+        )
+    };
+    let wrong = ask(&[]);
+    assert_eq!(wrong.status.code(), Some(1));
+    assert!(err(&wrong).contains("has no retransmitted"), "{}", err(&wrong));
+    let text = out(&wrong);
+    assert!(text.contains("bottleneck"), "the tables are not lost");
+    let wrong = ask(&["--json"]);
+    assert_eq!(wrong.status.code(), Some(1));
+    let all: serde_json::Value = serde_json::from_str(&out(&wrong)).expect("JSON");
+    let runs = &all["cells"][0]["runs"];
+    assert!(runs.is_array(), "the results are not lost");
 }

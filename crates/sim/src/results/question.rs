@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fairwire_measure::{Confidence, Estimate, Moments};
+use fairwire_scenario::Cell;
 
 use super::{CellResult, Metric, RunResult, Subject};
+use crate::expected::expected;
 
 /// What is asked of each run: one number for several flows or links.
 #[derive(Clone, Debug)]
@@ -24,54 +26,49 @@ pub struct Question {
 /// What the runs of a cell answer: a number for each seed.
 pub type Answers = BTreeMap<u64, f64>;
 
+/// What a question is of, in one cell.
+struct Asked<'a> {
+    window: &'a str,
+    of: BTreeSet<&'a Subject>,
+    minus: Option<BTreeSet<&'a Subject>>,
+}
+
 impl Question {
+    /// Checks that the runs of these cells can answer, of one at least: cells may have different flows, but a name that
+    /// none has is a mistake.
+    ///
+    /// # Errors
+    /// The first cell's, if none can.
+    pub fn check(&self, cells: &[Cell]) -> Result<(), String> {
+        let mut first = None;
+        for cell in cells {
+            // If its network cannot be built, its first run says what is wrong.
+            let checked = expected(&cell.scenario, self.metric)
+                .map_or(Ok(()), |there| self.subjects(&cell.name, &there).map(drop));
+            match checked {
+                Ok(()) => return Ok(()),
+                Err(error) => _ = first.get_or_insert(error),
+            }
+        }
+        first.map_or(Ok(()), Err)
+    }
+
     /// Returns the answer of each seed of a cell. A seed in which one of the flows or links has no value has none.
     ///
     /// # Errors
     /// If no flow or link with the metric has a wanted name, in any run.
     pub fn ask(&self, cell: &CellResult) -> Result<Answers, String> {
-        let there = || {
-            let values = cell.runs.iter().flat_map(|run| &run.values);
-            values.filter(|it| it.metric == self.metric)
-        };
-        let first = there().next().map(|it| it.window.as_str());
-        let Some(window) = self.window.as_deref().or(first) else {
-            return Err(format!("{} has no {}", cell.name, self.metric.name()));
-        };
-        let subjects = |names: &[String]| {
-            let found = || {
-                there()
-                    .filter(|it| it.window == window)
-                    .map(|it| &it.subject)
+        let mut there: Vec<(Subject, String)> = Vec::new();
+        let values = cell.runs.iter().flat_map(|run| &run.values);
+        for it in values.filter(|it| it.metric == self.metric) {
+            let is_it = |(subject, window): &(Subject, String)| {
+                (subject, window) == (&it.subject, &it.window)
             };
-            let named: BTreeSet<&Subject> = found().filter(|it| is_named(it, names)).collect();
-            if !named.is_empty() {
-                return Ok(named);
+            if !there.iter().any(is_it) {
+                there.push((it.subject.clone(), it.window.clone()));
             }
-            // Some metrics are of all flows together only.
-            let all: BTreeSet<&Subject> = found().filter(|it| **it == Subject::All).collect();
-            if names.is_empty() && !all.is_empty() {
-                return Ok(all);
-            }
-            let mut others: Vec<String> = Vec::new();
-            for it in there() {
-                let other = format!("{} in {}", it.subject, it.window);
-                if !others.contains(&other) {
-                    others.push(other);
-                }
-            }
-            let names = if names.is_empty() {
-                "any flow".to_owned()
-            } else {
-                names.join(", ")
-            };
-            let (cell, metric, others) = (&cell.name, self.metric.name(), others.join(", "));
-            Err(format!(
-                "{cell} has no {metric} of {names} in {window}: there are {others}"
-            ))
-        };
-        let of = subjects(&self.of)?;
-        let minus = self.minus.as_deref().map(subjects).transpose()?;
+        }
+        let Asked { window, of, minus } = self.subjects(&cell.name, &there)?;
         let mut answers = Answers::new();
         for run in &cell.runs {
             let Some(mut answer) = self.combined(run, window, &of) else {
@@ -86,6 +83,49 @@ impl Question {
             answers.insert(run.seed, answer);
         }
         Ok(answers)
+    }
+
+    /// Returns what is asked for, among what has the metric in a cell.
+    fn subjects<'a>(
+        &'a self,
+        cell: &str,
+        there: &'a [(Subject, String)],
+    ) -> Result<Asked<'a>, String> {
+        let first = there.first().map(|(_, window)| window.as_str());
+        let Some(window) = first.map(|first| self.window.as_deref().unwrap_or(first)) else {
+            return Err(format!("{cell} has no {}", self.metric.name()));
+        };
+        let named = |names: &[String]| {
+            let in_window = there.iter().filter(|(_, other)| other == window);
+            let found: BTreeSet<&Subject> = in_window.map(|(subject, _)| subject).collect();
+            let named = found.iter().copied();
+            let named: BTreeSet<_> = named.filter(|it| is_named(it, names)).collect();
+            if !named.is_empty() {
+                return Ok(named);
+            }
+            // Some metrics are of all flows together only.
+            if names.is_empty() && found.contains(&Subject::All) {
+                return Ok(BTreeSet::from([&Subject::All]));
+            }
+            let others = there
+                .iter()
+                .map(|(subject, window)| format!("{subject} in {window}"));
+            let others = others.collect::<Vec<_>>().join(", ");
+            let names = if names.is_empty() {
+                "any flow".to_owned()
+            } else {
+                names.join(", ")
+            };
+            let metric = self.metric.name();
+            Err(format!(
+                "{cell} has no {metric} of {names} in {window}: there are {others}"
+            ))
+        };
+        Ok(Asked {
+            window,
+            of: named(&self.of)?,
+            minus: self.minus.as_deref().map(named).transpose()?,
+        })
     }
 
     /// Returns the number of a run for these flows or links; `None` if one of them has no value.
