@@ -1,19 +1,17 @@
-//! The papers in as few runs as possible: those that their verdicts depend on.
-//!
-//! `scripts/check-release`, which `make test` runs too, compares the digests of every cell.
+//! The papers in as few runs as possible: the first seed of every cell, for its digest, and the others that verdicts
+//! depend on. No test repeats a run of another one.
 
 mod findings;
+mod golden;
 mod long_delay;
 mod queue_size;
+mod runs;
 mod satellite;
 mod voip;
 mod wifi_handoff;
 
-use std::sync::atomic::AtomicBool;
-
 use fairwire_paper::{Judged, Paper, Verdict};
 use fairwire_scenario::Cell;
-use fairwire_sim::campaign::{self, Campaign, run_cells};
 use fairwire_sim::results::Results;
 
 /// Loads the quick form of the paper `name`.
@@ -32,17 +30,10 @@ fn cell<'a>(paper: &'a Paper, name: &str) -> &'a Cell {
     found.unwrap_or_else(|| panic!("{} has no cell {name}", paper.name))
 }
 
-/// Runs some cells and returns their results.
+/// Returns the results of some cells.
 fn results(paper: &Paper, cells: &[&str]) -> Results {
     let cells: Vec<Cell> = cells.iter().map(|name| cell(paper, name).clone()).collect();
-    let stop = AtomicBool::new(false);
-    let campaign = Campaign {
-        threads: campaign::threads(),
-        stop: &stop,
-        progress: &|_| {},
-        capture: None,
-    };
-    run_cells(&paper.name.clone(), &cells, campaign, &mut |_| Ok(())).expect("runs")
+    runs::results(&paper.name, &cells)
 }
 
 /// The verdicts on all claims when only some cells have been run.
