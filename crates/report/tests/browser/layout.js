@@ -8,7 +8,9 @@
   if (window.screen.width < 600 && window.innerWidth !== width) faults.push(`the window became ${window.innerWidth} wide`);
   const name = e => `${e.tagName.toLowerCase()}${e.id ? '#' + e.id : ''}.${e.getAttribute('class') || ''} '${(e.textContent || '').trim().slice(0, 40)}'`;
   const scrolls = e => { const x = getComputedStyle(e).overflowX; return x === 'auto' || x === 'scroll'; };
-  const inScroller = e => { for (let p = e.parentElement; p; p = p.parentElement) if (scrolls(p)) return true; return false; };
+  // Styles are slow to ask for: what depends on the elements around one is found once for each.
+  const once = find => { const known = new Map(); return e => { if (!known.has(e)) known.set(e, find(e)); return known.get(e); }; };
+  const inScroller = once(e => { const p = e.parentElement; return p !== null && (scrolls(p) || inScroller(p)); });
   const hidden = '.skip, thead, thead *, title';
   for (const e of document.querySelectorAll('body *')) {
     if (e.matches(hidden) || !e.checkVisibility()) continue;
@@ -70,13 +72,12 @@
   const colour = text => { const c = text.match(/[\d.]+/g).map(Number); return { rgb: c.slice(0, 3), alpha: c.length > 3 ? c[3] : 1 }; };
   const light = ([r, g, b]) => { const f = v => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; return 0.2126 * f(r) + 0.7152 * f(g) + 0.0722 * f(b); };
   const contrast = (a, b) => { const [x, y] = [light(a), light(b)]; return (Math.max(x, y) + 0.05) / (Math.min(x, y) + 0.05); };
-  const behind = e => {
-    for (let p = e; p; p = p.parentElement) {
-      const c = colour(getComputedStyle(p).backgroundColor);
-      if (c.alpha > 0) return c.rgb;
-    }
+  const behind = once(e => {
+    const c = colour(getComputedStyle(e).backgroundColor);
+    if (c.alpha > 0) return c.rgb;
+    if (e.parentElement) return behind(e.parentElement);
     return matchMedia('(prefers-color-scheme: dark)').matches && !matchMedia('print').matches ? [18, 18, 18] : [255, 255, 255];
-  };
+  });
   const seen = new Set();
   const stand = (e, of, least) => {
     const text = getComputedStyle(e)[of];

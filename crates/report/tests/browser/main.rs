@@ -1,27 +1,31 @@
 //! The reports in a real browser: Chromium, with the windows of a desktop, of a telephone of 390 pixels, and of paper.
 //!
 //! A page shows every paper of the catalogue with made-up numbers that are as long as possible, and others have real
-//! results of two seeds: two papers, and a scenario file. Without Chromium the tests are skipped with a message; with `FAIRWIRE_NO_SKIP=1` they
-//! fail (`scripts/setup` installs it).
+//! results of two seeds: two papers, and a scenario file. Without Chromium the tests are skipped with a message; with
+//! `FAIRWIRE_NO_SKIP=1` they fail (`scripts/setup` installs it).
 
 mod chromium;
 mod made_up;
 mod real;
 
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use chromium::{Chromium, Screen};
-use fairwire_paper::{Paper, Reported};
+use fairwire_paper::{Bundle, Paper, Reported};
 use fairwire_papers::catalogue;
 use serde_json::Value;
 
 /// A script that returns the faults in the layout of a page, as a list of sentences.
 const LAYOUT: &str = include_str!("layout.js");
 
-/// Returns these of the reports: on one paper (`alone`), which has no first page for several, on all papers (`all`), and
-/// on two papers that are really run (`real`), and the page of a scenario file (`run`).
-fn pages(names: &[&str]) -> Vec<(String, String)> {
-    let papers: Vec<Paper> = catalogue()
+/// The report on one paper, which has no first page for several, with made-up numbers.
+static ALONE: LazyLock<String> = LazyLock::new(|| made_up_page(&catalogue()[..1]));
+/// The report on all papers, with made-up numbers.
+static ALL: LazyLock<String> = LazyLock::new(|| made_up_page(catalogue()));
+
+fn made_up_page(bundles: &[Bundle]) -> String {
+    let papers: Vec<Paper> = bundles
         .iter()
         .map(|bundle| Paper::load(bundle, &Paper::adjust(true, None)))
         .map(|paper| paper.unwrap_or_else(|error| panic!("{error}")))
@@ -33,16 +37,7 @@ fn pages(names: &[&str]) -> Vec<(String, String)> {
             report: paper.report(&made_up::results(paper)),
         })
         .collect();
-    let page = |name: &&str| {
-        let page = match *name {
-            "alone" => fairwire_report::page(&reported[..1]),
-            "all" => fairwire_report::page(&reported),
-            "run" => real::run_page(),
-            _ => real::page(),
-        };
-        ((*name).to_owned(), page)
-    };
-    names.iter().map(page).collect()
+    fairwire_report::page(&reported)
 }
 
 fn file(name: &str, page: &str) -> PathBuf {
@@ -72,7 +67,13 @@ fn browser() -> Option<Chromium> {
 /// have enough contrast. The page makes no network requests and writes no errors to the console.
 #[test]
 fn reports_fit_every_window() {
-    let pages = pages(&["alone", "all", "real", "run"]);
+    let (real, run) = (real::page(), real::run_page());
+    let pages = [
+        ("alone", ALONE.as_str()),
+        ("all", ALL.as_str()),
+        ("real", &real),
+        ("run", &run),
+    ];
     // A browser for each of two processors; the pages differ in size, so each takes every other one.
     std::thread::scope(|scope| {
         for first in 0..2 {
@@ -88,9 +89,8 @@ fn closed_parts_are_not_printed() {
     let Some(mut browser) = browser() else {
         return;
     };
-    let (_, page) = pages(&["all"]).remove(0);
-    let closed = file("closed", &page);
-    let open = file("open", &page.replace("<details ", "<details open "));
+    let closed = file("closed", &ALL);
+    let open = file("open", &ALL.replace("<details ", "<details open "));
     let [closed_pages, open_pages] = [&closed, &open].map(|path| browser.printed_pages(path));
     assert!((1..=60).contains(&closed_pages), "{closed_pages} pages");
     assert!(open_pages > 2 * closed_pages, "{open_pages} pages");
@@ -105,8 +105,7 @@ fn links_open_closed_parts() {
     let Some(mut browser) = browser() else {
         return;
     };
-    let (_, page) = pages(&["alone"]).remove(0);
-    let path = file("links", &page);
+    let path = file("links", &ALONE);
     let mut tab = browser.open(Screen::DESK, &path);
     let link = "document.querySelector('.glance a')";
     let part = format!("document.querySelector({link}.getAttribute('href')).closest('.part')");
@@ -117,7 +116,7 @@ fn links_open_closed_parts() {
     std::fs::remove_file(&path).expect("removed");
 }
 
-fn fit_every_window<'a>(pages: impl Iterator<Item = &'a (String, String)>) {
+fn fit_every_window<'a>(pages: impl Iterator<Item = &'a (&'a str, &'a str)>) {
     let Some(mut browser) = browser() else {
         return;
     };
