@@ -453,22 +453,26 @@ def test_a_forked_child_runs() -> None:
     assert os.waitstatus_to_exitcode(status) == 0
 
 
-def test_a_paper_has_verdicts() -> None:
+@pytest.fixture(scope="module")
+def paper() -> fw.PaperResults:
+    return fw.paper("satellite", seeds=1)
+
+
+def test_a_paper_has_verdicts(paper: fw.PaperResults) -> None:
     assert "voip" in fw.papers()
-    ran = fw.paper("satellite", seeds=1)
-    assert {"reproduced"} <= {word.split()[0] for word in ran.verdicts.column("verdict")}
-    assert "<table>" in ran._repr_html_() and str(ran)
+    assert {"reproduced"} <= {word.split()[0] for word in paper.verdicts.column("verdict")}
+    assert "<table>" in paper._repr_html_() and str(paper)
     with pytest.raises(fw.PaperError, match="nowhere"):
         fw.paper("nowhere")
 
 
-def test_a_paper_keeps_its_runs(tmp_path: Path) -> None:
+def test_a_paper_keeps_its_runs(paper: fw.PaperResults, tmp_path: Path) -> None:
     """With a store it runs only what is missing there, and has the same verdicts."""
     def runs() -> int:
         return len(fw.Store(tmp_path / "runs"))
 
     first = fw.paper("satellite", seeds=1, store=tmp_path / "runs")
-    assert str(first) == str(fw.paper("satellite", seeds=1))
+    assert str(first) == str(paper)
     shares: list[float] = []
     kept = runs()
     again = fw.paper("satellite", seeds=1, store=tmp_path / "runs", progress=shares.append)
