@@ -19,8 +19,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use bytes::Bytes;
 use fairwire_held::thread;
 use fairwire_proto::{
-    ConnectionId, Encapsulation, Endpoint, EndpointConfig, Event, Path, Payload, Resend,
-    SendOptions, StartError, within_steps,
+    ConnectionId, Encapsulation, Endpoint, EndpointConfig, Event, Path, Resend, SendOptions,
+    StartError, within_steps,
 };
 use fairwire_units::{Duration, Ecn, Instant};
 use fairwire_wire::checksum::{PseudoHeader, Sum, coverage};
@@ -200,13 +200,8 @@ impl Watched {
             }
             self.packets += 1;
             // A probe of the path MTU has zeros after its head, which are not stored.
-            let zeros = match &transmit.payload {
-                Payload::Synthetic { len, .. } => vec![0; *len as usize],
-                Payload::Bytes(_) | Payload::Sealed(_) => Vec::new(),
-            };
-            let payload = transmit.payload.as_slice();
-            let payload = if zeros.is_empty() { payload } else { &zeros };
-            self.take(transmit.path, transmit.ecn, payload);
+            let payload = transmit.payload.to_bytes();
+            self.take(transmit.path, transmit.ecn, &payload);
         }
         while let Some((id, event)) = self.endpoint.poll_event() {
             self.on_event(id, &event);

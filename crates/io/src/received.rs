@@ -60,8 +60,7 @@ impl Received {
             resent: received.resent,
             data: match received.payload {
                 Payload::Bytes(data) => data,
-                Payload::Sealed(sealed) => sealed.record,
-                Payload::Synthetic { len, .. } => Bytes::from(vec![0; len as usize]),
+                payload @ Payload::Synthetic { .. } => payload.to_bytes(),
             },
         }
     }

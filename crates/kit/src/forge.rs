@@ -123,9 +123,9 @@ fn seal(head: &mut [u8], path: &Path, len: usize, sum: impl FnOnce(usize) -> Sum
 
 /// Returns the sum over the first bytes of a payload.
 fn sum(payload: &Payload, bytes: usize) -> Sum {
-    match payload {
-        Payload::Synthetic { .. } => Sum::zeros(bytes),
-        Payload::Bytes(_) | Payload::Sealed(_) => Sum::of(&payload.as_slice()[..bytes]),
+    match payload.as_slice().get(..bytes) {
+        Some(stored) => Sum::of(stored),
+        None => Sum::zeros(bytes),
     }
 }
 

@@ -90,7 +90,7 @@ pub struct Pair {
 
 /// Returns a payload of zeros that are not stored.
 pub fn data(len: u32) -> Payload {
-    Payload::Synthetic { len, tag: 0 }
+    Payload::synthetic(len, 0)
 }
 
 impl Pair {

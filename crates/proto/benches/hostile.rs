@@ -72,14 +72,14 @@ impl Victim {
         }
         let (id, _) = victim.end.poll_event().expect("it is accepted");
         for _ in 0..40 {
-            let data = Payload::Synthetic { len: 100, tag: 0 };
+            let data = Payload::synthetic(100, 0);
             let _ = victim.end.send(victim.now, id, data);
             victim.exchange(&mut peer, path);
         }
         // What the peer does not answer is in flight.
         let mut out = HeadBuf::new();
         for _ in 0..20 {
-            let data = Payload::Synthetic { len: 100, tag: 0 };
+            let data = Payload::synthetic(100, 0);
             let _ = victim.end.send(victim.now, id, data);
             victim.drain(&mut out, |_, _| {});
         }

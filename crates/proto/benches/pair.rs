@@ -88,7 +88,7 @@ fn measure(
 
 fn main() {
     let bytes = Payload::Bytes(Bytes::from(vec![7; 1_200]));
-    let synthetic = Payload::Synthetic { len: 1_200, tag: 0 };
+    let synthetic = Payload::synthetic(1_200, 0);
     let udp = Encapsulation::Udp;
     let as_is = |_: &mut Config| {};
     let no_ecn = |config: &mut Config| config.ecn = false;

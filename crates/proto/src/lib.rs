@@ -100,7 +100,7 @@ pub use event::{CloseReason, Direction, Event, Fate, Received};
 pub use id::{ConnectionId, DatagramId};
 #[cfg(any(test, feature = "inspect"))]
 pub use inspect::{EndpointInspection, Inspection};
-pub use payload::{Arriving, Payload, SealedPayload};
+pub use payload::{Arriving, Payload};
 pub use security::{PathFacts, Security, SecurityError, Session, SessionOutput};
 pub use sending::{Resend, SendOptions, Waiting};
 pub use shard::Shard;

@@ -15,37 +15,43 @@ use fairwire_wire::data_checksum;
 pub enum Payload {
     /// Real bytes: a stored datagram, or data from the application.
     Bytes(Bytes),
-    /// `len` zero bytes that are not stored. `tag` identifies the application's packet and is not sent.
+    /// `len` zero bytes that are not stored ([`Payload::synthetic`]).
     Synthetic {
         /// Length in bytes.
         len: u32,
         /// The application's identifier for it; never on the wire.
         tag: u64,
+        /// What a session made of it, which is sent instead. In a box, so that a payload is not longer than its bytes.
+        record: Option<Box<Bytes>>,
     },
-    /// A [`Synthetic`](Self::Synthetic) payload as a session has sealed it.
-    Sealed(Box<SealedPayload>),
 }
 
-/// A synthetic payload as a session has sealed it.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct SealedPayload {
-    /// The bytes that are sent.
-    pub record: Bytes,
-    /// The application's identifier; never on the wire.
-    pub tag: u64,
-}
+const _: () = assert!(size_of::<Payload>() == size_of::<Bytes>());
 
 impl Payload {
     /// No data, as in most packets other than Data and `DataAck`.
     pub const EMPTY: Self = Self::Bytes(Bytes::new());
 
+    /// Returns `len` zero bytes that are not stored, which the application knows by `tag`.
+    pub const fn synthetic(len: u32, tag: u64) -> Self {
+        Self::Synthetic {
+            len,
+            tag,
+            record: None,
+        }
+    }
+
+    /// Returns the bytes that are stored, or the number of zeros that are not.
+    fn stored(&self) -> Result<&Bytes, usize> {
+        match self {
+            Self::Bytes(bytes) => Ok(bytes),
+            Self::Synthetic { len, record, .. } => record.as_deref().ok_or(*len as usize),
+        }
+    }
+
     /// Returns the length in bytes.
     pub fn len(&self) -> usize {
-        match self {
-            Self::Bytes(bytes) => bytes.len(),
-            Self::Sealed(sealed) => sealed.record.len(),
-            Self::Synthetic { len, .. } => *len as usize,
-        }
+        self.stored().map_or_else(|len| len, Bytes::len)
     }
 
     /// Returns whether there is no data.
@@ -55,20 +61,19 @@ impl Payload {
 
     /// Returns the bytes to checksum. A synthetic payload has none, because zeros do not change the sum.
     pub fn as_slice(&self) -> &[u8] {
-        match self {
-            Self::Bytes(bytes) => bytes,
-            Self::Sealed(sealed) => &sealed.record,
-            Self::Synthetic { .. } => &[],
-        }
+        self.stored().map_or(&[], |bytes| bytes)
+    }
+
+    /// Returns the bytes that are sent, also those that are not stored.
+    pub fn to_bytes(&self) -> Bytes {
+        self.stored()
+            .map_or_else(|len| vec![0; len].into(), Bytes::clone)
     }
 
     /// Returns the view that checksums are computed from.
     pub(crate) fn view(&self) -> View<'_> {
-        match self {
-            Self::Bytes(bytes) => View::Bytes(bytes),
-            Self::Sealed(sealed) => View::Bytes(&sealed.record),
-            Self::Synthetic { len, .. } => View::Zeros(*len as usize),
-        }
+        self.stored()
+            .map_or_else(View::Zeros, |bytes| View::Bytes(bytes))
     }
 
     /// Returns the tag of a synthetic payload.
@@ -76,7 +81,6 @@ impl Payload {
         match self {
             Self::Bytes(_) => None,
             Self::Synthetic { tag, .. } => Some(*tag),
-            Self::Sealed(sealed) => Some(sealed.tag),
         }
     }
 }

@@ -256,7 +256,9 @@ impl fmt::Display for ScenarioError {
 /// not control the terminal.
 pub fn escaped(text: String) -> String {
     let obeyed = |c: char| c.is_control() && c != '\n';
-    if !text.contains(obeyed) {
+    // The first byte of U+0080 to U+00BF is 0xC2. Results are long and have none of these.
+    let may_be = |byte: u8| (byte < b' ' && byte != b'\n') || byte == 0x7F || byte == 0xC2;
+    if !text.bytes().any(may_be) || !text.contains(obeyed) {
         return text;
     }
     text.chars().fold(String::new(), |mut all, c| {

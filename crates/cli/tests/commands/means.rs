@@ -116,7 +116,11 @@ fn results_without_an_answer_are_not_lost() {
     };
     let wrong = ask(&[]);
     assert_eq!(wrong.status.code(), Some(1));
-    assert!(err(&wrong).contains("has no retransmitted"), "{}", err(&wrong));
+    assert!(
+        err(&wrong).contains("has no retransmitted"),
+        "{}",
+        err(&wrong)
+    );
     let text = out(&wrong);
     assert!(text.contains("bottleneck"), "the tables are not lost");
     let wrong = ask(&["--json"]);

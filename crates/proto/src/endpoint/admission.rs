@@ -491,7 +491,7 @@ impl Endpoint {
         connection.subflow_mut().carry_cookies(cookies, until);
         // RFC 4340, 8.1.3: the peer is told about refused data. The length and the bytes of the data do not matter.
         let len = u32::from(request.data);
-        let payload = Payload::Synthetic { len, tag: 0 };
+        let payload = Payload::synthetic(len, 0);
         let packet = Packet {
             ports: flow.ports().swapped(),
             ccval: 0,

@@ -124,7 +124,7 @@ mod tests {
 
     fn datagram(len: u32, until_ms: u64) -> Kept {
         Kept {
-            data: Payload::Synthetic { len, tag: 0 },
+            data: Payload::synthetic(len, 0),
             options: SendOptions {
                 resend: Resend::Until(at(until_ms)),
                 ..SendOptions::default()

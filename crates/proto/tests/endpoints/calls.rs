@@ -202,7 +202,7 @@ impl Round<'_> {
     fn send(&mut self, side: usize, id: ConnectionId) {
         let len = u32::try_from(self.dice.below(1_600)).expect("small");
         let payload = if self.dice.yes() {
-            Payload::Synthetic { len, tag: 0 }
+            Payload::synthetic(len, 0)
         } else {
             Payload::from(vec![7; len as usize])
         };

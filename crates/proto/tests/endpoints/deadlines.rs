@@ -36,7 +36,7 @@ fn stalled(config: Config) -> (Pair, ConnectionId, u64) {
 }
 
 pub(crate) fn tagged(tag: u64) -> Payload {
-    Payload::Synthetic { len: 500, tag }
+    Payload::synthetic(500, tag)
 }
 
 /// Returns the fates with their times, of datagrams from `first` on.

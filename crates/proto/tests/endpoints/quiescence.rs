@@ -107,7 +107,7 @@ fn what_is_too_late_is_not_passed_on() {
     });
     let mut got = std::collections::BTreeMap::new();
     for tag in 0..10_000 {
-        let payload = fairwire_proto::Payload::Synthetic { len: 100, tag };
+        let payload = fairwire_proto::Payload::synthetic(100, tag);
         // A datagram that the full queue refuses is not sent at all.
         let _ = pair.ends[CLIENT].send(pair.now, client, payload);
         pair.run_for(ms(1));

@@ -38,12 +38,9 @@ pub struct Parts<'a> {
 impl Parts<'_> {
     /// Writes the payload's bytes; a synthetic payload is zeros.
     pub fn write_payload(&self, out: &mut Vec<u8>) {
-        match self.payload {
-            Payload::Bytes(_) | Payload::Sealed(_) => {
-                out.extend_from_slice(self.payload.as_slice());
-            }
-            Payload::Synthetic { len, .. } => out.resize(out.len() + *len as usize, 0),
-        }
+        let end = out.len() + self.payload.len();
+        out.extend_from_slice(self.payload.as_slice());
+        out.resize(end, 0);
     }
 
     /// Writes a UDP header with these ports, the encoded header and the payload.

@@ -92,10 +92,7 @@ impl Peer for UdpSource {
 
     fn poll_transmit(&mut self, now: Instant, store: &mut Store) -> Option<Packet> {
         let size = self.due.pop_front()?;
-        let payload = Payload::Synthetic {
-            len: size,
-            tag: now.as_nanos(),
-        };
+        let payload = Payload::synthetic(size, now.as_nanos());
         let handle = store.put(UdpPacket, payload, now, true);
         let meter = store.meter(self.ends.outgoing);
         meter.offered(now);

@@ -6,7 +6,7 @@ use fairwire_wire::Seq;
 
 use super::Verdict;
 use super::books::{Arrival, Books, Key};
-use super::packet::{Digest, bytes};
+use super::packet::Digest;
 use super::records::{Missing, Validity};
 use crate::seen::TAG_LEN;
 
@@ -91,7 +91,7 @@ fn delivered(
     arrival.is_forgotten &= !arrival.delivered;
     hold!(is_first, "data-once", "packet {seq:?} is delivered twice");
     arrival.delivered = true;
-    let digest = Digest::of(&bytes(&received.payload));
+    let digest = Digest::of(&received.payload.to_bytes());
     if is_encrypted {
         opened(arrival, digest, (received.ecn, received.at));
     }

@@ -1,9 +1,8 @@
 //! How the oracle decodes packets: with the codec only.
 
-use std::borrow::Cow;
 use std::net::SocketAddr;
 
-use fairwire_proto::{Encapsulation, Path, Payload};
+use fairwire_proto::{Encapsulation, Path};
 use fairwire_wire::checksum::{PseudoHeader, Sum, coverage};
 use fairwire_wire::{Packet, PacketType, Seq, SeqNo};
 
@@ -27,14 +26,6 @@ impl Digest {
             len: bytes.len(),
             hash,
         }
-    }
-}
-
-/// Returns the bytes of a payload. A synthetic payload stores none; its bytes are zeros.
-pub(crate) fn bytes(payload: &Payload) -> Cow<'_, [u8]> {
-    match payload {
-        Payload::Bytes(_) | Payload::Sealed(_) => Cow::Borrowed(payload.as_slice()),
-        Payload::Synthetic { len, .. } => Cow::Owned(vec![0; *len as usize]),
     }
 }
 

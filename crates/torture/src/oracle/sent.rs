@@ -7,7 +7,7 @@ use fairwire_units::{Ecn, Instant};
 use fairwire_wire::{DccpOption, Packet, PacketType, Seq, SeqNo};
 
 use super::books::{Books, Conn, Departure, Key, Offered, SentPacket};
-use super::packet::{Digest, bytes, checksum_holds, is_data, whole};
+use super::packet::{Digest, checksum_holds, is_data, whole};
 use super::{Verdict, acks, cookies, events, features, options, repeats, types};
 use crate::seen::{PacketNo, TAG_LEN};
 
@@ -102,7 +102,7 @@ pub(crate) fn see(
 
 /// Checks that the packet can be decoded and its checksum is valid (RFC 4340, sections 5 and 9.1).
 fn well_formed<'a>(head: &'a [u8], transmit: &Transmit) -> Result<Packet<'a>, super::Violation> {
-    let payload = &*bytes(&transmit.payload);
+    let payload = &*transmit.payload.to_bytes();
     let decoded = Packet::decode_head(head, transmit.payload.len());
     hold!(decoded.is_ok(), "sent-form", "{decoded:?}");
     let packet = decoded.map_err(|error| super::Violation {
@@ -255,7 +255,7 @@ fn data(
         "{id:?} leaves after its fate {:?}",
         given.fate
     );
-    let payload = bytes(&transmit.payload);
+    let payload = transmit.payload.to_bytes();
     if conn.asked.encryption {
         sealed(given, &payload)?;
     } else {

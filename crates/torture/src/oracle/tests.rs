@@ -326,7 +326,7 @@ impl World {
             let jitter = self.dice.below(1_000 * line.jitter_ms + 1);
             let late = Duration::from_millis(line.delay_ms) + Duration::from_micros(jitter);
             self.packets += 1;
-            let payload = super::packet::bytes(payload).into_owned().into();
+            let payload = payload.to_bytes().into();
             let flying = (1 - side, origin, bytes, payload, ecn);
             self.flying.insert((self.now + late, self.packets), flying);
         }

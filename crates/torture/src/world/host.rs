@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use bytes::Bytes;
 use fairwire_net::{FlowId, NodeId, Packet};
 use fairwire_proto::{
     ConnectionId, Encapsulation, Endpoint, IcmpQuote, Meta, Path, Payload, SendError, Transmit,
@@ -228,11 +227,7 @@ impl Host {
         };
         store.watch.see(now, self.number, &seen);
         self.known.extend(transmit.connection);
-        let payload = match &transmit.payload {
-            Payload::Bytes(bytes) => bytes.clone(),
-            Payload::Sealed(sealed) => sealed.record.clone(),
-            Payload::Synthetic { len, .. } => Bytes::from(vec![0; *len as usize]),
-        };
+        let payload = transmit.payload.to_bytes();
         let len = below(&self.plan) + head.len() + payload.len();
         let parcel = Parcel {
             from: transmit.path.local,

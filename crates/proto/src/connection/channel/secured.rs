@@ -226,10 +226,7 @@ impl Channel {
         }
         let payload = match arrived.tag {
             None => Payload::Bytes(data),
-            Some(tag) => Payload::Synthetic {
-                len: u32::try_from(data.len()).unwrap_or(u32::MAX),
-                tag,
-            },
+            Some(tag) => Payload::synthetic(u32::try_from(data.len()).unwrap_or(u32::MAX), tag),
         };
         let datagram = Datagram {
             payload: payload.into(),

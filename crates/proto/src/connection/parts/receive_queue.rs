@@ -223,7 +223,7 @@ mod tests {
         arrivals.note(Seq::new(seq), true, ndp_count, queue.missing());
         while queue.displace(10).is_some() {}
         queue.push(Datagram {
-            payload: Payload::Synthetic { len: 10, tag: seq }.into(),
+            payload: Payload::synthetic(10, seq).into(),
             ecn: Ecn::Ect0,
             at: Instant::START,
             seq: Seq::new(seq),

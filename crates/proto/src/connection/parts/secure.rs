@@ -10,7 +10,7 @@ use fairwire_units::{Duration, Instant};
 use fairwire_wire::Seq;
 
 use crate::id::DatagramId;
-use crate::payload::{Payload, SealedPayload};
+use crate::payload::Payload;
 use crate::security::{PathFacts, Security, SecurityError, Session, SessionOutput};
 use copies::Copies;
 
@@ -429,24 +429,20 @@ impl Secure {
         if is_made || self.failure.is_some() {
             return;
         }
-        let zeros;
-        let (bytes, tag) = match data {
-            Payload::Bytes(bytes) => (&bytes[..], None),
-            Payload::Sealed(sealed) => (&sealed.record[..], Some(sealed.tag)),
-            Payload::Synthetic { len, tag } => {
-                zeros = vec![0; *len as usize];
-                (&zeros[..], Some(*tag))
-            }
-        };
+        let bytes = data.to_bytes();
         let framed = match &self.copies {
-            Some(copies) if how.may_return => copies.framed(how.first, how.is_copy, bytes),
+            Some(copies) if how.may_return => copies.framed(how.first, how.is_copy, &bytes),
             _ => None,
         };
-        match self.seal(now, framed.as_deref().unwrap_or(bytes)) {
+        match self.seal(now, framed.as_deref().unwrap_or(&bytes)) {
             Ok(record) => {
-                let payload = match tag {
-                    None => Payload::Bytes(record),
-                    Some(tag) => Payload::Sealed(Box::new(SealedPayload { record, tag })),
+                let payload = match *data {
+                    Payload::Bytes(_) => Payload::Bytes(record),
+                    Payload::Synthetic { len, tag, .. } => Payload::Synthetic {
+                        len,
+                        tag,
+                        record: Some(Box::new(record)),
+                    },
                 };
                 self.made = Some(Made {
                     id: how.id,

@@ -46,10 +46,7 @@ impl Subflow {
         self.write_rtt_estimate(&mut encoder);
         // RFC 4340, 14.1: the application area of a Sync is padding.
         let padding = usize::from(size).saturating_sub(self.sizes.packet(encoder.padded_len(), 0));
-        let payload = Payload::Synthetic {
-            len: u32::try_from(padding).unwrap_or(0),
-            tag: 0,
-        };
+        let payload = Payload::synthetic(u32::try_from(padding).unwrap_or(0), 0);
         let head_len = seal(encoder, &self.flow.path, &payload, 0);
         let (seq, rtt) = (self.next_seq(), self.rtt());
         let written = Written {

@@ -77,7 +77,7 @@ impl Host {
     }
 
     fn send(&mut self, tag: u64, options: SendOptions) {
-        let payload = Payload::Synthetic { len: 1_000, tag };
+        let payload = Payload::synthetic(1_000, tag);
         let sent =
             self.with(|subflows, call| call.channel.send(call.ctx, &subflows[0], payload, options));
         sent.expect("there is room");

@@ -164,7 +164,7 @@ impl Bottleneck {
     fn feed(&mut self, flow: usize) {
         let id = self.flows[flow].sender;
         while self.senders[flow].can_send(id, SIZE as usize) {
-            let data = Payload::Synthetic { len: SIZE, tag: 0 };
+            let data = Payload::synthetic(SIZE, 0);
             let sent = self.senders[flow].send(self.now, id, data);
             assert!(sent.is_ok(), "{sent:?}");
         }

@@ -502,10 +502,7 @@ impl DccpPeer {
             application.end();
             return false;
         }
-        let payload = Payload::Synthetic {
-            len: size,
-            tag: now.as_nanos(),
-        };
+        let payload = Payload::synthetic(size, now.as_nanos());
         let meter = store.meter(self.ends.outgoing);
         let options = self.send.options(now, &offer);
         match self.endpoint.send_with(now, id, payload, options) {

@@ -213,10 +213,7 @@ fn arrive(now: Instant, ends: Ends, packet: Packet, store: &mut Store) -> Option
 
 fn send(now: Instant, ends: Ends, segment: TcpSegment, store: &mut Store) -> Packet {
     let is_data = segment.len > 0;
-    let payload = Payload::Synthetic {
-        len: segment.len,
-        tag: 0,
-    };
+    let payload = Payload::synthetic(segment.len, 0);
     let handle = store.put(TcpPacket(segment), payload, now, is_data);
     if is_data {
         store.meter(ends.outgoing).sent(now);

@@ -4,7 +4,7 @@ use super::{DatagramId, Payload, QueueLimits, QueuePolicy, SendOptions, SendQueu
 use fairwire_units::{Duration, Instant};
 
 fn synthetic(len: u32) -> Payload {
-    Payload::Synthetic { len, tag: 0 }
+    Payload::synthetic(len, 0)
 }
 
 fn queue(packets: usize, bytes: usize, policy: QueuePolicy) -> SendQueue {

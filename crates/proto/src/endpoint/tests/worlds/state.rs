@@ -341,7 +341,7 @@ impl State {
             Call::Send => {
                 let (len, tag) = (10, self.datagrams);
                 self.datagrams += 1;
-                let sent = end.send(now, id, Payload::Synthetic { len, tag });
+                let sent = end.send(now, id, Payload::synthetic(len, tag));
                 sent.map_err(|error| format!("cannot send: {error}"))?;
             }
             Call::Close | Call::Abort => {
