@@ -98,7 +98,7 @@ def several(name: str, value: object, what: str) -> list[str]:
         return [value]
     if not isinstance(value, Iterable):
         raise TypeError(f"{name} has {what}, and not {value!r}")
-    return [text(f"{name}[{i}]", item, f"one of {what}") for i, item in enumerate(value)]
+    return [text(f"{name}[{i}]", item, f"a str, one of {what}") for i, item in enumerate(value)]
 
 
 def folder(name: str, value: object) -> Path:

@@ -66,14 +66,25 @@ class Identity:
         for name, path in (("certificate", certificate), ("key", key)):
             if not isinstance(path, (str, PathLike)):
                 raise TypeError(f"{name} is the path of a file, and not {path!r}")
-        with open(key, encoding="utf-8") as file:
+        with open(key, "rb") as file:
             mode = os.fstat(file.fileno()).st_mode & 0o777
             if os.name == "posix" and mode & 0o077:
                 raise CredentialError(
                     f"others may read the private key {os.fspath(key)} (mode {mode:03o}): make a new one if they might "
                     f"have, else run 'chmod 600 {os.fspath(key)}'"
                 )
-            return cls(Path(certificate).read_text("utf-8"), file.read())
+            read = {certificate: Path(certificate).read_bytes(), key: file.read()}
+        texts = {}
+        for path, content in read.items():
+            try:
+                texts[path] = content.decode()
+            except UnicodeDecodeError:
+                how = "openssl x509 -inform der" if path == certificate else "openssl pkey -inform der"
+                raise CredentialError(f"{os.fspath(path)} is not in PEM: '{how}' converts it if it is in DER") from None
+        try:
+            return cls(texts[certificate], texts[key])
+        except CredentialError as error:
+            raise CredentialError(f"{os.fspath(certificate)} with {os.fspath(key)}: {error}") from None
 
     @classmethod
     def generate(cls, names: str | Iterable[str] = (), *, days: int = 365) -> Identity:

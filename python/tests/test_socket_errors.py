@@ -9,6 +9,8 @@ import pickle
 import re
 import socket
 from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import fairwire as fw
@@ -63,7 +65,7 @@ def test_a_refused_client_learns_why_from_connect() -> None:
     run(main())
 
 
-def test_bad_credentials_are_named() -> None:
+def test_bad_credentials_are_named(tmp_path: Path) -> None:
     with pytest.raises(errors.CredentialError, match="64 hexadecimal digits"):
         Dtls.pinned("12:34")
     with pytest.raises(TypeError, match="keygen"):
@@ -74,6 +76,15 @@ def test_bad_credentials_are_named() -> None:
         Identity(SERVER.certificate(), CLIENT.key())
     with pytest.raises(errors.CredentialError):
         Dtls.verified("nothing", "localhost")
+    certificate, key, der = (tmp_path / name for name in ("id.crt", "id.key", "id.der"))
+    certificate.write_text(SERVER.certificate())
+    key.write_text(CLIENT.key())
+    key.chmod(0o600)
+    der.write_bytes(b"\x30\x82\x01\x0a")
+    with pytest.raises(errors.CredentialError, match=re.escape(f"{der} is not in PEM: 'openssl x509 -inform der'")):
+        Identity.load(der, key)
+    with pytest.raises(errors.CredentialError, match=re.escape(f"{certificate} with {key}: ") + ".* does not belong"):
+        Identity.load(certificate, key)
     again = Identity(SERVER.certificate(), SERVER.key())
     assert again.fingerprint == SERVER.fingerprint and SERVER.fingerprint in repr(again)
 
@@ -174,24 +185,26 @@ def test_settings_are_checked() -> None:
             net.listen("127.0.0.1:0", ECHO, security=CLEAR_TEXT, config=config)  # type: ignore[arg-type]
         return str(error.value)
 
-    assert refused({"keepalive": 1}).startswith("keepalive: no setting has this name: did you mean 'keep_alive'? ")
+    assert refused({"keepalive": 1}) == "keepalive: no setting has this name: did you mean 'keep_alive'?"
     assert refused({"idle_timeout": -1}).startswith("idle_timeout: '-1 s' is negative: write ")
     assert refused({"idle_timeout": 0}) == "idle_timeout: must be above 0 s"
     assert refused({"queue_policy": "newest"}) == "queue_policy: 'newest' is not valid: write refuse or drop-oldest"
     assert refused({"ccid3.b": 0.5}) == "ccid3.b: must be at least 1.0 and at most 100.0"
+    assert refused({"idle_timeout": timedelta(days=-1)}).startswith("idle_timeout: '-86400.0 s' is negative: write ")
     assert "send_ccids" in refused({"send_ccids": [7]})
     assert "cubic" in refused({"law": "cubik"})
     assert "report_fates" in refused({"report_fates": "yes"})
     assert "queue_packets" in refused({"queue_packets": -1})
     with pytest.raises(TypeError, match="dict"):
         net.listen("127.0.0.1:0", ECHO, security=CLEAR_TEXT, config=3)  # type: ignore[arg-type]
+    net.listen("127.0.0.1:0", ECHO, security=CLEAR_TEXT, config={"idle_timeout": timedelta(seconds=5)}).close()
 
 
 def test_each_setting_is_described() -> None:
     """The settings of the native module and those that Python describes are the same."""
     with pytest.raises(errors.ConfigError) as error:
         net.listen("127.0.0.1:0", ECHO, security=CLEAR_TEXT, config={"": 0})  # type: ignore[arg-type]
-    assert str(error.value).partition("There are ")[2].split(", ") == list(Keys.__annotations__)
+    assert str(error.value).partition("there are ")[2].split(", ") == list(Keys.__annotations__)
 
 
 def test_wrong_arguments_are_named() -> None:
@@ -242,9 +255,9 @@ def test_wrong_arguments_of_identities_are_named() -> None:
         (lambda: Identity("", b"secret"), TypeError, "key is a str in PEM, and not of type bytes"),  # type: ignore[arg-type]
         (lambda: Identity.load("c", 3), TypeError, "key is the path of a file, and not 3"),  # type: ignore[arg-type]
         (lambda: Identity.generate(3), TypeError, "names has host names and IP"),  # type: ignore[arg-type]
-        (lambda: Identity.generate([3]), TypeError, "names[0] is one of host names"),  # type: ignore[list-item]
+        (lambda: Identity.generate([3]), TypeError, "names[0] is a str, one of host names"),  # type: ignore[list-item]
         (lambda: Identity.generate("a", days=-1), ValueError, "days is a number from 0 to 4294967295, and not -1"),
-        (lambda: pinned(3), TypeError, "fingerprints[0] is one of fingerprints, and not 3"),  # type: ignore[arg-type]
+        (lambda: pinned(3), TypeError, "fingerprints[0] is a str, one of fingerprints, and not 3"),  # type: ignore[arg-type]
         (lambda: pinned(fingerprint, identity=3), TypeError, "identity is a fairwire.Identity, and"),  # type: ignore[arg-type]
         (lambda: Dtls.verified(3, "a"), TypeError, "authorities is certificates in PEM, and not 3"),  # type: ignore[arg-type]
         (lambda: Dtls.verified("", 3), TypeError, "name is that of a host, and not 3"),  # type: ignore[arg-type]

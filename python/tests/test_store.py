@@ -95,6 +95,15 @@ def test_a_query_writes_nothing(tmp_path: Path) -> None:
     assert rows(answer) == [(len(store), len(store))] and len(store) > 12
 
 
+def test_columns_of_one_name_are_refused(tmp_path: Path) -> None:
+    """A table with columns by name would lose one."""
+    sweep(tmp_path)
+    store = fw.Store(tmp_path)
+    with pytest.raises(ValueError, match="two of its columns are called 'seed': name one with 'as'"):
+        store.sql("select * from runs join runs as other using (scenario)")
+    assert rows(store.sql("select seed as a, seed as b from runs limit 0")) == []
+
+
 def test_a_query_sees_a_sweep_with_its_axes(tmp_path: Path) -> None:
     """Its view has no runs of other sweeps, and its axes have the types of the tables."""
     axes = {"flows.dccp.dccp.ccid": [2, 3], "topology.bottleneck.queue": ["5 packets", "10 packets"]}

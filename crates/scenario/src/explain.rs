@@ -64,7 +64,8 @@ pub fn explain(cell: &Cell) -> Vec<Explained> {
                 Value::Array(_) => node.inline(),
                 _ => source.text[node.place.span.clone()].to_owned(),
             };
-            let mut meaning = meaning(&tree, path, &form).to_owned();
+            // A sentence of several lines in the sources.
+            let mut meaning = meaning(&tree, path, &form).replace('\n', " ");
             if let Some(words) = of_trace(cell, path) {
                 let _ = write!(meaning, " ({words})");
             }

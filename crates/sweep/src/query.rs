@@ -1,5 +1,6 @@
 //! Queries of a store, and its tables as Parquet.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -101,6 +102,12 @@ impl Store {
         // A list of numbers is a blob as others are, but for where it comes from.
         let names = names.map(|it| (it.name().to_owned(), it.table_name() == Some("list")));
         let names: Vec<(String, bool)> = names.collect();
+        let mut seen = BTreeSet::new();
+        if let Some((twice, _)) = names.iter().find(|(name, _)| !seen.insert(name)) {
+            return Err(StoreError::Query(format!(
+                "two of its columns are called '{twice}': name one with 'as', as in 'select runs.seed as run_seed'"
+            )));
+        }
         let mut rows = statement.query([]).map_err(wrong)?;
         let mut columns: Vec<Values> = vec![Values::new(); names.len()];
         while let Some(row) = rows.next().map_err(wrong)? {

@@ -1,5 +1,6 @@
 //! Tests of the command `fairwire` as people and scripts use it, and the helpers that they share.
 
+mod explain;
 mod means;
 #[cfg(target_os = "linux")]
 mod native;

@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 
-use super::command;
+use super::{command, err, fairwire};
 
 fn start(arguments: &[&str]) -> Child {
     let mut command = command(&[&["perf"], arguments].concat());
@@ -143,5 +143,32 @@ fn wait_for_port(port: &str) {
         .contains(&bound)
     {
         std::thread::yield_now();
+    }
+}
+
+/// A time that is too long and an interface that this host lacks are named.
+#[test]
+fn what_perf_cannot_use_is_named() {
+    let cases: [(&[&str], i32, &str); 3] = [
+        (
+            &["perf", "-c", "::1", "-t", "1e8"],
+            2,
+            "'1e8' is too long a time: write seconds without a sign, as 10 or 0.5, up to 10000000",
+        ),
+        (
+            &["perf", "-c", "::1", "-B", "%no-such"],
+            1,
+            "there is no interface 'no-such' on this host",
+        ),
+        (
+            &["perf", "-s", "--proto", "tcp", "-B", "%no-such"],
+            1,
+            "there is no interface 'no-such' on this host",
+        ),
+    ];
+    for (arguments, code, said) in cases {
+        let output = fairwire(arguments);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}");
+        assert!(err(&output).contains(said), "{}", err(&output));
     }
 }

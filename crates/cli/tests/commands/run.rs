@@ -5,13 +5,13 @@ use std::process::{Command, Output};
 
 use crate::{command, err, fairwire, out};
 
-fn scratch(name: &str) -> PathBuf {
+pub(crate) fn scratch(name: &str) -> PathBuf {
     let path = std::env::temp_dir().join(format!("fairwire-run-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&path).expect("a directory");
     path
 }
 
-const DUMBBELL: &str = "scenarios/dumbbell.toml";
+pub(crate) const DUMBBELL: &str = "scenarios/dumbbell.toml";
 
 /// Without arguments the command prints five examples and succeeds.
 #[test]
@@ -145,73 +145,6 @@ fn a_family_is_one_table() {
     );
 }
 
-/// `--only` takes several cells and patterns. `--explain` shows a family by its axes. It shows one cell by itself, with
-/// what it extends and the values of its axes.
-#[test]
-fn families_are_chosen_and_explained() {
-    let queues = "scenarios/queues.toml";
-    let output = fairwire(&["run", queues, "--explain", "--only", "fq-*,droptail"]);
-    assert!(output.status.success(), "{}", err(&output));
-    let text = out(&output);
-    assert!(
-        text.contains("[droptail]") && text.contains("[fq-codel]"),
-        "{text}"
-    );
-    assert!(!text.contains("[codel]"), "{text}");
-
-    let place = scratch("family");
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let file = place.join("family.toml");
-    let family = "extends = \"dumbbell.toml\"\naxes.mbit = [1, 2]\ntopology.bottleneck.rate = \"{mbit} Mbit/s\"\n";
-    std::fs::write(&file, family).expect("written");
-    std::fs::copy(root.join(DUMBBELL), place.join("dumbbell.toml")).expect("copied");
-    let file = file.display().to_string();
-    let explained = |more: &[&str]| {
-        let output = fairwire(&[&["run", &file, "--explain"], more].concat());
-        assert!(output.status.success(), "{}", err(&output));
-        out(&output)
-    };
-    assert_eq!(
-        explained(&[]),
-        "[{mbit}] 2 cells\n  mbit = 1, 2\n  cells: mbit1, mbit2\n  --only mbit1 explains one of them\n\n"
-    );
-    let one = explained(&["--only", "mbit2"]);
-    assert!(
-        one.contains("  of {mbit}: mbit = 2\n  extends dumbbell.toml\n"),
-        "{one}"
-    );
-    assert!(
-        one.contains("topology.bottleneck.rate = \"2 Mbit/s\""),
-        "{one}"
-    );
-    // The files have a column for each axis.
-    let results = place.join("out");
-    let directory = results.display().to_string();
-    let quick = [
-        "run",
-        &file,
-        "--duration",
-        "1s",
-        "--seeds",
-        "1",
-        "--out",
-        &directory,
-    ];
-    let output = fairwire(&quick);
-    assert!(output.status.success(), "{}", err(&output));
-    for name in ["results.csv", "summary.csv", "runs.csv"] {
-        let text = std::fs::read_to_string(results.join(name)).expect("written");
-        let lines: Vec<&str> = text.lines().collect();
-        assert!(lines[0].ends_with(",mbit"), "{name}: {}", lines[0]);
-        assert!(
-            lines[1].starts_with("mbit1,") && lines[1].ends_with(",1"),
-            "{name}: {}",
-            lines[1]
-        );
-    }
-    std::fs::remove_dir_all(&place).expect("removed");
-}
-
 /// Without a file `--axes` runs a dumbbell; its results have columns for the axes and a page with plots. The number of
 /// parallel runs changes nothing.
 #[test]
@@ -303,22 +236,6 @@ fn slips_are_met_with_what_would_do() {
         "{told}"
     );
     assert!(told.contains(advice), "{told}");
-}
-
-/// `--explain` prints what would run and runs nothing.
-#[test]
-fn explaining_runs_nothing() {
-    let output = fairwire(&[
-        "run",
-        DUMBBELL,
-        "--explain",
-        "--set",
-        "flows.dccp.dccp.ccid=3",
-    ]);
-    assert!(output.status.success(), "{}", err(&output));
-    let text = out(&output);
-    assert!(text.contains("flows.dccp.dccp.ccid = 3"), "{text}");
-    assert!(text.contains("seeds from 1 on"), "{text}");
 }
 
 /// Runs the command with standard output to a full device; `None` where there is no such device.
@@ -492,22 +409,7 @@ fn failures_have_words_and_numbers() {
     std::fs::write(&binary, b"title\n\xff\xfe").expect("written");
     let binary = binary.display().to_string();
     let missing = place.join("missing.toml").display().to_string();
-    let cases: [(&[&str], i32, &str); 27] = [
-        (
-            &["perf", "-c", "::1", "-t", "1e8"],
-            2,
-            "'1e8' is too long a time: write seconds without a sign, as 10 or 0.5, up to 10000000",
-        ),
-        (
-            &["perf", "-c", "::1", "-B", "%no-such"],
-            1,
-            "there is no interface 'no-such' on this host",
-        ),
-        (
-            &["perf", "-s", "--proto", "tcp", "-B", "%no-such"],
-            1,
-            "there is no interface 'no-such' on this host",
-        ),
+    let cases: [(&[&str], i32, &str); 24] = [
         (&["perf", "-c", "::1", "-t", "-1"], 2, "'-1' is not a time"),
         (
             &["perf", "-c", "::1", "-b", "-5M"],

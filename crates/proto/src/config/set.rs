@@ -264,7 +264,8 @@ mod tests {
         let (of_value, is_optional) = of_value(schema);
         let words = words(of_value);
         let value = match (key.unit, first_type(of_value)) {
-            (Some("s" | "bit/s"), _) => "float | str".to_owned(),
+            (Some("s"), _) => "float | str | timedelta".to_owned(),
+            (Some("bit/s"), _) => "float | str".to_owned(),
             (Some(_), _) => "int | str".to_owned(),
             (None, "boolean") => "bool".to_owned(),
             (None, "array") => "list[int]".to_owned(),

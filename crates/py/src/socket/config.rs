@@ -59,6 +59,10 @@ fn text(value: &Bound<'_, PyAny>, unit: Option<&str>) -> PyResult<String> {
     if value.is_instance_of::<PyString>() {
         return value.extract();
     }
+    // A `timedelta`.
+    if let Ok(seconds) = value.call_method0("total_seconds") {
+        return Ok(format!("{seconds} s"));
+    }
     if let Ok(items) = value.try_iter() {
         let items = items.map(|item| text(&item?, None));
         return Ok(items.collect::<PyResult<Vec<_>>>()?.join(", "));

@@ -32,7 +32,7 @@ pub struct Dccp {
     /// The encapsulation: directly in IP, or in UDP.
     #[serde(default)]
     pub encapsulation: Encapsulation,
-    /// The [encryption](#dtls): none, or DTLS 1.3 (RFC 5238). With DTLS, the source starts when the DTLS handshake is
+    /// The encryption: none, or DTLS 1.3 (RFC 5238). With DTLS, the source starts when the DTLS handshake is
     /// complete, each datagram is 22 bytes longer on the wire, and `wire` includes them.
     #[serde(default)]
     pub security: Encryption,

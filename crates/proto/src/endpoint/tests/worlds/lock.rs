@@ -143,17 +143,11 @@ impl Session for Turns {
             (HEARD, true, _) => {
                 self.reads();
             }
-            (DATA, ..) => {
-                if self.reads() {
-                    let data = Bytes::copy_from_slice(data);
-                    self.outputs.push_back(SessionOutput::Data(data));
-                }
+            (DATA, ..) if self.reads() => {
+                let data = Bytes::copy_from_slice(data);
+                self.outputs.push_back(SessionOutput::Data(data));
             }
-            (END, ..) => {
-                if self.reads() {
-                    self.outputs.push_back(SessionOutput::Closed);
-                }
-            }
+            (END, ..) if self.reads() => self.outputs.push_back(SessionOutput::Closed),
             _ => {}
         }
         Ok(())
