@@ -5,6 +5,7 @@ mod margin;
 
 use std::fmt;
 
+use fairwire_measure::counted;
 use serde::Deserialize;
 use serde::de::{Deserializer, Visitor};
 
@@ -169,7 +170,8 @@ impl Check {
         }
         if found != numbers {
             return Err(format!(
-                "'expected' has {found} numbers, but a check of this kind needs {numbers}"
+                "'expected' has {}, but a check of this kind needs {numbers}",
+                counted(found as u64, "number")
             ));
         }
         if has_tolerance != tolerance {

@@ -353,7 +353,7 @@ fn mistakes_are_refused_at_load() {
         (
             "expected = [100, 200]",
             "expected = [100]",
-            "1 numbers, but a check of this kind needs 2",
+            "'expected' has 1 number, but a check of this kind needs 2",
         ),
         (
             "expected = [100, 200]",
