@@ -58,6 +58,14 @@ impl Bundle {
         let refuse = |path: &Path, error: &io::Error| {
             PaperError::file(&path.display().to_string(), format!("cannot read: {error}"))
         };
+        if let Some(paper) = directory.parent().filter(|_| directory.is_file()) {
+            let message = if Self::is_in(paper) {
+                format!("give the directory: {}", paper.display())
+            } else {
+                "a paper is a directory, and this is a file".to_owned()
+            };
+            return Err(PaperError::file(&directory.display().to_string(), message));
+        }
         let whole = directory.canonicalize();
         let whole = whole.map_err(|error| refuse(directory, &error))?;
         let name = whole.file_name().unwrap_or_default();

@@ -311,10 +311,8 @@ impl WrittenTable {
             .published
             .as_ref()
             .and_then(|table| names.published(table, printed, flow, metric.published()?))
-            .map(|number| {
-                let value = number.value * number.unit.scale / unit.scale;
-                (value, number.note.clone())
-            });
+            .map(|number| number.in_unit(unit))
+            .transpose()?;
         if let (Some(printed), None) = (&cell.published, &published) {
             return Err(format!(
                 "nothing is printed of cell '{printed}' for '{}'",

@@ -28,6 +28,20 @@ pub struct Published {
     pub note: String,
 }
 
+impl Published {
+    /// Returns the number in `unit` with its remark, or a message that its own unit is of another kind.
+    pub(super) fn in_unit(&self, unit: Unit) -> Result<(f64, String), String> {
+        if self.unit.base != unit.base {
+            return Err(format!(
+                "'{}' is printed in '{}', not in '{}'",
+                self.metric, self.unit.name, unit.name
+            ));
+        }
+        let value = self.value * self.unit.scale / unit.scale;
+        Ok((value, self.note.clone()))
+    }
+}
+
 /// The columns of a file, which its first line names in any order.
 const COLUMNS: [&str; 6] = ["cell", "flow", "metric", "value", "unit", "note"];
 

@@ -7,7 +7,9 @@ use std::path::Path;
 
 use super::figure::FigurePlan;
 use super::quantity::Quantity;
-use super::synthetic::{extended_paper, figured_paper, paper, results};
+use super::synthetic::{
+    PUBLISHED, extended_paper, figured_paper, paper, printed_paper, results,
+};
 use super::{Bundle, Paper, Reported};
 use fairwire_scenario::Adjust;
 
@@ -320,6 +322,21 @@ fn impossible_metrics_are_told() {
         let error = one_metric(metric).expect_err(told).to_string();
         assert!(error.contains(told), "{error}");
     }
+}
+
+/// A published number of another kind than what a table or figure shows is refused.
+#[test]
+fn printed_units_are_of_the_kind_that_is_shown() {
+    for unit in ["ms", "%"] {
+        let published = PUBLISHED.replace("100,kbit/s", &format!("100,{unit}"));
+        let error = printed_paper("", "", &published).expect_err(unit);
+        let told = format!("table table: 'throughput' is printed in '{unit}', not in 'kbit/s'");
+        assert!(error.to_string().starts_with(&told), "{error}");
+    }
+    let published = PUBLISHED.replace("100,kbit/s", "0.1,Mbit/s");
+    let paper = printed_paper("", "", &published).expect("loads");
+    let tables = paper.fill_tables(&results(&paper, &[]));
+    assert_eq!(tables[0].blocks[0].rows[0].published, Some(100.0));
 }
 
 /// A row may be compared with the published number of another cell; a cell without one is refused.

@@ -285,6 +285,12 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
     ),
     (
         "table.csv",
+        "kbit/s",
+        "ms",
+        "table table: 'throughput' is printed in 'ms', not in 'kbit/s'|mine/paper.toml:9:1",
+    ),
+    (
+        "table.csv",
         "950",
         "much",
         "the value 'much' is not a number|mine/table.csv:2:1",
@@ -453,9 +459,18 @@ fn directories_and_names() {
     let mine = Mine::new("names");
     std::fs::rename(mine.0.join("mine"), mine.0.join("satellite")).expect("renamed");
     std::fs::create_dir(mine.0.join("empty")).expect("made");
+    std::fs::write(mine.0.join("empty/notes.txt"), "").expect("written");
     let cases = [
         ("./empty", "it has no paper.toml"),
         ("./missing", "./missing: cannot read"),
+        (
+            "./satellite/paper.toml",
+            "./satellite/paper.toml: give the directory: ./satellite",
+        ),
+        (
+            "./empty/notes.txt",
+            "./empty/notes.txt: a paper is a directory, and this is a file",
+        ),
         (
             "empty",
             "write one of wifi-handoff, voip, satellite, queue-size, long-delay, all, or the path of a directory",

@@ -376,18 +376,8 @@ impl WrittenFigure {
         };
         let flow = self.subject(line).0.unwrap_or("all");
         let mut tables = self.published.iter();
-        let Some(found) = tables.find_map(|table| names.published(table, cell, flow, metric))
-        else {
-            return Ok(None);
-        };
-        if found.unit.base != unit.base {
-            return Err(format!(
-                "'{metric}' is printed in '{}', not in '{}'",
-                found.unit.name, unit.name
-            ));
-        }
-        let value = found.value * found.unit.scale / unit.scale;
-        Ok(Some((value, found.note.clone())))
+        let found = tables.find_map(|table| names.published(table, cell, flow, metric));
+        found.map(|number| number.in_unit(unit)).transpose()
     }
 }
 
