@@ -268,7 +268,8 @@ class Results:
 
         cell: the first one if it is None.
         seed: one of those that were run; the first one of the cell if it is None.
-        links: the links where packets are written; all if it is None.
+        links: the links where packets are written; all if it is None. "bottleneck" means both directions, and
+            "bottleneck/back" the reverse one.
         """
         seed = first_seed(seed)
         maybe_text("cell", cell, "the name of a cell")

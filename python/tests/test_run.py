@@ -210,7 +210,11 @@ def test_endless_values_are_refused() -> None:
 
 def test_a_capture_is_pcapng(results: fw.Results, tmp_path: Path) -> None:
     path = tmp_path / "run.pcapng"
-    assert results.pcap(path, links=["bottleneck"]) > 100
+    both = results.pcap(path, links=["bottleneck"])
+    back = results.pcap(path, links=["bottleneck/back"])
+    assert both > 100
+    assert 0 < back < both
+    assert results.pcap(path, links=["bottleneck/back", "bottleneck"]) == both
     assert path.read_bytes()[:4] == b"\x0a\x0d\x0d\x0a"
     with pytest.raises(OSError, match="cannot write"):
         results.pcap(tmp_path / "nowhere" / "run.pcapng")

@@ -65,7 +65,7 @@ pub(crate) struct Args {
     /// Write the whole packets of the first seed's run as pcapng, with one interface per link; for one cell only.
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
-    /// Capture only this link, in both directions, as in --tap bottleneck. May be repeated.
+    /// Capture only this link: --tap bottleneck in both directions, --tap bottleneck/back in that one. May be repeated.
     #[arg(long, value_name = "LINK", requires = "pcap")]
     tap: Vec<String>,
     /// Number of runs at the same time [default: one for each processor]. Results do not depend on it.

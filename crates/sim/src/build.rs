@@ -5,7 +5,7 @@ use fairwire_units::{Duration, Instant, Size};
 
 use super::built::{Built, FlowPlace};
 use super::call::NamedFlow;
-use super::capture::{Capture, Tap, forward};
+use super::capture::{Capture, Tap, forward, includes};
 use super::error::RunError;
 use super::host::Host;
 use super::jitter::Jittered;
@@ -125,7 +125,7 @@ pub fn check_links(scenario: &Scenario, links: &[String]) -> Result<(), RunError
 fn known_links(wanted: &[String], links: &[(LinkId, String)]) -> Result<(), RunError> {
     let unknown = wanted
         .iter()
-        .find(|wanted| links.iter().all(|(_, name)| name != *wanted));
+        .find(|wanted| !links.iter().any(|(_, name)| includes(wanted, name)));
     if let Some(unknown) = unknown {
         let mut known: Vec<&str> = links.iter().map(|(_, name)| forward(name)).collect();
         known.dedup();

@@ -25,8 +25,8 @@ const TIME_TO_LIVE: u8 = 64;
 pub struct Tap {
     /// The output for the pcapng.
     pub out: Box<dyn Write + Send>,
-    /// The names of links, each of which includes its way back (`bottleneck`, `access/left/tcp`). Empty means every
-    /// link.
+    /// The names of links. `bottleneck` includes its way back, and `bottleneck/back` is the way back alone. Empty means
+    /// every link.
     pub links: Vec<String>,
 }
 
@@ -39,10 +39,15 @@ impl fmt::Debug for Tap {
 }
 
 impl Tap {
-    /// Returns whether the link is watched. A way back is watched with its link.
+    /// Returns whether the link is watched.
     pub(super) fn watches(&self, name: &str) -> bool {
-        self.links.is_empty() || self.links.iter().any(|link| link == forward(name))
+        self.links.is_empty() || self.links.iter().any(|wanted| includes(wanted, name))
     }
+}
+
+/// Returns whether `wanted` means the link `name`: it is its name, or that of the link whose way back it is.
+pub(super) fn includes(wanted: &str, name: &str) -> bool {
+    wanted == name || wanted == forward(name)
 }
 
 /// Returns the name of a link without the suffix of its way back.

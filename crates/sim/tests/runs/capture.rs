@@ -210,6 +210,43 @@ fn each_link_is_an_interface() {
     }
 }
 
+/// The name of a link means both directions, and that of its way back this one alone.
+#[test]
+fn a_way_back_is_captured_alone() {
+    let scenario = scenario("dumbbell.toml", None, &[]);
+    let count = |name, links: &[&str]| {
+        let (path, captured) = capture(&scenario, name, links);
+        let is_back = "frame.interface_name contains \"/back\"";
+        let counts = (captured.packets("tcp"), matches(&path, is_back));
+        std::fs::remove_file(&path).expect("removed");
+        counts
+    };
+    let (both, of_both) = count("both", &["bottleneck"]);
+    let (back, of_back) = count("back", &["bottleneck/back"]);
+    assert!(back > 0 && back < both, "{back} of {both}");
+    assert_eq!(of_both, of_back);
+    assert_eq!(count("twice", &["bottleneck/back", "bottleneck"]).0, both);
+}
+
+/// Every link that the refusal of an unknown one names can be captured.
+#[test]
+fn links_have_the_names_that_are_told() {
+    let scenario = scenario("wlan.toml", None, &[]);
+    let options = |link: &str| RunOptions {
+        capture: Some(Tap {
+            out: Box::new(std::io::sink()),
+            links: vec![link.to_owned()],
+        }),
+        ..RunOptions::default()
+    };
+    let error = run(&scenario, (1, true), options("nowhere")).expect_err("no such link");
+    let told = error.to_string();
+    let (_, known) = told.split_once("there are ").expect("the links");
+    for link in known.split(", ") {
+        run(&scenario, (1, true), options(link)).unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
 /// A capture of a link shows the marks that the queue of this link makes.
 #[test]
 fn marks_are_seen() {
