@@ -1,7 +1,7 @@
 //! `fairwire store`: shows a store, and looks after it.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -40,8 +40,8 @@ pub(crate) struct Args {
     /// Take a sweep off the list, by its identifier. Its runs stay until --prune-unlisted. May be repeated.
     #[arg(long, value_name = "SWEEP")]
     forget: Vec<String>,
-    /// Remove the runs whose scenario is in no sweep of the store. Refused while no sweep is listed, and after a repair
-    /// that has lost a part of the list.
+    /// Remove the runs whose scenario is in no sweep of the store. Refused if no sweep is listed or --forget leaves none,
+    /// and after a repair that has lost a part of the list.
     #[arg(long)]
     prune_unlisted: bool,
     /// Write each table as a Parquet file into a folder.
@@ -52,14 +52,17 @@ pub(crate) struct Args {
 impl Args {
     /// Runs the command.
     pub(crate) fn run(self) -> ExitCode {
-        match self.all() {
-            Ok(text) => print::text(&text),
+        let mut text = String::new();
+        let done = self.all(&mut text);
+        let status = print::text(&text);
+        match done {
+            Ok(()) => status,
             Err(error) => print::fail(FAILED, &error),
         }
     }
 
-    fn all(&self) -> Result<String, StoreError> {
-        let mut text = String::new();
+    /// Does everything. An error leaves in `text` what was done before.
+    fn all(&self, text: &mut String) -> Result<(), StoreError> {
         let mut store = if self.repair {
             let (store, repair) = Store::repair(&self.store, origin())?;
             let _ = write!(text, "{repair}");
@@ -67,7 +70,7 @@ impl Args {
         } else {
             Store::open_existing(&self.store, origin())?
         };
-        self.change(&mut store, &mut text)?;
+        self.change(&mut store, text)?;
         let _ = writeln!(
             text,
             "{}: {} of these sources ({SOURCES}), {} of others",
@@ -107,31 +110,29 @@ impl Args {
                 origin.sources
             );
         }
-        Ok(text)
+        Ok(())
     }
 
     /// Does what the options ask for, and says so.
     fn change(&self, store: &mut Store, text: &mut String) -> Result<(), StoreError> {
-        for other in &self.merge {
-            let mut from = Store::open_existing(other, origin())?;
+        for (other, mut from) in self.checked(store)? {
             let new = counted(store.merge(&mut from)?, "new run");
             let _ = writeln!(text, "merged {}: {new}", other.display());
         }
-        for sweep in &self.forget {
-            if !store.forget(sweep)? {
-                return Err(StoreError::NoSweep(sweep.clone()));
-            }
-            let _ = writeln!(text, "forgot sweep {sweep}");
+        if self.prune_stale {
+            prune(store, &Prune::Stale, text)?;
         }
-        let prunes = [
-            (self.prune_stale, Prune::Stale),
-            (self.prune_unlisted, Prune::Unlisted),
-        ];
-        for (is_wanted, what) in prunes {
-            if is_wanted {
-                let removed = store.prune(&what)?;
-                let _ = writeln!(text, "removed {}", counted(removed, "run"));
+        if self.prune_unlisted {
+            // It may be refused, and then nothing is forgotten for it.
+            store.kept(&self.forget)?;
+        }
+        for sweep in &self.forget {
+            if store.forget(sweep)? {
+                let _ = writeln!(text, "forgot sweep {sweep}");
             }
+        }
+        if self.prune_unlisted {
+            prune(store, &Prune::Unlisted, text)?;
         }
         if self.verify {
             store.verify()?;
@@ -144,4 +145,25 @@ impl Args {
         }
         Ok(())
     }
+    /// Opens the stores to merge, and checks that each sweep to forget is in one of them or in `store`.
+    fn checked(&self, store: &mut Store) -> Result<Vec<(&Path, Store)>, StoreError> {
+        let mut others = Vec::new();
+        let mut sweeps = store.sweeps()?;
+        for other in &self.merge {
+            let mut from = Store::open_existing(other, origin())?;
+            sweeps.extend(from.sweeps()?);
+            others.push((other.as_path(), from));
+        }
+        let mut wanted = self.forget.iter();
+        match wanted.find(|id| sweeps.iter().all(|sweep| sweep.id != **id)) {
+            Some(id) => Err(StoreError::NoSweep(id.clone())),
+            None => Ok(others),
+        }
+    }
+}
+
+fn prune(store: &mut Store, what: &Prune, text: &mut String) -> Result<(), StoreError> {
+    let removed = store.prune(what)?;
+    let _ = writeln!(text, "removed {}", counted(removed, "run"));
+    Ok(())
 }

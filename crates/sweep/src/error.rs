@@ -95,9 +95,9 @@ pub enum StoreError {
          prune then"
     )]
     ListLost(PathBuf),
-    /// No sweep is listed, so a pruning of what is not listed would remove everything.
+    /// No sweep would be listed, so a pruning of what is not listed would remove everything.
     #[error(
-        "{path} lists no sweep, so that {} would be removed: start the sweeps again whose runs you want to keep (what \
+        "no sweep would be left on the list of {path}, so that {} would be removed: start the sweeps again whose runs you want to keep (what \
          is stored is not computed again), or remove the folder",
         match .runs {
             1 => "its run".to_owned(),

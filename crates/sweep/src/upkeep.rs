@@ -32,6 +32,25 @@ const REMOVE_REST: &str = "
     DELETE FROM trace WHERE id NOT IN (SELECT e.value FROM scenario, json_each(scenario.traces) e)";
 
 impl Store {
+    /// Returns the sweeps whose runs stay when the sweeps `forgotten` are taken off the list and [`Prune::Unlisted`]
+    /// follows.
+    ///
+    /// # Errors
+    /// Those of that pruning: a part of the list is lost, or no sweep would be left on it.
+    pub fn kept(&mut self, forgotten: &[String]) -> Result<Vec<Listed>, StoreError> {
+        if let Some(path) = self.list_lost() {
+            return Err(StoreError::ListLost(path));
+        }
+        let mut sweeps = self.sweeps()?;
+        sweeps.retain(|sweep| !forgotten.contains(&sweep.id));
+        let runs = self.len()? + self.stale()?;
+        if sweeps.is_empty() && runs > 0 {
+            let path = self.folder().to_owned();
+            return Err(StoreError::NothingListed { path, runs });
+        }
+        Ok(sweeps)
+    }
+
     /// Removes runs, and returns how many.
     ///
     /// # Errors
@@ -40,20 +59,9 @@ impl Store {
         let listed: BTreeSet<String> = match what {
             Prune::Stale => BTreeSet::new(),
             Prune::Unlisted => {
-                if let Some(path) = self.list_lost() {
-                    return Err(StoreError::ListLost(path));
-                }
-                let sweeps = self.sweeps()?;
-                let runs = self.len()? + self.stale()?;
-                if sweeps.is_empty() && runs > 0 {
-                    let path = self.folder().to_owned();
-                    return Err(StoreError::NothingListed { path, runs });
-                }
-                sweeps
-                    .iter()
-                    .flat_map(Listed::scenarios)
-                    .map(|it| it.to_string())
-                    .collect()
+                let sweeps = self.kept(&[])?;
+                let scenarios = sweeps.iter().flat_map(Listed::scenarios);
+                scenarios.map(|it| it.to_string()).collect()
             }
         };
         let removed = self.db.write(|db| {

@@ -270,6 +270,50 @@ fn a_store_is_looked_after() {
     assert!(export.join("values.parquet").exists());
 }
 
+/// Nothing is done if a store or an identifier does not exist, or if no sweep would be left for a pruning.
+///
+/// If a later step fails, those that were done are printed.
+#[test]
+fn what_was_done_before_an_error_is_told() {
+    let (store, other) = (scratch("steps"), scratch("steps-other"));
+    let (store, other) = (store.display().to_string(), other.display().to_string());
+    for (folder, queue) in [(&store, "5 packets"), (&other, "6 packets")] {
+        let done = sweep(folder, queue, &[]);
+        assert!(done.status.success(), "{}", err(&done));
+    }
+    let show = || out(&fairwire(&["store", &store]));
+    let before = show();
+    let id = before.split("\n  sweep ").nth(1);
+    let id = id.and_then(|it| it.split(' ').next());
+    let id = id.expect("an identifier");
+    let cases: [(&[&str], &str); 3] = [
+        (
+            &["--forget", id, "--prune-unlisted"],
+            "no sweep would be left",
+        ),
+        (
+            &["--merge", &other, "--merge", "nonesuch"],
+            "no store in nonesuch",
+        ),
+        (&["--forget", id, "--forget", "x"], "lists no sweep x"),
+    ];
+    for (options, told) in cases {
+        let refused = fairwire(&[&["store", &store], options].concat());
+        assert_eq!(refused.status.code(), Some(1));
+        assert!(err(&refused).contains(told), "{}", err(&refused));
+        assert_eq!((out(&refused), show()), (String::new(), before.clone()));
+    }
+    let export = format!("{store}/store.db/no");
+    let options = ["--merge", &other, "--forget", id, "--export", &export];
+    let failed = fairwire(&[&["store", &store], &options[..]].concat());
+    assert_eq!(failed.status.code(), Some(1));
+    let text = out(&failed);
+    let done = format!("merged {other}: ");
+    assert!(text.starts_with(&done), "{text}");
+    assert!(text.ends_with(&format!("\nforgot sweep {id}\n")), "{text}");
+    assert!(!show().contains(id));
+}
+
 /// An export that fails, here because no file may be so long, leaves nothing behind and says what the system says.
 #[cfg(target_os = "linux")]
 #[test]
