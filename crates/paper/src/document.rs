@@ -1,5 +1,6 @@
 //! The TOML files of a paper as trees, with their families expanded.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -80,6 +81,11 @@ impl Document {
         Ok(())
     }
 
+    /// Adds all its texts to `found`.
+    pub(super) fn texts(&self, found: &mut BTreeSet<String>) {
+        texts(&self.root, found);
+    }
+
     /// Removes the table `name` and returns it, or an empty table if there is none.
     pub(super) fn take_table(&mut self, name: &str) -> Result<Node, ScenarioError> {
         match self.root.take(name) {
@@ -110,6 +116,17 @@ impl Document {
     /// Deserializes everything that has not been removed.
     pub(super) fn rest<T: DeserializeOwned>(&self) -> Result<T, ScenarioError> {
         T::deserialize(Reader(&self.root))
+    }
+}
+
+fn texts(node: &Node, found: &mut BTreeSet<String>) {
+    match &node.value {
+        Value::Text(text) => {
+            found.insert(text.clone());
+        }
+        Value::Array(items) => items.iter().for_each(|item| texts(item, found)),
+        Value::Table(entries) => entries.iter().for_each(|entry| texts(&entry.node, found)),
+        Value::Bool(_) | Value::Integer(_) | Value::Float(_) => {}
     }
 }
 

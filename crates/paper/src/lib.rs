@@ -127,6 +127,8 @@ impl Paper {
         let mut families = Families::default();
         let scenarios = read_scenarios(bundle, &mut document, &mut families)?;
         document.expand_families(&mut families)?;
+        let mut mentioned = BTreeSet::new();
+        document.texts(&mut mentioned);
         let shown = manifest::shown(&mut document)?;
         let manifest: Manifest = document.rest()?;
         if let Some(problem) = manifest.sweep.as_ref().and_then(Sweep::validate) {
@@ -142,11 +144,7 @@ impl Paper {
             return Err(refuse(format!("two scenarios have a cell '{}'", cell.name)));
         }
         let published = read_published(bundle, &document, &manifest.published)?;
-        for (name, moment) in &manifest.moments {
-            if let Some(problem) = moment.validate() {
-                return Err(document.refuse(&format!("moment {name}: {problem}")).into());
-            }
-        }
+        check_moments(&document, &manifest.moments)?;
         check_shown_names(&document, &cells, shorter.is_some())?;
         let names = Names {
             cells: &cells,
@@ -159,6 +157,8 @@ impl Paper {
         let text = text.map_err(|message| document.refuse(&message))?;
         let mut of_claims = Document::read(bundle.path(&manifest.claims), text)?;
         of_claims.expand_families(&mut families)?;
+        of_claims.texts(&mut mentioned);
+        names.check_published(&mentioned)?;
         let claims = claim::read(&mut of_claims, &names)?;
         let overview = manifest.overview.as_ref();
         if let Some(problem) = overview.and_then(|it| it.problem(&figures, &claims)) {
@@ -346,6 +346,18 @@ fn figures(
         plan.map_err(|message| document::refuse(&node, &message))
     };
     written.into_iter().map(resolve).collect()
+}
+
+fn check_moments(
+    document: &Document,
+    moments: &BTreeMap<String, Moment>,
+) -> Result<(), ScenarioError> {
+    for (name, moment) in moments {
+        if let Some(problem) = moment.validate() {
+            return Err(document.refuse(&format!("moment {name}: {problem}")));
+        }
+    }
+    Ok(())
 }
 
 /// Checks that the windows and flows that readers see by other names exist in some of the `cells`. Shorter runs may lack

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::metric_or_moment::MetricOrMoment;
 use super::{Moment, Published};
 use fairwire_scenario::hint::name_hint;
-use fairwire_scenario::{Cell, find_cell, plain};
-use fairwire_sim::results::{Metric, WHOLE};
+use fairwire_scenario::{Cell, ScenarioError, find_cell, plain};
+use fairwire_sim::results::{Metric, Subject, WHOLE};
+use fairwire_units::registry::nearest;
 
 /// The names that exist; files are checked against them.
 #[derive(Clone, Copy, Debug)]
@@ -109,6 +110,51 @@ impl<'a> Names<'a> {
             let hint = name_hint(name, known);
             format!("there is no file '{name}' among 'published': {hint}")
         })
+    }
+
+    /// Checks the names of the published numbers, unless they are `mentioned` in the paper's TOML files.
+    ///
+    /// A cell or flow has to be in the scenarios. A metric may be the paper's own and shown nowhere, but no misspelt name
+    /// of one that exists.
+    pub(super) fn check_published(
+        &self,
+        mentioned: &BTreeSet<String>,
+    ) -> Result<(), ScenarioError> {
+        let cells = self.cells.iter().map(|cell| cell.name.as_str());
+        let flows = self
+            .cells
+            .iter()
+            .flat_map(|cell| cell.scenario.flows.iter());
+        let all = Subject::All.to_string();
+        let flows: BTreeSet<&str> = flows.map(|(name, _)| name).chain([&*all]).collect();
+        let metrics = Metric::ALL.iter().map(|metric| metric.name());
+        let metrics = self.moments.keys().map(String::as_str).chain(metrics);
+        let is_mentioned = |name: &str| mentioned.contains(name);
+        let is_cell = |name: &str| {
+            let is_alike = |known: &String| plain(known) == plain(name);
+            find_cell(name, cells.clone()).is_some() || mentioned.iter().any(is_alike)
+        };
+        let is_flow = |name: &str| {
+            flows.contains(name.strip_suffix("/back").unwrap_or(name)) || is_mentioned(name)
+        };
+        let is_misspelt = |name: &str| {
+            !is_mentioned(name)
+                && nearest(name, metrics.clone())
+                    .is_some_and(|it| it != name && it.len().abs_diff(name.len()) <= 1)
+        };
+        for row in self.published.values().flatten() {
+            let message = if !is_cell(&row.cell) {
+                unknown("cell", &row.cell, cells.clone())
+            } else if !is_flow(&row.flow) {
+                unknown("flow", &row.flow, flows.iter().copied())
+            } else if is_misspelt(&row.metric) {
+                unknown("metric", &row.metric, metrics.clone())
+            } else {
+                continue;
+            };
+            return Err(ScenarioError::at(message, &row.place));
+        }
+        Ok(())
     }
 
     /// Finds a published number. Like [`Names::cell`], it accepts values as they are in the name of the cell.

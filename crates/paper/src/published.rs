@@ -26,6 +26,8 @@ pub struct Published {
     pub unit: Unit,
     /// A remark about it; may be empty.
     pub note: String,
+    /// Its line of the file.
+    pub(super) place: Place,
 }
 
 impl Published {
@@ -59,12 +61,14 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<Published>, ScenarioErr
     let head = head
         .map_err(|error| refused(&source, &error))?
         .unwrap_or_default();
-    let columns = columns(&head).map_err(|message| at(&source, head.position(), message))?;
+    let columns = columns(&head)
+        .map_err(|message| ScenarioError::at(message, &place(&source, head.position())))?;
     let mut rows: Vec<Published> = Vec::new();
     for record in records {
         let record = record.map_err(|error| refused(&source, &error))?;
-        let row = row(&record, &columns);
-        let row = row.map_err(|message| at(&source, record.position(), message))?;
+        let place = place(&source, record.position());
+        let row = row(&record, &columns, &place);
+        let row = row.map_err(|message| ScenarioError::at(message, &place))?;
         let same = |known: &Published| {
             (&known.cell, &known.flow, &known.metric) == (&row.cell, &row.flow, &row.metric)
         };
@@ -73,7 +77,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<Published>, ScenarioErr
                 "'{}' of '{}' in '{}' is in the file twice",
                 row.metric, row.flow, row.cell
             );
-            return Err(at(&source, record.position(), message));
+            return Err(ScenarioError::at(message, &place));
         }
         rows.push(row);
     }
@@ -134,8 +138,8 @@ fn columns(head: &StringRecord) -> Result<Vec<usize>, String> {
     COLUMNS.into_iter().map(place).collect()
 }
 
-/// Reads a row with these `columns`.
-fn row(record: &StringRecord, columns: &[usize]) -> Result<Published, String> {
+/// Reads a row with these `columns`, which stands at `place`.
+fn row(record: &StringRecord, columns: &[usize], place: &Place) -> Result<Published, String> {
     let (found, wanted) = (record.len(), columns.len());
     if found != wanted {
         return Err(format!(
@@ -146,7 +150,7 @@ fn row(record: &StringRecord, columns: &[usize]) -> Result<Published, String> {
     }
     let mut values = columns
         .iter()
-        .map(|place| record.get(*place).unwrap_or_default());
+        .map(|column| record.get(*column).unwrap_or_default());
     let mut next = || values.next().unwrap_or_default();
     let [cell, flow, metric, value, unit, note] = std::array::from_fn(|_| next().to_owned());
     let number: Option<f64> = value.trim().parse().ok();
@@ -163,20 +167,18 @@ fn row(record: &StringRecord, columns: &[usize]) -> Result<Published, String> {
         value: number,
         unit: Unit::named(&unit)?,
         note,
+        place: place.clone(),
     })
 }
 
 /// Returns the error that the file is not CSV.
 fn refused(source: &Arc<SourceText>, error: &csv::Error) -> ScenarioError {
-    at(
-        source,
-        error.position(),
-        format!("this is not CSV: {error}"),
-    )
+    let message = format!("this is not CSV: {error}");
+    ScenarioError::at(message, &place(source, error.position()))
 }
 
-/// Returns an error about the row at `position`.
-fn at(source: &Arc<SourceText>, position: Option<&Position>, message: String) -> ScenarioError {
+/// Returns the place of the row at `position`.
+fn place(source: &Arc<SourceText>, position: Option<&Position>) -> Place {
     let start = position.map_or(0, Position::byte);
     let rest = usize::try_from(start)
         .ok()
@@ -186,7 +188,7 @@ fn at(source: &Arc<SourceText>, position: Option<&Position>, message: String) ->
     let row = rest.trim_start_matches(['\r', '\n']);
     let from = source.text.len() - row.len();
     let line = row.lines().next().unwrap_or_default();
-    ScenarioError::at(message, &Place::new(source, from..from + line.len()))
+    Place::new(source, from..from + line.len())
 }
 
 #[cfg(test)]

@@ -7,9 +7,7 @@ use std::path::Path;
 
 use super::figure::FigurePlan;
 use super::quantity::Quantity;
-use super::synthetic::{
-    PUBLISHED, extended_paper, figured_paper, paper, printed_paper, results,
-};
+use super::synthetic::{PUBLISHED, extended_paper, figured_paper, paper, printed_paper, results};
 use super::{Bundle, Paper, Reported};
 use fairwire_scenario::Adjust;
 
@@ -337,6 +335,47 @@ fn printed_units_are_of_the_kind_that_is_shown() {
     let paper = printed_paper("", "", &published).expect("loads");
     let tables = paper.fill_tables(&results(&paper, &[]));
     assert_eq!(tables[0].blocks[0].rows[0].published, Some(100.0));
+}
+
+/// A cell or flow of a published number that the paper does not have is refused at its line, and so is a misspelt metric.
+///
+/// A metric of the paper's own, and another name of a cell that a table gives, are not. The papers load in both forms.
+#[test]
+fn the_names_of_printed_numbers_are_checked() {
+    let with = |row: &str| printed_paper("", "", &format!("{PUBLISHED}{row},1,kbit/s,\n"));
+    for (row, told) in [
+        ("q99,dccp,throughput", "there is no cell 'q99'"),
+        (
+            "a,dcpc,goodput",
+            "there is no flow 'dcpc': did you mean 'dccp'?",
+        ),
+        (
+            "a,dccp,goodptu",
+            "there is no metric 'goodptu': did you mean 'goodput'?",
+        ),
+        (
+            "a,dccp,t_mxa",
+            "there is no metric 't_mxa': did you mean 't_max'?",
+        ),
+    ] {
+        let error = with(row).expect_err(row).to_string();
+        assert!(error.starts_with(told), "{error}");
+        assert!(error.contains("t.csv:4:1"), "{error}");
+    }
+    for row in ["a,dccp,goodput_run_1", "a,dccp/back,goodput", "a,all,t_max"] {
+        with(row).unwrap_or_else(|error| panic!("{row}: {error}"));
+    }
+    let table = "[[tables]]\nname = \"other\"\ntitle = \"T\"\npublished = \"t.csv\"\nheading = \"what\"\n\
+        cells = [{ cell = \"b\", label = \"b\", published = \"as printed\" }]\nflows = [\"dccp\"]\n\
+        metrics = [{ metric = \"goodput\", published = \"goodptu\" }]\n";
+    let published = format!("{PUBLISHED}as printed,dccp,goodptu,1,kbit/s,\n");
+    printed_paper(table, "", &published).unwrap_or_else(|error| panic!("{error}"));
+    for bundle in papers() {
+        for quick in [false, true] {
+            let paper = Paper::load(&bundle, &Paper::adjust(quick, None));
+            paper.unwrap_or_else(|error| panic!("{error}"));
+        }
+    }
 }
 
 /// A row may be compared with the published number of another cell; a cell without one is refused.

@@ -287,7 +287,13 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
         "table.csv",
         "kbit/s",
         "ms",
-        "table table: 'throughput' is printed in 'ms', not in 'kbit/s'|mine/paper.toml:9:1",
+        "table table: 'throughput' is printed in 'ms', not in 'kbit/s'|mine/paper.toml:16:23",
+    ),
+    (
+        "table.csv",
+        "slow",
+        "slwo",
+        "there is no cell 'slwo': did you mean 'slow'?|mine/table.csv:2:1",
     ),
     (
         "table.csv",
