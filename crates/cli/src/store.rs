@@ -145,6 +145,7 @@ impl Args {
         }
         Ok(())
     }
+
     /// Opens the stores to merge, and checks that each sweep to forget is in one of them or in `store`.
     fn checked(&self, store: &mut Store) -> Result<Vec<(&Path, Store)>, StoreError> {
         let mut others = Vec::new();

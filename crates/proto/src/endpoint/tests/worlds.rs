@@ -15,6 +15,8 @@
 //! - An application makes the next call of its script. It reads and releases at once.
 //! - No packet lives longer than the MSL of RFC 4340, section 3.4.
 //!
+//! In some worlds the connections are encrypted, with the sessions of `lock`.
+//!
 //! States with more than four packets in flight are checked but not followed.
 //!
 //! # What must hold
