@@ -64,7 +64,7 @@ torture: ## Random endpoints, applications and faults in the simulator: 10,000 s
 torture-plants: ## Put 34 known bugs back, one at a time: does the torture test find each within 500 seeds? (four minutes)
 	scripts/torture-plants
 
-worlds: ## All that loss, copies and timers can do to two endpoints and four packets, with larger budgets (three minutes on two cores; not part of `make test`; FAIRWIRE_WORLD=<name> for one)
+worlds: ## All that loss, copies and timers can do to two endpoints and four packets, with larger budgets (four minutes on two cores; not part of `make test`; FAIRWIRE_WORLD=<name> for one)
 	$(CARGO) test --locked -p fairwire-proto --lib worlds::deep -- --ignored --nocapture
 
 interop: ## Talk to the last Linux kernel with DCCP, booted under qemu (six minutes; not part of `make test`)

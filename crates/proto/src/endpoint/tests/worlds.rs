@@ -452,43 +452,43 @@ mod deep {
     };
 
     #[test]
-    #[ignore = "takes about three minutes on two cores: make worlds"]
+    #[ignore = "takes about four minutes on two cores: make worlds"]
     fn handshakes() {
         explore(HANDSHAKES, true);
     }
 
     #[test]
-    #[ignore = "takes about three minutes on two cores: make worlds"]
+    #[ignore = "takes about four minutes on two cores: make worlds"]
     fn endings() {
         explore(ENDINGS, true);
     }
 
     #[test]
-    #[ignore = "takes about three minutes on two cores: make worlds"]
+    #[ignore = "takes about four minutes on two cores: make worlds"]
     fn data_at_the_edges() {
         explore(DATA, true);
     }
 
     #[test]
-    #[ignore = "takes about three minutes on two cores: make worlds"]
+    #[ignore = "takes about four minutes on two cores: make worlds"]
     fn renegotiations() {
         explore(RENEGOTIATIONS, true);
     }
 
     #[test]
-    #[ignore = "takes about three minutes on two cores: make worlds"]
+    #[ignore = "takes about four minutes on two cores: make worlds"]
     fn both_begin() {
         explore(CROSSINGS, true);
     }
 
     #[test]
-    #[ignore = "takes about three minutes on two cores: make worlds"]
+    #[ignore = "takes about four minutes on two cores: make worlds"]
     fn coming_back() {
         explore(RETURNS, true);
     }
 
     #[test]
-    #[ignore = "takes about three minutes on two cores: make worlds"]
+    #[ignore = "takes about four minutes on two cores: make worlds"]
     fn encrypted() {
         explore(ENCRYPTED, true);
     }
