@@ -382,7 +382,10 @@ class BaseConnection:
         return self._native.purge()
 
     def stop_reading(self) -> None:
-        """Stops reading, for good, and tells the peer. Sending goes on."""
+        """Stops reading, for good, and tells the peer. Sending goes on.
+
+        What has arrived is discarded. `recv` then waits for the end of the connection.
+        """
         self._native.stop_reading()
 
     def stats(self) -> Stats:

@@ -179,9 +179,10 @@ class Connection(BaseConnection):
         return await self._datagrams.next()
 
     async def fate(self) -> DatagramFate:
-        """Waits for the next datagram whose fate is known (the setting `report_fates`).
+        """Waits for the next datagram whose fate is known.
 
-        At most the newest 65,536 are kept. Raises ConnectionClosed after the last one.
+        At most the newest 65,536 are kept. Raises RuntimeError if the connection was made without the setting
+        `report_fates`, and ConnectionClosed after the last one.
         """
         return datagram_fate(await self._fates.next())
 

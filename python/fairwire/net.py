@@ -74,9 +74,10 @@ class Connection(BaseConnection):
         return received[0]
 
     def fate(self, *, timeout: float | None = None) -> DatagramFate:
-        """Waits for the next datagram whose fate is known (the setting `report_fates`).
+        """Waits for the next datagram whose fate is known.
 
-        At most the newest 65,536 are kept. Raises ConnectionClosed after the last one, and TimeoutError.
+        At most the newest 65,536 are kept. Raises RuntimeError if the connection was made without the setting
+        `report_fates`, and ConnectionClosed after the last one, and TimeoutError.
         """
         fates: list[tuple[int, str, int | None]] = self._native.fates(1).wait(timeout)
         return datagram_fate(fates[0])

@@ -101,6 +101,14 @@ def test_a_law_that_fails_ends_the_run() -> None:
             run("py-failing")
         assert caught.value.__cause__ is not None, number
 
+    @fw.law("py-failing")
+    class Wide(Reno):
+        def observe(self, window: fw.LawWindow) -> Any:
+            return 5.0
+
+    with pytest.raises(fw.LawError, match=r"failed in observe: it returned 5.0, and not None or \(cwnd, ssthresh\)"):
+        run("py-failing")
+
     @fw.law("py-unmade")
     class Unmade(Reno):
         def __init__(self) -> None:

@@ -216,7 +216,7 @@ def test_a_capture_is_pcapng(results: fw.Results, tmp_path: Path) -> None:
     assert 0 < back < both
     assert results.pcap(path, links=["bottleneck/back", "bottleneck"]) == both
     assert path.read_bytes()[:4] == b"\x0a\x0d\x0d\x0a"
-    with pytest.raises(OSError, match="cannot write"):
+    with pytest.raises(FileNotFoundError, match="cannot write"):
         results.pcap(tmp_path / "nowhere" / "run.pcapng")
 
 
@@ -466,6 +466,9 @@ def test_a_paper_has_verdicts(paper: fw.PaperResults) -> None:
     assert "voip" in fw.papers()
     assert {"reproduced"} <= {word.split()[0] for word in paper.verdicts.column("verdict")}
     assert "<table>" in paper._repr_html_() and str(paper)
+    for word, condition in zip(paper.verdicts.column("verdict"), paper.verdicts.column("condition"), strict=True):
+        assert (word == "reproduced under a condition") == bool(condition)
+    assert {type(close) for close in paper.verdicts.column("close")} == {bool}
     with pytest.raises(fw.PaperError, match="nowhere"):
         fw.paper("nowhere")
 

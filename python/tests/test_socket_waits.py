@@ -155,7 +155,10 @@ def test_waits_end_in_time() -> None:
     with net.listen("127.0.0.1:0", ECHO, security=CLEAR_TEXT) as listener:
         with pytest.raises(TimeoutError, match="0.05 s"):
             listener.accept(timeout=0.05)
-        with net.connect(str(listener.address), ECHO, security=CLEAR_TEXT, timeout=LIMIT) as connection:
+        config: fw.Config = {"report_fates": True}
+        with net.connect(
+            str(listener.address), ECHO, security=CLEAR_TEXT, config=config, timeout=LIMIT
+        ) as connection:
             accepted = listener.accept(timeout=LIMIT)
             for wait in (connection.recv, connection.fate, connection.wait_closed):
                 with pytest.raises(TimeoutError):

@@ -157,6 +157,15 @@ def test_another_ccid_and_law_are_in_use() -> None:
     run(main())
 
 
+def test_fates_that_are_not_reported_are_not_awaited() -> None:
+    async def main() -> None:
+        async with pair() as (client, _):
+            with pytest.raises(RuntimeError, match="report_fates"):
+                await client.fate()
+
+    run(main())
+
+
 def test_what_waits_can_be_purged() -> None:
     async def main() -> None:
         async with pair(config={"report_fates": True}) as (client, _):

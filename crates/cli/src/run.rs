@@ -112,28 +112,10 @@ impl Args {
         if self.explain {
             return print::text(&explanation(&cells, self.cells.is_part()));
         }
-        if self.pcap.is_some() && cells.len() > 1 {
-            let names: Vec<&str> = cells.iter().map(|cell| cell.name.as_str()).collect();
-            let message = format!(
-                "--pcap takes one cell: add --only, one of {}",
-                names.join(", ")
-            );
-            return print::refuse(self.json, USAGE, &message);
-        }
-        if let (Some(path), Some(scenario)) = (&self.pcap, &self.scenario)
-            && capture::overwrites(path, scenario)
+        if let Some(path) = &self.pcap
+            && let Some(problem) = self.pcap_problem(path, &cells)
         {
-            let message = format!("--pcap {} would overwrite the scenario", path.display());
-            return print::refuse(self.json, USAGE, &message);
-        }
-        if let (Some(path), Some(directory)) = (&self.pcap, &self.out)
-            && is_of_results(path, directory, &files_of(&cells))
-        {
-            let message = format!(
-                "--pcap {} is the place of a file of the results of --out: choose another name, or another directory",
-                path.display()
-            );
-            return print::refuse(self.json, USAGE, &message);
+            return print::refuse(self.json, USAGE, &problem);
         }
         if let Some(cell) = cells.first()
             && let Err(error) = check_links(&cell.scenario, &self.tap)
@@ -162,6 +144,33 @@ impl Args {
     fn name(&self) -> String {
         let path = self.scenario.as_ref();
         path.map_or(DUMBBELL.to_owned(), |path| path.display().to_string())
+    }
+
+    /// Returns what forbids a capture at `path`.
+    fn pcap_problem(&self, path: &Path, cells: &[Cell]) -> Option<String> {
+        let shown = path.display();
+        if cells.len() > 1 {
+            let names: Vec<&str> = cells.iter().map(|cell| cell.name.as_str()).collect();
+            let names = names.join(", ");
+            return Some(format!("--pcap takes one cell: add --only, one of {names}"));
+        }
+        if path == Path::new("-") {
+            return Some(
+                "--pcap writes to a file or a named pipe: standard output is for the tables"
+                    .to_owned(),
+            );
+        }
+        let scenario = self.scenario.as_ref();
+        if scenario.is_some_and(|scenario| capture::overwrites(path, scenario)) {
+            return Some(format!("--pcap {shown} would overwrite the scenario"));
+        }
+        let out = self.out.as_ref();
+        let is_of_results = out.is_some_and(|out| is_of_results(path, out, &files_of(cells)));
+        is_of_results.then(|| {
+            format!(
+                "--pcap {shown} is the place of a file of the results of --out: choose another name, or another directory"
+            )
+        })
     }
 
     fn campaign(&self, cells: &[Cell]) -> ExitCode {

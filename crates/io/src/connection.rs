@@ -15,7 +15,7 @@ use fairwire_units::{Instant, Rate};
 use fairwire_wire::{Ccid, DropCode, ServiceCode};
 
 use crate::address::DccpAddr;
-use crate::error::ConnectionClosed;
+use crate::error::{ConnectionClosed, FateError};
 use crate::received::ReceivedId;
 use crate::state::{ConnectionState, Handle, Progress, State};
 use crate::waiting::Awaited;
@@ -122,18 +122,29 @@ impl Connection {
 
     /// Waits for the next datagram whose fate is known, and returns its id and fate.
     ///
-    /// Fates are reported only with `Config::report_fates`. At most the newest 65,536 are kept until the application
-    /// reads them. Cancelling loses no fate.
+    /// At most the newest 65,536 are kept until the application reads them. Cancelling loses no fate.
     ///
     /// # Errors
-    /// [`ConnectionClosed`] once the connection is over and all fates have been read.
-    pub async fn fate(&self) -> Result<(DatagramId, Fate), ConnectionClosed> {
-        self.wait(|connection| match connection.fates.pop_front() {
-            Some(fate) => Some(Ok(fate)),
-            None => connection.end().map(Err),
+    /// See [`FateError`]: fates are reported only with [`Config::report_fates`](crate::Config::report_fates).
+    pub async fn fate(&self) -> Result<(DatagramId, Fate), FateError> {
+        let Inner { handle, id } = &*self.inner;
+        let next = |state: &mut State| {
+            let connection = state.connections.get_mut(id);
+            let fate = connection.map_or_else(
+                || Some(Err(CloseReason::Aborted)),
+                |connection| match connection.fates.pop_front() {
+                    Some(fate) => Some(Ok(fate)),
+                    None => connection.closed.clone().map(Err),
+                },
+            );
+            let fate = fate.map(|fate| fate.map_err(Some));
+            fate.or_else(|| (!state.proto.reports_fates(*id)).then_some(Err(None)))
+        };
+        let next = handle.wait(Awaited::Changed(*id), next).await;
+        next.map_err(|over| match over {
+            Some(reason) => FateError::Closed(self.closed_for(reason)),
+            None => FateError::NotReported,
         })
-        .await
-        .map_err(|closed| self.closed_for(closed.reason))
     }
 
     /// Sends what is queued, closes the connection, and waits until it is closed.

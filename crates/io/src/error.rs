@@ -184,6 +184,18 @@ pub enum TryRecvError {
     Closed(ConnectionClosed),
 }
 
+/// Why there is no fate of a datagram to report.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FateError {
+    /// The connection was made without `Config::report_fates`.
+    #[error("this connection reports no fates: it was made without the setting 'report_fates'")]
+    NotReported,
+    /// The connection is over, and all fates have been read.
+    #[error(transparent)]
+    Closed(ConnectionClosed),
+}
+
 /// The error that says that the connection is over and that everything it had for the caller was read.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]

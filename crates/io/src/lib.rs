@@ -149,7 +149,7 @@ pub use bytes::Bytes;
 pub use connection::Connection;
 pub use endpoint::Endpoint;
 pub use error::{
-    AcceptError, AddressKind, BindError, ConnectError, ConnectionClosed, DtlsRefusal,
+    AcceptError, AddressKind, BindError, ConnectError, ConnectionClosed, DtlsRefusal, FateError,
     HandshakeError, SendError, TryRecvError, TrySendError,
 };
 pub use event::ConnectionEvent;

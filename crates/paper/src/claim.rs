@@ -4,6 +4,7 @@
 //! the claim and are written before the outcome is known.
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use super::check::{Check, WrittenCheck};
 use super::defaults::{self, apply_defaults};
@@ -15,10 +16,15 @@ use fairwire_scenario::read::Reader;
 use fairwire_scenario::tree::{Node, Value};
 use fairwire_sim::results::{Results, WHOLE};
 
-/// The keys of a file of claims besides the claims and their defaults: there are none.
+/// The keys of a file of claims. Both were taken from it before, and are here for the error about another one.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Rest {}
+struct Rest {
+    #[serde(default, rename = "claims")]
+    _claims: IgnoredAny,
+    #[serde(default, rename = "defaults")]
+    _defaults: IgnoredAny,
+}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -198,7 +204,10 @@ pub(super) fn read(file: &mut Document, names: &Names<'_>) -> Result<Vec<Claim>,
             refuse(refusal.part(&node).unwrap_or(&node), &message)
         };
         if id.trim().is_empty() {
-            return Err(refuse("an 'id' must not be blank".into()));
+            return Err(ScenarioError::at(
+                "the 'id' of a claim must not be blank",
+                &node.place,
+            ));
         }
         if ready.iter().any(|claim| claim.id == id) {
             return Err(refuse("this id is used twice".into()));

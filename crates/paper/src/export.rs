@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 
 use super::{
     Checked, Difference, Figure, Judged, Line, Measured, Paper, Point, Report, Reported, Table,
-    Verdict,
 };
 
 /// The columns of `tables.csv`, as `docs/results.md` describes them.
@@ -113,7 +112,7 @@ pub(super) fn verdicts_csv(papers: &[Reported<'_>]) -> Csv {
                 one.paper.name.as_str(),
                 &judged.id,
                 judged.verdict.words(),
-                condition(&judged.verdict),
+                judged.verdict.condition(),
                 &judged.says,
                 &judged.place,
                 &judged.because,
@@ -241,7 +240,7 @@ fn verdict(judged: &Judged) -> Value {
         "says": judged.says,
         "place": judged.place,
         "verdict": judged.verdict.words(),
-        "condition": condition(&judged.verdict),
+        "condition": judged.verdict.condition(),
         "because": judged.because,
         "swept": judged.swept,
         "close": judged.close,
@@ -301,13 +300,6 @@ fn half_width(estimate: Estimate) -> Option<f64> {
     match estimate.spread {
         Spread::None => None,
         Spread::HalfWidth(half) => Some(half),
-    }
-}
-
-fn condition(verdict: &Verdict) -> &str {
-    match verdict {
-        Verdict::Condition(condition) => condition,
-        _ => "",
     }
 }
 

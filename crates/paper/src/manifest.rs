@@ -5,7 +5,7 @@ mod metric;
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::claim::Claim;
 use super::document::Document;
@@ -43,6 +43,15 @@ pub(super) struct Manifest {
     pub(super) flows: BTreeMap<String, String>,
     #[serde(default)]
     pub(super) moments: BTreeMap<String, Moment>,
+    /// What was taken from the file before. It is here for the list of keys in the error about another one.
+    #[serde(default, rename = "scenarios")]
+    _scenarios: IgnoredAny,
+    #[serde(default, rename = "tables")]
+    _tables: IgnoredAny,
+    #[serde(default, rename = "figures")]
+    _figures: IgnoredAny,
+    #[serde(default, rename = "defaults")]
+    _defaults: IgnoredAny,
 }
 
 /// The paper on the first page of the report: its question, the answer of our runs, and a figure.

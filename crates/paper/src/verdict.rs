@@ -48,6 +48,14 @@ impl Verdict {
         }
     }
 
+    /// Returns the condition under which the claim is reproduced; empty if there is none.
+    pub fn condition(&self) -> &str {
+        match self {
+            Self::Condition(condition) => condition,
+            _ => "",
+        }
+    }
+
     /// Returns the verdict in words that follow a number of claims.
     pub fn counted(&self) -> &'static str {
         match self {

@@ -241,6 +241,11 @@ impl Connection {
         self.subflow.report_dropped(&mut self.channel, seq, code)
     }
 
+    /// Returns whether the fates of datagrams are reported.
+    pub(crate) fn reports_fates(&self) -> bool {
+        self.channel.reports_fates
+    }
+
     /// Sets whether the application asks for no more data than now.
     pub(crate) fn set_slow(&mut self, slow: bool) {
         self.channel.set_slow(slow);

@@ -392,6 +392,11 @@ impl Endpoint {
             .is_some_and(|connection| connection.subflow().is_receiver_slow(now))
     }
 
+    /// Returns whether the fates of the connection's datagrams are reported ([`Config::report_fates`]).
+    pub fn reports_fates(&self, id: ConnectionId) -> bool {
+        self.get(id).is_some_and(Connection::reports_fates)
+    }
+
     /// Sends the queue for at most [`Config::drain_timeout`], then closes.
     ///
     /// `Closed` is the last event of the connection.

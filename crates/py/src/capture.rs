@@ -8,7 +8,6 @@ use fairwire_scenario::Cell;
 use fairwire_sim::campaign::{Campaign, run_cells};
 use fairwire_sim::results;
 use fairwire_sim::{Tap, check_links};
-use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 
 use crate::attended::attended;
@@ -26,7 +25,8 @@ pub(crate) fn capture(
     check_links(&cell.scenario, &links)
         .map_err(|error| ScenarioError::new_err(error.to_string()))?;
     let failed = |error: std::io::Error| {
-        PyOSError::new_err(format!("cannot write {}: {error}", path.display()))
+        let text = format!("cannot write {}: {error}", path.display());
+        PyErr::from(std::io::Error::new(error.kind(), text))
     };
     let out = BufWriter::new(File::create(path).map_err(failed)?);
     let mut cell = cell.clone();

@@ -364,7 +364,12 @@ impl WindowLaw for PyWindowLaw {
                 if adjusted.is_none() {
                     return Ok(None);
                 }
-                let (cwnd, ssthresh): (Bound<'_, PyAny>, f64) = adjusted.extract()?;
+                let pair: PyResult<(Bound<'_, PyAny>, f64)> = adjusted.extract();
+                let Ok((cwnd, ssthresh)) = pair else {
+                    let found = adjusted.repr()?;
+                    let text = format!("it returned {found}, and not None or (cwnd, ssthresh)");
+                    return Err(LawError::new_err(text));
+                };
                 if ssthresh.is_nan() || ssthresh < 0.0 {
                     let text = format!("it returned a threshold of {ssthresh}");
                     return Err(LawError::new_err(text));

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use fairwire_paper::{Bundle, Paper, PaperError as LabError, Reported};
+use fairwire_paper::{Bundle, Paper, PaperError as LabError, Report, Reported};
 use fairwire_papers::catalogue;
 use fairwire_scenario::Cell;
 use fairwire_sim::campaign::{Batch, Campaign, run_batches, run_batches_in};
-use fairwire_sweep::columns::{labels, texts};
+use fairwire_sweep::columns::{flags, labels, texts};
 use fairwire_sweep::{Origin, Store};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -105,21 +105,27 @@ pub(crate) fn paper(
         report: report.clone(),
     };
     let page = fairwire_report::page(&[reported]);
-    let verdicts: Vec<_> = report.verdicts.iter().collect();
-    let words: Vec<String> = verdicts
-        .iter()
-        .map(|it| it.verdict.words().to_owned())
-        .collect();
-    let table = Table::new(vec![
-        labels("claim", verdicts.iter().map(|it| it.id.as_str())),
-        labels("verdict", words.iter().map(String::as_str)),
-        texts("says", verdicts.iter().map(|it| it.says.as_str())),
-        texts("because", verdicts.iter().map(|it| it.because.as_str())),
-        labels("place", verdicts.iter().map(|it| it.place.as_str())),
-    ])?;
+    let table = verdicts(&report)?;
     let name = results.name.clone();
     let results = Results::new(Source::Memory(results), name, cells);
     Ok((paper.title.clone(), results, table, text, page, interrupted))
+}
+
+/// Returns the verdicts of a paper as a table.
+fn verdicts(report: &Report) -> PyResult<Table> {
+    let verdicts = &report.verdicts;
+    Table::new(vec![
+        labels("claim", verdicts.iter().map(|it| it.id.as_str())),
+        labels("verdict", verdicts.iter().map(|it| it.verdict.words())),
+        texts(
+            "condition",
+            verdicts.iter().map(|it| it.verdict.condition()),
+        ),
+        texts("says", verdicts.iter().map(|it| it.says.as_str())),
+        texts("because", verdicts.iter().map(|it| it.because.as_str())),
+        labels("place", verdicts.iter().map(|it| it.place.as_str())),
+        flags("close", verdicts.iter().map(|it| it.close)),
+    ])
 }
 
 fn refused(error: LabError) -> PyErr {

@@ -13,6 +13,15 @@ pub fn shorten(text: &str, most: usize) -> String {
     let (head, tail) = (kept - kept / 2, kept / 2);
     let start: String = text.chars().take(head).collect();
     let end: String = text.chars().skip(count - tail).collect();
+    // At a space, where there is one not far away.
+    let start = match start.rfind(' ') {
+        Some(space) if space > start.len() / 2 => &start[..space],
+        _ => &start,
+    };
+    let end = match end.find(' ') {
+        Some(space) if space < end.len() / 2 => &end[space + 1..],
+        _ => &end,
+    };
     format!("{start} ... {end}")
 }
 
@@ -20,7 +29,7 @@ pub fn shorten(text: &str, most: usize) -> String {
 mod tests {
     use super::shorten;
 
-    /// Short texts are unchanged, and long ones keep both ends. Characters are never cut.
+    /// Short texts are unchanged, and long ones keep both ends. Characters are never cut, nor are words of a list.
     #[test]
     fn both_ends_are_kept() {
         assert_eq!(shorten("as it is", 8), "as it is");
@@ -28,5 +37,7 @@ mod tests {
         let short = shorten(&long, 20);
         assert_eq!(short.chars().count(), 20);
         assert!(short.starts_with('a') && short.ends_with('z'), "{short}");
+        let list = "allowed keys: throughput, latency, goodput, delay";
+        assert_eq!(shorten(list, 40), "allowed keys: ... goodput, delay");
     }
 }

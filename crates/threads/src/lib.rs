@@ -50,7 +50,7 @@ pub use address::DccpAddr;
 pub use connection::Connection;
 pub use endpoint::Endpoint;
 pub use error::{
-    AcceptError, AddressKind, BindError, ConnectError, ConnectionClosed, DtlsRefusal,
+    AcceptError, AddressKind, BindError, ConnectError, ConnectionClosed, DtlsRefusal, FateError,
     HandshakeError, SendError, TryRecvError, TrySendError,
 };
 pub use event::ConnectionEvent;

@@ -498,9 +498,12 @@ fn a_seed_too_large() {
     assert!(named, "{}", err(&output));
 }
 
-/// A capture does not overwrite the scenario that is run.
+/// A capture does not overwrite the scenario that is run, nor is it mixed with the tables.
 #[test]
 fn a_capture_leaves_the_scenario_alone() {
+    let output = fairwire(&["run", DUMBBELL, "--only", "base", "--pcap", "-"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(err(&output).contains("named pipe"), "{}", err(&output));
     let place = scratch("own-scenario");
     let file = place.join("mine.toml");
     std::fs::copy(Path::new("../..").join(DUMBBELL), &file).expect("a copy");

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use fairwire_proto::{CloseReason, DatagramId, Fate, TargetBitrate};
 
 use super::runtime::Runtime;
-use crate::error::{ConnectionClosed, SendError};
+use crate::error::{ConnectionClosed, FateError, SendError};
 use crate::event::ConnectionEvent;
 use crate::options::SendOptions;
 use crate::received::{Received, ReceivedInto};
@@ -95,8 +95,8 @@ impl Connection {
     /// Waits for the next datagram whose fate is known, and returns its id and fate.
     ///
     /// # Errors
-    /// [`ConnectionClosed`] once the connection is over and all fates have been read.
-    pub fn fate(&self) -> Result<(DatagramId, Fate), ConnectionClosed> {
+    /// See [`FateError`].
+    pub fn fate(&self) -> Result<(DatagramId, Fate), FateError> {
         self.runtime.wait(self.inner.fate())
     }
 
@@ -104,10 +104,7 @@ impl Connection {
     ///
     /// # Errors
     /// As for [`fate`](Self::fate).
-    pub fn fate_timeout(
-        &self,
-        limit: Duration,
-    ) -> Result<Option<(DatagramId, Fate)>, ConnectionClosed> {
+    pub fn fate_timeout(&self, limit: Duration) -> Result<Option<(DatagramId, Fate)>, FateError> {
         let fate = self.runtime.wait_for(limit, self.inner.fate());
         fate.transpose()
     }

@@ -70,6 +70,7 @@ async fn ends() -> Ends {
     let client = Endpoint::bind(any).expect("a free port");
     let mut config = Config::default();
     config.send_queue.packets = 1;
+    config.report_fates = true;
     let options = ConnectOptions::new().config(config);
     let (here, there) = tokio::join!(
         client.connect_with(remote, SERVICE, Security::None, options),

@@ -6,8 +6,8 @@ use std::task::Poll;
 use std::time::Duration;
 
 use fairwire::{
-    Bytes, Ccid, Config, ConnectError, ConnectOptions, Connection, DccpAddr, Endpoint, Fate,
-    ListenOptions, Listener, QueueLimits, Security, ServiceCode, TrySendError,
+    Bytes, Ccid, CloseReason, Config, ConnectError, ConnectOptions, Connection, DccpAddr, Endpoint,
+    Fate, FateError, ListenOptions, Listener, QueueLimits, Security, ServiceCode, TrySendError,
 };
 
 use crate::{SERVICE, endpoint, soon};
@@ -289,6 +289,19 @@ async fn a_full_queue_pushes_back() {
         let (of, fate) = soon(here.fate()).await.expect("open");
         assert_eq!((of.0, fate), (id, Fate::Acknowledged));
     }
+}
+
+/// Without the setting no fate will ever come: whoever asks for one is told so, and does not wait.
+#[tokio::test]
+async fn fates_that_are_not_reported_are_not_awaited() {
+    let (here, _there) = pair(Config::default()).await;
+    assert_eq!(soon(here.fate()).await, Err(FateError::NotReported));
+    here.abort();
+    soon(here.closed()).await;
+    let Err(FateError::Closed(closed)) = soon(here.fate()).await else {
+        panic!("the connection is over");
+    };
+    assert_eq!(closed.reason, CloseReason::Aborted);
 }
 
 /// ICMP reports a port without a listener, long before the connect timeout.

@@ -6,10 +6,10 @@ use std::task::Poll;
 use std::time::Duration;
 
 use fairwire::{
-    Bytes, ConnectOptions, Connection as Io, ConnectionEvent, DccpAddr, Direction, Fate, Rate,
-    SendOptions, TrySendError, Waiting, connect_with,
+    Bytes, ConnectOptions, Connection as Io, ConnectionEvent, DccpAddr, Direction, Fate, FateError,
+    Rate, SendOptions, TrySendError, Waiting, connect_with,
 };
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyMemoryView};
 
@@ -145,7 +145,8 @@ impl Connection {
                 .into_iter()
                 .map(|(id, (name, code))| (id, name, code))
                 .collect::<Vec<_>>()),
-            Err(error) => Err(closed(&error)),
+            Err(FateError::Closed(error)) => Err(closed(&error)),
+            Err(error) => Err(PyRuntimeError::new_err(error.to_string())),
         }))
     }
 

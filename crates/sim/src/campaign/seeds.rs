@@ -12,6 +12,9 @@ use crate::results::{CellResult, Metric, Subject};
 /// Whether start times are moved at random, and the seed.
 pub(super) type Job = (bool, u64);
 
+/// The unperturbed run. Nothing in it is random, so it has the same seed whatever the seeds of the others are.
+const UNPERTURBED: Job = (false, 1);
+
 /// Which seeds run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Seeds {
@@ -172,12 +175,9 @@ impl Seeds {
             // Without random input, all seeds give the same run.
             seeds.truncate(1);
         }
-        let unperturbed = seeds
-            .first()
-            .copied()
-            .filter(|_| cell.has_unperturbed_run());
+        let has_both = cell.has_unperturbed_run() && !seeds.is_empty();
         let seeds = seeds.into_iter().map(|seed| (true, seed));
-        seeds.chain(unperturbed.map(|seed| (false, seed))).collect()
+        seeds.chain(has_both.then_some(UNPERTURBED)).collect()
     }
 
     /// Returns how many seeds may be needed beyond `seeds`.
