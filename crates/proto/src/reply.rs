@@ -80,11 +80,6 @@ impl Replies {
 
     /// Queues a Response of a connection that is forgotten at once.
     pub(crate) fn respond(&mut self, transmit: Transmit, head: Box<HeadBuf>) {
-        let connection = None;
-        let transmit = Transmit {
-            connection,
-            ..transmit
-        };
         self.responses += 1;
         self.waiting.push_back(Waiting::Response(transmit, head));
     }

@@ -118,6 +118,36 @@ pub struct Transmit {
     pub id: Option<DatagramId>,
 }
 
+/// A packet that leaves a connection: a [`Transmit`] without what its connection knows.
+#[derive(Debug)]
+pub(crate) struct Outgoing {
+    pub(crate) ecn: Ecn,
+    pub(crate) dont_fragment: bool,
+    pub(crate) payload: Payload,
+    pub(crate) id: Option<DatagramId>,
+}
+
+impl Outgoing {
+    /// Returns it as a packet on a path; `None` as connection if it will be forgotten at once.
+    #[inline]
+    pub(crate) fn on(self, path: Path, connection: Option<ConnectionId>) -> Transmit {
+        let Self {
+            ecn,
+            dont_fragment,
+            payload,
+            id,
+        } = self;
+        Transmit {
+            path,
+            ecn,
+            dont_fragment,
+            payload,
+            connection,
+            id,
+        }
+    }
+}
+
 /// An ICMP error, reduced to what a DCCP endpoint can act on (RFC 4340, section 14.1; RFC 5927).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum IcmpError {

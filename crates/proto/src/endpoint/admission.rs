@@ -26,7 +26,7 @@ use crate::feature::Role;
 use crate::flow::Flow;
 use crate::id::ConnectionId;
 use crate::payload::{Arriving, Payload};
-use crate::transmit::{Meta, Transmit};
+use crate::transmit::{Meta, Outgoing};
 
 /// The age at which a half-open connection may be removed to make room for another.
 ///
@@ -371,12 +371,12 @@ impl Endpoint {
             ConnectionId::NONE
         };
         let steps = self.replay_handshake(id, request, flow, &mut head);
-        let Some((connection, Some(transmit))) = steps else {
+        let Some((connection, Some(response))) = steps else {
             return;
         };
         self.stats.cookies_sent += 1;
         self.cookies_until = request.at + cookie::LIFETIME;
-        self.replies.respond(transmit, head);
+        self.replies.respond(response.on(flow.path, None), head);
         if spare {
             let source = flow.path.remote.ip();
             let slot = self.add(connection);
@@ -468,7 +468,7 @@ impl Endpoint {
         request: &Request,
         flow: Flow,
         head: &mut HeadBuf,
-    ) -> Option<(Connection, Option<Transmit>)> {
+    ) -> Option<(Connection, Option<Outgoing>)> {
         let listener = self.listeners.at(flow.local_port)?;
         let binding = Binding {
             secret: &self.secret,

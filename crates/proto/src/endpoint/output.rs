@@ -49,7 +49,11 @@ impl Endpoint {
             self.is_ready[slot] = false;
             let mut transmit = None;
             self.visit(now, slot, 0, |connection, ctx| {
-                transmit = connection.with(ctx, |subflow, call| subflow.poll_transmit(call, head));
+                let outgoing =
+                    connection.with(ctx, |subflow, call| subflow.poll_transmit(call, head));
+                if let Some(outgoing) = outgoing {
+                    transmit = Some(outgoing.on(connection.flow().path, Some(connection.id())));
+                }
             });
             if transmit.is_some() {
                 return transmit;

@@ -12,7 +12,7 @@ use crate::feature::{Fatal, Role};
 use crate::half::FeedbackOutcome;
 use crate::payload::Arriving;
 use crate::reply::Reset;
-use crate::transmit::Transmit;
+use crate::transmit::Outgoing;
 
 /// Duration of three Closes with back-off, in round trips: they leave after none, two and six, and the third has eight
 /// to be answered.
@@ -121,7 +121,7 @@ impl Subflow {
         &mut self,
         call: &mut Call<'_, '_>,
         head: &mut HeadBuf,
-    ) -> Option<Transmit> {
+    ) -> Option<Outgoing> {
         if !std::mem::take(&mut self.due.handshake) {
             return None;
         }

@@ -14,7 +14,7 @@ use crate::constants::TWO_MSL;
 use crate::event::{CloseReason, Event};
 use crate::feature::Role;
 use crate::reply::Reset;
-use crate::transmit::Transmit;
+use crate::transmit::Outgoing;
 
 /// RFC 4340, 8.1.5: the first Ack is repeated after about 200 ms.
 const PARTOPEN_RETRY: Duration = Duration::from_millis(200);
@@ -74,7 +74,7 @@ impl Subflow {
         &mut self,
         call: &mut Call<'_, '_>,
         head: &mut HeadBuf,
-    ) -> Option<Transmit> {
+    ) -> Option<Outgoing> {
         if !std::mem::take(&mut self.due.handshake) {
             return None;
         }
@@ -95,7 +95,7 @@ impl Subflow {
         &mut self,
         call: &mut Call<'_, '_>,
         head: &mut HeadBuf,
-    ) -> Option<Transmit> {
+    ) -> Option<Outgoing> {
         if !std::mem::take(&mut self.due.handshake) {
             return None;
         }
@@ -111,7 +111,7 @@ impl Subflow {
         call: &mut Call<'_, '_>,
         head: &mut HeadBuf,
         kind: &Kind,
-    ) -> Transmit {
+    ) -> Outgoing {
         let packet_type = kind.packet_type();
         let stamp = self.timestamps.stamp(call.now);
         let mut encoder = self.start(head, kind, (0, 0), 0);

@@ -11,7 +11,7 @@ use super::parts::backoff::{Backoff, FIRST_RETRY};
 use super::{Call, Origin, State, Subflow};
 use crate::payload::Payload;
 use crate::seal::seal;
-use crate::transmit::Transmit;
+use crate::transmit::Outgoing;
 
 /// Time from one Listen to the next (RFC 5596, 2.2.2).
 const LISTEN_INTERVAL: Duration = Duration::from_millis(200);
@@ -39,7 +39,7 @@ impl Subflow {
         &mut self,
         call: &mut Call<'_, '_>,
         head: &mut HeadBuf,
-    ) -> Option<Transmit> {
+    ) -> Option<Outgoing> {
         if !std::mem::take(&mut self.due.handshake) {
             return None;
         }
@@ -53,12 +53,10 @@ impl Subflow {
         let (ports, kind) = (self.flow.ports(), Kind::Listen { service });
         let encoder = Encoder::new(head, ports, Seq::ZERO.into(), &kind, 0, 0);
         seal(encoder, &self.flow.path, &Payload::EMPTY, 0);
-        Some(Transmit {
-            path: self.flow.path,
+        Some(Outgoing {
             ecn: Ecn::NotEct,
             dont_fragment: false,
             payload: Payload::EMPTY,
-            connection: Some(call.channel.id),
             id: None,
         })
     }

@@ -15,7 +15,7 @@ use crate::config::PathMtuDiscovery;
 use crate::event::Event;
 use crate::payload::Payload;
 use crate::seal::seal;
-use crate::transmit::Transmit;
+use crate::transmit::Outgoing;
 
 /// Minimum time of the probe timer (RFC 8899, 5.1.1). That RFC suggests 15 s, for answers that may take time. A Sync is
 /// answered at once (RFC 4340, 8.2), so three round trips are enough.
@@ -30,7 +30,7 @@ impl Subflow {
         &mut self,
         call: &mut Call<'_, '_>,
         head: &mut HeadBuf,
-    ) -> Option<Transmit> {
+    ) -> Option<Outgoing> {
         let size = self.mtu.search.wanted()?;
         if self.state != State::Open || call.now < self.mtu.next_probe {
             return None;

@@ -11,7 +11,7 @@ use crate::half::{AckDue, Sent};
 use crate::id::DatagramId;
 use crate::payload::Payload;
 use crate::seal::seal;
-use crate::transmit::Transmit;
+use crate::transmit::Outgoing;
 
 /// A packet whose header is written.
 pub(super) struct Written {
@@ -41,7 +41,7 @@ impl Subflow {
         call: &mut Call<'_, '_>,
         head: &mut HeadBuf,
         kind: &Kind,
-    ) -> Transmit {
+    ) -> Outgoing {
         let mut encoder = self.start(head, kind, (0, 0), 0);
         self.write_cookies(&mut encoder);
         self.write_ndp(&mut encoder);
@@ -64,7 +64,7 @@ impl Subflow {
         call: &mut Call<'_, '_>,
         encoder: Encoder<'_>,
         packet_type: PacketType,
-    ) -> Transmit {
+    ) -> Outgoing {
         let head_len = seal(encoder, &self.flow.path, &Payload::EMPTY, 0);
         let seq = self.next_seq();
         let written = Written {
@@ -179,7 +179,7 @@ impl Subflow {
     }
 
     /// Does the bookkeeping for a packet that leaves now.
-    pub(super) fn sent(&mut self, call: &mut Call<'_, '_>, written: Written) -> Transmit {
+    pub(super) fn sent(&mut self, call: &mut Call<'_, '_>, written: Written) -> Outgoing {
         let Written {
             seq,
             packet_type,
@@ -238,14 +238,12 @@ impl Subflow {
         }
         self.adapt_features(now);
         self.note_size(call, seq, (head_len, payload.len()), is_data);
-        Transmit {
-            path: self.flow.path,
+        Outgoing {
             ecn,
             // RFC 4340, 14 and 14.2: only the handshake may be fragmented, so that it does not depend on a known path
             // MTU.
             dont_fragment: !matches!(packet_type, PacketType::Request | PacketType::Response),
             payload,
-            connection: Some(call.channel.id),
             id,
         }
     }

@@ -3,7 +3,7 @@
 use fairwire_wire::{HeadBuf, Kind};
 
 use super::{Call, State, Subflow};
-use crate::transmit::Transmit;
+use crate::transmit::Outgoing;
 
 impl Subflow {
     /// Writes the next Sync or `SyncAck`.
@@ -11,7 +11,7 @@ impl Subflow {
         &mut self,
         call: &mut Call<'_, '_>,
         head: &mut HeadBuf,
-    ) -> Option<Transmit> {
+    ) -> Option<Outgoing> {
         let kind = if let Some(seq) = self.syncs.answer.take() {
             Kind::SyncAck { ack: seq.into() }
         } else if let Some(seq) = self.syncs.ask.take() {
@@ -27,7 +27,7 @@ impl Subflow {
         &mut self,
         call: &mut Call<'_, '_>,
         head: &mut HeadBuf,
-    ) -> Option<Transmit> {
+    ) -> Option<Outgoing> {
         let due = self
             .liveness
             .keep_alive_at()

@@ -15,7 +15,7 @@ use crate::connection::channel::Channel;
 use crate::half::{AckDue, PeerData};
 use crate::seal::seal;
 use crate::sending::Waiting;
-use crate::transmit::Transmit;
+use crate::transmit::Outgoing;
 
 /// Minimum time after an Ack until another one may leave, as a guard against endless sending at one moment.
 const ACK_AGAIN: Duration = Duration::from_millis(1);
@@ -52,7 +52,7 @@ impl Subflow {
         &mut self,
         call: &mut Call<'_, '_>,
         head: &mut HeadBuf,
-    ) -> Option<Transmit> {
+    ) -> Option<Outgoing> {
         self.pace_at = None;
         call.channel.expire_queued(call.ctx);
         call.channel.drop_unwanted_copies(call.ctx, self);
@@ -62,7 +62,7 @@ impl Subflow {
         transmit
     }
 
-    fn next_packet(&mut self, call: &mut Call<'_, '_>, head: &mut HeadBuf) -> Option<Transmit> {
+    fn next_packet(&mut self, call: &mut Call<'_, '_>, head: &mut HeadBuf) -> Option<Outgoing> {
         match self.state {
             State::Closed | State::Listen1 => None,
             State::Invited => self.transmit_listen(call, head),
@@ -80,7 +80,7 @@ impl Subflow {
         }
     }
 
-    fn transmit_open(&mut self, call: &mut Call<'_, '_>, head: &mut HeadBuf) -> Option<Transmit> {
+    fn transmit_open(&mut self, call: &mut Call<'_, '_>, head: &mut HeadBuf) -> Option<Outgoing> {
         if self.due.ack {
             return Some(self.send_ack(call, head));
         }
@@ -157,7 +157,7 @@ impl Subflow {
     }
 
     /// Writes an Ack with everything that is due.
-    fn send_ack(&mut self, call: &mut Call<'_, '_>, head: &mut HeadBuf) -> Transmit {
+    fn send_ack(&mut self, call: &mut Call<'_, '_>, head: &mut HeadBuf) -> Outgoing {
         self.due.ack = false;
         // RFC 4340, 7.4: the greatest number of a processed packet.
         let ack = self.sequence.acknowledgeable.into();
@@ -178,7 +178,7 @@ impl Subflow {
         call: &mut Call<'_, '_>,
         head: &mut HeadBuf,
         overdue: bool,
-    ) -> Option<Transmit> {
+    ) -> Option<Outgoing> {
         call.channel.seal_next(call.ctx, self);
         self.note_dropped(call.channel);
         let size = call.channel.leaving()?.len();
@@ -202,7 +202,7 @@ impl Subflow {
 
     /// Writes plain Data. It has no acknowledgement, so it carries no feedback (RFC 4340, section 11.4; RFC 4342,
     /// sections 8.3, 8.5, 8.6 and 8.6.1).
-    fn send_data(&mut self, call: &mut Call<'_, '_>, head: &mut HeadBuf) -> Option<Transmit> {
+    fn send_data(&mut self, call: &mut Call<'_, '_>, head: &mut HeadBuf) -> Option<Outgoing> {
         call.channel.seal_next(call.ctx, self);
         self.note_dropped(call.channel);
         let size = call.channel.leaving()?.len();
@@ -221,7 +221,7 @@ impl Subflow {
         encoder: fairwire_wire::Encoder<'_>,
         packet_type: PacketType,
         cscov: u8,
-    ) -> Option<Transmit> {
+    ) -> Option<Outgoing> {
         let (payload, id) = call.channel.take_leaving(call.ctx, self)?;
         let head_len = seal(encoder, &self.flow.path, &payload, cscov);
         let written = Written {
