@@ -186,6 +186,7 @@ impl Connection {
     }
 
     /// Queues a datagram.
+    #[inline]
     pub(crate) fn send(
         &mut self,
         ctx: &mut Context<'_>,
@@ -196,6 +197,7 @@ impl Connection {
     }
 
     /// Returns whether there is room for a datagram of `size` bytes, with `room` bytes left of the endpoint's memory.
+    #[inline]
     pub(crate) fn can_send(&self, size: usize, room: usize) -> bool {
         self.channel.can_send(&self.subflow, size, room)
     }
@@ -206,6 +208,7 @@ impl Connection {
     }
 
     /// Returns the size of the largest datagram of the application, in bytes.
+    #[inline]
     pub(crate) fn max_datagram(&self) -> usize {
         self.channel.max_datagram(&self.subflow)
     }
@@ -226,6 +229,7 @@ impl Connection {
     }
 
     /// Takes the next datagram out of the receive queue.
+    #[inline]
     pub(crate) fn recv(&mut self) -> Option<Received> {
         self.channel.recv()
     }
@@ -267,6 +271,7 @@ impl Connection {
     }
 
     /// Returns when to call [`Subflow::handle_timeout`]; valid once every packet that may leave has left.
+    #[inline]
     pub(crate) fn next_timeout(&self, now: Instant) -> Option<Instant> {
         self.subflow.next_timeout(&self.channel, now)
     }

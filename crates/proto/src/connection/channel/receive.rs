@@ -9,6 +9,7 @@ use crate::event::{Event, Received};
 
 impl Channel {
     /// Takes the next datagram out of the receive queue.
+    #[inline]
     pub(crate) fn recv(&mut self) -> Option<Received> {
         // What came before the session began is for the session.
         let is_raw = self
@@ -44,6 +45,7 @@ impl Channel {
     }
 
     /// Puts data into the receive queue. If the queue is full, drops this data or older data.
+    #[inline]
     pub(in crate::connection) fn queue_data(
         &mut self,
         ctx: &mut Context<'_>,

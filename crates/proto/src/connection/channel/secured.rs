@@ -394,6 +394,7 @@ impl Channel {
 
     /// Takes the datagram that leaves now, and does the bookkeeping for it. RFC 5238, 3: each record is whole, in one
     /// packet.
+    #[inline]
     pub(in crate::connection) fn take_leaving(
         &mut self,
         ctx: &mut Context<'_>,

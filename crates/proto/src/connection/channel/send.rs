@@ -12,6 +12,7 @@ use crate::sending::{Resend, SendOptions};
 
 impl Channel {
     /// Queues a datagram.
+    #[inline]
     pub(crate) fn send(
         &mut self,
         ctx: &mut Context<'_>,
@@ -118,6 +119,7 @@ impl Channel {
     }
 
     /// Returns whether there is room for a datagram of `size` bytes, with `room` bytes left of the endpoint's memory.
+    #[inline]
     pub(crate) fn can_send(&self, carrier: &impl Carrier, size: usize, room: usize) -> bool {
         self.takes_data(carrier)
             && !self.readers.has_peer_stopped

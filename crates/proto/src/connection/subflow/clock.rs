@@ -34,6 +34,7 @@ impl Subflow {
     }
 
     /// Returns the earliest of all timers.
+    #[inline]
     fn soonest(&self, channel: &Channel, now: Instant) -> Option<Instant> {
         if self.state == State::Closed {
             return None;
