@@ -61,10 +61,7 @@ impl Peer for Jittered {
 
     fn next_timeout(&self) -> Option<Instant> {
         let leaves = self.held.front().map(|(at, _)| *at);
-        [leaves, self.peer.next_timeout()]
-            .into_iter()
-            .flatten()
-            .min()
+        Instant::earliest([leaves, self.peer.next_timeout()])
     }
 
     fn handle_timeout(&mut self, now: Instant, store: &mut Store) {

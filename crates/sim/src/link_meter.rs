@@ -131,10 +131,14 @@ impl LinkMeter {
         for (counts, span) in self.counts.iter_mut().zip(&windows.spans) {
             counts.packet_time_ns += u128::from(span.overlap(entered, left).as_nanos());
         }
-        let last = windows
-            .period_of(left)
-            .min(windows.periods.saturating_sub(1));
-        for number in windows.period_of(entered)..=last {
+        let (first, last) = (windows.period_of(entered), windows.period_of(left));
+        if first == last
+            && let Some(period) = self.periods.get_mut(first)
+        {
+            *period += u128::from(left.saturating_since(entered).as_nanos());
+            return;
+        }
+        for number in first..=last.min(windows.periods.saturating_sub(1)) {
             let time = windows.period_span(number).overlap(entered, left);
             if let Some(period) = self.periods.get_mut(number) {
                 *period += u128::from(time.as_nanos());

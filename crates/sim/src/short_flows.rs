@@ -279,8 +279,7 @@ impl Peer for Caller {
     }
 
     fn next_timeout(&self) -> Option<Instant> {
-        let next = [self.next_arrival(), self.calls.next_timeout()];
-        next.into_iter().flatten().min()
+        Instant::earliest([self.next_arrival(), self.calls.next_timeout()])
     }
 
     fn handle_timeout(&mut self, now: Instant, store: &mut Store) {

@@ -185,14 +185,11 @@ impl Sender {
         if self.phase == Phase::Closed {
             return Some(self.start);
         }
-        [
+        Instant::earliest([
             self.retransmit_at,
             self.paced_until,
             self.controller.next_timeout(),
-        ]
-        .into_iter()
-        .flatten()
-        .min()
+        ])
     }
 
     /// Handles the timers that have expired at `now`.

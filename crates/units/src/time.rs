@@ -191,6 +191,15 @@ impl Instant {
         Self(ns)
     }
 
+    /// Returns the earliest of several times, some of which may never come; `None` if none does.
+    #[inline]
+    pub fn earliest(times: impl IntoIterator<Item = Option<Self>>) -> Option<Self> {
+        // Without branches: timers are compared for every packet.
+        let times = times.into_iter().map(|at| at.unwrap_or(Self::MAX));
+        let first = times.fold(Self::MAX, Ord::min);
+        (first < Self::MAX).then_some(first)
+    }
+
     /// Returns the nanoseconds since the run began.
     pub const fn as_nanos(self) -> u64 {
         self.0

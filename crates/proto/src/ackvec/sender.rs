@@ -410,7 +410,7 @@ impl Tx for Sender {
 
     fn next_timeout(&self) -> Option<Instant> {
         let own = self.controller.next_timeout();
-        [self.deadline(), own].into_iter().flatten().min()
+        Instant::earliest([self.deadline(), own])
     }
 
     fn handle_timeout(&mut self, now: Instant, waiting: u32, outcome: &mut FeedbackOutcome) {

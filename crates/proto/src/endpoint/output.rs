@@ -21,10 +21,7 @@ impl Endpoint {
     ///
     /// It is valid only after [`Endpoint::poll_transmit`] has returned `None`.
     pub fn next_timeout(&self) -> Option<Instant> {
-        match (self.timers.peek(), self.time_wait.next_timeout()) {
-            (Some(timer), Some(time_wait)) => Some(timer.min(time_wait)),
-            (timer, time_wait) => timer.or(time_wait),
-        }
+        Instant::earliest([self.timers.peek(), self.time_wait.next_timeout()])
     }
 
     /// Handles the timers that are due. Call it at [`Endpoint::next_timeout`].

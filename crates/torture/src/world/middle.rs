@@ -156,7 +156,7 @@ impl Middle {
     pub(super) fn next_timeout(&self) -> Option<Instant> {
         let held = self.held.first_key_value().map(|(&(at, _), _)| at);
         let moment = self.moments.front().map(|moment| at_ms(moment.at_ms));
-        [held, moment].into_iter().flatten().min()
+        Instant::earliest([held, moment])
     }
 
     pub(super) fn handle_timeout(&mut self, now: Instant, store: &mut Store) {

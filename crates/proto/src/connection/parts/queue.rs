@@ -189,7 +189,7 @@ impl SendQueue {
         let entry = Entry {
             payload,
             since: now,
-            until: limits.into_iter().flatten().min(),
+            until: Instant::earliest(limits),
             options,
             again,
         };
@@ -344,14 +344,14 @@ impl SendQueue {
         let ordered = self.ordered.next_to_expire().map(|(until, _)| until);
         let oldest = self.plain.front();
         let plain = self.age.zip(oldest).map(|(age, oldest)| oldest.since + age);
-        let until = [ordered, plain].into_iter().flatten().min()?;
+        let until = Instant::earliest([ordered, plain])?;
         Some(until + Duration::from_nanos(1))
     }
 
     /// Returns when the oldest datagram was queued.
     pub(crate) fn oldest(&self) -> Option<Instant> {
         let plain = self.plain.front().map(|oldest| oldest.since);
-        [self.ordered.oldest(), plain].into_iter().flatten().min()
+        Instant::earliest([self.ordered.oldest(), plain])
     }
 
     /// Returns true once after a datagram was refused and there is room again.

@@ -327,7 +327,7 @@ impl Secure {
             Progress::Confirmed(at) => Some(at),
             _ => None,
         };
-        [session, announces, ready].into_iter().flatten().min()
+        Instant::earliest([session, announces, ready])
     }
 
     /// Serves the session's timer.

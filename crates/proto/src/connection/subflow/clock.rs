@@ -12,14 +12,6 @@ use crate::connection::channel::Channel;
 use crate::event::CloseReason;
 use crate::half::AckDue;
 
-/// Returns the earlier of two times.
-fn sooner(a: Option<Instant>, b: Option<Instant>) -> Option<Instant> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(a.min(b)),
-        (a, b) => a.or(b),
-    }
-}
-
 /// How long a connection waits after a timer has fired and is still due.
 const NEXT_TURN: Duration = Duration::from_millis(1);
 
@@ -39,30 +31,38 @@ impl Subflow {
         if self.state == State::Closed {
             return None;
         }
-        let mut at = sooner(self.retry.at(), self.deadline);
-        at = sooner(at, channel.queue.next_expiry());
-        at = sooner(
+        let is_open = self.state == State::Open;
+        let has_data = is_open || self.state == State::PartOpen;
+        let drained = channel.drain_until;
+        let always = [
+            self.retry.at(),
+            self.deadline,
+            channel.queue.next_expiry(),
+            drained.filter(|_| self.state < State::CloseReq),
+        ];
+        let at = Instant::earliest(always);
+        if self.state < State::PartOpen {
+            return at;
+        }
+        let at = Instant::earliest([at, self.liveness.gives_up_at()]);
+        if !has_data {
+            return at;
+        }
+        let copies = drained.and_then(|_| channel.copies_end_at());
+        let session = channel.secure.as_ref();
+        let at = Instant::earliest([
             at,
-            channel.drain_until.filter(|_| self.state < State::CloseReq),
-        );
-        if channel.drain_until.is_some() && matches!(self.state, State::PartOpen | State::Open) {
-            at = sooner(at, channel.copies_end_at());
+            copies,
+            self.pace_at,
+            self.tx.as_ref().and_then(|tx| tx.next_timeout()),
+            self.ack_wanted_at(now),
+            session.and_then(|secure| secure.next_timeout()),
+        ]);
+        if !is_open {
+            return at;
         }
-        if self.state >= State::PartOpen {
-            at = sooner(at, self.liveness.gives_up_at());
-        }
-        if matches!(self.state, State::PartOpen | State::Open) {
-            at = sooner(at, self.pace_at);
-            at = sooner(at, self.tx.as_ref().and_then(|tx| tx.next_timeout()));
-            at = sooner(at, self.ack_wanted_at(now));
-            let session = channel.secure.as_ref();
-            at = sooner(at, session.and_then(|secure| secure.next_timeout()));
-        }
-        if self.state == State::Open {
-            at = sooner(at, self.liveness.keep_alive_at());
-            at = sooner(at, self.mtu.due(self.syncs.probes_from()));
-        }
-        at
+        let probes = self.mtu.due(self.syncs.probes_from());
+        Instant::earliest([at, self.liveness.keep_alive_at(), probes])
     }
 
     /// Returns when an Ack should leave by itself.
@@ -73,8 +73,8 @@ impl Subflow {
             AckDue::At(at) => Some(at),
         };
         let acknowledges = self.owes_ack_of_ack(now);
-        let at = sooner(feedback, self.agreed.due);
-        let at = sooner(at, self.next_ack_at.filter(|_| acknowledges));
+        let acks = self.next_ack_at.filter(|_| acknowledges);
+        let at = Instant::earliest([feedback, self.agreed.due, acks]);
         at.map(|at| self.next_ack_at.map_or(at, |floor| at.max(floor)))
     }
 

@@ -233,16 +233,13 @@ impl Peer for DccpPeer {
         };
         let offer = self.application.as_ref().and_then(Application::next);
         let change = self.changes.front().map(|&(at, _)| at);
-        [
+        Instant::earliest([
             connect,
             offer,
             change,
             self.next_read,
             self.endpoint_timeout(),
-        ]
-        .into_iter()
-        .flatten()
-        .min()
+        ])
     }
 
     fn handle_timeout(&mut self, now: Instant, store: &mut Store) {

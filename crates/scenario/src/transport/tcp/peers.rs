@@ -89,10 +89,7 @@ impl Peer for TcpSource {
     }
 
     fn next_timeout(&self) -> Option<Instant> {
-        [self.application.next(), self.sender_timeout()]
-            .into_iter()
-            .flatten()
-            .min()
+        Instant::earliest([self.application.next(), self.sender_timeout()])
             .filter(|at| *at < self.silent_from)
     }
 
