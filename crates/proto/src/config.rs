@@ -46,7 +46,7 @@ pub struct EndpointConfig {
     /// One datagram in each direction of each connection is still taken, and everything else goes on. State kept about
     /// packets cannot be refused and may exceed the limit: up to about 200 kB for a connection that sends little.
     ///
-    /// The session of an encrypted connection counts, too: with DTLS some 29 kB, and 96 or 256 kB during its handshake.
+    /// The session of an encrypted connection counts, too: with DTLS some 11 kB, and 96 or 256 kB during its handshake.
     pub max_memory: usize,
     /// Maximum number of incoming connections from one IPv4 address or one IPv6 /64 network, half-open ones not
     /// counted. Further Requests from there get Reset 9, Too Busy. An IPv6 /56 may have twice as many, a /48 three times.

@@ -7,10 +7,14 @@ use std::fmt;
 pub struct Alert(u8);
 
 impl Alert {
+    /// The sender sends nothing more.
+    pub(crate) const CLOSE_NOTIFY: Self = Self(0);
     /// The two ends have no parameters in common that both accept.
     pub const HANDSHAKE_FAILURE: Self = Self(40);
     /// The peer's versions of DTLS are not spoken here.
     pub const PROTOCOL_VERSION: Self = Self(70);
+    /// An application gave up. It ends no session; an alert that does follows.
+    pub(crate) const USER_CANCELED: Self = Self(90);
     /// The peer showed no certificate, but has to.
     pub const CERTIFICATE_REQUIRED: Self = Self(116);
 

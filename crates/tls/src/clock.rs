@@ -46,11 +46,6 @@ impl Clock {
         self.library_time()
     }
 
-    /// Returns the latest time that the session was told.
-    pub(crate) const fn now(&self) -> Instant {
-        self.now
-    }
-
     /// Stops the clock, or lets it go on.
     pub(crate) const fn set_still(&mut self, still: bool) {
         self.still = still;
@@ -74,8 +69,13 @@ impl Clock {
         (left < NEVER).then(|| self.now + left.into())
     }
 
+    /// Returns when the session's clock will have run for so long, if nothing stops it.
+    pub(crate) fn when(&self, own: Duration) -> Instant {
+        self.now + own.saturating_sub(self.own())
+    }
+
     /// Returns how long the session's clock has run.
-    fn own(&self) -> Duration {
+    pub(crate) fn own(&self) -> Duration {
         self.now.saturating_since(Instant::START) - self.stood
     }
 }

@@ -26,9 +26,9 @@ const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(60);
 ///
 /// All of it takes more than six minutes, so that the timeout of the handshake ends it before.
 #[derive(Clone, Copy, Debug)]
-struct Retransmission {
-    first: Duration,
-    times: usize,
+pub(crate) struct Retransmission {
+    pub(crate) first: Duration,
+    pub(crate) times: usize,
 }
 
 /// What is used if nothing is known about the path (RFC 9147, section 5.8.2; RFC 5238, section 3.2, names the same
@@ -120,8 +120,6 @@ impl ClientConfig {
 
     /// Sets how many records one key protects at most before this end replaces it; 2^23 by default, which is also the
     /// largest number, and at least 1.
-    ///
-    /// It is checked when something arrives, and every 4,096 records.
     pub fn records_per_key(mut self, records: u64) -> Self {
         self.common.set_records_per_key(records);
         self
@@ -209,7 +207,7 @@ pub(crate) struct Common {
     /// Whom to accept; without it, the peer is not asked for a certificate.
     pub(crate) trust: Option<Arc<Trust>>,
     pub(crate) handshake_timeout: Duration,
-    retransmission: Retransmission,
+    pub(crate) retransmission: Retransmission,
     pub(crate) records_per_key: u64,
     cookies: bool,
     library: Library,
@@ -274,7 +272,6 @@ impl Common {
 
     fn set_records_per_key(&mut self, records: u64) {
         self.records_per_key = records.clamp(1, RECORDS_PER_KEY);
-        self.library = Library::default();
     }
 
     /// Returns the library's configuration for handshakes in datagrams of at most `max_datagram` bytes.
@@ -305,8 +302,7 @@ impl Common {
             .use_server_cookie(self.cookies)
             .flight_start_rto(self.retransmission.first.into())
             .flight_retries(self.retransmission.times)
-            .handshake_timeout(self.handshake_timeout.into())
-            .aead_encryption_limit(self.records_per_key);
+            .handshake_timeout(self.handshake_timeout.into());
         // The library's tests of its cryptography exchange keys, too.
         #[cfg(feature = "seeded")]
         let built = seeded::lent(

@@ -76,6 +76,14 @@ pub enum SessionError {
     /// The peer did not acknowledge a message after the handshake.
     #[error("the peer did not acknowledge a DTLS message, however often it was sent")]
     Unacknowledged,
+    /// The peer did not acknowledge a new key before the old one had protected all that it may.
+    #[error(
+        "the peer did not acknowledge a new key, and the old one has protected {limit} records (RFC 9147, section 4.5.3)"
+    )]
+    KeyUsedUp {
+        /// How many records a key may protect.
+        limit: u64,
+    },
     /// The peer's certificate is not accepted.
     #[error(transparent)]
     Certificate(Box<CertificateError>),

@@ -1,4 +1,4 @@
-//! What a peer's protected records may have, checked between their decryption and the library.
+//! What the protected records of a peer's handshake may have, checked between their decryption and the library.
 //!
 //! The library keeps each record of a handshake until the messages before it are complete, in some 10 kB however short
 //! it is, and it gives up the session when too many wait. A peer that numbers its messages wrongly, cuts them into
@@ -27,22 +27,12 @@ const SHORT_PART: usize = 128;
 /// How far ahead a message of a flight may be. A flight has at most five.
 const AHEAD: u16 = 5;
 
-const DATA: u8 = 23;
-
-/// The last records of a key during which a peer's request for another one is not answered: the key is replaced anyway.
-const LAST_RECORDS: u64 = 4_096;
-
-/// What a new key asks of the other end (RFC 8446, section 4.6.3).
-const UPDATE_NOT_REQUESTED: u8 = 0;
-
 /// Types of messages (RFC 8446, section 4).
-const NEW_SESSION_TICKET: u8 = 4;
 const ENCRYPTED_EXTENSIONS: u8 = 8;
 const CERTIFICATE: u8 = 11;
 const CERTIFICATE_REQUEST: u8 = 13;
 const CERTIFICATE_VERIFY: u8 = 15;
 const FINISHED: u8 = 20;
-const KEY_UPDATE: u8 = 24;
 
 /// The protected messages that a peer sends during the handshake.
 pub(crate) const OF_SERVER: &[u8] = &[
@@ -79,12 +69,8 @@ pub(crate) enum Verdict {
     },
 }
 
-/// How far a peer's messages have come, and what was seen of the records of one call.
+/// How far the messages of a handshake have come, and what was seen of the records of one call.
 #[derive(Clone, Copy, Debug)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "independent facts, each for one reader"
-)]
 pub(crate) struct Gate {
     /// Records that were authentic, in the last call.
     pub(crate) opened: u64,
@@ -94,16 +80,8 @@ pub(crate) struct Gate {
     pub(crate) verdict: Verdict,
     /// The library has taken a hello, so that it can have keys.
     pub(crate) is_keyed: bool,
-    /// The session is connected.
-    pub(crate) is_open: bool,
-    /// Records are only looked at: the library gets none, and they do not count as opened.
-    pub(crate) withholds: bool,
-    /// The peer has asked for a new key, in the last call, and the library is to answer.
-    pub(crate) is_asked: bool,
-    /// How many records this end's key has protected, the one that was used last.
-    pub(crate) sealed: u64,
-    /// How many it protects at most.
-    sealed_limit: u64,
+    /// The number of the next message of this end.
+    pub(crate) said: u16,
     allowed: &'static [u8],
     progress: Progress,
 }
@@ -127,18 +105,14 @@ struct Progress {
 }
 
 impl Gate {
-    /// A gate for a peer that sends these messages, and an end whose keys protect `sealed_limit` records.
-    pub(crate) const fn new(allowed: &'static [u8], sealed_limit: u64) -> Self {
+    /// A gate for a peer that sends these messages.
+    pub(crate) const fn new(allowed: &'static [u8]) -> Self {
         Self {
             opened: 0,
             forged: 0,
             verdict: Verdict::Unread,
             is_keyed: false,
-            is_open: false,
-            withholds: false,
-            is_asked: false,
-            sealed: 0,
-            sealed_limit,
+            said: 0,
             allowed,
             progress: Progress {
                 number: 0,
@@ -156,7 +130,6 @@ impl Gate {
     /// Forgets what was seen of records before, and sets the number of the first protected message unless it came.
     pub(crate) fn expect(&mut self, first: u16) {
         (self.opened, self.forged, self.verdict) = (0, 0, Verdict::Unread);
-        self.is_asked = false;
         if !self.progress.has_begun {
             self.progress.number = first;
         }
@@ -167,6 +140,20 @@ impl Gate {
         (number, offset) <= (self.progress.number, self.progress.bytes)
     }
 
+    /// Returns the number of the peer's next message.
+    pub(crate) const fn heard(&self) -> u16 {
+        self.progress.number
+    }
+
+    /// Looks at a record of this end before it is protected: content and type.
+    pub(crate) fn note(&mut self, inner: &[u8]) {
+        if let Some((&HANDSHAKE, content)) = inner.split_last()
+            && let Some((part, ..)) = Part::read(content)
+        {
+            self.said = self.said.max(part.number.saturating_add(1));
+        }
+    }
+
     /// Returns the length of the longest message so far.
     pub(crate) const fn longest(&self) -> usize {
         self.progress.longest
@@ -174,65 +161,41 @@ impl Gate {
 
     /// Looks at a record that was decrypted: content, type, zeros (RFC 9147, section 4). Returns whether the library
     /// gets it.
-    pub(crate) fn admit(&mut self, inner: &mut [u8]) -> bool {
-        if self.withholds {
-            self.verdict = Verdict::Drop;
-            return false;
-        }
+    pub(crate) fn admit(&mut self, inner: &[u8]) -> bool {
         self.opened += 1;
         self.verdict = self.look_at(inner);
         self.verdict == Verdict::Pass
     }
 
-    fn look_at(&mut self, inner: &mut [u8]) -> Verdict {
+    fn look_at(&mut self, inner: &[u8]) -> Verdict {
         let Some(end) = inner.iter().rposition(|byte| *byte != 0) else {
             return Verdict::Drop;
         };
         let length = inner.len();
         match inner[end] {
             ALERT | ACK => Verdict::Pass,
-            DATA if self.is_open => Verdict::Pass,
-            HANDSHAKE => self.messages(&mut inner[..end], length),
+            HANDSHAKE => self.messages(&inner[..end], length),
             _ => Verdict::Drop,
         }
     }
 
     /// Takes all messages of a record, or none. `length` is that of the record with its padding.
-    fn messages(&mut self, mut content: &mut [u8], length: usize) -> Verdict {
+    fn messages(&mut self, mut content: &[u8], length: usize) -> Verdict {
         let mut place = self.progress;
-        let (mut old, mut new, mut tickets) = (0, 0, 0);
-        let mut is_asked = false;
+        let (mut old, mut new) = (0, 0);
         while !content.is_empty() {
-            let Some((part, body, _)) = Part::read(content) else {
+            let Some((part, body, after)) = Part::read(content) else {
                 return Verdict::Drop;
             };
-            let end = Part::HEADER + body.len();
-            let (this, after) = content.split_at_mut(end);
-            let is_ticket = part.kind == NEW_SESSION_TICKET;
-            // RFC 8446, 5.1, and RFC 9147, 8: a change of keys ends its record, and the next one waits until this one
-            // is acknowledged. The library takes one of a record, and would keep the record for the others.
-            let is_possible = self.is_open && (is_ticket || after.is_empty());
-            let is_late = place.is_finished;
-            match place.take(self.allowed, &part, this) {
-                // If the last message was wrong, the library would keep those that follow.
-                Ok(true) if is_late && !is_possible => return Verdict::Drop,
-                Ok(true) => {
-                    new += 1;
-                    if is_late && part.kind == KEY_UPDATE {
-                        if self.renews_soon() {
-                            this[Part::HEADER] = UPDATE_NOT_REQUESTED;
-                        }
-                        is_asked = this[Part::HEADER] != UPDATE_NOT_REQUESTED;
-                    }
-                }
+            match place.take(self.allowed, &part, body.len()) {
+                Ok(true) => new += 1,
                 Ok(false) => old += 1,
                 Err(verdict) => return verdict,
             }
-            tickets += usize::from(is_ticket);
             content = after;
         }
-        // Beside a message that came before, the library loses a new one, except with tickets.
-        let is_mixed = old > 0 && new > 0 && !(self.is_open && tickets == old + new);
+        // Beside a message that came before, the library loses a new one.
+        let is_mixed = old > 0 && new > 0;
         if is_mixed || !(1..=MAX_MESSAGES).contains(&(old + new)) {
             return Verdict::Drop;
         }
@@ -252,37 +215,27 @@ impl Gate {
             };
         }
         self.progress = place;
-        self.is_asked = is_asked;
         Verdict::Pass
-    }
-
-    /// Returns whether this end is about to replace its own key.
-    ///
-    /// If the library has to answer a request for a new key and also has to replace its own for its age, it announces
-    /// two at once. It then repeats only the second one, and counts both as one key, so that the ends no longer agree.
-    /// Its limit is a random one in the last quarter, and only the acknowledgement of the request can make both fall
-    /// together, because the session lets it answer at once. So the answer to a request that comes shortly before is
-    /// the key that follows anyway.
-    const fn renews_soon(&self) -> bool {
-        let next = self.sealed.saturating_add(1);
-        let first = self.sealed_limit - self.sealed_limit / 4;
-        let last = self.sealed_limit.saturating_sub(LAST_RECORDS);
-        next >= first && next >= last
     }
 }
 
 impl Progress {
     /// Takes a part of a message. Returns whether it is new.
-    fn take(&mut self, allowed: &[u8], part: &Part, written: &mut [u8]) -> Result<bool, Verdict> {
+    fn take(&mut self, allowed: &[u8], part: &Part, bytes: usize) -> Result<bool, Verdict> {
         if part.number < self.number {
-            return Ok(false);
+            // The library takes it if it could not read the one that came first, which may have been shorter.
+            self.longest = self.longest.max(part.length);
+            let is_possible = part.length <= MAX_MESSAGE;
+            return if is_possible {
+                Ok(false)
+            } else {
+                Err(Verdict::Drop)
+            };
         }
         let is_next = part.number == self.number;
         if self.is_finished {
-            let is_new = is_next && self.take_single(part, written);
-            return if is_new { Ok(true) } else { Err(Verdict::Drop) };
+            return Err(Verdict::Drop);
         }
-        let bytes = written.len() - Part::HEADER;
         let end = part.offset + bytes;
         if !allowed.contains(&part.kind) {
             return Err(Verdict::Misplaced(part.kind));
@@ -320,33 +273,6 @@ impl Progress {
             self.is_finished = part.kind == FINISHED;
         }
         Ok(true)
-    }
-
-    /// Takes a message after the handshake: a new key, or a ticket, which nobody uses. Returns whether the library may
-    /// have it.
-    fn take_single(&mut self, part: &Part, written: &mut [u8]) -> bool {
-        let bytes = written.len() - Part::HEADER;
-        let is_whole = part.offset == 0 && bytes == part.length;
-        let is_good = match part.kind {
-            // A ticket may have several parts. For the library the first that comes is the whole ticket, so that the
-            // others, which it then acknowledges as copies, keep nothing waiting.
-            NEW_SESSION_TICKET => {
-                let whole = Part {
-                    length: bytes,
-                    offset: 0,
-                    ..*part
-                };
-                whole.write_header(written);
-                true
-            }
-            KEY_UPDATE => is_whole && bytes == 1 && written[Part::HEADER] <= 1,
-            // The library ends the session.
-            _ => is_whole,
-        };
-        if is_good {
-            self.complete();
-        }
-        is_good
     }
 
     fn complete(&mut self) {

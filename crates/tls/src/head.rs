@@ -4,18 +4,20 @@
 pub(crate) const PLAIN_HEADER: usize = 13;
 /// The shortest fragment of a protected record: its type and its tag.
 const SHORTEST_SEALED: usize = 17;
-/// The longest one (RFC 8446, section 5.2). The library would keep buffers as long as any record that it got.
-const LONGEST_SEALED: usize = (1 << 14) + 256;
-/// The longest record, with its header of at most five bytes.
-pub(crate) const LONGEST: usize = 5 + LONGEST_SEALED;
+/// The longest one: its content, its type with padding, its tag (RFC 8446, section 5.4).
+const LONGEST_SEALED: usize = LONGEST_CONTENT + SHORTEST_SEALED;
+/// The longest content of a record (RFC 8446, section 5.1).
+pub(crate) const LONGEST_CONTENT: usize = 1 << 14;
 
 /// Content types (RFC 9147, section 4.1).
 pub(crate) const ALERT: u8 = 21;
 pub(crate) const HANDSHAKE: u8 = 22;
+pub(crate) const DATA: u8 = 23;
 pub(crate) const ACK: u8 = 26;
 /// Flags of a protected record (RFC 9147, section 4).
 const HAS_LENGTH: u8 = 0b0100;
-const HAS_LONG_NUMBER: u8 = 0b1000;
+pub(crate) const HAS_LONG_NUMBER: u8 = 0b1000;
+pub(crate) const EPOCH_BITS: u8 = 0b11;
 
 /// The message with which a server of DTLS 1.2 sends its cookie.
 const HELLO_VERIFY_REQUEST: u8 = 3;
@@ -62,7 +64,7 @@ impl Head {
                     return Self::Foreign;
                 }
                 Self::Sealed {
-                    epoch_bits: flags & 0b11,
+                    epoch_bits: flags & EPOCH_BITS,
                 }
             }
             _ => Self::Foreign,
@@ -163,7 +165,7 @@ fn record_length(bytes: &[u8]) -> usize {
 
 /// Returns the length of the header of a protected record without a connection identifier: flags, a sequence number of
 /// one or two bytes, perhaps a length.
-const fn sealed_header(flags: u8) -> usize {
+pub(crate) const fn sealed_header(flags: u8) -> usize {
     let number = if flags & HAS_LONG_NUMBER == 0 { 1 } else { 2 };
     let length = if flags & HAS_LENGTH == 0 { 0 } else { 2 };
     1 + number + length
@@ -232,9 +234,9 @@ mod tests {
         let short = [0x23; 19];
         assert_eq!(Head::of(&short), Head::Sealed { epoch_bits: 3 });
         assert_eq!(Head::of(&short[..18]), Head::Foreign);
-        let mut long = [vec![0x2f, 0, 1, 0x41, 0], vec![0; 0x4100]].concat();
+        let mut long = [vec![0x2f, 0, 1, 0x40, 0x11], vec![0; 0x4011]].concat();
         assert_eq!(Head::of(&long), Head::Sealed { epoch_bits: 3 });
-        long[4] = 1;
+        long[4] = 0x12;
         long.push(0);
         assert_eq!(Head::of(&long), Head::Foreign, "too long");
         for foreign in [

@@ -51,13 +51,15 @@
 //!
 //! # What the protocol has, and what there is of it here
 //!
-//! The protocol itself is that of the library `dimpl`. There is:
+//! The handshake is that of the library `dimpl`. What follows it is here: records of data, their keys, and the messages
+//! about them. There is:
 //!
 //! - DTLS 1.3 with AES-GCM and ChaCha20-Poly1305, X25519, P-256 and P-384, and certificates with ECDSA. There is no
 //!   DTLS 1.2.
 //! - Fragmentation, retransmission and acknowledgement of handshakes, cookies, protection against replays.
 //! - Key updates (RFC 9147, section 8): keys are replaced before the limit of their cipher, and when the peer asks for
 //!   it. There is no call for it, because nobody else knows when it is needed.
+//! - A window of 4,096 records against replays.
 //!
 //! There is not, because the library has none: resumption and 0-RTT (each connection makes a full handshake),
 //! connection identifiers (a DCCP connection identifies its session), exporters, the name of the server in the client's
@@ -65,13 +67,16 @@
 //!
 //! # Secrets
 //!
-//! The private key stays in the cryptographic library, which overwrites it in the end. Keys of a session are inside the
-//! libraries; `dimpl` frees their memory without overwriting it. `Debug` shows no secrets.
+//! The private key stays in the cryptographic library, which overwrites it in the end. So do the keys of data; their
+//! secrets are overwritten here. `dimpl` has the secrets of the handshake, from which those of data follow, and frees
+//! their memory without overwriting it. `Debug` shows no secrets.
 //!
 //! With the feature `seeded`, which is for simulations only, an end can be given a `SimulationSeed`, from which all its
 //! keys and random numbers follow. No other end is affected by the feature.
 
+mod acknowledgement;
 mod alert;
+mod channel;
 mod clear;
 mod clock;
 mod config;
@@ -86,6 +91,7 @@ mod memory;
 mod name;
 mod provider;
 mod reason;
+mod record;
 mod refusal;
 mod security;
 #[cfg(feature = "seeded")]

@@ -1,51 +1,94 @@
 //! The cryptography that the library `dimpl` is given.
 //!
-//! It is that of `aws-lc-rs`, with two additions. Ciphers show what they open to the session's [`Gate`], which decides
-//! what the library gets and counts the records that fail authentication (RFC 9147, section 4.5.3, asks for it and the
-//! library does not do it). They tell it how many records their key has protected. And the library gets no private key
-//! as bytes, of which it would keep a copy that is never overwritten: it signs with the [`Key`] that is lent to it.
+//! It is that of `aws-lc-rs`, with three additions.
 //!
-//! The library takes its cryptography as references that live forever, so the gate and the key are lent to it in
-//! variables of the thread. Each is set and taken back within one call.
+//! - Ciphers show what they open to the session's [`Gate`], which decides what the library gets and counts the records
+//!   that fail authentication (RFC 9147, section 4.5.3, asks for it and the library does not do it).
+//! - The session gets the secrets of its data, and the library others in their place ([`Secrets`]). So the library cannot
+//!   protect anything as the session does, and a number that both used would be no harm: their keys differ.
+//! - The library gets no private key as bytes, of which it would keep a copy that is never overwritten: it signs with
+//!   the [`Key`] that is lent to it.
+//!
+//! The library takes its cryptography as references that live forever, so all of this is lent to it in variables of the
+//! thread. Each is set and taken back within one call.
 
 use std::cell::RefCell;
 use std::sync::Arc;
 
 use dimpl::crypto::{
-    Aad, Buf, Cipher, CryptoProvider, Dtls13CipherSuite, HashAlgorithm, KeyProvider, Nonce,
-    SignatureAlgorithm, SigningKey, SupportedDtls13CipherSuite, TmpBuf, aws_lc_rs,
+    Aad, Buf, Cipher, CryptoProvider, Dtls13CipherSuite, HashAlgorithm, HmacProvider, KeyProvider,
+    Nonce, SignatureAlgorithm, SigningKey, SupportedDtls13CipherSuite, TmpBuf, aws_lc_rs,
 };
 use dimpl::{CryptoError, CryptoOperation};
 
 use crate::gate::Gate;
 use crate::key::{Curve, Key};
+use crate::record::{Secret, Suite};
 
 thread_local! {
     static GATE: RefCell<Option<Gate>> = const { RefCell::new(None) };
+    static SECRETS: RefCell<Option<Secrets>> = const { RefCell::new(None) };
     static LENT: RefCell<Option<Arc<Key>>> = const { RefCell::new(None) };
-}
-
-#[cfg(test)]
-thread_local! {
-    /// Lets ciphers panic in place of the library.
-    pub(crate) static PANICS: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
 /// Returns the cryptography.
 pub(crate) fn provider() -> CryptoProvider {
     CryptoProvider {
         key_provider: &LentKeys,
-        dtls13_cipher_suites: &[&Counting(0), &Counting(1), &Counting(2)],
+        hmac_provider: &Splitting,
+        dtls13_cipher_suites: &[
+            &Gated(Suite::Aes128),
+            &Gated(Suite::Aes256),
+            &Gated(Suite::ChaCha20),
+        ],
         ..aws_lc_rs::default_provider()
     }
 }
 
-/// Runs `open`, and lets `gate` decide what the library gets of the records that it decrypts. `open` does not panic.
-pub(crate) fn gated<T>(gate: &mut Gate, open: impl FnOnce() -> T) -> T {
+/// What the library has derived for a session.
+#[derive(Debug, Default)]
+pub(crate) struct Secrets {
+    /// Whether this end is the client.
+    pub(crate) is_client: bool,
+    /// The cipher suite.
+    pub(crate) suite: Option<Suite>,
+    /// That of what a client says in its handshake (epoch 2).
+    pub(crate) of_handshake: Option<Secret>,
+    /// Those of what a client and a server say from epoch 3 on.
+    pub(crate) of_client: Option<Split>,
+    pub(crate) of_server: Option<Split>,
+}
+
+impl Secrets {
+    /// Those of a client or a server, which has none yet.
+    pub(crate) fn new(is_client: bool) -> Self {
+        Self {
+            is_client,
+            ..Self::default()
+        }
+    }
+}
+
+/// Two secrets where the library knows of one.
+#[derive(Debug)]
+pub(crate) struct Split {
+    /// The one of RFC 8446, section 7.1, which both ends derive. The library never has it.
+    pub(crate) of_session: Secret,
+    /// What the library has in its place. It differs between the ends, so that each key there is has one user.
+    pub(crate) of_library: Secret,
+}
+
+/// Runs `run`, lets `gate` decide what the library gets of the records that it decrypts, and gives `secrets` what it
+/// derives. `run` does not panic.
+pub(crate) fn lent<T>(gate: &mut Gate, secrets: &mut Secrets, run: impl FnOnce() -> T) -> T {
     GATE.set(Some(*gate));
-    let result = open();
+    SECRETS.set(Some(std::mem::take(secrets)));
+    let result = run();
     if let Some(after) = GATE.take() {
         *gate = after;
+    }
+    if let Some(after) = SECRETS.take() {
+        *secrets = after;
     }
     result
 }
@@ -60,17 +103,90 @@ pub(crate) fn with_key<T>(key: Option<Arc<Key>>, make: impl FnOnce() -> T) -> T 
     made
 }
 
-/// One of the cipher suites of `aws-lc-rs`, by its place in the list.
-#[derive(Debug)]
-struct Counting(usize);
+/// The labels of the secrets that a session wants, in what is hashed for HKDF-Expand-Label (RFC 8446, section 7.1): the
+/// length of the secret, that of the label, the label, that of the context, the context, a count.
+const LABEL: std::ops::Range<usize> = 3..21;
+const OF_HANDSHAKE: &[u8] = b"dtls13c hs traffic";
+const OF_CLIENT: &[u8] = b"dtls13c ap traffic";
+const OF_SERVER: &[u8] = b"dtls13s ap traffic";
 
-impl Counting {
-    fn inner(&self) -> &'static dyn SupportedDtls13CipherSuite {
-        aws_lc_rs::default_provider().dtls13_cipher_suites[self.0]
+/// What the last two end with for the library.
+const OF_CLIENTS_LIBRARY: &[u8] = b"-client";
+const OF_SERVERS_LIBRARY: &[u8] = b"-server";
+
+/// HMAC that derives the secrets of data twice: for the session, and others for the library.
+#[derive(Debug)]
+struct Splitting;
+
+impl HmacProvider for Splitting {
+    fn hmac(
+        &self,
+        hash: HashAlgorithm,
+        key: &[u8],
+        data: &[u8],
+        out: &mut [u8],
+    ) -> Result<usize, CryptoError> {
+        let inner = aws_lc_rs::default_provider().hmac_provider;
+        let length = inner.hmac(hash, key, data, out)?;
+        let is_label = data.len() == LABEL.end + 1 + length + 1
+            && data.get(..LABEL.start) == Some(&[0, out_length(length), 18])
+            && data.get(LABEL.end) == Some(&out_length(length));
+        let Some(label) = data.get(LABEL).filter(|_| is_label) else {
+            return Ok(length);
+        };
+        SECRETS.with_borrow_mut(|secrets| {
+            // The library's tests of itself have none.
+            let Some(secrets) = secrets else {
+                return Ok(length);
+            };
+            let end = if secrets.is_client {
+                OF_CLIENTS_LIBRARY
+            } else {
+                OF_SERVERS_LIBRARY
+            };
+            let place = match label {
+                OF_HANDSHAKE => {
+                    secrets.of_handshake = Some(Secret::new(&out[..length]));
+                    return Ok(length);
+                }
+                OF_CLIENT => &mut secrets.of_client,
+                OF_SERVER => &mut secrets.of_server,
+                _ => return Ok(length),
+            };
+            let of_session = Secret::new(&out[..length]);
+            let other = [&data[..LABEL.end - end.len()], end, &data[LABEL.end..]].concat();
+            inner.hmac(hash, key, &other, out)?;
+            *place = Some(Split {
+                of_session,
+                of_library: Secret::new(&out[..length]),
+            });
+            Ok(length)
+        })
     }
 }
 
-impl SupportedDtls13CipherSuite for Counting {
+/// Returns the length of a hash in a byte.
+const fn out_length(length: usize) -> u8 {
+    let [.., low] = length.to_be_bytes();
+    low
+}
+
+/// A cipher suite of `aws-lc-rs` whose ciphers ask the session's gate.
+#[derive(Debug)]
+struct Gated(Suite);
+
+impl Gated {
+    fn inner(&self) -> &'static dyn SupportedDtls13CipherSuite {
+        let place = match self.0 {
+            Suite::Aes128 => 0,
+            Suite::Aes256 => 1,
+            Suite::ChaCha20 => 2,
+        };
+        aws_lc_rs::default_provider().dtls13_cipher_suites[place]
+    }
+}
+
+impl SupportedDtls13CipherSuite for Gated {
     fn suite(&self) -> Dtls13CipherSuite {
         self.inner().suite()
     }
@@ -92,9 +208,15 @@ impl SupportedDtls13CipherSuite for Counting {
     }
 
     fn create_cipher(&self, key: &[u8]) -> Result<Box<dyn Cipher>, CryptoError> {
-        Ok(Box::new(CountingCipher {
+        SECRETS.with_borrow_mut(|secrets| {
+            if let Some(secrets) = secrets {
+                secrets.suite = Some(self.0);
+            }
+        });
+        Ok(Box::new(GatedCipher {
             inner: self.inner().create_cipher(key)?,
-            sealed: 0,
+            #[cfg(test)]
+            id: key.to_vec(),
         }))
     }
 
@@ -104,20 +226,19 @@ impl SupportedDtls13CipherSuite for Counting {
 }
 
 #[derive(Debug)]
-struct CountingCipher {
+struct GatedCipher {
     inner: Box<dyn Cipher>,
-    /// How many records its key has protected.
-    sealed: u64,
+    #[cfg(test)]
+    id: Vec<u8>,
 }
 
-impl Cipher for CountingCipher {
+impl Cipher for GatedCipher {
     fn encrypt(&mut self, text: &mut Buf, aad: Aad, nonce: Nonce) -> Result<(), CryptoError> {
-        #[cfg(test)]
-        assert!(!PANICS.get(), "a flaw");
-        self.sealed = self.sealed.saturating_add(1);
         GATE.with_borrow_mut(|gate| {
             if let Some(gate) = gate {
-                gate.sealed = self.sealed;
+                gate.note(text);
+                #[cfg(test)]
+                crate::record::sealed::note(&self.id, nonce.0);
             }
         });
         self.inner.encrypt(text, aad, nonce)
@@ -131,7 +252,7 @@ impl Cipher for CountingCipher {
                 return result;
             };
             match result {
-                Ok(()) if gate.admit(text.as_mut()) => Ok(()),
+                Ok(()) if gate.admit(text.as_ref()) => Ok(()),
                 Ok(()) => Err(CryptoError::OperationFailed(CryptoOperation::Decrypt)),
                 Err(error) => {
                     gate.forged += 1;

@@ -11,8 +11,9 @@ use fairwire_units::Instant;
 use crate::config::{ClientConfig, ServerConfig};
 use crate::date::Date;
 use crate::error::{SessionError, StartError};
+use crate::head::LONGEST_CONTENT;
 use crate::refusal::DtlsRefusal;
-use crate::session::{MAX_RECORD, OVERHEAD, Output, Session};
+use crate::session::{OVERHEAD, Output, Session};
 
 /// DTLS 1.3 for connections of one kind ([`fairwire_proto::Endpoint::secure`]).
 #[derive(Clone)]
@@ -65,7 +66,7 @@ impl Security for Dtls {
     }
 
     fn max_data(&self, max_datagram: usize) -> usize {
-        max_datagram.saturating_sub(OVERHEAD).min(MAX_RECORD)
+        max_datagram.saturating_sub(OVERHEAD).min(LONGEST_CONTENT)
     }
 
     fn begin(
@@ -160,8 +161,8 @@ impl proto::Session for Session {
         Self::set_waiting(self, now, waiting);
     }
 
-    fn memory(&self, datagram: usize) -> usize {
-        Self::memory(self, datagram)
+    fn memory(&self, _: usize) -> usize {
+        Self::memory(self)
     }
 
     fn unread(&self) -> u64 {

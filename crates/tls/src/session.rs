@@ -3,6 +3,8 @@
 mod arrivals;
 mod guard;
 mod library;
+mod open;
+mod renewal;
 mod start;
 #[cfg(test)]
 mod tests;
@@ -15,29 +17,34 @@ use bytes::Bytes;
 use dimpl::Dtls;
 use fairwire_units::{Duration, Instant};
 
+use crate::acknowledgement;
+use crate::channel::Channel;
 use crate::clear::Clear;
 use crate::clock::Clock;
-use crate::config::{ClientConfig, ServerConfig};
+use crate::config::{ClientConfig, Retransmission, ServerConfig};
 use crate::date::Date;
 use crate::error::{SealError, SessionError, StartError};
 use crate::fingerprint::Fingerprint;
 use crate::gate::Gate;
 use crate::head;
 use crate::name::PeerName;
+use crate::provider::Secrets;
+use crate::record;
 use crate::trust::Trust;
+use renewal::Renewal;
 
 /// The bytes that a record adds to its data: a header of 5, the content type and a tag of 16 (RFC 9147, section 4).
-pub const OVERHEAD: usize = 5 + 1 + 16;
+pub const OVERHEAD: usize = record::OVERHEAD;
 
 /// The smallest limit for datagrams with which a handshake works, in bytes.
 pub const MIN_DATAGRAM: usize = 256;
 
-/// The longest data of a record (RFC 8446, section 5.1).
-pub(crate) const MAX_RECORD: usize = 1 << 14;
+/// The most memory of a session that is connected, in bytes: its own, its channel, and a list of outputs.
+const OPEN_MEMORY: usize = size_of::<Session>() + Channel::MEMORY + (3 << 10);
 
-/// The most memory of a session that is connected, in bytes: with short records, and more for each byte of its longest
-/// record and of the longest message of its handshake.
-const OPEN_MEMORY: usize = 20 << 10;
+/// The same for the library, which a client has until its handshake is known to be complete at the other end: with short
+/// records, and more for each byte of its longest record and of the longest message of its handshake.
+const LIBRARY_MEMORY: usize = Channel::MEMORY_OF_LIBRARY + (20 << 10);
 const MEMORY_PER_RECORD_BYTE: usize = 4;
 const MEMORY_PER_MESSAGE_BYTE: usize = 6;
 
@@ -46,9 +53,6 @@ const MAX_FORGED: u64 = 1 << 36;
 
 /// Datagrams sent because the peer asked for it after the handshake: answers to key updates and to messages sent again.
 const MAX_ANSWERS: u32 = 10_000;
-
-/// How many records are sealed between two looks whether the key must be replaced.
-const SEALED_PER_LOOK: u64 = 4_096;
 
 /// One end of a DTLS session.
 ///
@@ -63,13 +67,25 @@ const SEALED_PER_LOOK: u64 = 4_096;
     reason = "independent facts, each for one reader"
 )]
 pub struct Session {
-    library: Dtls,
+    /// The handshake. A server needs it until it is connected, and a client until it is confirmed.
+    library: Option<Box<Dtls>>,
+    /// What the library has derived and nobody has taken yet.
+    secrets: Secrets,
+    /// What both ends say after the handshake, once there are keys.
+    channel: Option<Box<Channel>>,
     role: Role,
     state: State,
     clock: Clock,
     timer: Option<std::time::Instant>,
     /// The library wants a turn at once.
     overdue: bool,
+    records_per_key: u64,
+    retransmission: Retransmission,
+    /// When a new key is announced again.
+    renewal: Option<Renewal>,
+    unanswered: Unanswered,
+    /// The peer is known to have all keys.
+    is_confirmed: bool,
     outputs: VecDeque<Output>,
     max_datagram: usize,
     trust: Option<Arc<Trust>>,
@@ -112,6 +128,15 @@ pub struct Session {
     /// The random numbers of a simulated session.
     #[cfg(feature = "seeded")]
     draws: Option<crate::seeded::Draws>,
+}
+
+/// What the present datagram asks for.
+#[derive(Debug, Default)]
+struct Unanswered {
+    /// The records that have to be acknowledged, by epoch and number.
+    records: Vec<(u64, u64)>,
+    /// It asks for a new key.
+    asks: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -232,9 +257,6 @@ impl Session {
         if open && before == (self.stats.opened, self.stats.forged) {
             self.stats.dropped = self.stats.dropped.saturating_add(1);
         }
-        if self.answers > MAX_ANSWERS {
-            return self.fail(SessionError::TooManyAnswers { limit: MAX_ANSWERS });
-        }
         if self.stats.forged > MAX_FORGED {
             return self.fail(SessionError::TooManyForgeries { limit: MAX_FORGED });
         }
@@ -254,9 +276,12 @@ impl Session {
         let time = self.clock.advance(now);
         self.told = Some(now);
         self.repeats |= self.next_timeout().is_some_and(|at| at <= now);
-        let result = self.call(|library| library.handle_timeout(time))?;
-        result.or_else(|error| self.fail_with(&error))?;
-        self.drain(0).map(|_| ())
+        if self.library.is_some() {
+            let result = self.call(|library| library.handle_timeout(time))?;
+            result.or_else(|error| self.fail_with(&error))?;
+            self.drain()?;
+        }
+        self.announce_again()
     }
 
     /// Returns when to call [`Session::handle_timeout`], or `None` if nothing is going to happen by itself.
@@ -265,7 +290,9 @@ impl Session {
         if !runs || self.clock.is_still() {
             return None;
         }
-        self.clock.expiry(self.timer?)
+        let of_library = self.timer.and_then(|timer| self.clock.expiry(timer));
+        let timers = [of_library, self.next_announcement()];
+        timers.into_iter().flatten().min()
     }
 
     /// Returns what the session does next.
@@ -292,13 +319,18 @@ impl Session {
                 max,
             });
         }
-        let sealed = self.seal_in_library(data);
-        let datagram = sealed.map_err(SealError::Failed)?;
+        let Some(channel) = &mut self.channel else {
+            return Err(SealError::NotConnected);
+        };
+        let Some(datagram) = channel.sending.seal(head::DATA, data) else {
+            let limit = channel.sending.limit();
+            let failed = self.fail(SessionError::KeyUsedUp { limit });
+            return failed.map_err(SealError::Failed);
+        };
+        let is_worn = channel.sending.is_worn();
         self.stats.sealed = self.stats.sealed.saturating_add(1);
-        if self.stats.sealed.is_multiple_of(SEALED_PER_LOOK) {
-            // The library replaces keys only when it handles something. An end that only sends receives nothing.
-            // If that fails, the next call tells.
-            let _ = self.handle_timeout(self.clock.now());
+        if is_worn {
+            self.announce(true);
         }
         Ok(datagram)
     }
@@ -316,7 +348,9 @@ impl Session {
             State::Open { .. } if !self.closed => {
                 self.closed = true;
                 self.state = State::Open { sends: false };
-                self.close_library();
+                self.stop_renewal();
+                self.release_library();
+                self.announce_end();
             }
             State::Open { .. } | State::Ended | State::Failed(_) => {}
         }
@@ -324,7 +358,9 @@ impl Session {
 
     /// Returns how many bytes of data one datagram can carry now.
     pub fn max_data(&self) -> usize {
-        self.max_datagram.saturating_sub(OVERHEAD).min(MAX_RECORD)
+        self.max_datagram
+            .saturating_sub(OVERHEAD)
+            .min(head::LONGEST_CONTENT)
     }
 
     /// Sets the largest datagram that the session may send from now on, in bytes: the maximum packet size of DCCP,
@@ -349,25 +385,22 @@ impl Session {
         self.clock.set_still(waiting);
     }
 
-    /// Returns how many bytes of memory the session holds at most, whatever its peer sends, as long as it gets no
-    /// datagram of more than `datagram` bytes.
+    /// Returns how many bytes of memory the session holds at most, whatever its peer sends.
     ///
-    /// It falls when the handshake is complete. Data and datagrams that were not polled come in addition.
-    pub fn memory(&self, datagram: usize) -> usize {
+    /// It falls when the handshake is complete, and at a client once more when it is [confirmed](Self::is_confirmed).
+    /// Data and datagrams that were not polled come in addition.
+    pub fn memory(&self) -> usize {
         if !self.is_connected() {
             return self.handshake_memory;
         }
-        let record = self.longest_record.max(datagram.min(head::LONGEST));
+        if self.library.is_none() {
+            return OPEN_MEMORY;
+        }
+        let record = self.longest_record.max(acknowledgement::LONGEST);
         OPEN_MEMORY
+            + LIBRARY_MEMORY
             + MEMORY_PER_RECORD_BYTE * record
             + MEMORY_PER_MESSAGE_BYTE * self.gate.longest()
-    }
-
-    /// Returns how many bytes more [`memory`](Self::memory) is of a connected session for datagrams of `to` bytes than for
-    /// those of `from`.
-    pub fn memory_growth(from: usize, to: usize) -> usize {
-        let [from, to] = [from, to].map(|length| length.min(head::LONGEST));
-        MEMORY_PER_RECORD_BYTE * to.saturating_sub(from)
     }
 
     /// Returns the fingerprint of the peer's certificate, once the peer is accepted.
@@ -388,9 +421,7 @@ impl Session {
     /// A server knows it once the session is connected. A client sends the last message of the handshake, and knows it
     /// once the server has acknowledged that message (RFC 9147, section 7).
     pub fn is_confirmed(&self) -> bool {
-        let repeats = |timer| self.clock.expiry(timer).is_some();
-        self.is_connected()
-            && (matches!(self.role, Role::Server) || !self.timer.is_some_and(repeats))
+        self.is_connected() && self.is_confirmed
     }
 
     /// Returns what the session has counted.

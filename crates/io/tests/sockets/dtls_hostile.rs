@@ -343,13 +343,13 @@ async fn strangers_use_no_more_than_the_budget() {
     // A connected session counts less than a handshake, but it counts.
     let connected = endpoint.stats().memory;
     assert!(connected < BUDGET / 2, "{connected}");
-    // The longest datagrams make it use more.
+    // The longest datagrams leave nothing behind.
     let long = vec![7; here.max_datagram_size()];
     assert!(long.len() > 10_000, "{}", long.len());
     here.send(long).await.expect("open");
     in_time(there.recv()).await.expect("open");
     let grown = endpoint.stats().memory;
-    assert!(grown > connected + 10_000, "{connected} {grown}");
+    assert!(grown < connected + 1_000, "{connected} {grown}");
 }
 
 /// A handshake that is cut short anywhere ends at both ends.

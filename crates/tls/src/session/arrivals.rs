@@ -34,10 +34,27 @@ const MAX_RECORDS: usize = 32;
 const MAX_UNREAD: usize = 4;
 
 /// For how long after the peer has sealed data its handshake may still arrive, because a packet was late.
-const LATE: Duration = Duration::from_secs(2);
+pub(super) const LATE: Duration = Duration::from_secs(2);
 
 /// The length of an alert's record in the clear.
 const PLAIN_ALERT: usize = PLAIN_HEADER + 2;
+
+/// What became of a record.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Taken {
+    /// It was read, or is one that nobody has to read.
+    Read,
+    /// It was not read.
+    Unread,
+    /// It failed authentication.
+    Forged,
+}
+
+impl From<bool> for Taken {
+    fn from(is_read: bool) -> Self {
+        if is_read { Self::Read } else { Self::Unread }
+    }
+}
 
 impl Session {
     /// Decides whether a datagram that arrives during the handshake is worth a look at its records.
@@ -76,8 +93,9 @@ impl Session {
         let mut records = head::records(datagram);
         for record in records.by_ref().take(max) {
             let is_open = self.is_connected();
-            if !self.take_record(now, record)? {
-                self.miss(now, record);
+            let taken = self.take_record(now, record)?;
+            if taken != Taken::Read {
+                self.miss(now, record, taken);
                 unread += 1;
                 // During the handshake nothing honest follows a record that is not.
                 if !is_open || unread == MAX_UNREAD {
@@ -87,18 +105,20 @@ impl Session {
             self.take_later(now)?;
         }
         for record in records {
-            self.miss(now, record);
+            self.miss(now, record, Taken::Unread);
         }
         if let Some(error) = self.refused.take() {
-            return self.refuse(error);
+            return self.fail(error);
         }
         if self.is_connected() {
             self.later.clear();
             for record in std::mem::take(&mut self.early) {
-                if self.give(now, &record)? == Verdict::Unread {
-                    self.miss(now, &record);
+                let taken = self.take_protected(now, &record)?;
+                if taken != Taken::Read {
+                    self.miss(now, &record, taken);
                 }
             }
+            self.answer()?;
         }
         Ok(())
     }
@@ -107,38 +127,31 @@ impl Session {
     ///
     /// Its head is not authenticated. While the peer may repeat its handshake, a head of those records is believed;
     /// afterwards somebody else can have made it of that of data.
-    fn miss(&mut self, now: Instant, record: &[u8]) {
+    fn miss(&mut self, now: Instant, record: &[u8], taken: Taken) {
         let may_repeat = self.repeats_until.is_none_or(|until| now <= until);
         self.missed |= match (&self.state, Head::of(record)) {
             (State::Handshake, head) => head == Head::Sealed { epoch_bits: 3 },
             (_, Head::Plain { .. }) => !may_repeat,
             // RFC 9147, section 6.1: epoch 2 protects the handshake, and epoch 6 data.
             (_, Head::Sealed { epoch_bits: 2 }) => {
-                self.has_newer_keys || !may_repeat || self.gate.forged > 0
+                self.has_newer_keys || !may_repeat || taken == Taken::Forged
             }
             (_, Head::Sealed { .. } | Head::Foreign) => true,
         };
     }
 
-    /// Takes a record. Returns whether it was read, or is one that nobody has to read.
-    fn take_record(&mut self, now: Instant, record: &[u8]) -> Result<bool, SessionError> {
+    /// Takes a record.
+    fn take_record(&mut self, now: Instant, record: &[u8]) -> Result<Taken, SessionError> {
         let head = Head::of(record);
         match (&self.state, head) {
             (State::Failed(error), _) => return Err(error.clone()),
             // Nothing in the clear is believed once there are keys.
             (State::Ended, _) | (_, Head::Foreign) | (State::Open { .. }, Head::Plain { .. }) => {
-                return Ok(false);
+                return Ok(Taken::Unread);
             }
-            (State::Open { .. }, Head::Sealed { epoch_bits }) => {
-                let is_read = self.give(now, record)? != Verdict::Unread;
-                if is_read && epoch_bits != 2 {
-                    self.has_newer_keys |= epoch_bits != 3;
-                    self.repeats_until.get_or_insert(now + LATE);
-                }
-                return Ok(is_read);
-            }
+            (State::Open { .. }, Head::Sealed { .. }) => return self.take_protected(now, record),
             (State::Handshake, Head::Sealed { epoch_bits: 3 }) => {
-                return self.take_early(now, record);
+                return Ok(self.take_early(record).into());
             }
             (State::Handshake, _) => {}
         }
@@ -150,11 +163,12 @@ impl Session {
                 limit: MAX_HANDSHAKE,
             });
         }
-        match head {
-            Head::Sealed { epoch_bits: 2 } => self.take_sealed(now, record),
-            Head::Sealed { .. } | Head::Foreign => Ok(false),
-            Head::Plain { .. } => self.take_plain(now, record),
-        }
+        let is_read = match head {
+            Head::Sealed { epoch_bits: 2 } => self.take_sealed(now, record)?,
+            Head::Sealed { .. } | Head::Foreign => false,
+            Head::Plain { .. } => self.take_plain(now, record)?,
+        };
+        Ok(is_read.into())
     }
 
     /// Takes a record in the clear: a hello, or an alert.
@@ -180,31 +194,20 @@ impl Session {
     /// Keeps a record that overtook the end of the handshake, if there is room. Those without room are lost like packets:
     /// RFC 9147, section 4.2.1, has an end keep or drop them, and they do not count as bytes of the handshake. Returns
     /// whether the next record is worth a look.
-    fn take_early(&mut self, now: Instant, record: &[u8]) -> Result<bool, SessionError> {
+    fn take_early(&mut self, record: &[u8]) -> bool {
         let has_room = self.early.len() < MAX_WAITING
             && self.waiting() + record.len() <= MAX_WAITING_BYTES
             && self.clear.passed() > 0;
         if !has_room {
             self.missed = true;
-            return Ok(true);
+            return true;
         }
         // A server has the keys before a client can use them. A client has them only when its handshake is complete.
-        if matches!(self.role, Role::Server) && !self.is_authentic(now, record)? {
-            return Ok(false);
+        if matches!(self.role, Role::Server) && !self.is_authentic(record) {
+            return false;
         }
         self.early.push(Bytes::copy_from_slice(record));
-        Ok(true)
-    }
-
-    /// Returns whether a protected record is authentic. The library does not get it.
-    fn is_authentic(&mut self, now: Instant, record: &[u8]) -> Result<bool, SessionError> {
-        if !self.gate.is_keyed {
-            return Ok(false);
-        }
-        self.gate.withholds = true;
-        let verdict = self.give(now, record);
-        self.gate.withholds = false;
-        verdict.map(|verdict| verdict != Verdict::Unread)
+        true
     }
 
     /// Takes a protected record of the handshake. Returns whether it was authentic.
@@ -251,7 +254,8 @@ impl Session {
 
     /// Takes records that waited for others, as far as those have come.
     fn take_later(&mut self, now: Instant) -> Result<(), SessionError> {
-        while let Some(entry) = self.later.first_entry()
+        while self.state == State::Handshake
+            && let Some(entry) = self.later.first_entry()
             && self.gate.is_ready_for(entry.key().0, entry.key().1)
         {
             let record = entry.remove();
@@ -266,10 +270,8 @@ impl Session {
         if self.told != Some(now) {
             self.handle_timeout(now)?;
         }
-        let open = self.is_connected();
         self.gate.expect(self.clear.passed());
         self.longest_record = self.longest_record.max(record.len());
-        self.gate.is_open = open;
         let (result, version) = self.call(|library| {
             let result = library.handle_packet(record);
             (result, library.protocol_version())
@@ -282,14 +284,27 @@ impl Session {
             return self.fail_aloud(SessionError::OlderVersion);
         }
         result.or_else(|error| self.fail_with(&error))?;
-        let sent = self.drain(record.len())?;
-        // The library answers a request for a new key with its next turn.
-        if self.overdue || self.gate.is_asked {
+        self.drain()?;
+        if self.overdue {
             self.handle_timeout(now)?;
         }
-        if open {
-            self.answers = self.answers.saturating_add(sent);
-        }
         Ok(verdict)
+    }
+
+    /// Tells the library what a record had that was opened here.
+    pub(super) fn tell_library(
+        &mut self,
+        now: Instant,
+        kind: u8,
+        content: &[u8],
+    ) -> Result<(), SessionError> {
+        let channel = self.channel.as_mut();
+        let Some(record) = channel.and_then(|channel| channel.for_library(kind, content)) else {
+            return Ok(());
+        };
+        let counted = self.stats.opened;
+        self.give(now, &record)?;
+        self.stats.opened = counted;
+        Ok(())
     }
 }

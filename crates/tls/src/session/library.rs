@@ -7,9 +7,11 @@ use dimpl::Dtls;
 
 use super::guard::guarded;
 use super::start::HANDSHAKE_DATAGRAM;
-use super::{OVERHEAD, Output, Role, Session, State};
+use super::{Output, Role, Session, State};
 use crate::alert::Alert;
+use crate::channel::Channel;
 use crate::error::SessionError;
+use crate::head::{self, Head};
 use crate::provider;
 use crate::reason;
 use crate::trust::Peer;
@@ -23,7 +25,6 @@ const PAUSE: Duration = Duration::from_millis(250);
 /// What the library returned, with its bytes at the start of a buffer.
 enum Event {
     Datagram(usize),
-    Data(usize),
     Certificate(usize),
     TooSmall(usize),
     Connected,
@@ -38,36 +39,21 @@ impl Session {
     /// If it panics, this session fails, and nothing else ends. The caller must not call it again.
     pub(super) fn call<T>(&mut self, run: impl FnOnce(&mut Dtls) -> T) -> Result<T, SessionError> {
         self.stats.calls = self.stats.calls.saturating_add(1);
-        let (library, gate) = (&mut self.library, &mut self.gate);
+        let (Some(library), gate) = (&mut self.library, &mut self.gate) else {
+            return self.fail(SessionError::Library {
+                message: "it was called after its end".to_owned(),
+            });
+        };
         let run = || guarded(|| run(library));
         #[cfg(feature = "seeded")]
         let run = || crate::seeded::lent(&mut self.draws, run);
-        let result = provider::gated(gate, run);
+        let result = provider::lent(gate, &mut self.secrets, run);
         result.or_else(|message| self.fail(SessionError::Library { message }))
     }
 
-    /// Seals data into a datagram.
-    pub(super) fn seal_in_library(&mut self, data: &[u8]) -> Result<Bytes, SessionError> {
-        let result = self.call(|library| library.send_application_data(data))?;
-        result.map(|_| ()).or_else(|error| self.fail_with(&error))?;
-        let mut buffer = vec![0; data.len() + OVERHEAD];
-        // Everything was taken from the library before, so the record comes first.
-        match self.library_event(&mut buffer)? {
-            Event::Datagram(length) => {
-                buffer.truncate(length);
-                Ok(buffer.into())
-            }
-            _ => self.fail(SessionError::Library {
-                message: "it sealed no record".to_owned(),
-            }),
-        }
-    }
-
-    /// Takes everything from the library, and returns how many datagrams it sends. `record` is the length of the record
-    /// that it got.
-    pub(super) fn drain(&mut self, record: usize) -> Result<u32, SessionError> {
-        let mut sent = 0;
-        let mut room = record.saturating_sub(OVERHEAD);
+    /// Takes everything from the library.
+    pub(super) fn drain(&mut self) -> Result<(), SessionError> {
+        let mut room = 0;
         let mut buffer = Vec::new();
         loop {
             if matches!(self.state, State::Handshake) {
@@ -79,33 +65,49 @@ impl Session {
             }
             match self.library_event(&mut buffer)? {
                 Event::Datagram(length) => {
-                    sent += 1;
-                    self.send(Bytes::copy_from_slice(&buffer[..length]))?;
-                }
-                Event::Data(length) if self.is_connected() => {
-                    buffer.truncate(length);
-                    let data = std::mem::take(&mut buffer).into();
-                    self.outputs.push_back(Output::Data(data));
+                    let datagram = self.sealed_again(&buffer[..length]);
+                    self.send(datagram)?;
                 }
                 Event::Certificate(length) => self.check(&buffer[..length])?,
                 Event::TooSmall(needed) => room = needed,
                 Event::Connected if matches!(self.state, State::Handshake) => self.connect()?,
-                Event::Closed => {
-                    // Before the handshake is complete anybody can have sent it, and the peer is not accepted.
-                    self.state = match self.state {
-                        State::Open { .. } => State::Open { sends: false },
-                        _ => State::Ended,
-                    };
+                // Before the handshake is complete anybody can have sent it, and the peer is not accepted.
+                Event::Closed if matches!(self.state, State::Handshake) => {
+                    self.state = State::Ended;
                     self.outputs.push_back(Output::Closed);
                 }
                 Event::Timer(timer) => {
                     self.set_timer(timer);
-                    return Ok(sent);
+                    return Ok(());
                 }
                 // A session that has ended takes no part any more.
-                Event::Data(_) | Event::Connected | Event::Other => {}
+                Event::Connected | Event::Closed | Event::Other => {}
             }
         }
+    }
+
+    /// Returns a datagram of the library. What it has of epoch 3 is sealed here.
+    fn sealed_again(&mut self, datagram: &[u8]) -> Bytes {
+        let mut again = Vec::with_capacity(datagram.len());
+        for record in head::records(datagram) {
+            if Head::of(record) == (Head::Sealed { epoch_bits: 3 }) {
+                let channel = self.open_channel();
+                let sealed = channel.and_then(|channel| channel.of_library(record));
+                again.extend(sealed.into_iter().flatten());
+            } else {
+                again.extend_from_slice(record);
+            }
+        }
+        again.into()
+    }
+
+    /// Makes the channel, which has more memory than its secrets, when it is needed and there are keys.
+    fn open_channel(&mut self) -> Option<&mut Channel> {
+        if self.channel.is_none() {
+            let channel = Channel::new(&mut self.secrets, self.records_per_key)?;
+            self.channel = Some(Box::new(channel));
+        }
+        self.channel.as_deref_mut()
     }
 
     /// Completes the handshake, if the peer showed a certificate that is accepted or needs none.
@@ -118,6 +120,14 @@ impl Session {
                 reason: "it showed no certificate".to_owned(),
             });
         }
+        let (own, of_peer) = (self.gate.said, self.gate.heard());
+        let Some(channel) = self.open_channel() else {
+            return self.fail(SessionError::Library {
+                message: "it has no keys".to_owned(),
+            });
+        };
+        channel.sending.begin(own);
+        channel.receiving.begin(of_peer);
         self.state = State::Open { sends: true };
         self.handshake_bytes = 0;
         let peer = self.peer;
@@ -129,12 +139,26 @@ impl Session {
         let now = self.clock.library_time();
         self.overdue = timer <= now;
         self.timer = Some(if self.overdue { now + PAUSE } else { timer });
+        // A server has the whole handshake when it is connected. A client repeats the end of it until it is acknowledged.
+        let is_complete = matches!(self.role, Role::Server) || self.clock.expiry(timer).is_none();
+        if self.is_connected() && is_complete {
+            self.is_confirmed = true;
+            self.release_library();
+        }
+    }
+
+    /// Ends the library's part.
+    pub(super) fn release_library(&mut self) {
+        self.library = None;
+        (self.timer, self.overdue) = (None, false);
+        if let Some(channel) = &mut self.channel {
+            channel.forget_library();
+        }
     }
 
     fn library_event(&mut self, buffer: &mut [u8]) -> Result<Event, SessionError> {
         self.call(|library| match library.poll_output(buffer) {
             dimpl::Output::Packet(datagram) => Event::Datagram(datagram.len()),
-            dimpl::Output::ApplicationData(data) => Event::Data(data.len()),
             dimpl::Output::PeerCert(certificate) => Event::Certificate(certificate.len()),
             dimpl::Output::BufferTooSmall { needed } => Event::TooSmall(needed),
             dimpl::Output::Connected => Event::Connected,
@@ -147,26 +171,30 @@ impl Session {
     /// Sends a datagram of the library. Those that leave together become one, until a timer has expired: the path may
     /// not carry the larger one (RFC 5238, section 3.5).
     fn send(&mut self, datagram: Bytes) -> Result<(), SessionError> {
-        if datagram.len() <= self.max_datagram {
-            let limit = self.max_datagram.min(HANDSHAKE_DATAGRAM);
-            if !self.repeats
-                && let Some(Output::Send(last)) = self.outputs.back_mut()
-                && last.len() + datagram.len() <= limit
-            {
-                *last = [&last[..], &datagram].concat().into();
-                return Ok(());
-            }
-            self.outputs.push_back(Output::Send(datagram));
-            return Ok(());
-        }
-        match self.state {
-            // An acknowledgement that does not fit is not sent; the peer repeats what it is for.
-            State::Open { .. } => Ok(()),
-            _ => self.fail(SessionError::PathTooNarrow {
+        if datagram.len() > self.max_datagram && !self.is_connected() {
+            return self.fail(SessionError::PathTooNarrow {
                 needed: datagram.len(),
                 max_datagram: self.max_datagram,
-            }),
+            });
         }
+        self.depart(datagram);
+        Ok(())
+    }
+
+    /// Sends a datagram of a connected session. What does not fit is not sent: one of the ends repeats it.
+    pub(super) fn depart(&mut self, datagram: Bytes) {
+        if datagram.len() > self.max_datagram {
+            return;
+        }
+        let limit = self.max_datagram.min(HANDSHAKE_DATAGRAM);
+        if !self.repeats
+            && let Some(Output::Send(last)) = self.outputs.back_mut()
+            && last.len() + datagram.len() <= limit
+        {
+            *last = [&last[..], &datagram].concat().into();
+            return;
+        }
+        self.outputs.push_back(Output::Send(datagram));
     }
 
     /// Checks the certificate that the peer shows, before anything that depends on it leaves this end.
@@ -200,17 +228,9 @@ impl Session {
     /// session that the server does not go on.
     pub(super) fn refuse(&mut self, error: SessionError) -> Result<(), SessionError> {
         let failed = self.fail(error);
-        self.close_library();
+        self.take_last();
+        self.announce_end();
         failed
-    }
-
-    /// Closes the library's end, and takes what it still sends.
-    pub(super) fn close_library(&mut self) {
-        // An error means that its queue is full, and then the peer learns of the end from DCCP. After a panic nobody
-        // calls it again.
-        if self.call(Dtls::close).is_ok() {
-            self.take_last();
-        }
     }
 
     /// Takes the last datagrams of the library.
@@ -219,17 +239,15 @@ impl Session {
         while let Ok(event) = self.library_event(&mut buffer) {
             match event {
                 Event::Datagram(length) if length <= self.max_datagram => {
-                    let datagram = Bytes::copy_from_slice(&buffer[..length]);
+                    let datagram = self.sealed_again(&buffer[..length]);
                     self.outputs.push_back(Output::Send(datagram));
                 }
                 Event::TooSmall(needed) => buffer = vec![0; needed],
-                Event::Timer(timer) => {
-                    self.set_timer(timer);
-                    return;
-                }
+                Event::Timer(_) => break,
                 _ => {}
             }
         }
+        self.release_library();
     }
 
     pub(super) fn fail_with<T>(&mut self, error: &dimpl::Error) -> Result<T, SessionError> {

@@ -7,7 +7,7 @@ use dimpl::{Dtls, DtlsCertificate};
 use fairwire_units::Instant;
 
 use super::guard::guarded;
-use super::{MIN_DATAGRAM, Role, Session, State, Stats};
+use super::{MIN_DATAGRAM, Role, Session, State, Stats, Unanswered};
 use crate::clear::Clear;
 use crate::clock::Clock;
 use crate::config::{Common, DATAGRAM_STEP};
@@ -15,7 +15,7 @@ use crate::date::Date;
 use crate::error::StartError;
 use crate::gate::{self, Gate};
 use crate::identity::Identity;
-use crate::provider;
+use crate::provider::{self, Secrets};
 
 /// The largest datagram of a handshake, in bytes, even if larger ones can be sent. Any path of IPv6 carries it with the
 /// headers of IPv6, UDP and DCCP.
@@ -47,28 +47,7 @@ impl Session {
         now: Instant,
         date: Date,
     ) -> Result<Self, StartError> {
-        if max_datagram < MIN_DATAGRAM {
-            return Err(StartError::DatagramTooSmall {
-                max_datagram,
-                needed: MIN_DATAGRAM,
-            });
-        }
-        let length = config
-            .identity
-            .as_ref()
-            .map_or(0, |identity| identity.certificate().len());
-        let mut sizes = HANDSHAKE_RECORDS
-            .map(|size| size.min(max_datagram) / DATAGRAM_STEP * DATAGRAM_STEP)
-            .into_iter();
-        let Some(size) = sizes.find(|size| length <= max_certificate(*size)) else {
-            return Err(StartError::CertificateTooLarge {
-                length,
-                max: max_certificate(
-                    max_datagram.min(HANDSHAKE_DATAGRAM) / DATAGRAM_STEP * DATAGRAM_STEP,
-                ),
-                max_datagram,
-            });
-        };
+        let size = record_size(config, max_datagram)?;
         let clock = Clock::new(now);
         let library = guarded(|| library(config, &role, size, &clock))
             .map_err(|message| StartError::Library { message })?;
@@ -78,9 +57,11 @@ impl Session {
             Role::Server => (Clear::of_client(), gate::OF_ANONYMOUS_CLIENT),
         };
         let mut session = Self {
-            library,
+            library: Some(Box::new(library)),
+            secrets: Secrets::new(matches!(role, Role::Client { .. })),
+            channel: None,
             clear,
-            gate: Gate::new(allowed, config.records_per_key),
+            gate: Gate::new(allowed),
             early: Vec::new(),
             later: BTreeMap::new(),
             longest_record: 0,
@@ -90,6 +71,11 @@ impl Session {
             clock,
             timer: None,
             overdue: false,
+            records_per_key: config.records_per_key,
+            retransmission: config.retransmission,
+            renewal: None,
+            unanswered: Unanswered::default(),
+            is_confirmed: false,
             outputs: VecDeque::new(),
             max_datagram,
             trust: config.trust.clone(),
@@ -136,6 +122,29 @@ fn library(config: &Common, role: &Role, max_datagram: usize, clock: &Clock) -> 
         // This one tells a client of an older version from one whose hello is unreadable: it then takes the part of a
         // server of that version, and `handle_datagram` ends the session.
         Role::Server => Dtls::new_auto(config, certificate, now),
+    })
+}
+
+/// Returns how large the records of a handshake are at most, in bytes.
+fn record_size(config: &Common, max_datagram: usize) -> Result<usize, StartError> {
+    if max_datagram < MIN_DATAGRAM {
+        return Err(StartError::DatagramTooSmall {
+            max_datagram,
+            needed: MIN_DATAGRAM,
+        });
+    }
+    let length = config
+        .identity
+        .as_ref()
+        .map_or(0, |identity| identity.certificate().len());
+    let mut sizes = HANDSHAKE_RECORDS
+        .map(|size| size.min(max_datagram) / DATAGRAM_STEP * DATAGRAM_STEP)
+        .into_iter();
+    let size = sizes.find(|size| length <= max_certificate(*size));
+    size.ok_or_else(|| StartError::CertificateTooLarge {
+        length,
+        max: max_certificate(max_datagram.min(HANDSHAKE_DATAGRAM) / DATAGRAM_STEP * DATAGRAM_STEP),
+        max_datagram,
     })
 }
 

@@ -1,10 +1,11 @@
 //! What needs a look inside a session, or numbers that would take a test too long to reach.
 
+mod nonces;
+
 use fairwire_units::{Duration, Instant};
 
 use super::{MAX_ANSWERS, MAX_FORGED, Output, Session, State};
-use crate::provider::PANICS;
-use crate::{ClientConfig, Date, Identity, ServerConfig, SessionError, Validity};
+use crate::{ClientConfig, Date, Identity, SealError, ServerConfig, SessionError, Validity};
 
 const TODAY: Date = Date::from_unix_seconds(1_795_000_000);
 
@@ -86,7 +87,7 @@ fn keys_are_replaced() {
 #[test]
 fn a_key_that_nobody_acknowledges_ends_the_session() {
     let mut ends = connected(Some(4));
-    for _ in 0..super::SEALED_PER_LOOK {
+    for _ in 0..100 {
         ends[0].seal(b"data").expect("connected");
     }
     let mut sent = 0;
@@ -105,6 +106,81 @@ fn a_key_that_nobody_acknowledges_ends_the_session() {
     assert_eq!(error, SessionError::Unacknowledged);
     assert_eq!(sent, 9, "once, and eight times again");
     assert!(ended > Instant::START + Duration::from_secs(300));
+}
+
+/// If the acknowledgement of a new key gets lost, the old one goes on and is read, and the announcement that is sent again
+/// is acknowledged again (RFC 9147, sections 7 and 8).
+#[test]
+fn a_lost_acknowledgement_only_delays_a_key() {
+    let mut ends = connected(Some(4));
+    let mut sealed = 0_u8;
+    let mut seal = |ends: &mut [Session; 2], epoch_bits: u8| {
+        sealed += 1;
+        let datagram = ends[0].seal(&[sealed]).expect("connected");
+        assert_eq!(datagram[0] & 0b11, epoch_bits, "{sealed}");
+        ends[1]
+            .handle_datagram(Instant::START, &datagram)
+            .expect("genuine");
+        assert_eq!(ends[1].poll(), Output::Data(vec![sealed].into()));
+    };
+    for _ in 0..4 {
+        seal(&mut ends, 3);
+    }
+    let mut now = Instant::START;
+    for times in 0..3 {
+        let Output::Send(update) = ends[0].poll() else {
+            panic!("no new key");
+        };
+        ends[1].handle_datagram(now, &update).expect("genuine");
+        let Output::Send(acknowledgement) = ends[1].poll() else {
+            panic!("no acknowledgement");
+        };
+        // The first one is followed by the key that it asks for, in the same datagram.
+        assert_eq!(acknowledgement.len(), if times == 0 { 40 + 35 } else { 40 });
+        assert_eq!(
+            (ends[1].poll(), ends[0].poll()),
+            (Output::Idle, Output::Idle)
+        );
+        if times == 2 {
+            ends[0]
+                .handle_datagram(now, &acknowledgement)
+                .expect("genuine");
+            break;
+        }
+        seal(&mut ends, 3);
+        now = ends[0].next_timeout().expect("it waits");
+        ends[0].handle_timeout(now).expect("it is announced again");
+    }
+    seal(&mut ends, 0);
+    assert_eq!(ends[0].next_timeout(), None);
+    assert!(
+        ends[1].next_timeout().is_some(),
+        "its own key is not acknowledged"
+    );
+}
+
+/// When a key has protected as many records as its cipher allows and the peer has not acknowledged another, the session
+/// ends: nothing more is protected with it (RFC 9147, section 4.5.3).
+#[test]
+fn a_key_is_not_used_beyond_its_limit() {
+    let limit = 30;
+    let mut ends = connected(Some(4));
+    let channel = ends[0].channel.as_mut().expect("it is connected");
+    channel.sending.set_limit(limit);
+    let mut sealed = 0;
+    let error = loop {
+        match ends[0].seal(b"data") {
+            Ok(_) => sealed += 1,
+            Err(error) => break error,
+        }
+    };
+    // Each record with data is one, and the one that announced the next key.
+    assert_eq!(sealed, limit - 1);
+    let expected = SessionError::KeyUsedUp { limit };
+    assert_eq!(error, SealError::Failed(expected.clone()));
+    assert!(expected.to_string().contains("30 records"), "{expected}");
+    assert_eq!(ends[0].handle_timeout(Instant::START), Err(expected));
+    assert_eq!(ends[0].next_timeout(), None);
 }
 
 /// A session ends when more records failed authentication than RFC 9147, section 4.5.3, allows.
@@ -135,9 +211,6 @@ fn too_many_answers_end_a_session() {
     while result.is_ok() {
         rounds += 1;
         ends[0].seal(b"data").expect("connected");
-        ends[0]
-            .handle_timeout(Instant::START)
-            .expect("nothing is wrong here");
         while let Output::Send(datagram) = ends[0].poll() {
             result = ends[1].handle_datagram(Instant::START, &datagram);
         }
@@ -185,7 +258,10 @@ fn an_endless_handshake_is_given_up() {
 #[test]
 fn a_panic_of_the_library_ends_one_session() {
     let mut ends = connected(None);
-    let result = ends[0].call(|_| -> () { panic!("a bound of {} records", 12) });
+    let config = ClientConfig::pinned([]);
+    let mut client = Session::client(&config, 1_400, Instant::START, TODAY).expect("a client");
+    while client.poll() != Output::Idle {}
+    let result = client.call(|_| -> () { panic!("a bound of {} records", 12) });
     let error = SessionError::Library {
         message: "a bound of 12 records".to_owned(),
     };
@@ -193,36 +269,15 @@ fn a_panic_of_the_library_ends_one_session() {
     assert!(error.to_string().contains("12 records"), "{error}");
     let datagram = ends[1].seal(b"data").expect("the other session goes on");
     let now = Instant::START;
-    assert_eq!(ends[0].handle_datagram(now, &datagram), Err(error.clone()));
-    assert_eq!(ends[0].handle_timeout(now), Err(error.clone()));
-    assert!(ends[0].seal(b"data").is_err());
-    ends[0].close();
-    assert_eq!(
-        (ends[0].poll(), ends[0].next_timeout()),
-        (Output::Idle, None)
-    );
-}
-
-/// If the library panics while it says that the session ends, it is not called again, and the session keeps the reason
-/// for its end if it has one.
-#[test]
-fn a_panic_at_the_end_is_the_last_call() {
-    let flaw = SessionError::Library {
-        message: "a flaw".to_owned(),
-    };
-    let mut ends = connected(None);
-    let before = ends.each_ref().map(|end| end.stats().calls);
-    PANICS.set(true);
-    ends[0].close();
-    let refused = ends[1].refuse(SessionError::NoCertificate);
-    PANICS.set(false);
-    assert_eq!(refused, Err(SessionError::NoCertificate));
-    assert_eq!(ends[0].state, State::Failed(flaw));
-    assert_eq!(ends[1].state, State::Failed(SessionError::NoCertificate));
-    for (end, before) in ends.iter_mut().zip(before) {
-        assert_eq!(end.stats().calls, before + 1);
-        assert_eq!(end.poll(), Output::Idle);
-    }
+    assert_eq!(client.handle_datagram(now, &datagram), Err(error.clone()));
+    assert_eq!(client.handle_timeout(now), Err(error.clone()));
+    assert!(client.seal(b"data").is_err());
+    let calls = client.stats().calls;
+    client.close();
+    assert_eq!((client.poll(), client.next_timeout()), (Output::Idle, None));
+    assert_eq!(client.stats().calls, calls);
+    ends[0].handle_datagram(now, &datagram).expect("genuine");
+    assert_eq!(exchange(&mut ends, now), [b"data"]);
 }
 
 /// A session that has to check its peer does not connect before it has, whatever the library says.

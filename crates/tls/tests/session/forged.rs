@@ -168,6 +168,22 @@ fn ends_with_keys_connect() {
     }
 }
 
+/// A certificate that comes in place of an empty one, which the library could not read, panics nobody.
+#[test]
+fn a_certificate_after_an_empty_one_panics_nobody() {
+    let mut victim = Watched::new(|| server(true));
+    let mut peer = Keyed::client();
+    let empty = [11, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 22];
+    victim.meet(&mut peer, vec![empty.to_vec()]);
+    for _ in 0..3 {
+        victim.wait(&mut peer);
+        let flight = peer.repeat(vec![7, 23]);
+        victim.give(&mut peer, &flight.concat());
+        let flight = peer.repeat_all();
+        victim.give(&mut peer, &flight.concat());
+    }
+}
+
 /// A record of a handshake that is longer than what the library would send is authentic, too.
 #[test]
 fn long_records_of_a_handshake_are_authentic() {

@@ -149,15 +149,24 @@ impl Keyed {
         }
     }
 
-    /// Sends its last flight once more, and returns its datagrams.
+    /// Sends its last flight once more, with this in place of its first record, and returns its datagrams.
     pub(crate) fn repeat(&mut self, forged: Vec<u8>) -> Vec<Vec<u8>> {
+        self.repeat_with(vec![forged])
+    }
+
+    /// The same, as it was.
+    pub(crate) fn repeat_all(&mut self) -> Vec<Vec<u8>> {
+        self.repeat_with(Vec::new())
+    }
+
+    fn repeat_with(&mut self, forged: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
         let mut buffer = vec![0; 20_000];
         if let dimpl::Output::Timeout(at) = self.library.poll_output(&mut buffer)
             && at < self.now + LONG
         {
             self.now = self.now.max(at);
         }
-        Self::forge(vec![forged]);
+        Self::forge(forged);
         let _ = self.library.handle_timeout(self.now);
         Self::forge(Vec::new());
         std::iter::from_fn(|| self.poll()).collect()

@@ -7,6 +7,7 @@ mod forged;
 mod handshake;
 mod hostile;
 mod identity;
+mod interop;
 mod keyed;
 mod keys;
 mod net;

@@ -120,7 +120,7 @@ impl Watched {
             drop(output);
             self.held += bytes() - before;
         }
-        let most = self.session.memory(0);
+        let most = self.session.memory();
         let held = usize::try_from(self.held).unwrap_or(0);
         assert!(
             held <= most,

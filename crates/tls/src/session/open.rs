@@ -1,0 +1,217 @@
+//! A connected session: what it does with the records that it opens, and its new keys.
+
+use fairwire_units::Instant;
+
+use super::arrivals::{LATE, Taken};
+use super::renewal::Renewal;
+use super::{MAX_ANSWERS, Output, Role, Session, State, Unanswered};
+use crate::acknowledgement;
+use crate::alert::Alert;
+use crate::channel::{Channel, FIRST_EPOCH, HANDSHAKE_EPOCH, Heard};
+use crate::error::SessionError;
+use crate::head::{ACK, ALERT, DATA, HANDSHAKE};
+use crate::record::Unopened;
+
+/// The level of the alert that ends a direction. Nobody reads it (RFC 8446, section 6).
+const WARNING: u8 = 1;
+
+impl Session {
+    /// Takes a protected record.
+    pub(super) fn take_protected(
+        &mut self,
+        now: Instant,
+        record: &[u8],
+    ) -> Result<Taken, SessionError> {
+        let Some(channel) = &mut self.channel else {
+            return Ok(Taken::Unread);
+        };
+        let opened = match channel.receiving.open(now, record) {
+            Ok(opened) => opened,
+            Err(Unopened::Useless) => return Ok(Taken::Unread),
+            Err(Unopened::Forged) => {
+                self.stats.forged = self.stats.forged.saturating_add(1);
+                return Ok(Taken::Forged);
+            }
+        };
+        self.stats.opened = self.stats.opened.saturating_add(1);
+        let (epoch, number) = (opened.epoch, opened.number);
+        if epoch > HANDSHAKE_EPOCH {
+            self.has_newer_keys |= epoch > FIRST_EPOCH;
+            self.repeats_until.get_or_insert(now + LATE);
+        }
+        if channel.receiving.is_over(epoch, number) {
+            return Ok(Taken::Read);
+        }
+        match opened.kind {
+            DATA if epoch > HANDSHAKE_EPOCH => {
+                // Exactly as long as its memory, so that no other is needed to share it.
+                let data = opened.content.into_boxed_slice();
+                self.outputs.push_back(Output::Data(data.into()));
+            }
+            ALERT => self.hear_alert(epoch, number, &opened.content)?,
+            ACK => self.hear_acknowledgement(now, &opened.content)?,
+            HANDSHAKE => self.hear_messages(epoch, number, &opened.content)?,
+            _ => {}
+        }
+        Ok(Taken::Read)
+    }
+
+    fn hear_alert(&mut self, epoch: u64, number: u64, content: &[u8]) -> Result<(), SessionError> {
+        let (Some(channel), &[_, description, ..]) = (&mut self.channel, content) else {
+            return Ok(());
+        };
+        match Alert::from_number(description) {
+            Alert::CLOSE_NOTIFY => {
+                if channel.receiving.end(epoch, number) {
+                    self.stop_renewal();
+                    self.state = State::Open { sends: false };
+                    self.outputs.push_back(Output::Closed);
+                }
+                Ok(())
+            }
+            Alert::USER_CANCELED => Ok(()),
+            alert => self.fail(SessionError::Alert(alert)),
+        }
+    }
+
+    /// Takes an acknowledgement (RFC 9147, section 7): of a new key, or of the end of the handshake.
+    fn hear_acknowledgement(&mut self, now: Instant, content: &[u8]) -> Result<(), SessionError> {
+        let mut of_handshake = Vec::new();
+        for (epoch, number) in acknowledgement::read(content) {
+            if epoch == HANDSHAKE_EPOCH {
+                if of_handshake.len() < acknowledgement::MAX_NAMES {
+                    of_handshake.push((epoch, number));
+                }
+            } else if let Some(channel) = &mut self.channel
+                && channel.sending.acknowledge(epoch, number)
+            {
+                self.renewal = None;
+            }
+        }
+        if of_handshake.is_empty() || self.library.is_none() {
+            return Ok(());
+        }
+        self.tell_library(now, ACK, &acknowledgement::write(&of_handshake))
+    }
+
+    fn hear_messages(
+        &mut self,
+        epoch: u64,
+        number: u64,
+        content: &[u8],
+    ) -> Result<(), SessionError> {
+        let is_client = matches!(self.role, Role::Client { .. });
+        let Some(channel) = &mut self.channel else {
+            return Ok(());
+        };
+        match channel.receiving.hear(epoch, is_client, content) {
+            Heard::Nothing => {}
+            Heard::Misplaced(kind) => {
+                return self.fail(SessionError::Protocol {
+                    reason: format!("its message of type {kind} has no place after a handshake"),
+                });
+            }
+            Heard::Known { asks } => {
+                self.unanswered.asks |= asks == Some(true);
+                self.unanswered.records.push((epoch, number));
+            }
+        }
+        Ok(())
+    }
+
+    /// Acknowledges what the last datagram had, and announces the new key that it asked for.
+    ///
+    /// RFC 9147, 5.10: after the end of this direction the peer would read neither.
+    pub(super) fn answer(&mut self) -> Result<(), SessionError> {
+        if self.unanswered.records.is_empty() {
+            return Ok(());
+        }
+        let Unanswered { mut records, asks } = std::mem::take(&mut self.unanswered);
+        if self.closed {
+            return Ok(());
+        }
+        // RFC 9147, 7.1: if not all fit, the peer repeats the others.
+        records.truncate(acknowledgement::room(self.max_data()));
+        if let Some(channel) = &mut self.channel
+            && let Some(record) = channel.sending.seal(ACK, &acknowledgement::write(&records))
+        {
+            self.answers = self.answers.saturating_add(1);
+            self.depart(record);
+        }
+        // RFC 8446, 4.6.3: asked once or several times, it announces one. If it has announced one, that is the answer.
+        if asks && self.announce(false) {
+            self.answers = self.answers.saturating_add(1);
+        }
+        if self.answers > MAX_ANSWERS {
+            return self.fail(SessionError::TooManyAnswers { limit: MAX_ANSWERS });
+        }
+        Ok(())
+    }
+
+    /// Announces a new key, unless one is announced or nothing is sealed any more. Returns whether it does.
+    pub(super) fn announce(&mut self, asks: bool) -> bool {
+        let sends = self.state == State::Open { sends: true };
+        let Some(channel) = self.channel.as_mut().filter(|_| sends) else {
+            return false;
+        };
+        let Some(record) = channel.sending.announce(asks) else {
+            return false;
+        };
+        let (own, jitter) = (self.clock.own(), channel.sending.jitter());
+        self.renewal = Some(Renewal::new(self.retransmission, own, jitter));
+        self.depart(record);
+        true
+    }
+
+    /// Announces a new key again if that is due.
+    pub(super) fn announce_again(&mut self) -> Result<(), SessionError> {
+        let own = self.clock.own();
+        let (Some(renewal), Some(channel)) = (self.renewal, &mut self.channel) else {
+            return Ok(());
+        };
+        if renewal.at() > own {
+            return Ok(());
+        }
+        self.renewal = renewal.again(own, channel.sending.jitter());
+        if self.renewal.is_none() {
+            return self.fail(SessionError::Unacknowledged);
+        }
+        if let Some(record) = channel.sending.repeat() {
+            self.depart(record);
+        }
+        Ok(())
+    }
+
+    /// Returns when a new key is announced again.
+    pub(super) fn next_announcement(&self) -> Option<Instant> {
+        self.renewal.map(|renewal| self.clock.when(renewal.at()))
+    }
+
+    /// Forgets a new key that is not acknowledged: nothing is sealed any more.
+    pub(super) fn stop_renewal(&mut self) {
+        self.renewal = None;
+        if let Some(channel) = &mut self.channel {
+            channel.sending.cancel();
+        }
+    }
+
+    /// Tells the peer that nothing follows.
+    pub(super) fn announce_end(&mut self) {
+        let alert = [WARNING, Alert::CLOSE_NOTIFY.number()];
+        if let Some(channel) = &mut self.channel
+            && let Some(record) = channel.sending.seal(ALERT, &alert)
+            && record.len() <= self.max_datagram
+        {
+            self.outputs.push_back(Output::Send(record));
+        }
+    }
+
+    /// Returns whether data that overtook the handshake are authentic.
+    pub(super) fn is_authentic(&mut self, record: &[u8]) -> bool {
+        let looked = Channel::look_into(&self.secrets, record);
+        if looked == Err(Unopened::Forged) {
+            self.stats.forged = self.stats.forged.saturating_add(1);
+        }
+        looked.is_ok()
+    }
+}
