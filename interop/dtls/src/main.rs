@@ -30,6 +30,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const MTU: u32 = 1_200;
 /// Datagrams sent in each direction.
 const ROUNDS: usize = 200;
+/// How many records our keys protect. Each new one of ours asks for one of BoringSSL.
+const RECORDS_PER_KEY: u64 = 30;
 
 fn identity() -> Result<Identity, Failure> {
     let validity = Validity::days(Date::from_unix_seconds(0), 40_000);
@@ -73,7 +75,7 @@ async fn exchange(ours: &Connection, theirs: &mut Boring) -> Result<(), Failure>
 /// BoringSSL connects to our server, which knows it by its certificate if `mutual`.
 async fn their_client(mutual: bool) -> Result<String, Failure> {
     let (server, client) = (identity()?, identity()?);
-    let mut config = ServerConfig::new(server.clone());
+    let mut config = ServerConfig::new(server.clone()).records_per_key(RECORDS_PER_KEY);
     if mutual {
         config = config.clients(Trust::Fingerprints(vec![client.fingerprint()]));
     }
@@ -121,7 +123,8 @@ async fn their_server() -> Result<String, Failure> {
         Boring::shake_hands(carrier, handshake).await
     };
     let here = Endpoint::bind((Ipv4Addr::LOCALHOST, 0).into())?;
-    let security = Security::dtls(ClientConfig::pinned([server.fingerprint()]));
+    let config = ClientConfig::pinned([server.fingerprint()]);
+    let security = Security::dtls(config.records_per_key(RECORDS_PER_KEY));
     let (ours, theirs) = tokio::join!(here.connect(remote, SERVICE, security), theirs);
     let (ours, mut theirs) = (ours?, theirs?);
     exchange(&ours, &mut theirs).await?;
