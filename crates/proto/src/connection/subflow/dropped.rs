@@ -15,7 +15,6 @@ impl Subflow {
 
     /// Records what the channel has dropped.
     #[inline]
-    #[inline]
     pub(in crate::connection) fn note_dropped(&mut self, channel: &mut Channel) {
         // Nearly always nothing was.
         if channel.dropped.is_empty() {
