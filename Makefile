@@ -10,7 +10,7 @@ FEATURES = --features fairwire/emulated
 export PROPTEST_RNG_SEED ?= 4340
 # With FAIRWIRE_NO_SKIP=1 in the environment a missing tool is an error instead of a skipped test.
 
-.PHONY: help build setup test test-all lint py own-app own-ccid video bench fuzz torture torture-plants memcheck soak worlds demo digests fmt deny conformance-mutants interop interop-dtls hostile
+.PHONY: help build setup test test-all lint py own-app own-ccid video race bench fuzz torture torture-plants memcheck soak worlds demo digests fmt deny conformance-mutants interop interop-dtls hostile
 
 help: ## List the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,6 +50,10 @@ own-ccid: ## A congestion control from outside, tested on an emulated network an
 
 video: ## Simulated video through Fairwire and quinn over one emulated link; ARGS="--help" (three minutes to build)
 	cd examples/video && CARGO_TARGET_DIR=../../target/video $(CARGO) run --release --locked --quiet -- $(ARGS)
+
+race: ## Fairwire beside kernel UDP, QUIC, ENet and other simulators on the same work; ARGS="bulk --runs 3" (ten minutes to build, 35 for the whole table; Linux)
+	race/setup
+	cd race && CARGO_TARGET_DIR=../target/race $(CARGO) run --release --locked --quiet -- $(ARGS)
 
 bench: ## Every benchmark, with its figures
 	$(CARGO) bench --workspace --locked
