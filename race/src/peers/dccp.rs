@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use fairwire::tls::{self, ClientConfig, Fingerprint, ServerConfig};
@@ -21,6 +22,9 @@ const PORT: u16 = 5_001;
 const MANY: usize = 20_000;
 const MEMORY: usize = 8 << 30;
 
+/// Connections from one socket. It has 16,384 ports of DCCP for them, and a port rests for minutes after its use.
+const DIALS: u32 = 15_500;
+
 #[derive(Clone, Copy)]
 pub struct Dccp {
     pub ccid: Ccid,
@@ -29,9 +33,21 @@ pub struct Dccp {
 
 #[derive(Clone)]
 pub struct Dialer {
-    endpoint: Endpoint,
+    /// A socket, and how many connections were made from it.
+    from: Arc<Mutex<(Endpoint, u32)>>,
     security: Security<ClientConfig>,
     options: ConnectOptions,
+}
+
+impl Dialer {
+    fn endpoint(&self) -> Result<Endpoint> {
+        let mut from = self.from.lock().unwrap_or_else(PoisonError::into_inner);
+        if from.1 == DIALS {
+            *from = (endpoint()?, 0);
+        }
+        from.1 += 1;
+        Ok(from.0.clone())
+    }
 }
 
 impl Dccp {
@@ -83,7 +99,7 @@ impl Transport for Dccp {
             Security::None
         };
         Ok(Dialer {
-            endpoint: endpoint()?,
+            from: Arc::new(Mutex::new((endpoint()?, 0))),
             security,
             options: ConnectOptions::new().config(self.config()),
         })
@@ -95,9 +111,8 @@ impl Transport for Dccp {
             dccp_port: PORT,
         };
         let (security, options) = (dialer.security.clone(), dialer.options.clone());
-        let connecting = dialer
-            .endpoint
-            .connect_with(remote, SERVICE, security, options);
+        let endpoint = dialer.endpoint()?;
+        let connecting = endpoint.connect_with(remote, SERVICE, security, options);
         Ok(connecting.await?)
     }
 }

@@ -24,7 +24,7 @@ pub async fn serve<T: Transport>(mut listener: T::Listener, board: Arc<Board>) -
     }
 }
 
-/// Connects again and again, from one socket.
+/// Connects again and again, from as few sockets as its library allows.
 pub async fn connect<T: Transport>(
     dialer: &T::Dialer,
     to: SocketAddr,
