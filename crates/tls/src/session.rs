@@ -291,8 +291,7 @@ impl Session {
             return None;
         }
         let of_library = self.timer.and_then(|timer| self.clock.expiry(timer));
-        let timers = [of_library, self.next_announcement()];
-        timers.into_iter().flatten().min()
+        Instant::earliest([of_library, self.next_announcement()])
     }
 
     /// Returns what the session does next.
