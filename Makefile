@@ -22,7 +22,7 @@ py: ## Build the wheel of the Python package into target/wheels (four to nine mi
 	@scripts/setup python
 	target/python/bin/maturin build --release --locked --out target/wheels
 
-setup: ## Install what the tests need (tshark, Chromium, target/python), where we may
+setup: ## Install what the tests need (tshark, Chromium, valgrind, target/python), where we may
 	@scripts/setup
 
 test: ## All checks and tests

@@ -2,6 +2,7 @@
 
 mod close;
 mod cost;
+mod data_path;
 mod ends;
 mod forged;
 mod handshake;
