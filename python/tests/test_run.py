@@ -433,7 +433,7 @@ import sys, fairwire as fw
 def progress(share):
     if share > 0.002: print("under way", flush=True)
 try:
-    fw.run({str(DUMBBELL)!r}, seeds=10_000, progress=progress)
+    fw.run({str(DUMBBELL)!r}, seeds=10_000, duration="2s", progress=progress)
 except KeyboardInterrupt as interrupt:
     print("kept", len(interrupt.results), interrupt.results.partial)
 """
@@ -458,8 +458,14 @@ def test_a_forked_child_runs() -> None:
 
 
 @pytest.fixture(scope="module")
-def paper() -> fw.PaperResults:
-    return fw.paper("satellite", seeds=1)
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The store of `paper`."""
+    return tmp_path_factory.mktemp("paper") / "runs"
+
+
+@pytest.fixture(scope="module")
+def paper(runs: Path) -> fw.PaperResults:
+    return fw.paper("satellite", seeds=1, store=runs)
 
 
 def test_a_paper_has_verdicts(paper: fw.PaperResults) -> None:
@@ -473,20 +479,15 @@ def test_a_paper_has_verdicts(paper: fw.PaperResults) -> None:
         fw.paper("nowhere")
 
 
-def test_a_paper_keeps_its_runs(paper: fw.PaperResults, tmp_path: Path) -> None:
+def test_a_paper_keeps_its_runs(paper: fw.PaperResults, runs: Path, tmp_path: Path) -> None:
     """With a store it runs only what is missing there, and has the same verdicts."""
-    def runs() -> int:
-        return len(fw.Store(tmp_path / "runs"))
-
-    first = fw.paper("satellite", seeds=1, store=tmp_path / "runs")
-    assert str(first) == str(paper)
     shares: list[float] = []
-    kept = runs()
-    again = fw.paper("satellite", seeds=1, store=tmp_path / "runs", progress=shares.append)
-    assert str(again) == str(first)
-    assert again.results.runs.column("digest") == first.results.runs.column("digest")
+    kept = len(fw.Store(runs))
+    again = fw.paper("satellite", seeds=1, store=runs, progress=shares.append)
+    assert str(again) == str(paper)
+    assert again.results.runs.column("digest") == paper.results.runs.column("digest")
     # Nothing was left to do.
-    assert set(shares) <= {0.0, 1.0} and runs() == kept > 0
+    assert set(shares) <= {0.0, 1.0} and len(fw.Store(runs)) == kept > 0
     (tmp_path / "file").write_text("mine")
     with pytest.raises(fw.StoreError, match="is a file, and a store is a folder"):
         fw.paper("satellite", store=tmp_path / "file")
