@@ -8,11 +8,13 @@ const STEP_BITS: u32 = 8;
 /// A histogram of delays whose buckets grow with the delay.
 ///
 /// Count, mean, least and greatest are exact. A percentile is off by at most 1/512 (0.2 %) of its value; below 512 ns
-/// it is exact. Memory: 2 KiB for each power of two up to the greatest delay, that is 56 KiB for 17 s and at most 114
-/// KiB. It grows only when a delay exceeds the power of two of all delays before it.
+/// it is exact. Memory: 2 KiB for each power of two from that of the least delay to that of the greatest, at most 114
+/// KiB. It grows only when a delay is in none of these.
 #[derive(Clone, Debug, Default)]
 pub struct DelayHistogram {
     counts: Vec<u64>,
+    /// The number of the first bucket that has a place in `counts`, which is the first of a power of two.
+    first: usize,
     count: u64,
     sum_ns: u128,
     least: Duration,
@@ -28,11 +30,10 @@ impl DelayHistogram {
     /// Counts one delay.
     pub fn record(&mut self, delay: Duration) {
         let bucket = bucket(delay.as_nanos());
-        if bucket >= self.counts.len() {
-            let power = bucket / bucket_count(1) + 1;
-            self.counts.resize(bucket_count(power), 0);
+        if !(self.first..self.first + self.counts.len()).contains(&bucket) {
+            self.make_room(bucket, bucket + 1);
         }
-        self.counts[bucket] += 1;
+        self.counts[bucket - self.first] += 1;
         self.least = if self.count == 0 {
             delay
         } else {
@@ -43,15 +44,31 @@ impl DelayHistogram {
         self.sum_ns += u128::from(delay.as_nanos());
     }
 
+    /// Makes room for the buckets of `from` up to, not including, `to`, and for those of the same powers of two.
+    #[cold]
+    fn make_room(&mut self, from: usize, to: usize) {
+        let power = bucket_count(1);
+        let (mut from, mut to) = (from / power * power, to.next_multiple_of(power));
+        if !self.counts.is_empty() {
+            from = from.min(self.first);
+            to = to.max(self.first + self.counts.len());
+        }
+        let before = self.first.saturating_sub(from);
+        if !self.counts.is_empty() && before > 0 {
+            self.counts.splice(..0, std::iter::repeat_n(0, before));
+        }
+        self.counts.resize(to - from, 0);
+        self.first = from;
+    }
+
     /// Adds the delays that `other` counted.
     pub fn merge(&mut self, other: &Self) {
         if other.count == 0 {
             return;
         }
-        if self.counts.len() < other.counts.len() {
-            self.counts.resize(other.counts.len(), 0);
-        }
-        for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
+        self.make_room(other.first, other.first + other.counts.len());
+        let mine = &mut self.counts[other.first - self.first..];
+        for (mine, theirs) in mine.iter_mut().zip(&other.counts) {
             *mine += theirs;
         }
         self.least = if self.count == 0 {
@@ -105,7 +122,7 @@ impl DelayHistogram {
             return Some(self.greatest);
         }
         let mut below = 0;
-        for (bucket, count) in self.counts.iter().enumerate() {
+        for (bucket, count) in (self.first..).zip(&self.counts) {
             below += count;
             if below >= rank {
                 let middle = Duration::from_nanos(middle_of(bucket));

@@ -14,6 +14,7 @@ use std::fmt;
 use fairwire_units::Instant;
 use xxhash_rust::xxh3::Xxh3;
 
+use crate::LinkId;
 use crate::observer::{DropReason, Observation, Observer, Place};
 
 /// The fate byte of a drop is this plus the number of the reason.
@@ -21,50 +22,38 @@ const DROPPED: u8 = 16;
 const DEPARTED: u8 = 1;
 const DELIVERED: u8 = 2;
 
-/// An observer that computes a digest.
-#[derive(Default)]
-pub struct Digest {
-    links: Vec<LinkDigest>,
-    nodes: Records,
-    records: u64,
-}
-
-#[derive(Clone, Default)]
-struct LinkDigest {
-    departures: Records,
-    deliveries: Records,
-    drops: Records,
-}
-
 /// One record.
 type Record = [u8; 24];
 
-/// Records digested at once: 3,072 bytes, a multiple of XXH3's block.
-const BATCH: usize = 128;
-
-/// The digest of a sequence of records.
-#[derive(Clone, Default)]
-struct Records {
-    digest: Xxh3,
-    /// The newest records, which are not digested yet.
-    pending: Vec<Record>,
+/// A record of a link, with the number of the part that it belongs to: its link and kind.
+#[derive(Clone, Copy)]
+struct Note {
+    part: u32,
+    record: Record,
 }
 
-impl Records {
-    #[inline]
-    fn push(&mut self, record: Record) {
-        if self.pending.len() == BATCH {
-            self.digest.update(self.pending.as_flattened());
-            self.pending.clear();
-        }
-        self.pending.push(record);
-    }
+/// The kinds of records of a link, each of which is digested by itself: departures, deliveries, drops.
+const KINDS: u32 = 3;
+const DEPARTURES: u32 = 0;
+const DELIVERIES: u32 = 1;
+const DROPS: u32 = 2;
 
-    fn value(&self) -> u128 {
-        let mut digest = self.digest.clone();
-        digest.update(self.pending.as_flattened());
-        digest.digest128()
-    }
+/// The least number of records that are digested at once.
+const LEAST_BATCH: usize = 1_024;
+
+/// An observer that computes a digest.
+///
+/// It notes the records of all links in one list. When the list is full, it sorts them by link and kind, and digests
+/// each part. With a list for each part, every packet would touch memory that was last used a long time ago.
+#[derive(Default)]
+pub struct Digest {
+    /// The digests of the records that are not in `newest`, by link and kind; `None` if there are none.
+    parts: Vec<Option<Box<Xxh3>>>,
+    newest: Vec<Note>,
+    /// The buffers in which they are sorted.
+    sorted: Sorted,
+    nodes: Xxh3,
+    records: u64,
 }
 
 /// The value of a [`Digest`]; prints as 32 hexadecimal digits.
@@ -79,52 +68,117 @@ impl Digest {
 
     /// Returns the digest of everything seen so far.
     pub fn value(&self) -> DigestValue {
+        let mut newest = Sorted::default();
+        newest.sort(&self.newest, self.parts.len());
         let mut whole = Xxh3::new();
-        for link in &self.links {
-            for part in [&link.departures, &link.deliveries, &link.drops] {
-                whole.update(&part.value().to_le_bytes());
-            }
+        for number in 0..newest.parts() {
+            let digested = self.parts.get(number).and_then(Option::as_deref);
+            let mut part = digested.cloned().unwrap_or_default();
+            part.update(newest.part(number));
+            whole.update(&part.digest128().to_le_bytes());
         }
-        whole.update(&self.nodes.value().to_le_bytes());
+        whole.update(&self.nodes.digest128().to_le_bytes());
         DigestValue(whole.digest128())
     }
 
     /// Returns the number of departures, deliveries and drops seen.
     pub fn records(&self) -> u64 {
-        self.records
+        self.records + self.newest.len() as u64
     }
 
-    fn link<S>(&mut self, seen: &Observation<'_, S>) -> Option<&mut LinkDigest> {
-        self.records += 1;
-        let Place::Link(id) = seen.place else {
-            return None;
-        };
-        let index = id.0 as usize;
-        if index >= self.links.len() {
-            self.links.resize_with(index + 1, LinkDigest::default);
+    /// Notes a record of a link.
+    #[inline]
+    fn note(&mut self, LinkId(link): LinkId, kind: u32, record: Record) {
+        if self.newest.len() == self.newest.capacity() {
+            self.digest_newest();
         }
-        self.links.get_mut(index)
+        let part = KINDS * link + kind;
+        self.newest.push(Note { part, record });
+    }
+
+    #[cold]
+    fn digest_newest(&mut self) {
+        self.sorted.sort(&self.newest, self.parts.len());
+        self.parts.resize(self.sorted.parts(), None);
+        for (number, digested) in self.parts.iter_mut().enumerate() {
+            let part = self.sorted.part(number);
+            if !part.is_empty() {
+                digested.get_or_insert_default().update(part);
+            }
+        }
+        self.records += self.newest.len() as u64;
+        self.newest.clear();
+        self.newest.reserve(LEAST_BATCH.max(self.parts.len()));
+    }
+}
+
+/// Records, sorted by link and kind. Those of one link and kind keep their order.
+#[derive(Default)]
+struct Sorted {
+    records: Vec<Record>,
+    /// The end of each part in `records`.
+    ends: Vec<u32>,
+}
+
+impl Sorted {
+    /// Sorts `notes` by their parts, of which there are `least` or more, and whole links.
+    fn sort(&mut self, notes: &[Note], least: usize) {
+        let most = notes.iter().map(|note| note.part / KINDS).max();
+        let parts = most.map_or(0, |link| (KINDS * (link + 1)) as usize);
+        self.ends.clear();
+        self.ends.resize(least.max(parts), 0);
+        for note in notes {
+            self.ends[note.part as usize] += 1;
+        }
+        // First the place of a part's next record, after all of them the end of the part.
+        let mut before = 0;
+        for end in &mut self.ends {
+            before += std::mem::replace(end, before);
+        }
+        self.records.resize(notes.len(), [0; 24]);
+        for Note { part, record } in notes {
+            let next = &mut self.ends[*part as usize];
+            self.records[*next as usize] = *record;
+            *next += 1;
+        }
+    }
+
+    fn parts(&self) -> usize {
+        self.ends.len()
+    }
+
+    fn part(&self, number: usize) -> &[u8] {
+        let Some(end) = self.ends.get(number) else {
+            return &[];
+        };
+        let start = number.checked_sub(1).map_or(0, |before| self.ends[before]);
+        self.records[start as usize..*end as usize].as_flattened()
     }
 }
 
 impl<S> Observer<S> for Digest {
+    #[inline]
     fn departed(&mut self, seen: &Observation<'_, S>) {
-        if let Some(link) = self.link(seen) {
-            link.departures.push(record(seen, DEPARTED));
+        if let Place::Link(link) = seen.place {
+            self.note(link, DEPARTURES, record(seen, DEPARTED));
         }
     }
 
+    #[inline]
     fn delivered(&mut self, seen: &Observation<'_, S>) {
-        if let Some(link) = self.link(seen) {
-            link.deliveries.push(record(seen, DELIVERED));
+        if let Place::Link(link) = seen.place {
+            self.note(link, DELIVERIES, record(seen, DELIVERED));
         }
     }
 
     fn dropped(&mut self, seen: &Observation<'_, S>, reason: DropReason) {
         let record = record(seen, DROPPED + reason as u8);
-        match self.link(seen) {
-            Some(link) => link.drops.push(record),
-            None => self.nodes.push(record),
+        match seen.place {
+            Place::Link(link) => self.note(link, DROPS, record),
+            Place::Node(_) => {
+                self.records += 1;
+                self.nodes.update(&record);
+            }
         }
     }
 }

@@ -149,7 +149,6 @@ impl<S: Release, O: Observer<S>> World<S, O> {
 /// A packet that the transmitter took.
 #[derive(Debug)]
 struct InFlight {
-    departs: Instant,
     arrives: Key,
     packet: Packet,
     lost: Option<DropReason>,
@@ -172,13 +171,9 @@ pub(crate) struct Link {
     losses: Vec<Box<dyn Loss>>,
     /// The number of packets in the queue.
     waiting: u32,
-    /// The length of the packet that the transmitter took last.
-    transmitting: u32,
     flight: VecDeque<InFlight>,
-    /// The number of packets in `flight` whose departure the observer knows.
-    reported: usize,
-    /// On a link that reorders: the departures that the observer does not know yet.
-    unreported: VecDeque<(Instant, Packet)>,
+    /// The packet that the transmitter took last, until the observer knows that it has left.
+    transmitting: Option<Packet>,
     pub(crate) stats: LinkStats,
 }
 
@@ -202,10 +197,8 @@ impl Link {
             queue: spec.queue,
             losses: spec.losses,
             waiting: 0,
-            transmitting: 0,
             flight: VecDeque::new(),
-            reported: 0,
-            unreported: VecDeque::new(),
+            transmitting: None,
             stats: LinkStats::default(),
         }
     }
@@ -271,8 +264,10 @@ impl Link {
             self.transmitter.silent_until(now);
             if bypasses {
                 self.transmit(now, arriving);
+                self.settle(now, world);
+            } else {
+                self.catch_up(now, world);
             }
-            self.settle(now, world);
         }
         self.stats.peak_waiting = self.stats.peak_waiting.max(self.waiting);
         (was_silent && !self.flight.is_empty()) || self.reorders
@@ -285,8 +280,7 @@ impl Link {
         arriving: Queued,
         world: &mut World<S, O>,
     ) -> bool {
-        let busy = self.transmitter.free_at() > now;
-        let transmitting = busy.then_some(self.transmitting);
+        let transmitting = self.transmitting.map(|packet| packet.wire_len);
         let admission = self.queue.enqueue(now, arriving, transmitting);
         self.waiting += 1;
         if let Admission::Dropped(gone, why) = admission {
@@ -305,7 +299,6 @@ impl Link {
         self.settle(now, world);
         self.flight.front().filter(|next| next.arrives.at <= now)?;
         let arrived = self.flight.pop_front()?;
-        self.reported = self.reported.saturating_sub(1);
         if let Some(why) = arrived.lost {
             self.stats.wire_drops += 1;
             world.drop_packet(now, self.place, &arrived.packet, why);
@@ -325,32 +318,49 @@ impl Link {
         Some(arrived.packet)
     }
 
-    /// Catches up to `now`: the transmitter takes the waiting packets one by one, and the observer learns of
-    /// departures.
+    /// Catches up to `now`: the observer learns of departures, and the transmitter takes the waiting packets one by one.
     #[inline]
     pub(crate) fn settle<S: Release, O: Observer<S>>(
         &mut self,
         now: Instant,
         world: &mut World<S, O>,
     ) {
-        while self.waiting > 0 && self.transmitter.free_at() <= now {
-            let start = self.transmitter.free_at();
-            match self.queue.dequeue(start) {
-                Next::Send(next) => {
-                    self.waiting -= 1;
-                    self.transmit(start, next);
-                }
-                Next::Drop(gone, why) => self.discard(start, &gone.packet, why, world),
-                Next::Empty => {
-                    debug_assert!(false, "a queue in which something waits gave nothing");
-                    self.waiting = 0;
-                }
-            }
+        // While something waits, the transmitter has a packet.
+        if self.transmitter.free_at() <= now && self.transmitting.is_some() {
+            self.catch_up(now, world);
         }
-        if O::WATCHES {
-            self.report_departures(now, world);
-        } else {
-            self.unreported.clear();
+    }
+
+    fn catch_up<S: Release, O: Observer<S>>(&mut self, now: Instant, world: &mut World<S, O>) {
+        while self.transmitter.free_at() <= now {
+            let start = self.transmitter.free_at();
+            if let Some(packet) = self.transmitting.take() {
+                world.observer.departed(&Observation {
+                    at: start,
+                    place: self.place,
+                    packet: &packet,
+                    store: &world.store,
+                });
+            }
+            if self.waiting == 0 {
+                return;
+            }
+            self.take_next(start, world);
+        }
+    }
+
+    /// Lets the transmitter, which is free at `start`, take the next packet of the queue.
+    fn take_next<S: Release, O: Observer<S>>(&mut self, start: Instant, world: &mut World<S, O>) {
+        match self.queue.dequeue(start) {
+            Next::Send(next) => {
+                self.waiting -= 1;
+                self.transmit(start, next);
+            }
+            Next::Drop(gone, why) => self.discard(start, &gone.packet, why, world),
+            Next::Empty => {
+                debug_assert!(false, "a queue in which something waits gave nothing");
+                self.waiting = 0;
+            }
         }
     }
 
@@ -372,7 +382,7 @@ impl Link {
                 break;
             }
         }
-        self.transmitting = packet.wire_len;
+        self.transmitting = Some(packet);
         let on_wire = u64::from(packet.wire_len) + u64::from(self.framing);
         let departs = self.transmitter.send(on_wire);
         let delay = match &mut self.variation {
@@ -384,7 +394,6 @@ impl Link {
             ticket: next.ticket,
         };
         self.fly(InFlight {
-            departs,
             arrives,
             packet,
             lost,
@@ -396,7 +405,6 @@ impl Link {
     /// It is sorted by arrival if packets may overtake. Otherwise it arrives no earlier than the packet before it.
     fn fly(&mut self, mut next: InFlight) {
         if self.reorders {
-            self.unreported.push_back((next.departs, next.packet));
             let place = self
                 .flight
                 .partition_point(|other| other.arrives < next.arrives);
@@ -421,39 +429,5 @@ impl Link {
         self.waiting -= 1;
         self.stats.queue_drops += 1;
         world.drop_packet(at, self.place, packet, why);
-    }
-
-    fn report_departures<S, O: Observer<S>>(&mut self, now: Instant, world: &mut World<S, O>) {
-        if self.reorders {
-            return self.tell_reordered(now, world);
-        }
-        while let Some(next) = self.flight.get(self.reported)
-            && next.departs <= now
-        {
-            self.reported += 1;
-            world.observer.departed(&Observation {
-                at: next.departs,
-                place: self.place,
-                packet: &next.packet,
-                store: &world.store,
-            });
-        }
-    }
-
-    fn tell_reordered<S, O: Observer<S>>(&mut self, now: Instant, world: &mut World<S, O>) {
-        while let Some((at, packet)) = self
-            .unreported
-            .front()
-            .copied()
-            .filter(|(at, _)| *at <= now)
-        {
-            self.unreported.pop_front();
-            world.observer.departed(&Observation {
-                at,
-                place: self.place,
-                packet: &packet,
-                store: &world.store,
-            });
-        }
     }
 }

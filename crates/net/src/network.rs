@@ -23,6 +23,9 @@ use crate::{
 /// It is far above what a protocol needs. It turns an endless loop of timeouts in the past into a panic with a message.
 const WAKES_WITHOUT_PROGRESS: u32 = 1_000_000;
 
+/// The events after which a run asks again whether it shall stop.
+const EVENTS_BETWEEN_QUESTIONS: u64 = 1_024;
+
 /// A running network: links, the agents at the nodes, their store, and an observer.
 #[derive(Debug)]
 pub struct Network<A: Agent, O = ()> {
@@ -114,11 +117,31 @@ where
     /// # Panics
     /// If agents are woken a million times at the same instant.
     pub fn run_until(&mut self, until: Instant) {
-        self.run_while(|at| at < until);
+        self.run_until_unless(until, || false);
+    }
+
+    /// As [`run_until`](Self::run_until), but gives up if `stop`, which it asks now and then, returns true.
+    ///
+    /// Returns whether it reached `until`.
+    ///
+    /// # Panics
+    /// As for [`run_until`](Self::run_until).
+    pub fn run_until_unless(&mut self, until: Instant, stop: impl Fn() -> bool) -> bool {
+        let mut events = 0_u64;
+        let mut is_stopped = false;
+        self.run_while(|at| {
+            is_stopped = events.is_multiple_of(EVENTS_BETWEEN_QUESTIONS) && stop();
+            events += 1;
+            at < until && !is_stopped
+        });
+        if is_stopped {
+            return false;
+        }
         if until < Instant::MAX {
             self.fabric.now = self.fabric.now.max(until);
         }
         self.fabric.settle_before(until);
+        true
     }
 
     /// Handles every event up to and including `now`, and sets the clock to `now`.
@@ -134,9 +157,9 @@ where
     }
 
     /// Handles the events, in order, until one comes whose time `is_due` refuses.
-    fn run_while(&mut self, is_due: impl Fn(Instant) -> bool) {
+    fn run_while(&mut self, mut is_due: impl FnMut(Instant) -> bool) {
         loop {
-            let (slot, Key { at, .. }) = self.fabric.schedule.first();
+            let (slot, at) = self.fabric.schedule.first();
             if !is_due(at) {
                 break;
             }
@@ -474,7 +497,7 @@ impl<S: Release, O: Observer<S>> Fabric<S, O> {
     fn set_timer(&mut self, node: NodeId, timeout: Option<Instant>) {
         let slot = self.links.len() + node.0 as usize;
         let at = timeout.map_or(Instant::MAX, |at| at.max(self.now));
-        if at == self.schedule.key(slot).at {
+        if at == self.schedule.at(slot) {
             return;
         }
         let key = if at == Instant::MAX {

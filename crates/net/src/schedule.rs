@@ -21,19 +21,15 @@ impl Key {
         ticket: u64::MAX,
     };
 
-    /// Returns the key as one number with the same order.
+    /// Returns the key and its slot as one number: keys in their order, then slots.
     #[inline]
-    fn rank(self) -> u128 {
-        u128::from(self.at.as_nanos()) << 64 | u128::from(self.ticket)
+    fn rank(self, slot: usize) -> u128 {
+        u128::from(self.at.as_nanos()) << 64 | u128::from(self.ticket << SLOT_BITS | slot as u64)
     }
 }
 
-/// An element of the tournament: a key as one number, and its slot.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Entry {
-    rank: u128,
-    slot: usize,
-}
+/// The bits of a rank that are the slot. The 40 above them are the ticket.
+const SLOT_BITS: u32 = 24;
 
 /// A tournament tree over the slots: each inner position holds the earlier of its two children.
 ///
@@ -41,85 +37,99 @@ struct Entry {
 /// time keeps its earlier place in the tree. It moves to its true place only when the earlier place comes first.
 #[derive(Debug)]
 pub(crate) struct Schedule {
-    /// The key of each slot's event.
-    keys: Vec<Key>,
-    /// A binary tree in an array: position 1 is the root, `p` has the children `2p` and `2p + 1`.
+    /// The rank of each slot's event.
+    ranks: Vec<u128>,
+    /// A binary tree: position 1 is the root, `p` has the children `2p` and `2p + 1`. A pair is two siblings, so
+    /// position `p` is half `p % 2` of pair `p / 2`.
     ///
-    /// The second half are the slots themselves, in order. The rank of a slot here is never later than its key.
-    tree: Vec<Entry>,
+    /// The last half are the slots themselves, in order. The rank of a slot here is never later than its event.
+    pairs: Vec<[u128; 2]>,
 }
 
 impl Schedule {
     /// Creates a schedule of `slots` slots, all empty.
+    ///
+    /// # Panics
+    /// If there are more than 2^24 slots.
     pub(crate) fn new(slots: usize) -> Self {
-        let leaves = slots.next_power_of_two().max(2);
-        let rank = Key::NEVER.rank();
-        let slot = |position| position % leaves;
-        Self {
-            keys: vec![Key::NEVER; leaves],
-            tree: (0..2 * leaves)
-                .map(|position| Entry {
-                    rank,
-                    slot: slot(position),
-                })
-                .collect(),
+        assert!(slots <= 1 << SLOT_BITS, "at most 2^24 slots");
+        let slots = slots.max(2);
+        let ranks: Vec<u128> = (0..slots).map(|slot| Key::NEVER.rank(slot)).collect();
+        let mut schedule = Self {
+            ranks: ranks.clone(),
+            pairs: vec![[u128::MAX; 2]; slots],
+        };
+        for (slot, rank) in ranks.into_iter().enumerate() {
+            schedule.move_later(slot, rank);
         }
+        schedule
     }
 
-    /// Returns the slot whose event comes first, with its key.
+    /// Returns the slot whose event comes first, with the time of the event.
     #[inline]
-    pub(crate) fn first(&mut self) -> (usize, Key) {
+    pub(crate) fn first(&mut self) -> (usize, Instant) {
         loop {
-            let Entry { rank, slot } = self.tree[1];
-            let key = self.keys[slot];
-            if key.rank() == rank {
-                return (slot, key);
+            let [_, first] = self.pairs[0];
+            let slot = first & ((1 << SLOT_BITS) - 1);
+            let slot = usize::try_from(slot).unwrap_or(usize::MAX);
+            let rank = self.ranks[slot];
+            if rank == first {
+                return (slot, self.at(slot));
             }
-            self.place(slot, key);
+            self.move_later(slot, rank);
         }
     }
 
     /// Returns when the first event comes, without moving any slot to its true place.
     pub(crate) fn soonest(&self) -> Instant {
-        self.keys
-            .iter()
-            .map(|key| key.at)
-            .min()
-            .unwrap_or(Instant::MAX)
+        let soonest = (0..self.ranks.len()).map(|slot| self.at(slot)).min();
+        soonest.unwrap_or(Instant::MAX)
     }
 
-    /// Returns the key of the event of `slot`.
+    /// Returns the time of the event of `slot`.
     #[inline]
-    pub(crate) fn key(&self, slot: usize) -> Key {
-        self.keys[slot]
+    pub(crate) fn at(&self, slot: usize) -> Instant {
+        Instant::from_nanos(u64::try_from(self.ranks[slot] >> 64).unwrap_or(u64::MAX))
     }
 
     /// Replaces the event of `slot`; [`Key::NEVER`] removes it.
     #[inline]
     pub(crate) fn set(&mut self, slot: usize, key: Key) {
-        self.keys[slot] = key;
-        if key.rank() < self.tree[self.keys.len() + slot].rank {
-            self.place(slot, key);
+        let rank = key.rank(slot);
+        self.ranks[slot] = rank;
+        let leaf = self.ranks.len() + slot;
+        if rank < self.pairs[leaf / 2][leaf % 2] {
+            self.move_earlier(slot, rank);
         }
     }
 
-    /// Moves `slot` to the place of `key` in the tree.
+    /// Moves `slot` to the place of `rank` in the tree.
     #[inline]
-    fn place(&mut self, slot: usize, key: Key) {
-        let mut winner = Entry {
-            rank: key.rank(),
-            slot,
-        };
-        let mut position = self.keys.len() + slot;
-        self.tree[position] = winner;
+    fn move_later(&mut self, slot: usize, rank: u128) {
+        let mut winner = rank;
+        let mut position = self.ranks.len() + slot;
         while position > 1 {
-            let rival = self.tree[position ^ 1];
-            if rival.rank < winner.rank {
-                winner = rival;
+            let pair = &mut self.pairs[position / 2];
+            pair[position % 2] = winner;
+            winner = winner.min(pair[(position % 2) ^ 1]);
+            position /= 2;
+        }
+        self.pairs[0][1] = winner;
+    }
+
+    /// Moves `slot` to the place of `rank`, which is earlier than its place in the tree.
+    #[inline]
+    fn move_earlier(&mut self, slot: usize, rank: u128) {
+        let mut position = self.ranks.len() + slot;
+        while position > 1 {
+            let pair = &mut self.pairs[position / 2];
+            pair[position % 2] = rank;
+            if pair[(position % 2) ^ 1] < rank {
+                return;
             }
             position /= 2;
-            self.tree[position] = winner;
         }
+        self.pairs[0][1] = rank;
     }
 }
 
@@ -136,19 +146,22 @@ mod tests {
         }
     }
 
-    /// The first event is always the least of those in the slots, whatever was set before.
+    /// The first event is always the least of those in the slots, whatever was set before: soon or late, in the order
+    /// of time or before what came first until then.
     #[test]
     fn the_first_is_the_least() {
         let mut draw = Streams::new(7).stream("schedule");
         for slots in [1, 2, 3, 7, 8, 33] {
             let mut schedule = Schedule::new(slots);
             let mut model = vec![Key::NEVER; slots];
-            for ticket in 0..500 {
+            let mut now = 0;
+            for ticket in 0..2_000 {
                 let slot = usize::try_from(draw.below(slots as u64)).expect("fits");
                 let new = if draw.bool(0.2) {
                     Key::NEVER
                 } else {
-                    key(draw.below(50), ticket)
+                    let scale = 4 * draw.below(15);
+                    key(now + (draw.below(50) << scale), ticket)
                 };
                 schedule.set(slot, new);
                 model[slot] = new;
@@ -160,7 +173,12 @@ mod tests {
                 );
                 // Sometimes several changes come before the next look-up.
                 if draw.bool(0.7) {
-                    assert_eq!(schedule.first().1, least, "slots {slots} ticket {ticket}");
+                    let (first, at) = schedule.first();
+                    assert_eq!(at, least.at, "slots {slots} ticket {ticket}");
+                    assert_eq!(model[first], least, "slots {slots} ticket {ticket}");
+                    if draw.bool(0.5) && least != Key::NEVER {
+                        now = least.at.as_nanos().min(1 << 60);
+                    }
                 }
             }
         }

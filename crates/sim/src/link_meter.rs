@@ -26,6 +26,19 @@ pub(crate) struct LinkWindow {
     pub(crate) marks: u64,
 }
 
+impl LinkWindow {
+    /// Adds the counts of a part of the window.
+    fn add(&mut self, part: &Self) {
+        self.departed_bytes += part.departed_bytes;
+        self.wire_bytes += part.wire_bytes;
+        self.packet_time_ns += part.packet_time_ns;
+        self.queue_max = self.queue_max.max(part.queue_max);
+        self.queue_drops += part.queue_drops;
+        self.losses += part.losses;
+        self.marks += part.marks;
+    }
+}
+
 /// One direction of a link.
 #[derive(Clone, Debug)]
 pub(crate) struct LinkMeter {
@@ -39,6 +52,9 @@ pub(crate) struct LinkMeter {
     pub(crate) counts: Vec<LinkWindow>,
     /// Packet time per period.
     pub(crate) periods: Vec<u128>,
+    /// The counts of the present stretch, which are not in those of windows and periods yet.
+    newest: LinkWindow,
+    stretch: Span,
 }
 
 /// The data packets that one direction of a flow lost, counted in the window in which they were sent.
@@ -57,8 +73,11 @@ pub(crate) struct FlowDrops {
 #[derive(Clone, Debug)]
 pub(crate) struct LinkMeters {
     windows: Windows,
+    /// The moments at which a window or a period begins or ends. Between two of them, in a stretch, all that happens
+    /// counts for the same windows and the same period.
+    edges: Vec<Instant>,
     /// The meters by link number; `None` for links that are not measured.
-    pub(crate) links: Vec<Option<LinkMeter>>,
+    pub(crate) links: Vec<Option<Box<LinkMeter>>>,
     /// The drops by flow number.
     pub(crate) drops: Vec<FlowDrops>,
 }
@@ -72,6 +91,7 @@ impl LinkMeters {
             newest: Dropped::default(),
         };
         Self {
+            edges: windows.readings(),
             windows: windows.clone(),
             links: vec![None; links],
             drops: vec![drops; flows],
@@ -81,7 +101,7 @@ impl LinkMeters {
     /// Starts measuring `link`.
     pub(crate) fn watch(&mut self, id: LinkId, name: &str, link: &Link) {
         if let Some(place) = self.links.get_mut(id.0 as usize) {
-            *place = Some(LinkMeter {
+            *place = Some(Box::new(LinkMeter {
                 name: name.to_owned(),
                 rates: rates(link),
                 trace: link.trace.as_ref().and_then(TraceFile::trace).cloned(),
@@ -89,15 +109,23 @@ impl LinkMeters {
                 inside: VecDeque::new(),
                 counts: vec![LinkWindow::default(); self.windows.spans.len()],
                 periods: vec![0; self.windows.periods],
-            });
+                newest: LinkWindow::default(),
+                stretch: stretch(&self.edges, Instant::START),
+            }));
         }
     }
 
-    fn link(&mut self, place: Place) -> Option<(&mut LinkMeter, &Windows)> {
+    /// Returns the meter of a link, in the stretch of `at`.
+    #[inline]
+    fn link(&mut self, place: Place, at: Instant) -> Option<(&mut LinkMeter, &Windows)> {
         let Place::Link(id) = place else {
             return None;
         };
-        let meter = self.links.get_mut(id.0 as usize)?.as_mut()?;
+        let meter = self.links.get_mut(id.0 as usize)?.as_deref_mut()?;
+        if at >= meter.stretch.to {
+            meter.end_stretch(&self.windows);
+            meter.stretch = stretch(&self.edges, at);
+        }
         Some((meter, &self.windows))
     }
 
@@ -125,19 +153,49 @@ impl LinkMeters {
     }
 }
 
+/// Returns the stretch between two `edges` that `at` lies in.
+fn stretch(edges: &[Instant], at: Instant) -> Span {
+    let next = edges.partition_point(|edge| *edge <= at);
+    let before = next.checked_sub(1).map(|before| edges[before]);
+    Span {
+        from: before.unwrap_or(Instant::START),
+        to: edges.get(next).copied().unwrap_or(Instant::MAX),
+    }
+}
+
 impl LinkMeter {
-    /// Counts a packet that was inside from `entered` until `left`.
+    /// Adds the counts of the present stretch to those of its windows and its period.
+    #[cold]
+    fn end_stretch(&mut self, windows: &Windows) {
+        let newest = std::mem::take(&mut self.newest);
+        for (counts, span) in self.counts.iter_mut().zip(&windows.spans) {
+            if span.holds(self.stretch.from) {
+                counts.add(&newest);
+            }
+        }
+        let period = windows.period_of(self.stretch.from);
+        if let Some(period) = self.periods.get_mut(period) {
+            *period += newest.packet_time_ns;
+        }
+    }
+
+    /// Counts a packet that was inside from `entered` until `left`, a moment of the present stretch or its end.
+    #[inline]
     fn was_inside(&mut self, windows: &Windows, entered: Instant, left: Instant) {
+        if entered >= self.stretch.from {
+            let time = left.saturating_since(entered);
+            self.newest.packet_time_ns += u128::from(time.as_nanos());
+        } else {
+            self.was_inside_long(windows, entered, left);
+        }
+    }
+
+    #[cold]
+    fn was_inside_long(&mut self, windows: &Windows, entered: Instant, left: Instant) {
         for (counts, span) in self.counts.iter_mut().zip(&windows.spans) {
             counts.packet_time_ns += u128::from(span.overlap(entered, left).as_nanos());
         }
         let (first, last) = (windows.period_of(entered), windows.period_of(left));
-        if first == last
-            && let Some(period) = self.periods.get_mut(first)
-        {
-            *period += u128::from(left.saturating_since(entered).as_nanos());
-            return;
-        }
         for number in first..=last.min(windows.periods.saturating_sub(1)) {
             let time = windows.period_span(number).overlap(entered, left);
             if let Some(period) = self.periods.get_mut(number) {
@@ -148,8 +206,9 @@ impl LinkMeter {
 
     /// Ends the run at `end`: counts packets that are still inside as inside until then.
     pub(crate) fn finish(&mut self, windows: &Windows, end: Instant) {
+        self.end_stretch(windows);
         while let Some((entered, _)) = self.inside.pop_front() {
-            self.was_inside(windows, entered, end);
+            self.was_inside_long(windows, entered, end);
         }
     }
 
@@ -191,67 +250,49 @@ fn bytes_before(trace: &Trace, end: Instant) -> u64 {
 }
 
 impl Observer<Store> for LinkMeters {
+    #[inline]
     fn entered(&mut self, seen: &Observation<'_, Store>) {
-        let Some((meter, windows)) = self.link(seen.place) else {
+        let Some((meter, _)) = self.link(seen.place, seen.at) else {
             return;
         };
         meter
             .inside
             .push_back((seen.at, seen.packet.ecn == Ecn::Ce));
-        let inside = meter.inside.len() as u64;
-        for (counts, span) in meter.counts.iter_mut().zip(&windows.spans) {
-            if span.holds(seen.at) {
-                counts.queue_max = counts.queue_max.max(inside);
-            }
-        }
+        meter.newest.queue_max = meter.newest.queue_max.max(meter.inside.len() as u64);
     }
 
+    #[inline]
     fn departed(&mut self, seen: &Observation<'_, Store>) {
-        let Some((meter, windows)) = self.link(seen.place) else {
+        let Some((meter, windows)) = self.link(seen.place, seen.at) else {
             return;
         };
-        let bytes = u64::from(seen.packet.wire_len) + meter.framing;
-        for (counts, span) in meter.counts.iter_mut().zip(&windows.spans) {
-            if span.holds(seen.at) {
-                counts.departed_bytes += bytes;
-            }
-        }
+        meter.newest.departed_bytes += u64::from(seen.packet.wire_len) + meter.framing;
         // Assumes first in, first out. A discipline that reorders would need packets to be identified here.
         let Some((entered, was_marked)) = meter.inside.pop_front() else {
             return;
         };
         meter.was_inside(windows, entered, seen.at);
-        if was_marked || seen.packet.ecn != Ecn::Ce {
-            return;
-        }
-        for (counts, span) in meter.counts.iter_mut().zip(&windows.spans) {
-            counts.marks += u64::from(span.holds(seen.at));
-        }
+        meter.newest.marks += u64::from(!was_marked && seen.packet.ecn == Ecn::Ce);
     }
 
     fn withdrawn(&mut self, seen: &Observation<'_, Store>) {
-        if let Some((meter, windows)) = self.link(seen.place)
+        if let Some((meter, windows)) = self.link(seen.place, seen.at)
             && let Some((entered, _)) = meter.inside.pop_front()
         {
             meter.was_inside(windows, entered, seen.at);
         }
     }
 
+    #[inline]
     fn delivered(&mut self, seen: &Observation<'_, Store>) {
-        let Some((meter, windows)) = self.link(seen.place) else {
-            return;
-        };
-        let bytes = u64::from(seen.packet.wire_len);
-        for (counts, span) in meter.counts.iter_mut().zip(&windows.spans) {
-            if span.holds(seen.at) {
-                counts.wire_bytes += bytes;
-            }
+        if let Some((meter, _)) = self.link(seen.place, seen.at) {
+            meter.newest.wire_bytes += u64::from(seen.packet.wire_len);
         }
     }
 
     fn dropped(&mut self, seen: &Observation<'_, Store>, reason: DropReason) {
         self.flow_dropped(seen);
-        let Some((meter, windows)) = self.link(seen.place) else {
+        let Some((meter, windows)) = self.link(seen.place, seen.at) else {
             return;
         };
         // Only a packet that is dropped at the head has been inside; any other was refused, or has left already.
@@ -260,16 +301,11 @@ impl Observer<Store> for LinkMeters {
         {
             meter.was_inside(windows, entered, seen.at);
         }
-        for (counts, span) in meter.counts.iter_mut().zip(&windows.spans) {
-            if !span.holds(seen.at) {
-                continue;
+        match reason {
+            DropReason::QueueFull | DropReason::Early | DropReason::Head => {
+                meter.newest.queue_drops += 1;
             }
-            match reason {
-                DropReason::QueueFull | DropReason::Early | DropReason::Head => {
-                    counts.queue_drops += 1;
-                }
-                _ => counts.losses += 1,
-            }
+            _ => meter.newest.losses += 1,
         }
     }
 }

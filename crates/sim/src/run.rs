@@ -31,9 +31,6 @@ impl fmt::Debug for RunOptions<'_> {
     }
 }
 
-/// The checks of the stop flag between two readings, because a run may send a million packets between readings.
-const STEPS: u64 = 200;
-
 /// Runs `scenario` with `seed`. Without `perturbed`, flows start exactly when the scenario says.
 ///
 /// The same arguments give the same result on every machine and in every build.
@@ -54,17 +51,10 @@ pub fn run(
         stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
     };
     for moment in built.windows.readings() {
-        let length = moment.saturating_since(done);
-        for step in 1..=STEPS {
-            if is_stopped() {
-                return Err(RunError::Interrupted);
-            }
-            built.network.run_until(done + length / STEPS * step);
-        }
-        built.network.run_until(moment);
+        let is_finished = built.network.run_until_unless(moment, is_stopped);
         // A part of this run may have failed and asked to stop, such as a window law in another language. A run that
         // has reported its last progress counts as finished.
-        if is_stopped() {
+        if !is_finished || is_stopped() {
             return Err(RunError::Interrupted);
         }
         if let Some(progress) = options.progress {

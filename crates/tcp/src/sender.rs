@@ -253,7 +253,7 @@ impl Sender {
         Flight {
             packets: u32::try_from(packets.max(0)).unwrap_or(u32::MAX),
             bytes: self.outstanding.bytes_in_flight(),
-            waiting: if self.held { self.waiting() } else { 0 },
+            waiting: self.held_back(),
         }
     }
 
@@ -268,8 +268,11 @@ impl Sender {
         }
     }
 
-    /// Returns how many segments could leave if the window allowed it, at least one.
-    fn waiting(&self) -> u32 {
+    /// Returns how many segments wait for the controller: none, or those that could leave if it allowed them.
+    fn held_back(&self) -> u32 {
+        if !self.held {
+            return 0;
+        }
         let sendable = self.send_limit().saturating_sub(self.outstanding.max());
         u32::try_from(sendable / u64::from(self.mss))
             .unwrap_or(u32::MAX)

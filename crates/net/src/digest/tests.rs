@@ -1,4 +1,4 @@
-use super::{Digest, DigestValue};
+use super::{DELIVERED, DEPARTED, Digest, DigestValue, record};
 use crate::{DropReason, FlowId, Handle, LinkId, NodeId, Observation, Observer, Packet, Place};
 use fairwire_units::{Ecn, Instant};
 use xxhash_rust::xxh3::xxh3_128;
@@ -107,4 +107,29 @@ fn everything_seen_shows() {
     );
     assert_ne!(base, digest(5, LINK, Packet { ecn: Ecn::Ce, ..p }, true));
     assert_ne!(base, digest(5, LINK, p, false), "fate");
+}
+
+/// However many records there are, each kind of a link's records is digested in order, apart from all others.
+#[test]
+fn many_records_are_digested_by_link_and_kind() {
+    let mut digest = Digest::new();
+    let mut parts = vec![Vec::new(); 6];
+    for at in 0..20_000_u64 {
+        let (link, delivered) = (u32::from(at % 5 > 2), at % 3 == 0);
+        let packet = packet(link, 0);
+        let seen = seen(at, Place::Link(LinkId(link)), &packet);
+        let fate = if delivered {
+            digest.delivered(&seen);
+            DELIVERED
+        } else {
+            digest.departed(&seen);
+            DEPARTED
+        };
+        parts[3 * link as usize + usize::from(delivered)].extend(record(&seen, fate));
+    }
+    parts.push(Vec::new());
+    let parts = parts.iter().flat_map(|part| xxh3_128(part).to_le_bytes());
+    let whole: Vec<u8> = parts.collect();
+    assert_eq!(digest.value(), DigestValue(xxh3_128(&whole)));
+    assert_eq!(digest.records(), 20_000);
 }

@@ -90,7 +90,7 @@ impl Sender {
     fn handle_new_ack(&mut self, now: Instant, segment: &TcpSegment) {
         let ack = segment.ack;
         // Whether data waited for the window has to be determined before this acknowledgement changes it.
-        let was_waiting = self.flight().waiting;
+        let was_waiting = self.held_back();
         let in_order = self.duplicates == 0 && !self.recovery.is_active();
         let stamped = self.stamped(now, segment);
         let covered = self.outstanding.acknowledge(ack);

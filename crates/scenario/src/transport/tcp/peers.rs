@@ -198,14 +198,16 @@ impl Peer for TcpSink {
 
 fn arrive(now: Instant, ends: Ends, packet: Packet, store: &mut Store) -> Option<TcpSegment> {
     let slot = store.slot(packet.handle);
-    let segment = slot.content_of::<TcpPacket>().map(|packet| packet.0);
+    let mut segment = slot.content_of::<TcpPacket>().map(|packet| packet.0);
     let (sent_at, is_data) = (slot.sent_at, slot.is_data);
     store.release(packet.handle);
     store
         .meter(ends.incoming)
         .arrived(now, sent_at, packet.wire_len, is_data);
-    let ecn = packet.ecn;
-    segment.map(|segment| TcpSegment { ecn, ..segment })
+    if let Some(segment) = &mut segment {
+        segment.ecn = packet.ecn;
+    }
+    segment
 }
 
 fn send(now: Instant, ends: Ends, segment: TcpSegment, store: &mut Store) -> Packet {
