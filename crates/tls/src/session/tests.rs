@@ -1,6 +1,7 @@
 //! What needs a look inside a session, or numbers that would take a test too long to reach.
 
 mod nonces;
+mod rules;
 
 use fairwire_units::{Duration, Instant};
 
@@ -11,6 +12,16 @@ const TODAY: Date = Date::from_unix_seconds(1_795_000_000);
 
 /// Makes two connected ends, whose keys protect `records_per_key` records, or as many as usual.
 fn connected(records_per_key: Option<u64>) -> [Session; 2] {
+    let mut ends = begun(records_per_key);
+    exchange(&mut ends, Instant::START);
+    for end in &ends {
+        assert_eq!(end.state, State::Open { sends: true });
+    }
+    ends
+}
+
+/// Makes the same ends before their handshake.
+fn begun(records_per_key: Option<u64>) -> [Session; 2] {
     let identity = Identity::generate(&[], Validity::days(TODAY, 1)).expect("an identity");
     let mut client = ClientConfig::pinned([identity.fingerprint()]);
     let mut server = ServerConfig::new(identity);
@@ -18,15 +29,10 @@ fn connected(records_per_key: Option<u64>) -> [Session; 2] {
         client = client.records_per_key(records);
         server = server.records_per_key(records);
     }
-    let mut ends = [
+    [
         Session::client(&client, 1_400, Instant::START, TODAY).expect("a client"),
         Session::server(&server, 1_400, Instant::START, TODAY).expect("a server"),
-    ];
-    exchange(&mut ends, Instant::START);
-    for end in &ends {
-        assert_eq!(end.state, State::Open { sends: true });
-    }
-    ends
+    ]
 }
 
 /// Delivers what the ends send until they rest, and returns the data that arrive.
@@ -189,7 +195,8 @@ fn too_many_forgeries_end_a_session() {
     let mut ends = connected(None);
     let mut forged = ends[0].seal(b"genuine").expect("connected").to_vec();
     forged[10] ^= 1;
-    ends[1].stats.forged = MAX_FORGED - 1;
+    let channel = ends[1].channel.as_mut().expect("it is connected");
+    channel.receiving.set_forged(MAX_FORGED - 1);
     ends[1]
         .handle_datagram(Instant::START, &forged)
         .expect("the last one");
