@@ -124,7 +124,9 @@ pub enum SessionError {
         limit: usize,
     },
     /// Too many records failed authentication.
-    #[error("more than {limit} records failed authentication with one key (RFC 9147, section 4.5.3)")]
+    #[error(
+        "more than {limit} records failed authentication with one key (RFC 9147, section 4.5.3)"
+    )]
     TooManyForgeries {
         /// How many are accepted.
         limit: u64,
