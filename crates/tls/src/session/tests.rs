@@ -6,6 +6,8 @@ mod rules;
 use fairwire_units::{Duration, Instant};
 
 use super::{MAX_ANSWERS, MAX_FORGED, Output, Session, State};
+use crate::provider::HAS_AES;
+use crate::record::Suite;
 use crate::{ClientConfig, Date, Identity, SealError, ServerConfig, SessionError, Validity};
 
 const TODAY: Date = Date::from_unix_seconds(1_795_000_000);
@@ -298,6 +300,27 @@ fn nobody_connects_unchecked() {
         "{result:?}"
     );
     assert!(!client.is_connected());
+}
+
+/// Sessions have the cipher that is the faster one at the client, and data and new keys pass with each.
+#[test]
+fn the_client_chooses_the_cipher() {
+    for (has_aes, suite) in [(true, Suite::Aes128), (false, Suite::ChaCha20)] {
+        HAS_AES.set(Some(has_aes));
+        let mut ends = connected(Some(4));
+        HAS_AES.set(None);
+        for end in &ends {
+            assert_eq!(end.secrets.suite, Some(suite));
+        }
+        for number in 0..20_u8 {
+            let from = usize::from(number % 2);
+            let datagram = ends[from].seal(&[number]).expect("connected");
+            ends[1 - from]
+                .handle_datagram(Instant::START, &datagram)
+                .expect("genuine");
+            assert_eq!(exchange(&mut ends, Instant::START), [[number]]);
+        }
+    }
 }
 
 /// Paths of all widths share few configurations of the library, which takes long to make one.
