@@ -160,7 +160,7 @@ impl Attack {
         match code {
             0..=109 => {
                 let (kind, content) = self.content(input)?;
-                self.seal(code, number, kind, content);
+                self.seal(code, number, kind, &content);
             }
             110..=129 => self.send(number),
             130..=144 => {
@@ -203,7 +203,7 @@ impl Attack {
     }
 
     /// Seals a record: in an epoch near the newest, with the next number or another, of any form.
-    fn seal(&mut self, code: u8, number: u8, kind: u8, content: Vec<u8>) {
+    fn seal(&mut self, code: u8, number: u8, kind: u8, content: &[u8]) {
         let back = [0, 0, 0, 0, 0, 1, 1, 2][usize::from(code % 8)];
         let newest = if code % 16 == 15 {
             self.model.newest + 1
@@ -234,7 +234,7 @@ impl Attack {
         } else {
             0
         };
-        let mut inner = [&content[..], &[kind]].concat();
+        let mut inner = [content, &[kind]].concat();
         inner.resize(inner.len() + padding, 0);
         let bytes = epoch.seal(own, form, &inner);
         // The content, its type, zeros.

@@ -47,7 +47,7 @@ pub(super) struct Epoch {
     cipher: Box<dyn Cipher>,
     iv: Vec<u8>,
     numbers: Vec<u8>,
-    epoch: u64,
+    number: u64,
     /// The next number that an honest sender uses.
     pub(super) next: u64,
 }
@@ -62,7 +62,7 @@ impl Epoch {
             iv: expand(number, &secret, "iv", 12),
             numbers: expand(number, &secret, "sn", length),
             secret,
-            epoch,
+            number: epoch,
             next: 0,
         }
     }
@@ -70,7 +70,7 @@ impl Epoch {
     /// The epoch after this one (RFC 8446, section 7.2).
     pub(super) fn following(&self) -> Self {
         let secret = expand(self.suite, &self.secret, "traffic upd", self.secret.len());
-        Self::new(self.suite, secret, self.epoch + 1)
+        Self::new(self.suite, secret, self.number + 1)
     }
 
     fn nonce(&self, number: u64) -> Nonce {
@@ -89,7 +89,7 @@ impl Epoch {
 
     /// Seals a content with its type and padding.
     pub(super) fn seal(&mut self, number: u64, form: u8, inner: &[u8]) -> Vec<u8> {
-        let [.., low] = self.epoch.to_be_bytes();
+        let [.., low] = self.number.to_be_bytes();
         let mut header = vec![0b0010_0000 | form & (LONG_NUMBER | HAS_LENGTH) | low & 3];
         let [.., n0, n1] = number.to_be_bytes();
         if form & LONG_NUMBER != 0 {
@@ -117,7 +117,7 @@ impl Epoch {
 
     /// Opens a record of the form that the session writes. It has the next number, or is none of the session's.
     pub(super) fn open(&mut self, record: &[u8]) -> (u8, Vec<u8>) {
-        let [.., low] = self.epoch.to_be_bytes();
+        let [.., low] = self.number.to_be_bytes();
         assert_eq!(record[0], 0b0010_1100 | low & 3, "its header");
         let (header, text) = record.split_at(5);
         let mask = self.mask(text);

@@ -24,6 +24,7 @@ pub(super) struct Claim {
 
 /// What becomes of a record.
 #[derive(Debug, Default, Eq, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub(super) struct Effect {
     pub(super) is_opened: bool,
     pub(super) data: Option<Vec<u8>>,
