@@ -24,6 +24,7 @@ mod seeds;
 mod setup;
 pub mod tls;
 pub mod tls_keyed;
+pub mod tls_records;
 mod trace;
 mod watched;
 
@@ -76,5 +77,9 @@ pub const TARGETS: &[Target] = &[
     Target {
         name: "tls_keyed",
         run: tls_keyed::run,
+    },
+    Target {
+        name: "tls_records",
+        run: tls_records::run,
     },
 ];

@@ -101,9 +101,8 @@ pub trait Session: fmt::Debug + Send {
     /// Tells whether datagrams of the session wait to leave. Its timers stand still meanwhile (RFC 5238, section 3.3).
     fn set_waiting(&mut self, now: Instant, waiting: bool);
 
-    /// Returns the most memory that the session holds from now on, in bytes, as long as it gets no datagram of more than
-    /// `datagram` bytes.
-    fn memory(&self, datagram: usize) -> usize;
+    /// Returns the most memory that the session holds, in bytes, whatever it gets.
+    fn memory(&self) -> usize;
 
     /// Returns how many datagrams had records that may have carried data and were not read: changed, forged, copied, or so
     /// late that they may be copies.

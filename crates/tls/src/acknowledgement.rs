@@ -11,7 +11,7 @@ pub(crate) const MAX_NAMES: usize = 32;
 /// The longest record with an acknowledgement.
 pub(crate) const LONGEST: usize = OVERHEAD + 2 + MAX_NAMES * NAME;
 
-/// Returns how many records an acknowledgement of so many bytes can name.
+/// Returns how many records an acknowledgement of so many bytes can name (RFC 9147, section 7.1).
 pub(crate) fn room(bytes: usize) -> usize {
     MAX_NAMES.min(bytes.saturating_sub(2) / NAME)
 }

@@ -11,8 +11,8 @@ mod tests;
 
 use bytes::Bytes;
 
-use crate::provider::{Secrets, Split};
-use crate::record::{CIPHER_MEMORY, Opener, Sealer, Suite, Unopened};
+use crate::provider::Secrets;
+use crate::record::{CIPHER_MEMORY, Opener, Sealer, Secret, Suite, Unopened};
 
 pub(crate) use messages::{FIRST_EPOCH, HANDSHAKE_EPOCH};
 pub(crate) use receiving::{Heard, Receiving};
@@ -36,6 +36,7 @@ impl Channel {
     /// The most memory of a channel without the library, in bytes.
     pub(crate) const MEMORY: usize = size_of::<Self>()
         + Receiving::EPOCHS * size_of::<Opener>()
+        + 2 * Secret::MEMORY
         + (1 + Receiving::EPOCHS) * CIPHER_MEMORY;
 
     /// What it has besides while there is the library.
@@ -49,18 +50,18 @@ impl Channel {
             return None;
         }
         let (client, server) = (secrets.of_client.take()?, secrets.of_server.take()?);
-        let (own, peer) = if secrets.is_client {
+        let (own, mut peer) = if secrets.is_client {
             (client, server)
         } else {
             (server, client)
         };
         // A client may repeat the end of its handshake, because the acknowledgement got lost.
         let repeats = secrets.of_handshake.take().filter(|_| !secrets.is_client);
-        let library = Some(Box::new(Tunnel::new(suite, &own, &peer)));
+        let library = Tunnel::new(suite, &own.of_library, &mut peer.of_library);
         Some(Self {
             sending: Sending::new(suite, own.of_session, records_per_key),
             receiving: Receiving::new(suite, peer.of_session, repeats.as_ref()),
-            library,
+            library: Some(Box::new(library)),
         })
     }
 
@@ -97,10 +98,10 @@ impl Channel {
 }
 
 impl Tunnel {
-    fn new(suite: Suite, own: &Split, peer: &Split) -> Self {
+    fn new(suite: Suite, own: &Secret, peer: &mut Secret) -> Self {
         Self {
-            to_library: Sealer::new(suite, &peer.of_library, FIRST_EPOCH),
-            from_library: Opener::new(suite, &own.of_library, FIRST_EPOCH),
+            to_library: Sealer::new(suite, peer, FIRST_EPOCH),
+            from_library: Opener::new(suite, own, FIRST_EPOCH),
         }
     }
 }

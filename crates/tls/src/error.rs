@@ -124,7 +124,9 @@ pub enum SessionError {
         limit: usize,
     },
     /// Too many records failed authentication.
-    #[error("more than {limit} records failed authentication (RFC 9147, section 4.5.3)")]
+    #[error(
+        "more than {limit} records failed authentication with one key (RFC 9147, section 4.5.3)"
+    )]
     TooManyForgeries {
         /// How many are accepted.
         limit: u64,
@@ -132,7 +134,7 @@ pub enum SessionError {
     /// The peer asked for too many answers after the handshake.
     #[error("the peer asked for more than {limit} answers after the handshake")]
     TooManyAnswers {
-        /// How many are given.
+        /// How many are given besides those that its records explain.
         limit: u32,
     },
     /// A record of the handshake is larger than the path carries now.

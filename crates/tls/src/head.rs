@@ -135,7 +135,7 @@ impl Part {
     }
 }
 
-/// Returns the records of a datagram, in order. What is cut off or has no length is the last one.
+/// Returns the records of a datagram, in order (RFC 9147, section 4.3). What is cut off or has no length is the last one.
 pub(crate) fn records(datagram: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = datagram;
     std::iter::from_fn(move || {
@@ -169,6 +169,18 @@ pub(crate) const fn sealed_header(flags: u8) -> usize {
     let number = if flags & HAS_LONG_NUMBER == 0 { 1 } else { 2 };
     let length = if flags & HAS_LENGTH == 0 { 0 } else { 2 };
     1 + number + length
+}
+
+/// Returns a part of a message with so many bytes.
+#[cfg(test)]
+pub(crate) fn part(kind: u8, number: u16, length: usize, offset: usize, bytes: usize) -> Vec<u8> {
+    let part = Part {
+        kind,
+        length,
+        number,
+        offset,
+    };
+    part.write(&vec![1; bytes])
 }
 
 #[cfg(test)]

@@ -68,8 +68,8 @@
 //! # Secrets
 //!
 //! The private key stays in the cryptographic library, which overwrites it in the end. So do the keys of data; their
-//! secrets are overwritten here. `dimpl` has the secrets of the handshake, from which those of data follow, and frees
-//! their memory without overwriting it. `Debug` shows no secrets.
+//! secrets lie in one place each, and are overwritten here. `dimpl` has the secrets of the handshake, from which those of
+//! data follow, and frees their memory without overwriting it. `Debug` shows no secrets.
 //!
 //! With the feature `seeded`, which is for simulations only, an end can be given a `SimulationSeed`, from which all its
 //! keys and random numbers follow. No other end is affected by the feature.
@@ -111,5 +111,7 @@ pub use refusal::DtlsRefusal;
 pub use security::Dtls;
 #[cfg(feature = "seeded")]
 pub use seeded::SimulationSeed;
+#[cfg(feature = "fuzz")]
+pub use session::FIRST_MESSAGES;
 pub use session::{MIN_DATAGRAM, OVERHEAD, Output, Session, Stats};
 pub use trust::{Authorities, AuthoritiesError, CertificateError, Trust};

@@ -1,8 +1,8 @@
 //! Protected records of one epoch (RFC 9147, section 4): who seals them, and who opens them.
 //!
 //! A [`Sealer`] owns the numbers of an epoch. It takes the next one for each record and cannot be asked for another, so
-//! no number is used twice with a key: that would be the end of the cipher. It is made from a [`Secret`], which is gone
-//! then, and nothing outside of this file can reach a key.
+//! no number is used twice with a key: that would be the end of the cipher. It uses up the [`Secret`] that it is made
+//! from, so that no other can be made from it, and nothing outside of this file can reach a key.
 
 #[cfg(test)]
 pub(crate) mod sealed;
@@ -37,7 +37,8 @@ const FLAGS: u8 = 0b0010_1100;
 /// Numbers have 48 bits (RFC 9147, section 4.2), and do not wrap.
 const NUMBERS: u64 = (1 << 48) - 1;
 
-/// How many records a key of AES-GCM may protect: 2^24.5, rounded down (RFC 8446, section 5.5).
+/// How many records a key of AES-GCM may protect: 2^24.5, rounded down (RFC 8446, section 5.5; RFC 9147,
+/// section 4.5.3).
 const LIMIT_OF_AES: u64 = 1 << 24;
 
 /// The memory of a cipher that is not Rust's, in bytes: a context of AWS-LC, rounded up.
@@ -74,7 +75,7 @@ impl Suite {
 struct Cipher {
     records: LessSafeKey,
     numbers: HeaderProtectionKey,
-    iv: [u8; 12],
+    iv: Zeroizing<[u8; 12]>,
     #[cfg(test)]
     id: Vec<u8>,
 }
@@ -85,8 +86,8 @@ impl Cipher {
         let (records, numbers) = suite.algorithms();
         let mut bytes = Zeroizing::new([0; 32]);
         let key = &mut bytes[..records.key_len()];
-        let mut iv = [0; 12];
-        secret.expand("iv", &mut iv);
+        let mut iv = Zeroizing::new([0; 12]);
+        secret.expand("iv", iv.as_mut());
         secret.expand("sn", key);
         let numbers = HeaderProtectionKey::new(numbers, key).expect("a key of the cipher's length");
         secret.expand("key", key);
@@ -102,7 +103,7 @@ impl Cipher {
 
     /// Returns the nonce of a record (RFC 8446, section 5.3).
     fn nonce(&self, number: u64) -> [u8; 12] {
-        let mut nonce = self.iv;
+        let mut nonce = *self.iv;
         for (byte, of_number) in nonce[4..].iter_mut().zip(number.to_be_bytes()) {
             *byte ^= of_number;
         }
@@ -129,10 +130,13 @@ pub(crate) struct Sealer {
 }
 
 impl Sealer {
-    pub(crate) fn new(suite: Suite, secret: &Secret, epoch: u64) -> Self {
+    /// Makes the sealer of an epoch from its secret, in whose place is that of the next epoch then.
+    pub(crate) fn new(suite: Suite, secret: &mut Secret, epoch: u64) -> Self {
         let [.., low] = epoch.to_be_bytes();
+        let cipher = Cipher::new(suite, secret);
+        secret.advance();
         Self {
-            cipher: Cipher::new(suite, secret),
+            cipher,
             flags: FLAGS | low & head::EPOCH_BITS,
             next: 0,
             limit: suite.limit(),
@@ -275,7 +279,7 @@ impl Opener {
             .records
             .open_in_place(nonce, Aad::from(&*header), &mut content)
             .map_err(|_| Unopened::Forged)?;
-        // The content, its type, and zeros. If all are zeros, it has no type that anybody knows.
+        // RFC 9147, 4.1: the content, its type, and zeros. If all are zeros, it has no type that anybody knows.
         let end = inner.iter().rposition(|byte| *byte != 0).unwrap_or(0);
         let kind = inner.get(end).copied().unwrap_or(0);
         content.truncate(end);

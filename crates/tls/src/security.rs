@@ -161,7 +161,7 @@ impl proto::Session for Session {
         Self::set_waiting(self, now, waiting);
     }
 
-    fn memory(&self, _: usize) -> usize {
+    fn memory(&self) -> usize {
         Self::memory(self)
     }
 

@@ -86,10 +86,12 @@ pub(crate) fn lent<T>(draws: &mut Option<Draws>, run: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Returns the cryptography with key exchanges that draw their keys from what is [`lent`].
+/// Returns the cryptography with key exchanges that draw their keys from what is [`lent`], and with the same cipher on
+/// each machine.
 pub(crate) fn provider() -> CryptoProvider {
     CryptoProvider {
         kx_groups: GROUPS,
+        dtls13_cipher_suites: crate::provider::AES_FIRST,
         ..crate::provider::provider()
     }
 }

@@ -26,8 +26,12 @@ pub(crate) struct Receiving {
     epochs: [Option<Box<Opener>>; Self::EPOCHS],
     /// When the newest epoch was first used, if it was.
     since: Option<Instant>,
+    /// The newest key was announced, and that was not acknowledged yet.
+    is_unanswered: bool,
     /// The number of the next message.
     next: u16,
+    /// How many records were not authentic since the newest key was announced.
+    forged: u64,
     /// Epoch and number of the record that ended the peer's direction.
     end: Option<(u64, u64)>,
 }
@@ -38,10 +42,12 @@ pub(crate) enum Heard {
     /// The record has to be acknowledged. The peer uses a new key then, if `asks` is something: whether it asks for one,
     /// too.
     Known { asks: Option<bool> },
-    /// Messages before it are missing, or it is none that anybody sends. It is not acknowledged.
+    /// RFC 9147, 7: messages before it are missing, or it is none that anybody sends. It is not acknowledged.
     Nothing,
     /// A message of this type has no place after a handshake.
     Misplaced(u8),
+    /// A new key neither asks for one nor does not (RFC 8446, section 4.6.3).
+    Illegal,
 }
 
 impl Receiving {
@@ -58,9 +64,16 @@ impl Receiving {
             secret,
             epochs: [Some(first), of_handshake, None],
             since: None,
+            is_unanswered: false,
             next: 0,
+            forged: 0,
             end: None,
         }
+    }
+
+    /// Notes that all was acknowledged.
+    pub(crate) fn answered(&mut self) {
+        self.is_unanswered = false;
     }
 
     /// Sets the number of the peer's next message, when the handshake is complete.
@@ -71,26 +84,39 @@ impl Receiving {
     /// Opens a record with a protected head.
     #[inline]
     pub(crate) fn open(&mut self, now: Instant, record: &[u8]) -> Result<Opened, Unopened> {
+        if self.since.is_some() {
+            self.age(now);
+        }
         let flags = record.first().copied().unwrap_or(0);
-        // RFC 9147, 4.2.2: the newest epoch with these bits.
+        // RFC 9147, 4.2.2: the newest epoch with these bits. RFC 9147, 6.1: if there is none, nothing is read.
         let mut epochs = self.epochs.iter_mut().flatten();
         let opener = epochs.find(|opener| opener.fits(flags));
-        let opened = opener.ok_or(Unopened::Useless)?.open(record)?;
-        if opened.epoch > FIRST_EPOCH && self.epochs[1].is_some() {
-            self.age(now, opened.epoch);
+        let opened = opener.ok_or(Unopened::Useless)?.open(record);
+        match &opened {
+            Ok(opened) if opened.epoch > FIRST_EPOCH && opened.epoch == self.newest() => {
+                self.since.get_or_insert(now);
+            }
+            // RFC 9147, 4.5.3: they are counted with each key.
+            Err(Unopened::Forged) => self.forged = self.forged.saturating_add(1),
+            _ => {}
         }
-        Ok(opened)
+        opened
     }
 
-    /// Notes that a record of this epoch came, and forgets the ones before it in time. That of the handshake is kept while
-    /// the next one is in use: its peer may not have heard that it is complete.
-    fn age(&mut self, now: Instant, epoch: u64) {
-        if epoch == self.newest() {
-            let since = *self.since.get_or_insert(now);
-            if now.saturating_since(since) > LIFETIME {
-                self.epochs[1..].fill_with(|| None);
-            }
+    /// Forgets the epochs before the newest one in time.
+    ///
+    /// RFC 9147, 8: not before a record of the newest one was opened. RFC 9147, 5.8.1: that of the handshake is kept while
+    /// the first data are in use, because its peer may not have heard that it is complete.
+    fn age(&mut self, now: Instant) {
+        let is_late = |since| now.saturating_since(since) > LIFETIME;
+        if self.since.is_some_and(is_late) {
+            self.epochs[1..].fill_with(|| None);
         }
+    }
+
+    /// Returns how many records were not authentic since the newest key was announced.
+    pub(crate) const fn forged(&self) -> u64 {
+        self.forged
     }
 
     /// Notes that a record ended the peer's direction. Returns whether it is the first one that did.
@@ -108,7 +134,8 @@ impl Receiving {
     /// Takes all messages of a record of this epoch, or none.
     ///
     /// There are tickets, which nobody uses: a part of one counts as the whole, and the others as copies of it, so that
-    /// none waits for another. And there are new keys, each alone or at the end of its record (RFC 8446, section 5.1).
+    /// none waits for another. And there are new keys, each alone or at the end of its record (RFC 8446, section 5.1), and
+    /// none while another is unanswered: its sender cannot use that one yet (RFC 9147, section 8).
     pub(crate) fn hear(&mut self, epoch: u64, is_client: bool, mut content: &[u8]) -> Heard {
         let mut next = self.next;
         let mut asks = None;
@@ -120,21 +147,29 @@ impl Receiving {
                 return Heard::Nothing;
             };
             content = after;
+            // RFC 9147, 5.2: it was heard before.
             if part.number < next {
                 continue;
             }
             let is_whole = part.offset == 0 && body.len() == part.length;
-            // A server sends nothing else after its handshake, and a client no tickets. RFC 9147, 4.2.1: what belongs to
-            // the handshake is repeated in its epoch, so nothing new comes there.
+            // A server sends nothing else after its handshake, and a client no tickets; RFC 9147, 9: nor does anybody
+            // who has negotiated no identifiers send messages about them. RFC 9147, 4.2.1: what belongs to the handshake
+            // is repeated in its epoch, so nothing new comes there.
             let is_known = part.kind == KEY_UPDATE || part.kind == NEW_SESSION_TICKET && is_client;
             match (part.kind, body) {
                 _ if part.number > next || epoch == HANDSHAKE_EPOCH => return Heard::Nothing,
                 _ if !is_known && is_whole => return Heard::Misplaced(part.kind),
                 (NEW_SESSION_TICKET, _) if is_known => {}
                 (KEY_UPDATE, &[request @ (UPDATE_NOT_REQUESTED | UPDATE_REQUESTED)])
-                    if is_whole && after.is_empty() && epoch == self.newest() =>
+                    if is_whole
+                        && after.is_empty()
+                        && epoch == self.newest()
+                        && !self.is_unanswered =>
                 {
                     asks = Some(request == UPDATE_REQUESTED);
+                }
+                (KEY_UPDATE, &[request]) if is_whole && request > UPDATE_REQUESTED => {
+                    return Heard::Illegal;
                 }
                 _ => return Heard::Nothing,
             }
@@ -145,6 +180,17 @@ impl Receiving {
             self.renew();
         }
         Heard::Known { asks }
+    }
+
+    /// Returns the number of the next message.
+    #[cfg(test)]
+    pub(crate) fn next(&self) -> u16 {
+        self.next
+    }
+
+    #[cfg(test)]
+    pub(crate) fn set_forged(&mut self, forged: u64) {
+        self.forged = forged;
     }
 
     /// Returns how many epochs there are keys of.
@@ -161,10 +207,12 @@ impl Receiving {
     /// Expects records of the next epoch, too.
     fn renew(&mut self) {
         let epoch = self.newest() + 1;
-        self.secret = self.secret.next();
+        self.secret.advance();
         let next = Opener::new(self.suite, &self.secret, epoch);
         self.epochs.rotate_right(1);
         self.epochs[0] = Some(Box::new(next));
         self.since = None;
+        self.is_unanswered = true;
+        self.forged = 0;
     }
 }

@@ -9,10 +9,10 @@ use crate::record::{Sealer, Secret, Suite};
 /// Seals what this end says.
 pub(crate) struct Sending {
     suite: Suite,
-    /// The secret of the epoch, for the next one.
-    secret: Secret,
     epoch: u64,
     sealer: Sealer,
+    /// The secret of the next epoch.
+    next_secret: Secret,
     /// How many records a key protects.
     records_per_key: u64,
     /// After how many records this key is replaced.
@@ -32,13 +32,13 @@ struct Update {
 }
 
 impl Sending {
-    pub(super) fn new(suite: Suite, secret: Secret, records_per_key: u64) -> Self {
-        let (sealer, jitter) = keys(suite, &secret, FIRST_EPOCH);
+    pub(super) fn new(suite: Suite, mut secret: Secret, records_per_key: u64) -> Self {
+        let (sealer, jitter) = keys(suite, &mut secret, FIRST_EPOCH);
         Self {
             suite,
-            secret,
             epoch: FIRST_EPOCH,
             sealer,
+            next_secret: secret,
             records_per_key,
             renews_at: renewal(records_per_key, &jitter),
             jitter,
@@ -68,7 +68,8 @@ impl Sending {
         self.sealer.set_limit(limit);
     }
 
-    /// Returns whether the key has protected so many records that the next one is to be announced.
+    /// Returns whether the key has protected so many records that the next one is to be announced (RFC 9147, section
+    /// 4.5.3).
     #[inline]
     pub(crate) const fn is_worn(&self) -> bool {
         self.sealer.sealed() >= self.renews_at && self.update.is_none()
@@ -76,9 +77,9 @@ impl Sending {
 
     /// Announces a new key, and perhaps asks the peer for one. Returns the record that says so.
     ///
-    /// RFC 9147, 8: one at a time. It is in use once the peer has acknowledged it.
+    /// RFC 9147, 5.8.4 and 8: one at a time. It is in use once the peer has acknowledged it.
     pub(crate) fn announce(&mut self, asks: bool) -> Option<Bytes> {
-        // The numbers of messages do not wrap. A peer that acknowledges so many keys is refused before.
+        // The numbers of messages do not wrap. RFC 9147, 6.1: so epochs do not, either.
         if self.update.is_some() || self.next == u16::MAX {
             return None;
         }
@@ -115,7 +116,7 @@ impl Sending {
         self.update = None;
     }
 
-    /// Takes the acknowledgement of a record. Returns whether it was that of the new key, which is in use then.
+    /// Takes the acknowledgement of a record (RFC 9147, section 7.2). Returns whether it was that of the new key, which is in use then.
     pub(crate) fn acknowledge(&mut self, epoch: u64, number: u64) -> bool {
         let is_answer = epoch == self.epoch
             && self
@@ -124,9 +125,8 @@ impl Sending {
                 .is_some_and(|update| update.sent_as.contains(&number));
         if is_answer {
             self.update = None;
-            self.secret = self.secret.next();
             self.epoch += 1;
-            (self.sealer, self.jitter) = keys(self.suite, &self.secret, self.epoch);
+            (self.sealer, self.jitter) = keys(self.suite, &mut self.next_secret, self.epoch);
             self.renews_at = renewal(self.records_per_key, &self.jitter);
         }
         is_answer
@@ -142,8 +142,9 @@ impl Sending {
     }
 }
 
-/// Makes the key of an epoch, and numbers that differ between the ends and from epoch to epoch.
-fn keys(suite: Suite, secret: &Secret, epoch: u64) -> (Sealer, [u8; 32]) {
+/// Makes the key of an epoch from its secret, in whose place is that of the next epoch then, and numbers that differ
+/// between the ends and from epoch to epoch.
+fn keys(suite: Suite, secret: &mut Secret, epoch: u64) -> (Sealer, [u8; 32]) {
     let mut jitter = [0; 32];
     secret.expand("jitter", &mut jitter);
     (Sealer::new(suite, secret, epoch), jitter)

@@ -4,7 +4,7 @@ use fairwire_units::{Duration, Instant};
 
 use super::messages::{HANDSHAKE_EPOCH, KEY_UPDATE, NEW_SESSION_TICKET};
 use super::{Channel, Heard, Sending};
-use crate::head::{ACK, DATA, HANDSHAKE, Part};
+use crate::head::{ACK, DATA, HANDSHAKE, Part, part};
 use crate::provider::{Secrets, Split};
 use crate::record::{Sealer, Secret, Suite, Unopened};
 
@@ -46,16 +46,6 @@ fn pair(records_per_key: u64) -> [Channel; 2] {
     [client, server]
 }
 
-fn part(kind: u8, number: u16, length: usize, offset: usize, bytes: usize) -> Vec<u8> {
-    let part = Part {
-        kind,
-        length,
-        number,
-        offset,
-    };
-    part.write(&vec![1; bytes])
-}
-
 fn update(number: u16) -> Vec<u8> {
     part(KEY_UPDATE, number, 1, 0, 1)
 }
@@ -85,7 +75,7 @@ fn a_channel_needs_all_secrets() {
 #[test]
 fn the_library_has_other_keys() {
     let [mut client, mut server] = pair(100);
-    let mut library = Sealer::new(Suite::Aes128, &secret(7, 100), 3);
+    let mut library = Sealer::new(Suite::Aes128, &mut secret(7, 100), 3);
     let record = library.seal(ACK, b"names").expect("a key");
     assert_eq!(client.receiving.open(NOW, &record), Err(Unopened::Forged));
     let again = server.of_library(&record).expect("the library's");
@@ -115,7 +105,7 @@ fn one_message_at_a_time() {
     assert_eq!(hear(3, &[vec![KEY_UPDATE, 0]]), Heard::Nothing, "cut off");
     let mut odd = update(5);
     odd[Part::HEADER] = 7;
-    assert_eq!(hear(3, &[odd]), Heard::Nothing);
+    assert_eq!(hear(3, &[odd]), Heard::Illegal);
     assert_eq!(
         hear(2, &[update(5)]),
         Heard::Nothing,
@@ -123,6 +113,10 @@ fn one_message_at_a_time() {
     );
     assert_eq!(hear(2, &[part(FINISHED, 4, 32, 0, 32)]), KNOWN, "repeated");
     assert_eq!(hear(3, &[update(5)]), ASKS);
+    assert_eq!(hear(4, &[update(6)]), Heard::Nothing, "unanswered");
+    server.receiving.answered();
+    let mut hear =
+        |epoch, messages: &[Vec<u8>]| server.receiving.hear(epoch, false, &messages.concat());
     assert_eq!(hear(3, &[update(5)]), KNOWN, "a copy");
     assert_eq!(
         hear(3, &[update(6)]),
@@ -187,6 +181,7 @@ fn epochs_wrap() {
         assert_eq!(opened.kind, HANDSHAKE);
         let heard = server.receiving.hear(opened.epoch, false, &opened.content);
         assert_eq!(heard, Heard::Known { asks: Some(false) });
+        server.receiving.answered();
         assert!(!client.sending.acknowledge(epoch, 0), "another record");
         assert!(!client.sending.acknowledge(epoch + 1, opened.number));
         assert!(client.sending.acknowledge(epoch, opened.number));

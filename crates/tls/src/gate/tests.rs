@@ -1,20 +1,10 @@
 //! Records that a gate passes, keeps back and drops.
 
 use super::{FINISHED, Gate, OF_CLIENT, OF_SERVER, Verdict};
-use crate::head::Part;
+use crate::head::part;
 
 const CERTIFICATE: u8 = 11;
 const KEY_UPDATE: u8 = 24;
-
-fn part(kind: u8, number: u16, length: usize, offset: usize, bytes: usize) -> Vec<u8> {
-    let part = Part {
-        kind,
-        length,
-        number,
-        offset,
-    };
-    part.write(&vec![1; bytes])
-}
 
 /// Returns what a gate does with a record of these messages.
 fn look(gate: &mut Gate, kind: u8, messages: &[Vec<u8>]) -> Verdict {

@@ -26,11 +26,9 @@ fn secret(suite: Suite, name: &str) -> Secret {
 }
 
 fn ends(suite: Suite, name: &str) -> (Sealer, Opener) {
-    let secret = secret(suite, name);
-    (
-        Sealer::new(suite, &secret, 3),
-        Opener::new(suite, &secret, 3),
-    )
+    let mut secret = secret(suite, name);
+    let opener = Opener::new(suite, &secret, 3);
+    (Sealer::new(suite, &mut secret, 3), opener)
 }
 
 fn bytes(hex: &str) -> Vec<u8> {
@@ -42,12 +40,13 @@ fn bytes(hex: &str) -> Vec<u8> {
 /// Secrets expand as another implementation computes it: Python's `hmac` with the labels of RFC 9147, section 5.9.
 #[test]
 fn secrets_expand_as_elsewhere() {
-    let secret = Secret::new(&[0x42; 32]);
+    let mut secret = Secret::new(&[0x42; 32]);
     let mut key = [0; 16];
     secret.expand("key", &mut key);
     assert_eq!(key[..], bytes(KEY)[..]);
     let mut iv = [0; 12];
-    secret.next().expand("iv", &mut iv);
+    secret.advance();
+    secret.expand("iv", &mut iv);
     assert_eq!(iv[..], bytes(NEXT_IV)[..]);
     let mut key = [0; 32];
     Secret::new(&[0x42; 48]).expand("sn", &mut key);
@@ -60,8 +59,8 @@ fn secrets_expand_as_elsewhere() {
 fn records_are_those_of_elsewhere() {
     for (suite, expected) in ALL.into_iter().zip(RECORDS) {
         let length = if suite == Suite::Aes256 { 48 } else { 32 };
-        let secret = Secret::new(&vec![0x42; length]);
-        let mut sealer = Sealer::new(suite, &secret, 3);
+        let mut secret = Secret::new(&vec![0x42; length]);
+        let mut sealer = Sealer::new(suite, &mut secret, 3);
         sealer.next = 0x1_2345;
         let record = sealer.seal(DATA, b"hello").expect("a key");
         assert_eq!(record[..], bytes(expected)[..], "{suite:?}");

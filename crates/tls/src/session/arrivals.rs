@@ -195,6 +195,10 @@ impl Session {
     /// RFC 9147, section 4.2.1, has an end keep or drop them, and they do not count as bytes of the handshake. Returns
     /// whether the next record is worth a look.
     fn take_early(&mut self, record: &[u8]) -> bool {
+        // RFC 9147, 5.8.1. A copy takes no place from others.
+        if self.early.iter().any(|kept| kept == record) {
+            return true;
+        }
         let has_room = self.early.len() < MAX_WAITING
             && self.waiting() + record.len() <= MAX_WAITING_BYTES
             && self.clear.passed() > 0;

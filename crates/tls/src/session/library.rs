@@ -181,7 +181,8 @@ impl Session {
         Ok(())
     }
 
-    /// Sends a datagram of a connected session. What does not fit is not sent: one of the ends repeats it.
+    /// Sends a datagram of a connected session. What does not fit is not sent: one of the ends repeats it. RFC 9147, 4.4:
+    /// once something may have been lost because of its size, each record has a datagram of its own.
     pub(super) fn depart(&mut self, datagram: Bytes) {
         if datagram.len() > self.max_datagram {
             return;

@@ -4,7 +4,9 @@ use fairwire_units::Instant;
 
 use super::arrivals::{LATE, Taken};
 use super::renewal::Renewal;
-use super::{MAX_ANSWERS, Output, Role, Session, State, Unanswered};
+use super::{
+    MAX_ANSWERS, MAX_FORGED, Output, RECORDS_PER_ANSWER, Role, Session, State, Unanswered,
+};
 use crate::acknowledgement;
 use crate::alert::Alert;
 use crate::channel::{Channel, FIRST_EPOCH, HANDSHAKE_EPOCH, Heard};
@@ -29,8 +31,8 @@ impl Session {
             Ok(opened) => opened,
             Err(Unopened::Useless) => return Ok(Taken::Unread),
             Err(Unopened::Forged) => {
-                self.stats.forged = self.stats.forged.saturating_add(1);
-                return Ok(Taken::Forged);
+                let forged = channel.receiving.forged();
+                return self.count_forged(forged).map(|()| Taken::Forged);
             }
         };
         self.stats.opened = self.stats.opened.saturating_add(1);
@@ -56,6 +58,21 @@ impl Session {
         Ok(Taken::Read)
     }
 
+    /// Counts a record that was not authentic, one of so many with this key.
+    ///
+    /// RFC 9147, 4.5.2: it is dropped, and nobody is told. RFC 9147, 4.5.3: long before they are too many, the peer is
+    /// asked for another key, and again until it has one.
+    fn count_forged(&mut self, forged: u64) -> Result<(), SessionError> {
+        self.stats.forged = self.stats.forged.saturating_add(1);
+        if forged > MAX_FORGED {
+            return self.fail(SessionError::TooManyForgeries { limit: MAX_FORGED });
+        }
+        if forged >= MAX_FORGED / 2 && forged.is_multiple_of(MAX_FORGED / 16) {
+            self.announce(true);
+        }
+        Ok(())
+    }
+
     fn hear_alert(&mut self, epoch: u64, number: u64, content: &[u8]) -> Result<(), SessionError> {
         let (Some(channel), &[_, description, ..]) = (&mut self.channel, content) else {
             return Ok(());
@@ -74,7 +91,7 @@ impl Session {
         }
     }
 
-    /// Takes an acknowledgement (RFC 9147, section 7): of a new key, or of the end of the handshake.
+    /// Takes an acknowledgement (RFC 9147, sections 7 and 7.2): of a new key, or of the end of the handshake.
     fn hear_acknowledgement(&mut self, now: Instant, content: &[u8]) -> Result<(), SessionError> {
         let mut of_handshake = Vec::new();
         for (epoch, number) in acknowledgement::read(content) {
@@ -111,6 +128,11 @@ impl Session {
                     reason: format!("its message of type {kind} has no place after a handshake"),
                 });
             }
+            Heard::Illegal => {
+                return self.fail(SessionError::Protocol {
+                    reason: "it neither asks for a new key nor does not".to_owned(),
+                });
+            }
             Heard::Known { asks } => {
                 self.unanswered.asks |= asks == Some(true);
                 self.unanswered.records.push((epoch, number));
@@ -130,25 +152,33 @@ impl Session {
         if self.closed {
             return Ok(());
         }
-        // RFC 9147, 7.1: if not all fit, the peer repeats the others.
+        // RFC 9147, 7: in the order of their numbers, with the newest key. RFC 9147, 7.1: if not all fit, the peer repeats
+        // the others.
+        records.sort_unstable();
         records.truncate(acknowledgement::room(self.max_data()));
         if let Some(channel) = &mut self.channel
             && let Some(record) = channel.sending.seal(ACK, &acknowledgement::write(&records))
         {
+            channel.receiving.answered();
             self.answers = self.answers.saturating_add(1);
             self.depart(record);
         }
         // RFC 8446, 4.6.3: asked once or several times, it announces one. If it has announced one, that is the answer.
+        // RFC 9147, 8: if there can be no other, it does not.
         if asks && self.announce(false) {
             self.answers = self.answers.saturating_add(1);
         }
-        if self.answers > MAX_ANSWERS {
+        // RFC 9147, 5.10: a peer that replaces its keys for their age is a good one.
+        let earned = self.stats.opened / RECORDS_PER_ANSWER;
+        if u64::from(self.answers) > u64::from(MAX_ANSWERS) + earned {
             return self.fail(SessionError::TooManyAnswers { limit: MAX_ANSWERS });
         }
         Ok(())
     }
 
     /// Announces a new key, unless one is announced or nothing is sealed any more. Returns whether it does.
+    ///
+    /// RFC 9147, 5.8.2: its timer begins with the first value.
     pub(super) fn announce(&mut self, asks: bool) -> bool {
         let sends = self.state == State::Open { sends: true };
         let Some(channel) = self.channel.as_mut().filter(|_| sends) else {

@@ -1,16 +1,29 @@
 //! What needs a look inside a session, or numbers that would take a test too long to reach.
 
 mod nonces;
+mod rules;
 
 use fairwire_units::{Duration, Instant};
 
 use super::{MAX_ANSWERS, MAX_FORGED, Output, Session, State};
+use crate::provider::HAS_AES;
+use crate::record::Suite;
 use crate::{ClientConfig, Date, Identity, SealError, ServerConfig, SessionError, Validity};
 
 const TODAY: Date = Date::from_unix_seconds(1_795_000_000);
 
 /// Makes two connected ends, whose keys protect `records_per_key` records, or as many as usual.
 fn connected(records_per_key: Option<u64>) -> [Session; 2] {
+    let mut ends = begun(records_per_key);
+    exchange(&mut ends, Instant::START);
+    for end in &ends {
+        assert_eq!(end.state, State::Open { sends: true });
+    }
+    ends
+}
+
+/// Makes the same ends before their handshake.
+fn begun(records_per_key: Option<u64>) -> [Session; 2] {
     let identity = Identity::generate(&[], Validity::days(TODAY, 1)).expect("an identity");
     let mut client = ClientConfig::pinned([identity.fingerprint()]);
     let mut server = ServerConfig::new(identity);
@@ -18,15 +31,10 @@ fn connected(records_per_key: Option<u64>) -> [Session; 2] {
         client = client.records_per_key(records);
         server = server.records_per_key(records);
     }
-    let mut ends = [
+    [
         Session::client(&client, 1_400, Instant::START, TODAY).expect("a client"),
         Session::server(&server, 1_400, Instant::START, TODAY).expect("a server"),
-    ];
-    exchange(&mut ends, Instant::START);
-    for end in &ends {
-        assert_eq!(end.state, State::Open { sends: true });
-    }
-    ends
+    ]
 }
 
 /// Delivers what the ends send until they rest, and returns the data that arrive.
@@ -189,7 +197,8 @@ fn too_many_forgeries_end_a_session() {
     let mut ends = connected(None);
     let mut forged = ends[0].seal(b"genuine").expect("connected").to_vec();
     forged[10] ^= 1;
-    ends[1].stats.forged = MAX_FORGED - 1;
+    let channel = ends[1].channel.as_mut().expect("it is connected");
+    channel.receiving.set_forged(MAX_FORGED - 1);
     ends[1]
         .handle_datagram(Instant::START, &forged)
         .expect("the last one");
@@ -291,6 +300,27 @@ fn nobody_connects_unchecked() {
         "{result:?}"
     );
     assert!(!client.is_connected());
+}
+
+/// Sessions have the cipher that is the faster one at the client, and data and new keys pass with each.
+#[test]
+fn the_client_chooses_the_cipher() {
+    for (has_aes, suite) in [(true, Suite::Aes128), (false, Suite::ChaCha20)] {
+        HAS_AES.set(Some(has_aes));
+        let mut ends = connected(Some(4));
+        HAS_AES.set(None);
+        for end in &ends {
+            assert_eq!(end.secrets.suite, Some(suite));
+        }
+        for number in 0..20_u8 {
+            let from = usize::from(number % 2);
+            let datagram = ends[from].seal(&[number]).expect("connected");
+            ends[1 - from]
+                .handle_datagram(Instant::START, &datagram)
+                .expect("genuine");
+            assert_eq!(exchange(&mut ends, Instant::START), [[number]]);
+        }
+    }
 }
 
 /// Paths of all widths share few configurations of the library, which takes long to make one.

@@ -12,8 +12,8 @@ use super::table::{Row, rows};
 use crate::sources::{files_below, root};
 
 /// The RFCs that the table covers completely.
-pub(crate) const RFCS: [u16; 11] = [
-    4340, 4341, 4342, 5238, 5348, 5595, 5596, 5622, 6323, 6773, 8311,
+pub(crate) const RFCS: [u16; 12] = [
+    4340, 4341, 4342, 5238, 5348, 5595, 5596, 5622, 6323, 6773, 8311, 9147,
 ];
 /// RFCs with rows for the parts that we follow; their requirement words are not counted.
 const ALSO: [u16; 1] = [8899];

@@ -134,10 +134,6 @@ impl Channel {
         let Some(secure) = &mut self.secure else {
             return;
         };
-        if !secure.cover(datagram.payload.len(), ctx.budget) {
-            self.received.refuse();
-            return self.refuse(datagram.seq, DropCode::ReceiveBuffer);
-        }
         let arrived = Arrived {
             ecn: datagram.ecn,
             at: datagram.at,

@@ -36,8 +36,6 @@ pub(crate) struct Secure {
     outbox_bytes: usize,
     /// The datagram that leaves next, if it was sealed already.
     made: Option<Made>,
-    /// The longest datagram that the session's memory is counted for, in bytes.
-    longest: usize,
     /// What this end calls the peer's datagrams that may be sent again.
     tag: [u8; TAG],
     copies: Option<Box<Copies>>,
@@ -110,7 +108,6 @@ impl Secure {
             outbox: VecDeque::new(),
             outbox_bytes: 0,
             made: None,
-            longest: 0,
             tag,
             copies: None,
             progress: Progress::Silent,
@@ -163,9 +160,7 @@ impl Secure {
 
     /// Returns the most memory that the session holds, and what waits around it, in bytes.
     pub(crate) fn footprint(&self) -> usize {
-        let session = self
-            .session()
-            .map_or(0, |session| session.memory(self.longest));
+        let session = self.session().map_or(0, Session::memory);
         let made = self.made.as_ref().map_or(0, |made| made.payload.len());
         session + self.outbox_bytes + made + size_of::<Self>() + size_of::<Copies>()
     }
@@ -184,19 +179,6 @@ impl Secure {
         if matches!(self.progress, Progress::Silent | Progress::Heard) {
             self.progress = Progress::Confirmed(now + ANNOUNCEMENT_TIME);
         }
-    }
-
-    /// Counts the memory that datagrams of `length` bytes take. Returns false if `budget` has not so much.
-    pub(crate) fn cover(&mut self, length: usize, budget: usize) -> bool {
-        if length <= self.longest {
-            return true;
-        }
-        let memory = |longest| self.session().map_or(0, |session| session.memory(longest));
-        let fits = memory(length).saturating_sub(memory(self.longest)) <= budget;
-        if fits {
-            self.longest = length;
-        }
-        fits
     }
 
     pub(crate) fn set_max_datagram(&mut self, max_datagram: usize) {

@@ -198,7 +198,7 @@ impl Session for Turns {
         self.is_waiting = waiting;
     }
 
-    fn memory(&self, _: usize) -> usize {
+    fn memory(&self) -> usize {
         size_of::<Self>()
     }
 
