@@ -35,9 +35,6 @@ const MAX_BATCHES: usize = 64;
 /// drain.
 const RETRY: Duration = Duration::from_micros(200);
 
-/// The payload argument for a datagram that is passed in one piece.
-const NO_PAYLOAD: &[u8] = &[];
-
 /// The driver of one endpoint or shard.
 #[derive(Debug)]
 pub(crate) struct Driver<T: Transport> {
@@ -106,8 +103,9 @@ impl<T: Transport> Driver<T> {
     /// Sends everything that may leave now. Returns the time and when to wake, or `None` at the end.
     fn flush(&mut self) -> Option<(Instant, Option<Instant>)> {
         // Done whatever woke us, so that a socket with a constant stream to read does not block sending.
-        let now = self.shared.clock.now();
-        self.blocked = self.blocked.filter(|&until| until > now);
+        if let Some(until) = self.blocked {
+            self.blocked = Some(until).filter(|&until| until > self.shared.clock.now());
+        }
         let mut batches = 0;
         loop {
             self.send();
@@ -247,10 +245,10 @@ impl<T: Transport> Driver<T> {
             if self.siblings.keep(meta, arrived.bytes) {
                 return;
             }
-            // In one piece: the protocol finds where the header ends, and copies only what it keeps.
+            // In one piece: the protocol finds where the header ends.
             state
                 .proto
-                .handle_datagram(now, meta, arrived.bytes, NO_PAYLOAD);
+                .handle_datagram(now, meta, arrived.bytes, arrived.payload());
         });
         drop(state);
         self.siblings.hand_over();

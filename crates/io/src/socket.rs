@@ -40,6 +40,9 @@ pub(crate) use watched::is_without_runtime;
 /// several.
 const MESSAGE: usize = 65_536;
 
+/// Whether one call receives messages until the socket is empty or the buffers are full (`recvmmsg`).
+const STOPS_WHEN_EMPTY: bool = cfg!(target_os = "linux");
+
 /// Errors taken from a queue in one go. A host that makes the network send many errors must not keep us from other
 /// work.
 #[cfg(target_os = "linux")]
@@ -183,10 +186,17 @@ impl Socket {
 
     /// Receives a batch into `inbox`; `WouldBlock` if nothing has arrived.
     pub(crate) fn receive(&self, inbox: &mut Inbox) -> io::Result<()> {
-        self.udp.try_io(Interest::READABLE, |socket| {
+        let received = self.udp.try_io(Interest::READABLE, |socket| {
             let socket = UdpSockRef::from(socket);
-            inbox.fill(|buffers, meta| self.state.recv(socket, buffers, meta))
-        })
+            let is_full = inbox.fill(|buffers, meta| self.state.recv(socket, buffers, meta))?;
+            if is_full || !STOPS_WHEN_EMPTY {
+                return Ok(());
+            }
+            // The socket is empty. To say so saves a call that would only find that out. What arrives from now on makes
+            // it ready again.
+            Err(io::ErrorKind::WouldBlock.into())
+        });
+        if inbox.is_empty() { received } else { Ok(()) }
     }
 
     /// Passes queued ICMP errors to `each`. If there are many, the rest wake the driver again at once.

@@ -19,8 +19,10 @@ mod inspection;
 mod parts;
 mod subflow;
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use fairwire_cc::TargetBitrate;
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::{DropCode, Seq};
@@ -194,6 +196,33 @@ impl Connection {
         options: SendOptions,
     ) -> Result<DatagramId, SendError> {
         self.channel.send(ctx, &self.subflow, payload, options)
+    }
+
+    /// Queues datagrams from the front of `datagrams` until one is refused, which stays there.
+    pub(crate) fn send_many(
+        &mut self,
+        ctx: &mut Context<'_>,
+        datagrams: &mut VecDeque<Bytes>,
+        ids: &mut Vec<DatagramId>,
+    ) -> Result<(), SendError> {
+        while let Some(data) = datagrams.front() {
+            let size = data.len();
+            // Then it is not refused, and no copy of the handle is needed.
+            let fits = self.channel.secure.is_none() && self.can_send(size, ctx.room);
+            let data = if fits {
+                datagrams.pop_front().unwrap_or_default()
+            } else {
+                data.clone()
+            };
+            ids.push(self.send(ctx, data.into(), SendOptions::default())?);
+            if !fits {
+                datagrams.pop_front();
+            }
+            // As if it had been counted: `Endpoint::room_of` shrinks by a share of what was taken, too.
+            let taken = footprint::of_datagram(size);
+            ctx.room = ctx.room.saturating_sub(taken + taken / 16);
+        }
+        Ok(())
     }
 
     /// Returns whether there is room for a datagram of `size` bytes, with `room` bytes left of the endpoint's memory.

@@ -341,13 +341,29 @@ impl Endpoint {
 
     /// Returns the next received datagram.
     pub fn recv(&mut self, id: ConnectionId) -> Option<Received> {
-        let connection = self.connections.get_mut(id.slot())?;
-        if connection.id() != id {
-            return None;
+        let mut next = None;
+        self.recv_many(id, 1, |received| next = Some(received));
+        next
+    }
+
+    /// Gives at most `limit` received datagrams to `each`, in order. Returns how many.
+    pub fn recv_many(
+        &mut self,
+        id: ConnectionId,
+        limit: usize,
+        each: impl FnMut(Received),
+    ) -> usize {
+        let connection = self.connections.get_mut(id.slot());
+        let Some(connection) = connection.filter(|connection| connection.id() == id) else {
+            return 0;
+        };
+        let mut taken = 0;
+        let received = std::iter::from_fn(|| connection.recv()).take(limit);
+        received.inspect(|_| taken += 1).for_each(each);
+        if taken > 0 {
+            self.recount(id.slot());
         }
-        let received = connection.recv()?;
-        self.recount(id.slot());
-        Some(received)
+        taken
     }
 
     /// Stops reading for the rest of the connection.

@@ -100,12 +100,20 @@ impl From<Vec<u8>> for Payload {
 /// An arriving payload, before it is decided whether to keep it.
 ///
 /// [`Endpoint::handle_datagram`](crate::Endpoint::handle_datagram) copies borrowed bytes only when it puts the datagram
-/// into a receive queue. The copy is one allocation of exactly the payload's length, so a queued datagram holds no
-/// other memory.
+/// into a receive queue. The copy is one allocation of exactly the payload's length, so such a datagram holds no other
+/// memory.
 #[derive(Clone, Debug)]
 pub enum Arriving<'a> {
     /// Bytes of a receive buffer, which the caller reuses after the call.
     Borrowed(&'a [u8]),
+    /// The part `bytes` of the buffer `of`. It is stored without a copy, and keeps all of the buffer in memory; how much
+    /// that may be is up to the caller.
+    Slice {
+        /// The buffer.
+        of: &'a Bytes,
+        /// A part of it; anything else is a bug of the caller, and panics.
+        bytes: &'a [u8],
+    },
     /// A payload that is stored without a copy. A slice of a larger `Bytes` keeps all of it in memory.
     Owned(Payload),
 }
@@ -114,7 +122,7 @@ impl Arriving<'_> {
     /// Returns the length in bytes.
     pub fn len(&self) -> usize {
         match self {
-            Self::Borrowed(bytes) => bytes.len(),
+            Self::Borrowed(bytes) | Self::Slice { bytes, .. } => bytes.len(),
             Self::Owned(payload) => payload.len(),
         }
     }
@@ -127,7 +135,7 @@ impl Arriving<'_> {
     /// Returns the bytes; a synthetic payload has none.
     pub(crate) fn as_slice(&self) -> &[u8] {
         match self {
-            Self::Borrowed(bytes) => bytes,
+            Self::Borrowed(bytes) | Self::Slice { bytes, .. } => bytes,
             Self::Owned(payload) => payload.as_slice(),
         }
     }
@@ -135,7 +143,7 @@ impl Arriving<'_> {
     /// Returns the tag of a synthetic payload.
     pub(crate) fn tag(&self) -> Option<u64> {
         match self {
-            Self::Borrowed(_) => None,
+            Self::Borrowed(_) | Self::Slice { .. } => None,
             Self::Owned(payload) => payload.tag(),
         }
     }
@@ -144,6 +152,7 @@ impl Arriving<'_> {
     pub(crate) fn keep(self) -> Payload {
         match self {
             Self::Borrowed(bytes) => Payload::Bytes(Bytes::copy_from_slice(bytes)),
+            Self::Slice { of, bytes } => Payload::Bytes(of.slice_ref(bytes)),
             Self::Owned(payload) => payload,
         }
     }
@@ -151,7 +160,7 @@ impl Arriving<'_> {
     /// Returns the view that checksums are computed from.
     pub(crate) fn view(&self) -> View<'_> {
         match self {
-            Self::Borrowed(bytes) => View::Bytes(bytes),
+            Self::Borrowed(bytes) | Self::Slice { bytes, .. } => View::Bytes(bytes),
             Self::Owned(payload) => payload.view(),
         }
     }

@@ -164,7 +164,7 @@ impl Transport for Socket {
         if queue.datagrams.is_empty() {
             return Err(io::ErrorKind::WouldBlock.into());
         }
-        inbox.fill(|buffers, meta| {
+        let filled = inbox.fill(|buffers, meta| {
             let count = RECEIVED.min(buffers.len()).min(queue.datagrams.len());
             for (at, datagram) in queue.datagrams.drain(..count).enumerate() {
                 let bytes = &datagram.bytes;
@@ -175,7 +175,8 @@ impl Transport for Socket {
                 meta[at].ecn = EcnCodepoint::from_bits(datagram.ecn.bits());
             }
             Ok(count)
-        })
+        });
+        filled.map(drop)
     }
 }
 

@@ -261,9 +261,8 @@ impl Sender {
         Duration::from_secs_f64(seconds).max(least)
     }
 
-    /// Returns when the rate lets the next packet leave, up to `t_delta` before its nominal time.
-    fn next_departure(&self) -> Instant {
-        let interval = self.interval();
+    /// Returns when the next packet may leave at one per `interval`, up to `t_delta` before its nominal time.
+    fn next_departure(&self, interval: Duration) -> Instant {
         let Some(nominal) = self.schedule.next(interval) else {
             return Instant::START;
         };
@@ -420,29 +419,36 @@ impl Sender {
         }
     }
 
+    /// Returns whether the nofeedback timer does nothing: idle time alone must not lower the rate below what the sender
+    /// may regain at once (RFC 5348, 4.4, step 1), which is four packets per round trip in RFC 3448, 4.4.
+    fn rests(&self) -> bool {
+        if !self.idle {
+            return false;
+        }
+        let x_recv = self.received.max();
+        let Some((packet, recover_rate)) = self.packet_per_rtt().zip(self.initial_rate()) else {
+            return true;
+        };
+        match self.config.receive_limit {
+            ReceiveLimit::Rfc3448 => x_recv < 4.0 * packet,
+            ReceiveLimit::Rfc5348 if self.p > 0.0 => x_recv < recover_rate,
+            ReceiveLimit::Rfc5348 => self.x < 2.0 * recover_rate,
+        }
+    }
+
     /// Handles the nofeedback timer (RFC 5348, 4.4, step 1). Returns whether anything changed.
     fn on_nofeedback(&mut self, now: Instant) -> bool {
-        let x_recv = self.received.max();
-        if let (ReceiveLimit::Rfc3448, Some(packet)) =
-            (self.config.receive_limit, self.packet_per_rtt())
-        {
-            return self.on_nofeedback_of_rfc3448(now, x_recv, packet);
+        if self.rests() {
+            return false;
         }
-        let Some((rtt, recover_rate)) = self.rtt().zip(self.initial_rate()) else {
-            if self.idle {
-                return false;
-            }
+        let x_recv = self.received.max();
+        let Some(rtt) = self.rtt() else {
             self.x = self.bounded(self.x / 2.0);
             return true;
         };
-        let below = if self.p > 0.0 {
-            x_recv < recover_rate
-        } else {
-            self.x < 2.0 * recover_rate
-        };
-        if self.idle && below {
-            // Idle time alone must not lower the rate below what the sender may regain at once.
-            return false;
+        if self.config.receive_limit == ReceiveLimit::Rfc3448 {
+            self.on_nofeedback_of_rfc3448(now, x_recv);
+            return true;
         }
         if self.p == 0.0 {
             self.x = self.bounded(self.x / 2.0);
@@ -460,15 +466,11 @@ impl Sender {
         true
     }
 
-    /// Handles the nofeedback timer by RFC 3448, 4.4. Returns whether anything changed.
+    /// Handles the nofeedback timer by RFC 3448, 4.4.
     ///
     /// The recorded receive rate is halved, or becomes a quarter of the rate by the equation if that is the limit. The
-    /// new rate is at most twice this. An idle sender below four packets per round trip keeps its rate; `packet` is the
-    /// rate of one packet per round trip.
-    fn on_nofeedback_of_rfc3448(&mut self, now: Instant, x_recv: f64, packet: f64) -> bool {
-        if self.idle && x_recv < 4.0 * packet {
-            return false;
-        }
+    /// new rate is at most twice this.
+    fn on_nofeedback_of_rfc3448(&mut self, now: Instant, x_recv: f64) {
         let halved = if self.x_bps > 2.0 * x_recv {
             x_recv / 2.0
         } else {
@@ -484,7 +486,6 @@ impl Sender {
             self.x / 2.0
         };
         self.x = self.bounded(most.min(limit));
-        true
     }
 
     fn start(&mut self, now: Instant) {
@@ -497,8 +498,9 @@ impl Sender {
 
 impl Controller for Sender {
     fn permit(&self, now: Instant, _flight: Flight, _size: u32) -> Permit {
-        let mut at = self.next_departure();
-        if let Some(burst) = self.schedule.burst_until(self.interval()) {
+        let interval = self.interval();
+        let mut at = self.next_departure(interval);
+        if let Some(burst) = self.schedule.burst_until(interval) {
             at = at.max(burst);
         }
         // RFC 4828, 4.3: the least interval holds for any rate and any saved-up packets.
@@ -515,7 +517,10 @@ impl Controller for Sender {
     fn on_sent(&mut self, now: Instant, _flight: Flight, size: u32) {
         // With the interval by which the packet was permitted: its size may change the interval.
         let rtt = self.rtt().unwrap_or(Duration::ZERO);
-        self.schedule.on_sent(now, self.interval(), rtt);
+        let (interval, before) = (self.interval(), (self.x, self.segment_size()));
+        self.schedule.on_sent(now, interval, rtt);
+        // While it rested, the timer did nothing.
+        self.nofeedback = self.nofeedback.filter(|&at| at > now || !self.rests());
         let grew = self.segments.on_sent(size);
         if !self.started {
             self.start(now);
@@ -529,7 +534,9 @@ impl Controller for Sender {
         self.idle = false;
         // RFC 5348, 8.2.1: all that was allowed is sent. Waiting datagrams are no evidence: a queue that the unused
         // allowance is about to empty is not limited by the rate.
-        if self.next_departure() > now {
+        let is_same = before == (self.x, self.segment_size());
+        let interval = if is_same { interval } else { self.interval() };
+        if self.next_departure(interval) > now {
             self.limited.on_all_sent(now, rtt);
         }
     }
@@ -549,22 +556,20 @@ impl Controller for Sender {
     }
 
     fn next_timeout(&self) -> Option<Instant> {
-        self.nofeedback
+        self.nofeedback.filter(|_| !self.rests())
     }
 
     fn handle_timeout(&mut self, now: Instant, _flight: Flight) {
         if self.nofeedback.is_none_or(|at| now < at) {
             return;
         }
-        let changed = self.on_nofeedback(now);
-        if changed {
+        if self.on_nofeedback(now) {
             // A sender that sent nothing got no answer. The timer takes back a rate that is not used; this is no sign
             // of a problem and no timeout.
             self.timeouts += u64::from(!self.idle);
             self.set_timer(now);
         } else {
-            // Idle, and at the rate that idle time leaves: nothing changes before the next packet, which sets the timer
-            // again.
+            // Nothing changes before the next packet, which sets the timer again.
             self.nofeedback = None;
         }
     }

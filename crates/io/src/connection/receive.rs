@@ -59,13 +59,11 @@ impl Connection {
         }
         let Inner { handle, id } = &*self.inner;
         let take = |state: &mut State| {
-            let first = self.next(state)?;
-            Some(first.map(|first| {
-                let rest = std::iter::from_fn(|| state.proto.recv(*id).map(Received::of));
-                let before = into.len();
-                into.extend(std::iter::once(first).chain(rest).take(limit));
-                into.len() - before
-            }))
+            let each = |received| into.push(Received::of(received));
+            match state.proto.recv_many(*id, limit, each) {
+                0 => self.over(state).map(Err),
+                taken => Some(Ok(taken)),
+            }
         };
         let taken = handle.wait(Awaited::Readable(*id), take).await;
         taken.map_err(|reason| self.closed_for(reason))
@@ -98,13 +96,17 @@ impl Connection {
 
     /// Takes the next datagram, or the end of the connection after the last one.
     fn next(&self, state: &mut State) -> Option<Result<Received, CloseReason>> {
-        let id = self.inner.id;
-        if let Some(received) = state.proto.recv(id) {
-            return Some(Ok(Received::of(received)));
+        match state.proto.recv(self.inner.id) {
+            Some(received) => Some(Ok(Received::of(received))),
+            None => self.over(state).map(Err),
         }
-        match state.connections.get(&id) {
-            Some(connection) => connection.closed.clone().map(Err),
-            None => Some(Err(CloseReason::Aborted)),
+    }
+
+    /// Returns why the connection is over, if it is.
+    fn over(&self, state: &State) -> Option<CloseReason> {
+        match state.connections.get(&self.inner.id) {
+            Some(connection) => connection.closed.clone(),
+            None => Some(CloseReason::Aborted),
         }
     }
 }

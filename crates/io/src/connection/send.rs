@@ -14,6 +14,9 @@ use crate::state::{ConnectionState, State};
 use crate::timer::Timer;
 use crate::waiting::Awaited;
 
+/// The datagrams of one call for whose ids there is room at once.
+const MANY: usize = 64;
+
 /// Sending. A datagram that is accepted waits in the send queue until congestion control lets it leave. Its id
 /// identifies it in [`fate`](Connection::fate).
 impl Connection {
@@ -92,16 +95,18 @@ impl Connection {
         }
         let Inner { handle, id } = &*self.inner;
         let queue = |state: &mut State| {
-            let mut taken = Vec::new();
-            while let Some(data) = datagrams.front() {
-                match self.queue(state, data, proto::SendOptions::default()) {
-                    Ok(id) => taken.push(id),
-                    Err(_) if !taken.is_empty() => break,
-                    Err(TrySendError::Full) => return None,
-                    Err(TrySendError::Send(error)) => return Some(Err(error)),
-                }
-                datagrams.pop_front();
+            if state.driver_ended {
+                return Some(Err(self.end_of(state)));
             }
+            let mut taken = Vec::with_capacity(datagrams.len().min(MANY));
+            let now = handle.clock.now();
+            let queued = state.proto.send_many(now, *id, datagrams, &mut taken);
+            match queued.map_err(|error| self.refusal(state, &error)) {
+                Err(TrySendError::Full) if taken.is_empty() => return None,
+                Err(TrySendError::Send(error)) if taken.is_empty() => return Some(Err(error)),
+                _ => {}
+            }
+            handle.wake_driver(state);
             Some(Ok(taken))
         };
         handle.wait(Awaited::Writable(*id), queue).await

@@ -109,7 +109,7 @@ impl Transport for Socket {
     }
 
     fn receive(&mut self, inbox: &mut Inbox) -> io::Result<()> {
-        inbox.fill(|buffers, meta| {
+        let filled = inbox.fill(|buffers, meta| {
             let mut filled = 0;
             for (buffer, meta) in buffers.iter_mut().zip(meta) {
                 let Some(arrival) = self.port.pop(buffer) else {
@@ -126,6 +126,7 @@ impl Transport for Socket {
                 0 => Err(io::ErrorKind::WouldBlock.into()),
                 filled => Ok(filled),
             }
-        })
+        });
+        filled.map(drop)
     }
 }

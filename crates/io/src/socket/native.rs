@@ -105,6 +105,7 @@ fn ipv4(packet: &[u8]) -> Option<Arrived<'_>> {
         remote: SocketAddr::from(([s0, s1, s2, s3], 0)),
         ecn: Ecn::from_bits(tos & 3),
         bytes,
+        train: None,
     })
 }
 
@@ -130,6 +131,7 @@ mod tests {
             remote: ([192, 0, 2, 1], 0).into(),
             ecn: Ecn::NotEct,
             bytes,
+            train: None,
         }
     }
 

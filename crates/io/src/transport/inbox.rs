@@ -1,38 +1,116 @@
 //! Datagrams that arrived in one system call.
 //!
-//! The system may deliver several datagrams in one buffer (GRO); they are split here. Nothing is copied: the protocol
-//! sees slices of these buffers, and copies what it keeps.
+//! The system may deliver several datagrams in one buffer (GRO); they are split here. Of a long train the application
+//! gets slices of the buffer, so its datagrams are neither copied nor allocated. Others are copied if they are kept, so
+//! that each holds only its own bytes.
 //!
-//! The memory is bounded: `BATCH_SIZE` buffers of the transport's largest message, which is 2 MiB for sockets on Linux.
-//! An endpoint has them only while it has messages to pass on. Each thread keeps one set for the endpoint that receives
-//! next, so many endpoints take no more memory than one.
+//! The memory is bounded. A buffer has the size of the transport's largest message, 64 KiB for sockets. An endpoint has
+//! `BATCH_SIZE`, 2 MiB for sockets, while it has messages to pass on, and as many at most whose datagrams the application
+//! holds. Each thread keeps one set for the endpoint that receives next, so many idle endpoints take no more memory than
+//! one. All buffers but the first [`LENDABLE`] are one allocation, of which the system provides what is used.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::io::{self, IoSliceMut};
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use bytes::Bytes;
 use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta};
 
+use fairwire_proto::Arriving;
 use fairwire_units::Ecn;
 
 use super::address::{arrived_at, canonical};
 
+/// The buffers of a set that may be lent. A call seldom receives more long trains.
+const LENDABLE: usize = if BATCH_SIZE < 2 { BATCH_SIZE } else { 2 };
+
+/// The buffers of an endpoint that its application may hold. Beyond that datagrams are copied.
+const MAX_LENT: usize = 32;
+
+/// The buffers that can be lent and that a thread keeps.
+const MAX_SPARE: usize = 4 * LENDABLE;
+
+/// The share of a buffer that a train has to fill to be lent: one in so many.
+const LENT_SHARE: usize = 4;
+
+/// The least number of messages that a call can receive.
+const MIN_SLOTS: usize = if BATCH_SIZE < 4 { BATCH_SIZE } else { 4 };
+
 thread_local! {
-    /// Buffers that no endpoint uses now.
-    static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+    /// Buffers that no endpoint uses now: those that can be lent, and the rest of a set.
+    static SPARE: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
+    static SPARE_REST: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+/// A receive buffer that may be lent. It goes back to the spare ones of the thread that drops it.
+#[derive(Debug, Default)]
+struct Buffer(Vec<u8>);
+
+impl Buffer {
+    fn of(size: usize) -> Self {
+        let spare = SPARE.with_borrow_mut(Vec::pop);
+        let spare = spare.filter(|spare| spare.len() == size);
+        Self(spare.unwrap_or_else(|| vec![0; size]))
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        let buffer = std::mem::take(&mut self.0);
+        if buffer.is_empty() {
+            return;
+        }
+        // A thread that ends has no list any more.
+        let _ = SPARE.try_with(|spare| {
+            let mut spare = spare.borrow_mut();
+            if spare.len() < MAX_SPARE {
+                spare.push(buffer);
+            }
+        });
+    }
+}
+
+/// A buffer whose datagrams the application may hold.
+#[derive(Debug)]
+struct Lent {
+    buffer: Buffer,
+    /// How many buffers the endpoint has lent.
+    lent: Arc<AtomicUsize>,
+}
+
+impl AsRef<[u8]> for Lent {
+    fn as_ref(&self) -> &[u8] {
+        &self.buffer.0
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        self.lent.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// The receive buffers and their contents.
 #[derive(Debug)]
 pub(crate) struct Inbox {
-    /// Empty while there is nothing to pass on.
-    buffers: Vec<u8>,
+    /// Those that may be lent. Empty while there is nothing to pass on.
+    buffers: Vec<Buffer>,
+    /// The others, one after the other. Empty while there is nothing to pass on.
+    rest: Vec<u8>,
     /// The size of each buffer, bytes.
     size: usize,
+    /// How many messages the next call can receive.
+    slots: usize,
     meta: [RecvMeta; BATCH_SIZE],
     filled: usize,
     /// The first message that was not passed on completely: its index, and how many of its bytes were passed on.
     next: (usize, usize),
+    /// The bytes of this message, if they are lent.
+    train: Option<Bytes>,
+    /// How many buffers are lent.
+    lent: Arc<AtomicUsize>,
 }
 
 /// A received datagram.
@@ -46,6 +124,18 @@ pub(crate) struct Arrived<'a> {
     pub ecn: Ecn,
     /// Its bytes.
     pub bytes: &'a [u8],
+    /// What holds its bytes, if the application may keep them.
+    pub train: Option<&'a Bytes>,
+}
+
+impl<'a> Arrived<'a> {
+    /// Returns how what follows its header is kept.
+    pub(crate) fn payload(&self) -> Arriving<'a> {
+        match self.train {
+            Some(of) => Arriving::Slice { of, bytes: &[] },
+            None => Arriving::Borrowed(&[]),
+        }
+    }
 }
 
 impl Inbox {
@@ -53,10 +143,14 @@ impl Inbox {
     pub(crate) fn new(size: usize) -> Self {
         Self {
             buffers: Vec::new(),
+            rest: Vec::new(),
             size: size.max(1),
+            slots: MIN_SLOTS,
             meta: [RecvMeta::default(); BATCH_SIZE],
             filled: 0,
             next: (0, 0),
+            train: None,
+            lent: Arc::default(),
         }
     }
 
@@ -65,39 +159,48 @@ impl Inbox {
         self.next.0 >= self.filled
     }
 
-    /// Lets `receive` fill the buffers; it returns how many it filled.
+    /// Lets `receive` fill the buffers; it returns how many it filled. Returns whether it filled all that it got.
     pub(crate) fn fill(
         &mut self,
         receive: impl FnOnce(&mut [IoSliceMut<'_>], &mut [RecvMeta]) -> io::Result<usize>,
-    ) -> io::Result<()> {
+    ) -> io::Result<bool> {
         self.filled = 0;
         self.next = (0, 0);
         self.borrow();
-        let mut buffers = self.buffers.chunks_exact_mut(self.size);
+        let slots = self.slots;
+        let first = self.buffers.iter_mut().map(|buffer| &mut buffer.0[..]);
+        let mut buffers = first.chain(self.rest.chunks_exact_mut(self.size));
         let mut slices: [IoSliceMut<'_>; BATCH_SIZE] =
             std::array::from_fn(|_| IoSliceMut::new(buffers.next().unwrap_or_default()));
-        let received = receive(&mut slices, &mut self.meta);
-        self.filled = received
-            .as_ref()
-            .map_or(0, |&filled| filled.min(BATCH_SIZE));
+        let received = receive(&mut slices[..slots], &mut self.meta);
+        self.filled = received.as_ref().map_or(0, |&filled| filled.min(slots));
         if self.is_empty() {
             self.give_back();
         }
-        received.map(|_| ())
+        let is_full = self.filled == slots;
+        if is_full {
+            self.slots = (2 * slots).min(BATCH_SIZE);
+        } else if self.filled < slots / 4 {
+            self.slots = (slots / 2).max(MIN_SLOTS);
+        }
+        received.map(|_| is_full)
     }
 
     fn borrow(&mut self) {
-        let needed = self.size * BATCH_SIZE;
-        if self.buffers.len() != needed {
-            self.buffers = SPARE.take();
+        let size = self.size;
+        self.buffers.resize_with(LENDABLE, || Buffer::of(size));
+        let needed = size * (BATCH_SIZE - LENDABLE);
+        if self.rest.len() != needed {
+            self.rest = SPARE_REST.take();
         }
-        if self.buffers.len() != needed {
-            self.buffers = vec![0; needed];
+        if self.rest.len() != needed {
+            self.rest = vec![0; needed];
         }
     }
 
     fn give_back(&mut self) {
-        SPARE.set(std::mem::take(&mut self.buffers));
+        self.buffers.clear();
+        SPARE_REST.set(std::mem::take(&mut self.rest));
     }
 
     /// Passes the next datagrams to `each`, in order and at most `most`. Returns how many there were.
@@ -110,14 +213,23 @@ impl Inbox {
         let mut datagrams = 0;
         while !self.is_empty() && datagrams < most {
             let (at, offset) = self.next;
-            let meta = &self.meta[at];
-            let message = &self.buffers[at * self.size..][..meta.len.min(self.size)];
+            let meta = self.meta[at];
+            let (len, stride) = (meta.len.min(self.size), meta.stride.max(1));
+            if offset == 0 {
+                let is_long = len > stride && len >= self.size / LENT_SHARE;
+                self.train = self.lend(at, is_long && at < LENDABLE);
+            }
+            let train = self.train.as_ref();
+            let message = match (train, at.checked_sub(LENDABLE)) {
+                (Some(train), _) => &train[..len],
+                (None, None) => &self.buffers[at].0[..len],
+                (None, Some(at)) => &self.rest[at * self.size..][..len],
+            };
             let local = arrived_at(bound, meta.dst_ip);
             let remote = canonical(meta.addr);
             let ecn = ecn(meta.ecn);
-            let rest = message[offset..].chunks(meta.stride.max(1));
             let mut reached = offset;
-            for bytes in rest.take(most - datagrams) {
+            for bytes in message[offset..].chunks(stride).take(most - datagrams) {
                 datagrams += 1;
                 reached += bytes.len();
                 each(Arrived {
@@ -125,6 +237,7 @@ impl Inbox {
                     remote,
                     ecn,
                     bytes,
+                    train,
                 });
             }
             self.next = if reached < message.len() {
@@ -135,8 +248,22 @@ impl Inbox {
         }
         if self.is_empty() && !self.buffers.is_empty() {
             self.give_back();
+            self.train = None;
         }
         datagrams
+    }
+
+    /// Lends the buffer of message `at`, if it is to be and not too many are lent.
+    fn lend(&mut self, at: usize, is_to_be: bool) -> Option<Bytes> {
+        // Only this call adds to the number.
+        if !is_to_be || self.lent.load(Ordering::Relaxed) >= MAX_LENT {
+            return None;
+        }
+        self.lent.fetch_add(1, Ordering::Relaxed);
+        Some(Bytes::from_owner(Lent {
+            buffer: std::mem::take(&mut self.buffers[at]),
+            lent: Arc::clone(&self.lent),
+        }))
     }
 }
 
@@ -147,7 +274,8 @@ fn ecn(mark: Option<EcnCodepoint>) -> Ecn {
 
 #[cfg(test)]
 mod tests {
-    use super::{Arrived, Inbox};
+    use super::{Arrived, Inbox, MAX_LENT};
+    use bytes::Bytes;
 
     /// A buffer with several datagrams is split at its stride; the last datagram may be shorter.
     #[test]
@@ -181,5 +309,57 @@ mod tests {
             assert_eq!(inbox.drain(bound, 2, |_| ()), 0, "drained once");
         }
         assert_eq!(seen, [100, 100, 50, 100, 100, 50]);
+    }
+
+    /// Datagrams of long trains are slices of the buffer, until the application holds too many buffers; then they are
+    /// not. What it gives back can be lent again. Datagrams that came alone or in a short train are never slices.
+    #[test]
+    fn trains_are_lent() {
+        let bound = ([0, 0, 0, 0], 7).into();
+        let mut inbox = Inbox::new(65_536);
+        let mut receive = |len: usize, stride: usize| {
+            let filled = inbox.fill(|buffers, meta| {
+                buffers[0][..len].fill(1);
+                (meta[0].len, meta[0].stride) = (len, stride);
+                Ok(1)
+            });
+            assert!(!filled.expect("filled"), "there was room for more");
+            let mut kept: Vec<Bytes> = Vec::new();
+            inbox.drain(bound, usize::MAX, |arrived: Arrived<'_>| {
+                kept.extend(arrived.train.map(|train| train.slice_ref(arrived.bytes)));
+            });
+            assert!(inbox.buffers.is_empty() && inbox.rest.is_empty());
+            kept
+        };
+        assert!(receive(40_000, 40_000).is_empty(), "one datagram");
+        assert!(receive(4_000, 10).is_empty(), "a short train");
+        let mut held: Vec<_> = (0..MAX_LENT).map(|_| receive(20_000, 100)).collect();
+        assert!(held.iter().all(|train| train.len() == 200));
+        assert!(receive(20_000, 100).is_empty(), "the rest is copied");
+        held[0].truncate(1);
+        assert!(
+            receive(20_000, 100).is_empty(),
+            "one datagram holds the buffer"
+        );
+        held.remove(0);
+        assert_eq!(receive(20_000, 100).len(), 200);
+        let mut datagrams = held.iter().flatten();
+        assert!(datagrams.all(|datagram| datagram[..] == [1; 100]));
+    }
+
+    /// A call that fills every buffer is followed by one with more; calls that fill few by one with fewer.
+    #[test]
+    fn the_number_of_buffers_follows_the_load() {
+        let mut inbox = Inbox::new(100);
+        let mut seen = Vec::new();
+        for share in [1, 1, 8, 8, 8] {
+            let _ = inbox.fill(|buffers, _| {
+                seen.push(buffers.len());
+                Ok(buffers.len() / share)
+            });
+        }
+        if quinn_udp::BATCH_SIZE == 32 {
+            assert_eq!(seen, [4, 8, 16, 8, 4]);
+        }
     }
 }

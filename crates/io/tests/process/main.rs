@@ -1,5 +1,7 @@
 //! What the entire process holds: memory and descriptors. Tests here run one after the other.
 
+#[cfg(target_os = "linux")]
+mod allocations;
 mod connection_memory;
 #[cfg(target_os = "linux")]
 mod descriptors;

@@ -15,8 +15,8 @@ impl Endpoint {
     /// Handles a received datagram.
     ///
     /// `head` is the DCCP header with its options, `payload` the rest. A caller that has both in one piece, as from a
-    /// socket, passes it as `head` with an empty `payload`. Borrowed bytes are copied only if the datagram enters a
-    /// receive queue.
+    /// socket, passes it as `head` with an empty `payload`, which then says how the rest is kept: borrowed bytes are
+    /// copied if the datagram enters a receive queue, a [slice](Arriving::Slice) of a buffer that holds `head` is not.
     pub fn handle_datagram<'a>(
         &mut self,
         now: Instant,
@@ -263,7 +263,10 @@ fn whole_payload<'a>(
     let rest = head.get(packet.data_offset..).unwrap_or_default();
     match (rest, payload.is_empty()) {
         ([], _) => Some(payload),
-        (rest, true) => Some(Arriving::Borrowed(rest)),
+        (rest, true) => Some(match payload {
+            Arriving::Slice { of, .. } => Arriving::Slice { of, bytes: rest },
+            _ => Arriving::Borrowed(rest),
+        }),
         (_, false) => None,
     }
 }

@@ -1,8 +1,10 @@
 //! The calls of the application about what a connection sends.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use fairwire_cc::{EncoderInput, TargetBitrate};
 use fairwire_units::Instant;
 
@@ -44,6 +46,27 @@ impl Endpoint {
         if self.get(id).is_some() {
             self.with_connection(now, id.slot(), |connection, ctx| {
                 sent = connection.send(ctx, payload, options);
+            });
+        }
+        sent
+    }
+
+    /// Queues datagrams from the front of `datagrams`, as [`send`](Self::send) does with each, until one is refused.
+    /// Appends the ids of those that were queued to `ids`.
+    ///
+    /// # Errors
+    /// The [`SendError`] of the one that was refused. It stays the first of `datagrams`.
+    pub fn send_many(
+        &mut self,
+        now: Instant,
+        id: ConnectionId,
+        datagrams: &mut VecDeque<Bytes>,
+        ids: &mut Vec<DatagramId>,
+    ) -> Result<(), SendError> {
+        let mut sent = Err(SendError::Closed);
+        if self.get(id).is_some() {
+            self.with_connection(now, id.slot(), |connection, ctx| {
+                sent = connection.send_many(ctx, datagrams, ids);
             });
         }
         sent

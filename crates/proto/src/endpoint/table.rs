@@ -17,6 +17,8 @@ use crate::flow::Flow;
 #[derive(Debug)]
 pub(super) struct Table {
     slots: Map<Flow, usize, KeyedHash>,
+    /// The flow that was last looked up, and its slot: packets come in trains.
+    latest: Option<(Flow, usize)>,
     /// Number of flows begun on a socket that is bound to the unspecified address.
     wildcard_flows: usize,
 }
@@ -25,6 +27,7 @@ impl Table {
     pub(super) fn new(hash: KeyedHash) -> Self {
         Self {
             slots: Map::with_hasher(hash),
+            latest: None,
             wildcard_flows: 0,
         }
     }
@@ -41,24 +44,32 @@ impl Table {
     }
 
     pub(super) fn insert(&mut self, flow: Flow, slot: usize) {
+        self.latest = None;
         let before = self.slots.insert(flow, slot);
         debug_assert!(before.is_none(), "a flow has one connection");
         self.wildcard_flows += usize::from(is_wildcard(&flow));
     }
 
     pub(super) fn remove(&mut self, flow: &Flow) {
+        self.latest = None;
         if self.slots.remove(flow).is_some() {
             self.wildcard_flows -= usize::from(is_wildcard(flow));
         }
     }
 
     /// Returns the slot of the connection for a packet that arrived on `flow`.
-    pub(super) fn find(&self, flow: &Flow) -> Option<usize> {
-        let exact = self.slots.get(flow).copied();
-        if exact.is_some() || self.wildcard_flows == 0 {
-            return exact;
+    pub(super) fn find(&mut self, flow: &Flow) -> Option<usize> {
+        if let Some((latest, slot)) = &self.latest
+            && latest == flow
+        {
+            return Some(*slot);
         }
-        self.slots.get(&flow.with_any_local()).copied()
+        let found = match self.slots.get(flow) {
+            None if self.wildcard_flows > 0 => self.slots.get(&flow.with_any_local()),
+            exact => exact,
+        };
+        self.latest = found.map(|&slot| (*flow, slot));
+        found.copied()
     }
 }
 

@@ -1,11 +1,13 @@
 use fairwire_units::{Duration, Instant};
 use proptest::prelude::*;
 
+use self::rests::timer_if_sent;
 use super::{SegmentSize, Sender, TfrcConfig};
 use crate::tfrc::Equation;
 use crate::{Controller, Feedback, Flight, Permit, TfrcReport};
 
 mod pipe;
+mod rests;
 mod rules;
 
 /// The size of every packet, bytes: `s`.
@@ -107,7 +109,7 @@ fn one_packet_per_second_on_an_unknown_path() {
     sender.handle_timeout(at(2_005), GREEDY);
     assert_rate(&sender, 500.0);
     // 2s/X is now four seconds.
-    assert_eq!(sender.next_timeout(), Some(at(6_005)));
+    assert_eq!(timer_if_sent(&sender, 2_005), Some(at(6_005)));
     // Nothing was sent since: an idle sender keeps its rate while it does not know the path.
     sender.handle_timeout(at(6_005), MODEST);
     assert_rate(&sender, 500.0);
@@ -124,7 +126,7 @@ fn the_first_report_gives_the_initial_rate() {
     report(&mut sender, 100, 0.0, 0.0);
     // W_init = min(4 * 1000, max(2 * 1000, 4380)) = 4000 bytes per 100 ms.
     assert_rate(&sender, 40_000.0);
-    assert_eq!(sender.next_timeout(), Some(at(500)), "4R");
+    assert_eq!(timer_if_sent(&sender, 100), Some(at(500)), "4R");
 }
 
 /// RFC 5348, 4.3: slow start doubles the rate once per round trip. In the first two the receive rate is no limit; then
@@ -214,7 +216,7 @@ fn silence_in_slow_start_halves_the_rate() {
     sender.handle_timeout(at(1_500), GREEDY);
     assert_rate(&sender, 40_000.0);
     assert_eq!(sender.gauges().timeouts, 1);
-    assert_eq!(sender.next_timeout(), Some(at(1_900)));
+    assert_eq!(timer_if_sent(&sender, 1_500), Some(at(1_900)));
 }
 
 /// RFC 5348, 4.4: if the receive rate is the limit, it is halved, and the rate can double again from there. If the
