@@ -183,11 +183,7 @@ fn a_datagram_costs_what_the_list_says() {
         for (number, (ccid, is_encrypted)) in WORKS.into_iter().enumerate() {
             let security = if is_encrypted { "dtls" } else { "none" };
             let (instructions, allocations) = (instructions[number], allocations[number]);
-            writeln!(
-                text,
-                "{ccid},{security},{instructions:.0},{allocations:.2}"
-            )
-            .expect("text");
+            writeln!(text, "{ccid},{security},{instructions:.0},{allocations:.2}").expect("text");
         }
         fs::write(LIST, text).expect("the list");
         return;
