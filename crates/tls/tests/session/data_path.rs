@@ -144,7 +144,7 @@ fn counted() -> Option<[f64; 4]> {
     // A part ends where the next begins: the second one is the first work, then comes what prepares the next.
     Some([0, 1, 2, 3].map(|work| {
         let part = folder.join(format!("out.{}", 2 * work + 2));
-        let text = fs::read_to_string(&part).unwrap_or_else(|error| panic!("{part:?}: {error}"));
+        let text = fs::read_to_string(&part).expect("a part of the counts");
         let total = text.lines().find_map(|line| line.strip_prefix("totals: "));
         let total: f64 = total.expect("a sum").parse().expect("a number");
         total / DATAGRAMS as f64
