@@ -27,6 +27,7 @@ use fairwire_cc::TargetBitrate;
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::{DropCode, Seq};
 
+use crate::constants::DATAGRAM_OVERHEAD;
 use crate::error::SendError;
 use crate::event::Received;
 use crate::flow::Flow;
@@ -219,7 +220,7 @@ impl Connection {
                 datagrams.pop_front();
             }
             // As if it had been counted: `Endpoint::room_of` shrinks by a share of what was taken, too.
-            let taken = footprint::of_datagram(size);
+            let taken = size.saturating_add(DATAGRAM_OVERHEAD);
             ctx.room = ctx.room.saturating_sub(taken + taken / 16);
         }
         Ok(())

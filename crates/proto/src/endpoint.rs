@@ -351,15 +351,17 @@ impl Endpoint {
         &mut self,
         id: ConnectionId,
         limit: usize,
-        each: impl FnMut(Received),
+        mut each: impl FnMut(Received),
     ) -> usize {
         let connection = self.connections.get_mut(id.slot());
         let Some(connection) = connection.filter(|connection| connection.id() == id) else {
             return 0;
         };
         let mut taken = 0;
-        let received = std::iter::from_fn(|| connection.recv()).take(limit);
-        received.inspect(|_| taken += 1).for_each(each);
+        for received in std::iter::from_fn(|| connection.recv()).take(limit) {
+            taken += 1;
+            each(received);
+        }
         if taken > 0 {
             self.recount(id.slot());
         }

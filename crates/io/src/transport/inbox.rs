@@ -23,7 +23,8 @@ use fairwire_units::Ecn;
 
 use super::address::{arrived_at, canonical};
 
-/// The buffers of a set that may be lent. A call seldom receives more long trains.
+/// The buffers of a set that may be lent, and the least number of messages that a call can receive. While it receives
+/// long trains, which hold enough datagrams for one turn, it can receive no more.
 const LENDABLE: usize = if BATCH_SIZE < 2 { BATCH_SIZE } else { 2 };
 
 /// The buffers of an endpoint that its application may hold. Beyond that datagrams are copied.
@@ -33,10 +34,7 @@ const MAX_LENT: usize = 32;
 const MAX_SPARE: usize = 4 * LENDABLE;
 
 /// The share of a buffer that a train has to fill to be lent: one in so many.
-const LENT_SHARE: usize = 4;
-
-/// The least number of messages that a call can receive.
-const MIN_SLOTS: usize = if BATCH_SIZE < 4 { BATCH_SIZE } else { 4 };
+const LENT_SHARE: usize = 16;
 
 thread_local! {
     /// Buffers that no endpoint uses now: those that can be lent, and the rest of a set.
@@ -145,7 +143,7 @@ impl Inbox {
             buffers: Vec::new(),
             rest: Vec::new(),
             size: size.max(1),
-            slots: MIN_SLOTS,
+            slots: LENDABLE,
             meta: [RecvMeta::default(); BATCH_SIZE],
             filled: 0,
             next: (0, 0),
@@ -178,12 +176,22 @@ impl Inbox {
             self.give_back();
         }
         let is_full = self.filled == slots;
-        if is_full {
+        if self.meta[..self.filled]
+            .iter()
+            .any(|meta| self.is_long(meta))
+        {
+            self.slots = LENDABLE;
+        } else if is_full {
             self.slots = (2 * slots).min(BATCH_SIZE);
         } else if self.filled < slots / 4 {
-            self.slots = (slots / 2).max(MIN_SLOTS);
+            self.slots = (slots / 2).max(LENDABLE);
         }
         received.map(|_| is_full)
+    }
+
+    /// Returns whether a message is a train that is worth its buffer.
+    fn is_long(&self, meta: &RecvMeta) -> bool {
+        meta.len > meta.stride && meta.len >= self.size / LENT_SHARE
     }
 
     fn borrow(&mut self) {
@@ -216,8 +224,7 @@ impl Inbox {
             let meta = self.meta[at];
             let (len, stride) = (meta.len.min(self.size), meta.stride.max(1));
             if offset == 0 {
-                let is_long = len > stride && len >= self.size / LENT_SHARE;
-                self.train = self.lend(at, is_long && at < LENDABLE);
+                self.train = self.lend(at, self.is_long(&meta) && at < LENDABLE);
             }
             let train = self.train.as_ref();
             let message = match (train, at.checked_sub(LENDABLE)) {
@@ -274,7 +281,7 @@ fn ecn(mark: Option<EcnCodepoint>) -> Ecn {
 
 #[cfg(test)]
 mod tests {
-    use super::{Arrived, Inbox, MAX_LENT};
+    use super::{Arrived, Inbox, LENDABLE, MAX_LENT};
     use bytes::Bytes;
 
     /// A buffer with several datagrams is split at its stride; the last datagram may be shorter.
@@ -347,7 +354,8 @@ mod tests {
         assert!(datagrams.all(|datagram| datagram[..] == [1; 100]));
     }
 
-    /// A call that fills every buffer is followed by one with more; calls that fill few by one with fewer.
+    /// A call that fills every buffer is followed by one with more, unless with long trains; calls that fill few by one
+    /// with fewer.
     #[test]
     fn the_number_of_buffers_follows_the_load() {
         let mut inbox = Inbox::new(100);
@@ -359,7 +367,17 @@ mod tests {
             });
         }
         if quinn_udp::BATCH_SIZE == 32 {
-            assert_eq!(seen, [4, 8, 16, 8, 4]);
+            assert_eq!(seen, [2, 4, 8, 4, 2]);
+        }
+        for _ in 0..3 {
+            let filled = inbox.fill(|buffers, meta| {
+                for meta in meta {
+                    (meta.len, meta.stride) = (60, 30);
+                }
+                Ok(buffers.len())
+            });
+            assert!(filled.expect("filled"));
+            assert_eq!(inbox.filled, LENDABLE);
         }
     }
 }

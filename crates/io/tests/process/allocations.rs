@@ -1,4 +1,4 @@
-//! In the steady state a datagram costs no allocation of its own. On Linux: elsewhere each one arrives alone.
+//! In the steady state most datagrams cost no allocation of their own. On Linux: elsewhere each one arrives alone.
 
 use std::collections::VecDeque;
 
@@ -7,10 +7,11 @@ use fairwire_held::thread::calls;
 
 use crate::{SERVICE, alone};
 
-/// Both ends of a flow run on this thread, with their drivers, and allocate at most once for eight datagrams: for each
-/// call of the application that sends 32 of them, and for each buffer of datagrams that is lent to the one that reads.
+/// Both ends of a flow run on this thread, with their drivers, and allocate at most once for four datagrams: for each
+/// call of the application that sends up to 32 of them, for each buffer of datagrams that is lent to the one that reads,
+/// and for datagrams that arrive in a short train.
 #[test]
-fn a_datagram_costs_no_allocation() {
+fn few_datagrams_cost_an_allocation() {
     const WARM_UP: usize = 20_000;
     const COUNTED: usize = 50_000;
     alone(async {
@@ -46,6 +47,6 @@ fn a_datagram_costs_no_allocation() {
         }
         let made = calls() - before;
         sending.abort();
-        assert!(made <= COUNTED as u64 / 8, "{made} for {COUNTED} datagrams");
+        assert!(made <= COUNTED as u64 / 4, "{made} for {COUNTED} datagrams");
     });
 }
