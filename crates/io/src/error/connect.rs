@@ -230,8 +230,11 @@ fn unresolved(host: &str, source: &io::Error) -> String {
 /// Returns why a peer refused, and what to do about it.
 fn refused(remote: SocketAddr, code: ResetCode, text: Option<&ErrorText>) -> String {
     let advice = match code {
-        ResetCode::ConnectionRefused | ResetCode::NoConnection => {
-            ": nobody listens on that DCCP port there"
+        ResetCode::ConnectionRefused => ": nobody listens on that DCCP port there",
+        // Linux answers a Request to a closed port so, and RFC 4340, 8.5, step 2, one in TIMEWAIT.
+        ResetCode::NoConnection => {
+            ": nobody listens on that DCCP port there, or a connection with the same ports ended less than five minutes \
+             ago: try again from another socket"
         }
         ResetCode::BadServiceCode => ": that port offers another service",
         ResetCode::TooBusy => ": the server is busy, try again later",

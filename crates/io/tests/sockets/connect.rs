@@ -305,3 +305,23 @@ async fn violations_are_not_imitated_on_sockets() {
         }
     }
 }
+
+/// The ports of a connection that has just ended rest at the peer (TIMEWAIT). Who takes them again is told, and with
+/// other ports it connects.
+#[tokio::test]
+async fn resting_ports_are_told() {
+    let (listener, at) = server("127.0.0.1");
+    let client = endpoint("127.0.0.1:0");
+    let connect = |port| {
+        let options = ConnectOptions::new().local_port(port);
+        client.connect_with(DccpAddr::same_ports(at), SERVICE, Security::None, options)
+    };
+    let (here, there) = soon(async { tokio::join!(connect(50_000), listener.accept()) }).await;
+    // Without closing it: so the peer is the one that waits.
+    drop(here.expect("connected"));
+    soon(there.expect("accepted").closed()).await;
+    let error = soon(connect(50_000)).await.expect_err("it rests");
+    let told = "a connection with the same ports ended less than five minutes ago";
+    assert!(error.to_string().contains(told), "{error}");
+    soon(connect(50_001)).await.expect("other ports");
+}
