@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
-use fairwire::{Bytes, DccpAddr, Endpoint, Security};
+use fairwire::Bytes;
 use fairwire_held::thread::calls;
 
-use crate::{SERVICE, alone};
+use crate::{alone, connected};
 
 /// Both ends of a flow run on this thread, with their drivers, and allocate at most once for four datagrams: for each
 /// call of the application that sends up to 32 of them, for each buffer of datagrams that is lent to the one that reads,
@@ -15,19 +15,7 @@ fn few_datagrams_cost_an_allocation() {
     const WARM_UP: usize = 20_000;
     const COUNTED: usize = 50_000;
     alone(async {
-        let any = "127.0.0.1:0".parse().expect("an address");
-        let server = Endpoint::bind(any).expect("a free port");
-        let listener = server
-            .listen(5_001, &[SERVICE], Security::None)
-            .expect("a free port");
-        let remote = DccpAddr {
-            addr: server.local_addr(),
-            dccp_port: 5_001,
-        };
-        let client = Endpoint::bind(any).expect("a free port");
-        let connecting = client.connect(remote, SERVICE, Security::None);
-        let (here, there) = tokio::join!(connecting, listener.accept());
-        let (here, there) = (here.expect("connected"), there.expect("accepted"));
+        let (_, here, there) = connected().await;
         let sending = tokio::spawn(async move {
             let datagram = Bytes::from(vec![0; 1_200]);
             let mut queue = VecDeque::new();

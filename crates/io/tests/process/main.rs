@@ -9,7 +9,7 @@ mod pinned_memory;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use fairwire::ServiceCode;
+use fairwire::{Connection, DccpAddr, Endpoint, Security, ServiceCode};
 
 #[global_allocator]
 static ALLOCATOR: fairwire_held::Counting = fairwire_held::Counting;
@@ -29,4 +29,21 @@ fn alone(test: impl Future<Output = ()>) {
         .enable_all()
         .build();
     runtime.expect("a runtime").block_on(test);
+}
+
+/// Makes a connection on loopback, and returns the server's endpoint, the client's end and the server's.
+async fn connected() -> (Endpoint, Connection, Connection) {
+    let any = "127.0.0.1:0".parse().expect("an address");
+    let server = Endpoint::bind(any).expect("a free port");
+    let listener = server.listen(5_001, &[SERVICE], Security::None);
+    let listener = listener.expect("a free port");
+    let remote = DccpAddr {
+        addr: server.local_addr(),
+        dccp_port: 5_001,
+    };
+    let client = Endpoint::bind(any).expect("a free port");
+    let connecting = client.connect(remote, SERVICE, Security::None);
+    let (here, there) = tokio::join!(connecting, listener.accept());
+    let (here, there) = (here.expect("connected"), there.expect("accepted"));
+    (server, here, there)
 }

@@ -3,9 +3,7 @@
 use std::net::UdpSocket;
 use std::time::Duration;
 
-use fairwire::{DccpAddr, Endpoint, Security};
-
-use crate::{SERVICE, alone};
+use crate::{alone, connected};
 
 /// Unread datagrams; too few to make the receiver slow the sender down.
 const UNREAD: u64 = 3_000;
@@ -15,21 +13,7 @@ const UNREAD: u64 = 3_000;
 #[test]
 fn finding_3_unread_datagrams_pin_little() {
     alone(async {
-        let any = "127.0.0.1:0".parse().expect("an address");
-        let server = Endpoint::bind(any).expect("a free port");
-        let listener = server
-            .listen(5_001, &[SERVICE], Security::None)
-            .expect("a free port");
-        let remote = DccpAddr {
-            addr: server.local_addr(),
-            dccp_port: 5_001,
-        };
-        let client = Endpoint::bind(any).expect("a free port");
-        let (here, there) = tokio::join!(
-            client.connect(remote, SERVICE, Security::None),
-            listener.accept()
-        );
-        let (here, there) = (here.expect("connected"), there.expect("accepted"));
+        let (server, here, there) = connected().await;
         let stranger = UdpSocket::bind("127.0.0.1:0").expect("a free port");
         // A Data packet for a port without a listener: a header of four words, 48-bit numbers, and data.
         let mut noise = vec![0; 60_000];
@@ -41,7 +25,7 @@ fn finding_3_unread_datagrams_pin_little() {
         let mut strange = 0;
         while there.stats().data_received < UNREAD {
             // Loopback loses only what overflows a buffer.
-            strange += u32::from(stranger.send_to(&noise, remote.addr).is_ok());
+            strange += u32::from(stranger.send_to(&noise, server.local_addr()).is_ok());
             here.send(vec![1]).await.expect("sent");
             tokio::task::yield_now().await;
         }
