@@ -2,15 +2,16 @@
 //!
 //! This crate compiles the sources of `crates/io` themselves: the driver's loop, the waits, connections, listeners and
 //! endpoints. It replaces the lock, the signal and the time. At each use of the lock and the signal, the model decides
-//! which thread runs next ([`shuttle`]). The model moves the time. Its sockets are queues in memory, one more transport
+//! which thread runs next (`shuttle`). The model moves the time. Its sockets are queues in memory, one more transport
 //! of the driver. The protocol is the real one.
 //!
-//! [`explore`] runs a model under many schedules and prints the one that fails. The models are in `tests/`. In every
+//! `explore` runs a model under many schedules and prints the one that fails. The models are in `tests/`. In every
 //! model a deadlock fails, and so does a task that is never woken, because then nothing is left that could run.
 
 // The unit tests of these sources need real sockets, and their examples name the crate `fairwire`. Both run in
-// `crates/io`. `cargo test --lib` and `cargo test --doc` would build them here, too.
-#![cfg(not(any(test, doctest)))]
+// `crates/io`, and so does their documentation. `cargo test --lib`, `cargo test --doc` and `cargo doc` would build them
+// here, too.
+#![cfg(not(any(test, doctest, doc)))]
 
 mod clock;
 mod explore;
