@@ -45,6 +45,7 @@ use crate::feature::Role;
 use crate::flow::Flow;
 use crate::half::FeedbackOutcome;
 use crate::id::ConnectionId;
+use crate::records::Records;
 use crate::reply::Replies;
 use crate::stats::{EndpointStats, Stats};
 use crate::transmit::Path;
@@ -98,6 +99,7 @@ pub struct Endpoint {
     source_limits: SourceLimits,
     events: VecDeque<ConnectionEvent>,
     outcome: FeedbackOutcome,
+    records: Records,
     stats: EndpointStats,
 }
 
@@ -131,6 +133,7 @@ impl Endpoint {
             source_limits: SourceLimits::new(config.max_answers_per_source_per_s),
             events: VecDeque::new(),
             outcome: FeedbackOutcome::default(),
+            records: Records::default(),
             stats: EndpointStats::default(),
             config,
             secret,

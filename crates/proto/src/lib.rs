@@ -33,6 +33,7 @@ mod marks;
 mod packet_options;
 mod payload;
 mod rate_limit;
+mod records;
 mod reply;
 mod resend;
 mod ring;
@@ -101,7 +102,7 @@ pub use id::{ConnectionId, DatagramId};
 #[cfg(any(test, feature = "inspect"))]
 pub use inspect::{EndpointInspection, Inspection};
 pub use payload::{Arriving, Payload};
-pub use security::{PathFacts, Security, SecurityError, Session, SessionOutput};
+pub use security::{Opened, PathFacts, Security, SecurityError, Session, SessionOutput};
 pub use sending::{Resend, SendOptions, Waiting};
 pub use shard::Shard;
 pub use stats::{EndpointStats, Stats};

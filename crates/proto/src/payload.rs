@@ -3,6 +3,8 @@
 //! [`Payload`] is data that is stored. [`Arriving`] is data that has just arrived and is not stored yet, so that a
 //! stranger's datagram costs no memory.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use fairwire_wire::checksum::Sum;
 use fairwire_wire::data_checksum;
@@ -68,6 +70,12 @@ impl Payload {
     pub fn to_bytes(&self) -> Bytes {
         self.stored()
             .map_or_else(|len| vec![0; len].into(), Bytes::clone)
+    }
+
+    /// Returns the same bytes, without sharing those that are stored.
+    pub(crate) fn carried(&self) -> Cow<'_, [u8]> {
+        self.stored()
+            .map_or_else(|len| vec![0; len].into(), |bytes| bytes[..].into())
     }
 
     /// Returns the view that checksums are computed from.
@@ -148,7 +156,7 @@ impl Arriving<'_> {
         }
     }
 
-    /// Returns the payload to store. This is the only place where arriving bytes are copied.
+    /// Returns the payload to store. This is the only place where arriving bytes are copied, except to be decrypted.
     pub(crate) fn keep(self) -> Payload {
         match self {
             Self::Borrowed(bytes) => Payload::Bytes(Bytes::copy_from_slice(bytes)),

@@ -11,9 +11,10 @@
 use std::any::Any;
 use std::error::Error;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use fairwire_units::{Duration, Instant};
 
 /// Begins the sessions of connections ([`Endpoint::secure`](crate::Endpoint::secure)).
@@ -65,16 +66,19 @@ impl PathFacts {
 ///
 /// After each call with the time, it is polled until there is nothing more.
 pub trait Session: fmt::Debug + Send {
-    /// Takes a datagram that arrived. What is unreadable, forged or replayed is dropped.
+    /// Takes a datagram that arrived, and may write over it. What is unreadable, forged or replayed is dropped.
+    ///
+    /// Data is opened in its place if it comes before everything that [`poll`](Self::poll) returns then. Data for which
+    /// that is not so, as that of a second record, is polled.
     ///
     /// # Errors
     /// If the session fails. Then the connection is reset, and nothing more leaves.
-    fn handle_datagram(&mut self, now: Instant, datagram: &[u8]) -> Result<(), SecurityError>;
+    fn open(&mut self, now: Instant, datagram: &mut [u8]) -> Result<Opened, SecurityError>;
 
     /// Does what is due at `now`.
     ///
     /// # Errors
-    /// As for [`handle_datagram`](Self::handle_datagram).
+    /// As for [`open`](Self::open).
     fn handle_timeout(&mut self, now: Instant) -> Result<(), SecurityError>;
 
     /// Returns when to call [`handle_timeout`](Self::handle_timeout).
@@ -83,11 +87,17 @@ pub trait Session: fmt::Debug + Send {
     /// Returns what the session does next; `None` until the next call.
     fn poll(&mut self) -> Option<SessionOutput>;
 
-    /// Seals data and returns the datagram that carries it, which is longer by [`Security::overhead`].
+    /// Seals data, given in parts, and appends the datagram that carries it to `datagrams`. It is longer than the data
+    /// by [`Security::overhead`].
     ///
     /// # Errors
-    /// If the session has failed, or its end was announced.
-    fn seal(&mut self, now: Instant, data: &[u8]) -> Result<Bytes, SecurityError>;
+    /// If the session has failed, or its end was announced. Then nothing is appended.
+    fn seal(
+        &mut self,
+        now: Instant,
+        data: &[&[u8]],
+        datagrams: &mut BytesMut,
+    ) -> Result<(), SecurityError>;
 
     /// Ends this side: what [`poll`](Self::poll) then returns tells the peer that no more data follow.
     fn close(&mut self, now: Instant);
@@ -104,12 +114,18 @@ pub trait Session: fmt::Debug + Send {
     /// Returns the most memory that the session holds, in bytes, whatever it gets.
     fn memory(&self) -> usize;
 
-    /// Returns how many datagrams had records that may have carried data and were not read: changed, forged, copied, or so
-    /// late that they may be copies.
-    fn unread(&self) -> u64;
-
     /// Returns the session itself, to ask it what only its kind knows: who the peer is.
     fn as_any(&self) -> &dyn Any;
+}
+
+/// What a datagram held.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Opened {
+    /// Where in the datagram the opened data is.
+    pub data: Option<Range<usize>>,
+    /// Whether every record that may have carried data was read. Those that were not are changed, forged, copied, or so
+    /// late that they may be copies.
+    pub is_read: bool,
 }
 
 /// What a session does.

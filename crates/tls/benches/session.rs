@@ -2,6 +2,7 @@
 
 use std::hint::black_box;
 
+use bytes::BytesMut;
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use fairwire_tls::{ClientConfig, Date, Identity, Output, ServerConfig, Session, Validity};
 use fairwire_units::Instant;
@@ -57,7 +58,12 @@ fn session(c: &mut Criterion) {
     group.throughput(Throughput::Bytes(1_200));
     let [mut sender, mut receiver] = connect(&client, &server);
     group.bench_function("seal", |b| {
-        b.iter(|| sender.seal(black_box(&DATA)).expect("connected"));
+        let mut datagram = BytesMut::new();
+        b.iter(|| {
+            datagram.clear();
+            let data = [black_box(&DATA[..])];
+            sender.append(&data, &mut datagram).expect("connected");
+        });
     });
     let mut sender = connect(&client, &server);
     std::mem::swap(&mut receiver, &mut sender[1]);
@@ -66,10 +72,9 @@ fn session(c: &mut Criterion) {
         b.iter_batched(
             || sender.seal(&DATA).expect("connected"),
             |datagram| {
-                receiver
-                    .handle_datagram(NOW, &datagram)
-                    .expect("a good peer");
-                assert!(matches!(receiver.poll(), Output::Data(_)));
+                let mut datagram = BytesMut::from(datagram);
+                let opened = receiver.open(NOW, &mut datagram).expect("a good peer");
+                assert!(opened.data.is_some());
             },
             BatchSize::SmallInput,
         );

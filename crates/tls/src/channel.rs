@@ -77,7 +77,7 @@ impl Channel {
             return Err(Unopened::Useless);
         };
         let opener = Opener::new(suite, &of_peer.of_session, FIRST_EPOCH);
-        opener.look_into(record).map(|_| ())
+        opener.look_into(&mut record.to_vec()).map(|_| ())
     }
 
     /// Returns a record for the library, as if its peer had sent it.
@@ -87,8 +87,9 @@ impl Channel {
 
     /// Seals again what a record of epoch 3 has that the library made.
     pub(crate) fn of_library(&mut self, record: &[u8]) -> Option<Bytes> {
-        let opened = self.library.as_mut()?.from_library.open(record).ok()?;
-        self.sending.seal(opened.kind, &opened.content)
+        let mut record = record.to_vec();
+        let opened = self.library.as_mut()?.from_library.open(&mut record).ok()?;
+        self.sending.seal(opened.kind, &record[opened.content])
     }
 
     /// Notes that the library is gone.

@@ -135,6 +135,13 @@ impl Part {
     }
 }
 
+/// Returns the first record of a datagram, if that is not empty.
+pub(crate) fn first_record(datagram: &mut [u8]) -> Option<&mut [u8]> {
+    let length = record_length(datagram).min(datagram.len());
+    let record = datagram.get_mut(..length)?;
+    (!record.is_empty()).then_some(record)
+}
+
 /// Returns the records of a datagram, in order (RFC 9147, section 4.3). What is cut off or has no length is the last one.
 pub(crate) fn records(datagram: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = datagram;

@@ -11,12 +11,14 @@ mod secret;
 mod tests;
 mod window;
 
+use std::ops::Range;
+
 use aws_lc_rs::aead::quic::{self, HeaderProtectionKey};
 use aws_lc_rs::aead::{
     AES_128_GCM, AES_256_GCM, Aad, Algorithm, CHACHA20_POLY1305, LessSafeKey, MAX_TAG_LEN, Nonce,
     UnboundKey,
 };
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use zeroize::Zeroizing;
 
 use crate::head;
@@ -104,8 +106,8 @@ impl Cipher {
     /// Returns the nonce of a record (RFC 8446, section 5.3).
     fn nonce(&self, number: u64) -> [u8; 12] {
         let mut nonce = *self.iv;
-        for (byte, of_number) in nonce[4..].iter_mut().zip(number.to_be_bytes()) {
-            *byte ^= of_number;
+        if let Some(low) = nonce.last_chunk_mut() {
+            *low = (u64::from_be_bytes(*low) ^ number).to_be_bytes();
         }
         nonce
     }
@@ -158,36 +160,57 @@ impl Sealer {
         self.limit = limit;
     }
 
-    /// Seals a record with this type and content, which has at most 2^14 bytes. Returns `None` if the key is used up.
-    #[inline]
+    /// Seals a record with this type and content. Returns `None` if the key is used up.
     pub(crate) fn seal(&mut self, kind: u8, content: &[u8]) -> Option<Bytes> {
-        if self.next >= self.limit || content.len() > head::LONGEST_CONTENT {
+        let mut record = BytesMut::with_capacity(content.len() + OVERHEAD);
+        self.append(kind, &[content], &mut record)?;
+        Some(record.freeze())
+    }
+
+    /// Seals a record with this type and content, which is given in parts and has at most 2^14 bytes, and appends it to
+    /// `records`. Returns `None`, and appends nothing, if the key is used up.
+    #[inline]
+    pub(crate) fn append(
+        &mut self,
+        kind: u8,
+        content: &[&[u8]],
+        records: &mut BytesMut,
+    ) -> Option<()> {
+        let length: usize = content.iter().map(|part| part.len()).sum();
+        if self.next >= self.limit || length > head::LONGEST_CONTENT {
             return None;
         }
         let number = self.next;
         self.next += 1;
-        let fragment = content.len() + 1 + TAG;
+        let fragment = length + 1 + TAG;
         let [.., n0, n1] = number.to_be_bytes();
         let [.., l0, l1] = fragment.to_be_bytes();
         let header = [self.flags, n0, n1, l0, l1];
-        let mut record = Vec::with_capacity(HEADER + fragment);
-        record.extend_from_slice(&header);
-        record.extend_from_slice(content);
-        record.push(kind);
+        let start = records.len();
+        records.reserve(HEADER + fragment);
+        records.extend_from_slice(&header);
+        for part in content {
+            records.extend_from_slice(part);
+        }
+        let mut end = [0; 1 + TAG];
+        end[0] = kind;
+        records.extend_from_slice(&end);
         let nonce = self.cipher.nonce(number);
         #[cfg(test)]
         sealed::note(&self.cipher.id, nonce);
         let nonce = Nonce::assume_unique_for_key(nonce);
-        let text = &mut record[HEADER..];
-        let tag = self
-            .cipher
-            .records
-            .seal_in_place_separate_tag(nonce, Aad::from(header), text)
-            .ok()?;
-        record.extend_from_slice(tag.as_ref());
-        let (header, fragment) = record.split_at_mut(HEADER);
-        self.cipher.mask(&mut header[1..3], &fragment[..TAG]);
-        Some(record.into())
+        let (outer, fragment) = records[start..].split_at_mut(HEADER);
+        let (text, tag) = fragment.split_at_mut(length + 1);
+        let (key, header) = (&self.cipher.records, Aad::from(header));
+        if key
+            .seal_in_place_scatter(nonce, header, text, &[], tag)
+            .is_err()
+        {
+            records.truncate(start);
+            return None;
+        }
+        self.cipher.mask(&mut outer[1..3], &fragment[..TAG]);
+        Some(())
     }
 }
 
@@ -197,7 +220,8 @@ pub(crate) struct Opened {
     pub(crate) epoch: u64,
     pub(crate) number: u64,
     pub(crate) kind: u8,
-    pub(crate) content: Vec<u8>,
+    /// Where in the record its content is.
+    pub(crate) content: Range<usize>,
 }
 
 /// Why a record was not opened.
@@ -235,12 +259,12 @@ impl Opener {
         (low ^ flags) & head::EPOCH_BITS == 0
     }
 
-    /// Opens a record whose [head](head::Head) is that of a protected one.
+    /// Opens a record whose [head](head::Head) is that of a protected one, in its place. Its header stays as it is.
     ///
     /// RFC 9147, 4.5.1: whether it is a copy is looked at when it was opened, so that the time tells nobody where its
     /// number lies; a record that is not authentic changes nothing.
     #[inline]
-    pub(crate) fn open(&mut self, record: &[u8]) -> Result<Opened, Unopened> {
+    pub(crate) fn open(&mut self, record: &mut [u8]) -> Result<Opened, Unopened> {
         let opened = self.look_into(record)?;
         if !self.window.take(opened.number) {
             return Err(Unopened::Useless);
@@ -249,12 +273,12 @@ impl Opener {
     }
 
     /// Opens a record and forgets that it did.
-    pub(crate) fn look_into(&self, record: &[u8]) -> Result<Opened, Unopened> {
+    pub(crate) fn look_into(&self, record: &mut [u8]) -> Result<Opened, Unopened> {
         let [flags, ..] = *record else {
             return Err(Unopened::Useless);
         };
         let length = head::sealed_header(flags);
-        let Some((outer, fragment)) = record.split_at_checked(length) else {
+        let Some((outer, fragment)) = record.split_at_mut_checked(length) else {
             return Err(Unopened::Useless);
         };
         let Some(sample) = fragment.get(..TAG) else {
@@ -273,21 +297,18 @@ impl Opener {
         };
         let number = self.window.nearest(low, bits);
         let nonce = Nonce::assume_unique_for_key(self.cipher.nonce(number));
-        let mut content = fragment.to_vec();
         let inner = self
             .cipher
             .records
-            .open_in_place(nonce, Aad::from(&*header), &mut content)
+            .open_in_place(nonce, Aad::from(&*header), fragment)
             .map_err(|_| Unopened::Forged)?;
         // RFC 9147, 4.1: the content, its type, and zeros. If all are zeros, it has no type that anybody knows.
         let end = inner.iter().rposition(|byte| *byte != 0).unwrap_or(0);
-        let kind = inner.get(end).copied().unwrap_or(0);
-        content.truncate(end);
         Ok(Opened {
             epoch: self.epoch,
             number,
-            kind,
-            content,
+            kind: inner.get(end).copied().unwrap_or(0),
+            content: length..length + end,
         })
     }
 }

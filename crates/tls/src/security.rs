@@ -4,8 +4,10 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-use bytes::Bytes;
-use fairwire_proto::{self as proto, NoMemory, PathFacts, Security, SecurityError, SessionOutput};
+use bytes::BytesMut;
+use fairwire_proto::{
+    self as proto, NoMemory, Opened, PathFacts, Security, SecurityError, SessionOutput,
+};
 use fairwire_units::Instant;
 
 use crate::config::{ClientConfig, ServerConfig};
@@ -114,8 +116,9 @@ impl Security for Dtls {
 }
 
 impl proto::Session for Session {
-    fn handle_datagram(&mut self, now: Instant, datagram: &[u8]) -> Result<(), SecurityError> {
-        Self::handle_datagram(self, now, datagram).map_err(SecurityError::new)
+    fn open(&mut self, now: Instant, datagram: &mut [u8]) -> Result<Opened, SecurityError> {
+        self.tell_time(now);
+        Self::open(self, now, datagram).map_err(SecurityError::new)
     }
 
     fn handle_timeout(&mut self, now: Instant) -> Result<(), SecurityError> {
@@ -136,9 +139,14 @@ impl proto::Session for Session {
         })
     }
 
-    fn seal(&mut self, now: Instant, data: &[u8]) -> Result<Bytes, SecurityError> {
+    fn seal(
+        &mut self,
+        now: Instant,
+        data: &[&[u8]],
+        datagrams: &mut BytesMut,
+    ) -> Result<(), SecurityError> {
         self.tell_time(now);
-        Self::seal(self, data).map_err(|error| match error {
+        self.append(data, datagrams).map_err(|error| match error {
             crate::SealError::Failed(error) => SecurityError::new(error),
             error => SecurityError::new(error),
         })
@@ -163,10 +171,6 @@ impl proto::Session for Session {
 
     fn memory(&self) -> usize {
         Self::memory(self)
-    }
-
-    fn unread(&self) -> u64 {
-        self.stats().unread
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -13,10 +13,12 @@ mod tests;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use dimpl::Dtls;
+use fairwire_proto::Opened;
 use fairwire_units::{Duration, Instant};
 
 use crate::acknowledgement;
@@ -62,10 +64,10 @@ const RECORDS_PER_ANSWER: u64 = 1_024;
 
 /// One end of a DTLS session.
 ///
-/// Its methods are of four kinds. [`handle_datagram`](Self::handle_datagram) and
+/// Its methods are of four kinds. [`open`](Self::open) (or [`handle_datagram`](Self::handle_datagram)) and
 /// [`handle_timeout`](Self::handle_timeout) tell it what happened. [`poll`](Self::poll) returns what it does about it,
-/// and [`next_timeout`](Self::next_timeout) when to wake it. [`seal`](Self::seal) and [`close`](Self::close) are what
-/// its application wants. [`stats`](Self::stats) and the others look at it.
+/// and [`next_timeout`](Self::next_timeout) when to wake it. [`append`](Self::append) (or [`seal`](Self::seal)) and
+/// [`close`](Self::close) are what its application wants. [`stats`](Self::stats) and the others look at it.
 ///
 /// After each call of the first three kinds, poll until [`Output::Idle`].
 #[expect(
@@ -114,6 +116,8 @@ pub struct Session {
     repeats_until: Option<Instant>,
     /// The present datagram has a record that may have carried data and was not read.
     missed: bool,
+    /// Where in the present datagram its first data is, if nothing is to be polled before it.
+    opened: Option<Range<usize>>,
     /// Number and place of the last part of a message in the clear.
     heard: Option<(u16, usize)>,
     /// The peer's messages in the clear.
@@ -121,7 +125,7 @@ pub struct Session {
     /// What the library gets of the peer's protected records.
     gate: Gate,
     /// Records with data that came before the handshake was complete.
-    early: Vec<Bytes>,
+    early: Vec<Vec<u8>>,
     /// Records of the handshake that wait for others: by the number and the place of their message.
     later: BTreeMap<(u16, usize), Bytes>,
     /// The longest record that the library got.
@@ -237,33 +241,63 @@ impl Session {
         Self::begin(&config.common, Role::Server, max_datagram, now, date)
     }
 
-    /// Takes a datagram that arrived.
+    /// Takes a datagram that arrived, as [`open`](Self::open) does, and leaves it as it is. All data is polled.
+    ///
+    /// # Errors
+    /// If the session fails, or has failed before. Poll it for what it still sends, and reset the connection.
+    pub fn handle_datagram(&mut self, now: Instant, datagram: &[u8]) -> Result<(), SessionError> {
+        let mut opened = datagram.to_vec();
+        let handled = self.open(now, &mut opened)?;
+        self.keep(handled.data, &opened);
+        Ok(())
+    }
+
+    /// Takes a datagram that arrived, and writes over it. Its first data is in its place then, before everything that
+    /// [`poll`](Self::poll) returns; if that is not possible, it is polled, too.
     ///
     /// Datagrams that are unreadable, forged or replayed are dropped and counted.
     ///
     /// # Errors
     /// If the session fails, or has failed before. Poll it for what it still sends, and reset the connection.
-    pub fn handle_datagram(&mut self, now: Instant, datagram: &[u8]) -> Result<(), SessionError> {
+    pub fn open(&mut self, now: Instant, datagram: &mut [u8]) -> Result<Opened, SessionError> {
+        let nothing = Opened {
+            data: None,
+            is_read: true,
+        };
         match &self.state {
             State::Failed(error) => return Err(error.clone()),
-            State::Ended => return Ok(()),
+            State::Ended => return Ok(nothing),
             State::Handshake | State::Open { .. } => {}
         }
         self.stats.datagrams = self.stats.datagrams.saturating_add(1);
         let open = self.is_connected();
         if !open && !self.is_dtls(datagram)? {
-            return Ok(());
+            return Ok(nothing);
         }
         let before = (self.stats.opened, self.stats.forged);
         self.missed = false;
-        self.take_records(now, datagram)?;
-        if std::mem::take(&mut self.missed) {
-            self.stats.unread = self.stats.unread.saturating_add(1);
+        let taken = self.take_records(now, datagram);
+        let data = self.opened.take();
+        if let Err(error) = taken {
+            self.keep(data, datagram);
+            return Err(error);
         }
+        self.stats.unread = self.stats.unread.saturating_add(self.missed.into());
         if open && before == (self.stats.opened, self.stats.forged) {
             self.stats.dropped = self.stats.dropped.saturating_add(1);
         }
-        Ok(())
+        Ok(Opened {
+            data,
+            is_read: !self.missed,
+        })
+    }
+
+    /// Keeps data that was opened in its place until it is polled.
+    fn keep(&mut self, data: Option<Range<usize>>, datagram: &[u8]) {
+        if let Some(data) = data {
+            let data = Bytes::copy_from_slice(&datagram[data]);
+            self.outputs.push_front(Output::Data(data));
+        }
     }
 
     /// Does what is due at `now`: sends messages again, or gives up. Calls before [`Session::next_timeout`] do no harm.
@@ -276,7 +310,8 @@ impl Session {
             State::Ended => return Ok(()),
             State::Handshake | State::Open { .. } => {}
         }
-        let time = self.clock.advance(now);
+        self.clock.advance(now);
+        let time = self.clock.library_time();
         self.told = Some(now);
         self.repeats |= self.next_timeout().is_some_and(|at| at <= now);
         if self.library.is_some() {
@@ -302,40 +337,47 @@ impl Session {
         self.outputs.pop_front().unwrap_or(Output::Idle)
     }
 
-    /// Seals data into a datagram, which has to be sent. Each call makes one datagram with one record (RFC
-    /// 9147, section 4.3).
+    /// Seals data into a datagram, as [`append`](Self::append) does.
+    ///
+    /// # Errors
+    /// Like [`append`](Self::append).
+    pub fn seal(&mut self, data: &[u8]) -> Result<Bytes, SealError> {
+        let mut datagram = BytesMut::new();
+        self.append(&[data], &mut datagram)?;
+        Ok(datagram.freeze())
+    }
+
+    /// Seals data, given in parts, into a datagram, which has to be sent, and appends it to `datagrams`. Each call makes
+    /// one datagram with one record (RFC 9147, section 4.3).
     ///
     /// # Errors
     /// If the handshake is not complete, the session is closed or has failed, or there are more than
-    /// [`Session::max_data`] bytes.
-    pub fn seal(&mut self, data: &[u8]) -> Result<Bytes, SealError> {
+    /// [`Session::max_data`] bytes. Then nothing is appended.
+    pub fn append(&mut self, data: &[&[u8]], datagrams: &mut BytesMut) -> Result<(), SealError> {
         match &self.state {
             State::Open { sends: true } => {}
             State::Handshake => return Err(SealError::NotConnected),
             State::Open { sends: false } | State::Ended => return Err(SealError::Closed),
             State::Failed(error) => return Err(SealError::Failed(error.clone())),
         }
-        let max = self.max_data();
-        if data.len() > max {
-            return Err(SealError::TooLarge {
-                length: data.len(),
-                max,
-            });
+        let (length, max) = (data.iter().map(|part| part.len()).sum(), self.max_data());
+        if length > max {
+            return Err(SealError::TooLarge { length, max });
         }
         let Some(channel) = &mut self.channel else {
             return Err(SealError::NotConnected);
         };
-        let Some(datagram) = channel.sending.seal(head::DATA, data) else {
+        if channel.sending.append(data, datagrams).is_none() {
             let limit = channel.sending.limit();
             let failed = self.fail(SessionError::KeyUsedUp { limit });
             return failed.map_err(SealError::Failed);
-        };
+        }
         let is_worn = channel.sending.is_worn();
         self.stats.sealed = self.stats.sealed.saturating_add(1);
         if is_worn {
             self.announce(true);
         }
-        Ok(datagram)
+        Ok(())
     }
 
     /// Closes this end: tells the peer that no more data follow (`close_notify`).

@@ -13,6 +13,7 @@ use crate::feature::Role;
 use crate::flow::Flow;
 use crate::half::FeedbackOutcome;
 use crate::id::ConnectionId;
+use crate::records::Records;
 use crate::reply::Replies;
 
 /// The states of RFC 4340, section 8.4, in its order, on which comparisons rely. LISTEN is a listener of the endpoint,
@@ -44,6 +45,8 @@ pub(crate) struct Context<'a> {
     pub(crate) budget: usize,
     /// Buffer for fates on their way from a half to the events; empty between calls.
     pub(crate) outcome: &'a mut FeedbackOutcome,
+    /// Where records are sealed and opened.
+    pub(crate) records: &'a mut Records,
 }
 
 /// The properties of a connection that are fixed when it begins.

@@ -511,6 +511,7 @@ impl Endpoint {
             room: usize::MAX,
             budget: usize::MAX,
             outcome: &mut self.outcome,
+            records: &mut self.records,
         };
         let response = connection.with(&mut ctx, |subflow, call| {
             subflow.handle_packet(call, &packet, payload.into(), Ecn::NotEct);

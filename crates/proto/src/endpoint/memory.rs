@@ -9,8 +9,9 @@
 //! what is handed out, but is not a hard limit. Peers that make all connections remember as much as possible can use up
 //! to about 200 kB for each.
 //!
-//! Three things are not in the budget, each with its own bound: names in TIMEWAIT (2^20 of about 48 bytes), stateless
-//! Responses that wait to be sent (1,024 of 1.2 kB), and the rate limits of unknown sources.
+//! Four things are not in the budget, each with its own bound: names in TIMEWAIT (2^20 of about 48 bytes), stateless
+//! Responses that wait to be sent (1,024 of 1.2 kB), the rate limits of unknown sources, and the buffers in which records
+//! are sealed and opened (574 KiB).
 
 use super::Endpoint;
 use crate::connection::{Connection, NEW_FOOTPRINT};

@@ -103,6 +103,7 @@ impl Endpoint {
             room,
             budget,
             outcome: &mut self.outcome,
+            records: &mut self.records,
         };
         act(connection, &mut ctx);
         let after = connection.state();

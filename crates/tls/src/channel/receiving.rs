@@ -81,9 +81,9 @@ impl Receiving {
         self.next = next;
     }
 
-    /// Opens a record with a protected head.
+    /// Opens a record with a protected head, in its place.
     #[inline]
-    pub(crate) fn open(&mut self, now: Instant, record: &[u8]) -> Result<Opened, Unopened> {
+    pub(crate) fn open(&mut self, now: Instant, record: &mut [u8]) -> Result<Opened, Unopened> {
         if self.since.is_some() {
             self.age(now);
         }
@@ -180,6 +180,19 @@ impl Receiving {
             self.renew();
         }
         Heard::Known { asks }
+    }
+
+    /// Opens a copy of a record, and returns its content, too.
+    #[cfg(test)]
+    pub(crate) fn read(
+        &mut self,
+        now: Instant,
+        record: &[u8],
+    ) -> Result<(Opened, Vec<u8>), Unopened> {
+        let mut copy = record.to_vec();
+        let opened = self.open(now, &mut copy)?;
+        let content = copy[opened.content.clone()].to_vec();
+        Ok((opened, content))
     }
 
     /// Returns the number of the next message.

@@ -1,9 +1,9 @@
 //! The own direction: the key in use, and the next one that was announced.
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 
 use super::messages::{FIRST_EPOCH, KEY_UPDATE, UPDATE_NOT_REQUESTED, UPDATE_REQUESTED};
-use crate::head::{HANDSHAKE, Part};
+use crate::head::{DATA, HANDSHAKE, Part};
 use crate::record::{Sealer, Secret, Suite};
 
 /// Seals what this end says.
@@ -53,9 +53,14 @@ impl Sending {
     }
 
     /// Seals a record. Returns `None` if the key is used up, because the peer did not acknowledge the next one.
-    #[inline]
     pub(crate) fn seal(&mut self, kind: u8, content: &[u8]) -> Option<Bytes> {
         self.sealer.seal(kind, content)
+    }
+
+    /// Seals a record with data, given in parts, and appends it to `records`. Returns `None` as [`seal`](Self::seal).
+    #[inline]
+    pub(crate) fn append(&mut self, data: &[&[u8]], records: &mut BytesMut) -> Option<()> {
+        self.sealer.append(DATA, data, records)
     }
 
     /// Returns how many records a key may protect.

@@ -77,12 +77,12 @@ fn the_library_has_other_keys() {
     let [mut client, mut server] = pair(100);
     let mut library = Sealer::new(Suite::Aes128, &mut secret(7, 100), 3);
     let record = library.seal(ACK, b"names").expect("a key");
-    assert_eq!(client.receiving.open(NOW, &record), Err(Unopened::Forged));
+    assert_eq!(client.receiving.read(NOW, &record), Err(Unopened::Forged));
     let again = server.of_library(&record).expect("the library's");
     assert_eq!(again.len(), record.len());
-    let opened = client.receiving.open(NOW, &again).expect("the session's");
+    let (opened, content) = client.receiving.read(NOW, &again).expect("the session's");
     assert_eq!(
-        (opened.kind, &opened.content[..], opened.number),
+        (opened.kind, &content[..], opened.number),
         (ACK, &b"names"[..], 0)
     );
     assert_eq!(server.of_library(&record), None, "a copy");
@@ -171,15 +171,15 @@ fn epochs_wrap() {
         let late = client.sending.seal(DATA, b"late").expect("a key");
         let data = client.sending.seal(DATA, b"data").expect("a key");
         let [.., low] = epoch.to_be_bytes();
-        let opened = server.receiving.open(NOW, &data).expect("in use");
+        let (opened, _) = server.receiving.read(NOW, &data).expect("in use");
         let number = if epoch == 3 { 2 } else { 3 };
         assert_eq!((opened.epoch, opened.number), (epoch, number));
         assert_eq!(data[0], 0x2c | low & 3);
         let record = client.sending.announce(false).expect("the next key");
         assert_eq!(client.sending.announce(true), None, "one at a time");
-        let opened = server.receiving.open(NOW, &record).expect("in use");
+        let (opened, content) = server.receiving.read(NOW, &record).expect("in use");
         assert_eq!(opened.kind, HANDSHAKE);
-        let heard = server.receiving.hear(opened.epoch, false, &opened.content);
+        let heard = server.receiving.hear(opened.epoch, false, &content);
         assert_eq!(heard, Heard::Known { asks: Some(false) });
         server.receiving.answered();
         assert!(!client.sending.acknowledge(epoch, 0), "another record");
@@ -187,20 +187,20 @@ fn epochs_wrap() {
         assert!(client.sending.acknowledge(epoch, opened.number));
         assert!(!client.sending.acknowledge(epoch, opened.number), "once");
         assert!(
-            server.receiving.open(NOW, &late).is_ok(),
+            server.receiving.read(NOW, &late).is_ok(),
             "of the last epoch"
         );
         let data = client.sending.seal(DATA, b"data").expect("a key");
-        assert!(server.receiving.open(NOW, &data).is_ok(), "the new one");
+        assert!(server.receiving.read(NOW, &data).is_ok(), "the new one");
         // The newest epoch is one more.
         let first = |epoch: u64| &old[usize::try_from(epoch - 3).expect("few")];
         if epoch > 4 {
             assert!(
-                server.receiving.open(NOW, first(epoch - 1)).is_ok(),
+                server.receiving.read(NOW, first(epoch - 1)).is_ok(),
                 "two before"
             );
             assert!(
-                server.receiving.open(NOW, first(epoch - 2)).is_err(),
+                server.receiving.read(NOW, first(epoch - 2)).is_err(),
                 "three before"
             );
         }
@@ -218,29 +218,29 @@ fn old_keys_are_forgotten() {
     let at = |seconds| NOW + Duration::from_secs(seconds);
     let all = |server: &Channel| server.receiving.known();
     let data = client.sending.seal(DATA, b"data").expect("a key");
-    assert!(server.receiving.open(at(1_000), &data).is_ok());
+    assert!(server.receiving.read(at(1_000), &data).is_ok());
     let [first, second] = [(); 2].map(|()| late(&mut client.sending));
     assert_eq!(all(&server), 2, "that of the handshake, too");
     let update = client.sending.announce(false).expect("the next key");
-    let opened = server.receiving.open(at(1_000), &update).expect("genuine");
-    server.receiving.hear(opened.epoch, false, &opened.content);
+    let (opened, content) = server.receiving.read(at(1_000), &update).expect("genuine");
+    server.receiving.hear(opened.epoch, false, &content);
     assert_eq!(all(&server), 3);
     let data = client.sending.seal(DATA, b"data").expect("a key");
     assert!(
-        server.receiving.open(at(5_000), &data).is_ok(),
+        server.receiving.read(at(5_000), &data).is_ok(),
         "the old key is in use"
     );
     assert!(client.sending.acknowledge(opened.epoch, opened.number));
     for (seconds, left) in [(6_000, 3), (6_120, 3), (6_121, 1)] {
         let data = client.sending.seal(DATA, b"data").expect("a key");
-        assert!(server.receiving.open(at(seconds), &data).is_ok());
+        assert!(server.receiving.read(at(seconds), &data).is_ok());
         assert_eq!(all(&server), left, "{seconds}");
         if left == 3 && seconds == 6_120 {
-            assert!(server.receiving.open(at(seconds), &first).is_ok());
+            assert!(server.receiving.read(at(seconds), &first).is_ok());
         }
     }
     assert_eq!(
-        server.receiving.open(at(6_121), &second),
+        server.receiving.read(at(6_121), &second),
         Err(Unopened::Useless)
     );
 }
@@ -253,16 +253,16 @@ fn old_keys_wait_for_new_ones() {
     let mut announced = vec![client.sending.announce(true).expect("the next key")];
     for number in 0..10_u8 {
         let data = client.sending.seal(DATA, &[number]).expect("a key");
-        assert!(server.receiving.open(NOW, &data).is_ok());
+        assert!(server.receiving.read(NOW, &data).is_ok());
         announced.push(client.sending.repeat().expect("the same key"));
     }
     let mut names = Vec::new();
     for (at, record) in announced.iter().enumerate() {
-        let opened = server
+        let (opened, content) = server
             .receiving
-            .open(NOW, record)
+            .read(NOW, record)
             .expect("each is a record of its own");
-        let heard = server.receiving.hear(opened.epoch, false, &opened.content);
+        let heard = server.receiving.hear(opened.epoch, false, &content);
         assert_eq!(heard, if at == 0 { ASKS } else { KNOWN });
         names.push((opened.epoch, opened.number));
     }

@@ -82,7 +82,7 @@ impl Session {
     pub(super) fn take_records(
         &mut self,
         now: Instant,
-        datagram: &[u8],
+        datagram: &mut [u8],
     ) -> Result<(), SessionError> {
         let max = if self.is_connected() {
             MAX_RECORDS
@@ -90,10 +90,14 @@ impl Session {
             MAX_HANDSHAKE_RECORDS
         };
         let mut unread = 0;
-        let mut records = head::records(datagram);
-        for record in records.by_ref().take(max) {
+        let mut start = 0;
+        for _ in 0..max {
+            let Some(record) = head::first_record(&mut datagram[start..]) else {
+                break;
+            };
             let is_open = self.is_connected();
-            let taken = self.take_record(now, record)?;
+            let taken = self.take_record(now, record, start)?;
+            start += record.len();
             if taken != Taken::Read {
                 self.miss(now, record, taken);
                 unread += 1;
@@ -104,7 +108,7 @@ impl Session {
             }
             self.take_later(now)?;
         }
-        for record in records {
+        for record in head::records(&datagram[start..]) {
             self.miss(now, record, Taken::Unread);
         }
         if let Some(error) = self.refused.take() {
@@ -112,8 +116,8 @@ impl Session {
         }
         if self.is_connected() {
             self.later.clear();
-            for record in std::mem::take(&mut self.early) {
-                let taken = self.take_protected(now, &record)?;
+            for mut record in std::mem::take(&mut self.early) {
+                let taken = self.take_protected(now, &mut record, None)?;
                 if taken != Taken::Read {
                     self.miss(now, &record, taken);
                 }
@@ -140,8 +144,13 @@ impl Session {
         };
     }
 
-    /// Takes a record.
-    fn take_record(&mut self, now: Instant, record: &[u8]) -> Result<Taken, SessionError> {
+    /// Takes a record, which begins at `start` of its datagram.
+    fn take_record(
+        &mut self,
+        now: Instant,
+        record: &mut [u8],
+        start: usize,
+    ) -> Result<Taken, SessionError> {
         let head = Head::of(record);
         match (&self.state, head) {
             (State::Failed(error), _) => return Err(error.clone()),
@@ -149,7 +158,9 @@ impl Session {
             (State::Ended, _) | (_, Head::Foreign) | (State::Open { .. }, Head::Plain { .. }) => {
                 return Ok(Taken::Unread);
             }
-            (State::Open { .. }, Head::Sealed { .. }) => return self.take_protected(now, record),
+            (State::Open { .. }, Head::Sealed { .. }) => {
+                return self.take_protected(now, record, Some(start));
+            }
             (State::Handshake, Head::Sealed { epoch_bits: 3 }) => {
                 return Ok(self.take_early(record).into());
             }
@@ -210,7 +221,7 @@ impl Session {
         if matches!(self.role, Role::Server) && !self.is_authentic(record) {
             return false;
         }
-        self.early.push(Bytes::copy_from_slice(record));
+        self.early.push(record.into());
         true
     }
 
@@ -252,8 +263,8 @@ impl Session {
 
     /// Returns the bytes of the records that wait.
     fn waiting(&self) -> usize {
-        let waiting = self.early.iter().chain(self.later.values());
-        waiting.map(Bytes::len).sum()
+        let early = self.early.iter().map(Vec::len);
+        early.chain(self.later.values().map(Bytes::len)).sum()
     }
 
     /// Takes records that waited for others, as far as those have come.

@@ -1,5 +1,6 @@
 //! A connected session: what it does with the records that it opens, and its new keys.
 
+use bytes::Bytes;
 use fairwire_units::Instant;
 
 use super::arrivals::{LATE, Taken};
@@ -18,11 +19,12 @@ use crate::record::Unopened;
 const WARNING: u8 = 1;
 
 impl Session {
-    /// Takes a protected record.
+    /// Takes a protected record, which begins at `start` of the present datagram, or has memory of its own.
     pub(super) fn take_protected(
         &mut self,
         now: Instant,
-        record: &[u8],
+        record: &mut [u8],
+        start: Option<usize>,
     ) -> Result<Taken, SessionError> {
         let Some(channel) = &mut self.channel else {
             return Ok(Taken::Unread);
@@ -44,15 +46,21 @@ impl Session {
         if channel.receiving.is_over(epoch, number) {
             return Ok(Taken::Read);
         }
+        let (at, content) = (opened.content.clone(), &record[opened.content]);
         match opened.kind {
             DATA if epoch > HANDSHAKE_EPOCH => {
-                // Exactly as long as its memory, so that no other is needed to share it.
-                let data = opened.content.into_boxed_slice();
-                self.outputs.push_back(Output::Data(data.into()));
+                // Data in its place comes before all outputs.
+                let start = start.filter(|_| self.outputs.is_empty() && self.opened.is_none());
+                if let Some(start) = start {
+                    self.opened = Some(start + at.start..start + at.end);
+                } else {
+                    let data = Bytes::copy_from_slice(content);
+                    self.outputs.push_back(Output::Data(data));
+                }
             }
-            ALERT => self.hear_alert(epoch, number, &opened.content)?,
-            ACK => self.hear_acknowledgement(now, &opened.content)?,
-            HANDSHAKE => self.hear_messages(epoch, number, &opened.content)?,
+            ALERT => self.hear_alert(epoch, number, content)?,
+            ACK => self.hear_acknowledgement(now, content)?,
+            HANDSHAKE => self.hear_messages(epoch, number, content)?,
             _ => {}
         }
         Ok(Taken::Read)

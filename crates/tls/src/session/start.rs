@@ -90,6 +90,7 @@ impl Session {
             has_newer_keys: false,
             repeats_until: None,
             missed: false,
+            opened: None,
             heard: None,
             handshake_bytes: 0,
             answers: 0,

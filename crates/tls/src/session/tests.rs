@@ -1,5 +1,6 @@
 //! What needs a look inside a session, or numbers that would take a test too long to reach.
 
+mod in_place;
 mod nonces;
 mod rules;
 

@@ -140,7 +140,11 @@ impl Channel {
             seq: datagram.seq,
             tag: datagram.payload.tag(),
         };
-        let is_read = secure.open(ctx.now, datagram.payload.as_slice());
+        let (data, is_read) = secure.open(ctx.now, datagram.payload.as_slice(), ctx.records);
+        if let Some(data) = data {
+            let opened = secure.read(data);
+            self.take_opened(ctx, carrier, opened, arrived);
+        }
         self.poll_session(ctx, carrier, Some(arrived));
         if !is_read {
             // RFC 4340, 11.7: its packet is acknowledged, and its data is not delivered. Whether it was changed or came
@@ -180,7 +184,7 @@ impl Channel {
         if self
             .secure
             .as_mut()
-            .is_some_and(|secure| secure.settle(ctx.now))
+            .is_some_and(|secure| secure.settle(ctx.now, ctx.records))
         {
             self.emit(ctx, Event::Secured);
         }
@@ -383,7 +387,7 @@ impl Channel {
                 may_return,
                 is_copy: copy_of.is_some(),
             };
-            secure.make(ctx.now, data, how);
+            secure.make(ctx.now, data, how, ctx.records);
         }
         self.poll_session(ctx, carrier, None);
     }

@@ -11,7 +11,8 @@ use fairwire_wire::Seq;
 
 use crate::id::DatagramId;
 use crate::payload::Payload;
-use crate::security::{PathFacts, Security, SecurityError, Session, SessionOutput};
+use crate::records::Records;
+use crate::security::{self, PathFacts, Security, SecurityError, Session, SessionOutput};
 use copies::Copies;
 
 pub(crate) use copies::{FRAME, Opened, TAG};
@@ -34,6 +35,8 @@ pub(crate) struct Secure {
     /// Datagrams of the session, which leave before those of the application.
     outbox: VecDeque<Payload>,
     outbox_bytes: usize,
+    /// Whether the session was told that some wait.
+    is_waiting: bool,
     /// The datagram that leaves next, if it was sealed already.
     made: Option<Made>,
     /// What this end calls the peer's datagrams that may be sent again.
@@ -107,6 +110,7 @@ impl Secure {
             stage: Stage::Awaited { memory: None },
             outbox: VecDeque::new(),
             outbox_bytes: 0,
+            is_waiting: false,
             made: None,
             tag,
             copies: None,
@@ -192,16 +196,31 @@ impl Secure {
         }
     }
 
-    /// Gives the session a datagram that arrived. Returns whether all data in it was read.
-    pub(crate) fn open(&mut self, now: Instant, datagram: &[u8]) -> bool {
+    /// Gives the session a datagram that arrived. Returns its data, unless that is to be polled, and whether all data in
+    /// it was read.
+    pub(crate) fn open(
+        &mut self,
+        now: Instant,
+        datagram: &[u8],
+        records: &mut Records,
+    ) -> (Option<Bytes>, bool) {
         let Some(session) = self.begun() else {
-            return true;
+            return (None, true);
         };
-        let before = session.unread();
-        let handled = session.handle_datagram(now, datagram);
-        let after = session.unread();
-        self.note(handled);
-        after == before
+        let record = records.room(datagram.len());
+        record.extend_from_slice(datagram);
+        match session.open(now, record) {
+            Ok(security::Opened { data, is_read }) => {
+                if data.is_some() {
+                    self.confirm(now);
+                }
+                (data.map(|data| records.take(data)), is_read)
+            }
+            Err(error) => {
+                self.note(Err(error));
+                (None, true)
+            }
+        }
     }
 
     fn note(&mut self, result: Result<(), SecurityError>) {
@@ -250,11 +269,13 @@ impl Secure {
     }
 
     /// Brings everything up to date after the session was polled. Returns true once: when it is ready.
-    pub(crate) fn settle(&mut self, now: Instant) -> bool {
+    pub(crate) fn settle(&mut self, now: Instant, records: &mut Records) -> bool {
         if self.failure.is_some() {
             return false;
         }
-        if self.session().is_some_and(Session::is_confirmed) {
+        if matches!(self.progress, Progress::Silent | Progress::Heard)
+            && self.session().is_some_and(Session::is_confirmed)
+        {
             self.confirm(now);
         }
         let due = match &mut self.copies {
@@ -262,7 +283,7 @@ impl Secure {
             _ => None,
         };
         if let Some(announcement) = due {
-            match self.seal(now, &announcement) {
+            match self.seal(now, &[&announcement], records) {
                 Ok(record) => self.queue(record),
                 Err(error) => self.note(Err(error)),
             }
@@ -279,18 +300,29 @@ impl Secure {
         is_ready
     }
 
-    fn seal(&mut self, now: Instant, data: &[u8]) -> Result<Bytes, SecurityError> {
-        match self.begun() {
-            Some(session) => session.seal(now, data),
-            None => Ok(Bytes::new()),
+    fn seal(
+        &mut self,
+        now: Instant,
+        data: &[&[u8]],
+        records: &mut Records,
+    ) -> Result<Bytes, SecurityError> {
+        let len: usize = data.iter().map(|part| part.len()).sum();
+        let record = records.room(len + self.with.overhead());
+        if let Some(session) = self.begun() {
+            session.seal(now, data, record)?;
         }
+        let len = record.len();
+        Ok(records.take(0..len))
     }
 
     /// RFC 5238, 3.3: while the session's own datagrams wait, its timers stand still.
     fn tell_waiting(&mut self, now: Instant) {
         let waits = !self.outbox.is_empty();
-        if let Some(session) = self.begun() {
+        if self.is_waiting != waits
+            && let Some(session) = self.begun()
+        {
             session.set_waiting(now, waits);
+            self.is_waiting = waits;
         }
     }
 
@@ -406,17 +438,23 @@ impl Secure {
     }
 
     /// Seals a datagram of the application, which leaves next, unless it is sealed. If that fails, so does the session.
-    pub(crate) fn make(&mut self, now: Instant, data: &Payload, how: Sealing) {
+    pub(crate) fn make(
+        &mut self,
+        now: Instant,
+        data: &Payload,
+        how: Sealing,
+        records: &mut Records,
+    ) {
         let is_made = self.made.as_ref().is_some_and(|made| made.id == how.id);
         if is_made || self.failure.is_some() {
             return;
         }
-        let bytes = data.to_bytes();
-        let framed = match &self.copies {
-            Some(copies) if how.may_return => copies.framed(how.first, how.is_copy, &bytes),
+        let frame = match &self.copies {
+            Some(copies) if how.may_return => copies.frame(how.first, how.is_copy),
             _ => None,
         };
-        match self.seal(now, framed.as_deref().unwrap_or(&bytes)) {
+        let frame = frame.as_ref().map_or(&[][..], |frame| frame);
+        match self.seal(now, &[frame, &data.carried()], records) {
             Ok(record) => {
                 let payload = match *data {
                     Payload::Bytes(_) => Payload::Bytes(record),

@@ -9,6 +9,7 @@ use fairwire_wire::HeadBuf;
 use super::kit::{Pair, ms};
 use crate::connection::{Call, Channel, Context, Subflow};
 use crate::half::FeedbackOutcome;
+use crate::records::Records;
 use crate::reply::Replies;
 use crate::sending::SendOptions;
 use crate::{Config, ConnectionId, Event, Fate, Meta, Payload};
@@ -24,6 +25,7 @@ struct Host {
     events: VecDeque<(ConnectionId, Event)>,
     replies: Replies,
     outcome: FeedbackOutcome,
+    records: Records,
 }
 
 impl Host {
@@ -51,6 +53,7 @@ impl Host {
             events: VecDeque::new(),
             replies: Replies::new(100),
             outcome: FeedbackOutcome::default(),
+            records: Records::default(),
         }
     }
 
@@ -67,6 +70,7 @@ impl Host {
             room: usize::MAX,
             budget: usize::MAX,
             outcome: &mut self.outcome,
+            records: &mut self.records,
         };
         let mut call = Call {
             now,

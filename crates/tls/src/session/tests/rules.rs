@@ -42,9 +42,9 @@ fn acknowledgements_name_records_in_order() {
         .expect("genuine");
     let record = sent(&mut server);
     let receiving = &mut client.channel.as_mut().expect("it is connected").receiving;
-    let opened = receiving.open(NOW, &record).expect("genuine");
+    let (opened, content) = receiving.read(NOW, &record).expect("genuine");
     assert_eq!(opened.kind, ACK);
-    let names: Vec<_> = acknowledgement::read(&opened.content).collect();
+    let names: Vec<_> = acknowledgement::read(&content).collect();
     assert_eq!(names.len(), 4);
     assert!(names.is_sorted(), "{names:?}");
 }

@@ -117,12 +117,14 @@ impl Copies {
         self.theirs.is_some()
     }
 
-    /// Returns the data with its number in front, if the peer takes copies.
-    pub(super) fn framed(&self, first: Seq, is_copy: bool, data: &[u8]) -> Option<Vec<u8>> {
-        let tag = self.theirs?;
-        let number = first.get().to_be_bytes();
-        let (_, number) = number.split_at(number.len() - NUMBER);
-        Some([&tag, &[u8::from(is_copy)][..], number, data].concat())
+    /// Returns what stands in front of the data, if the peer takes copies.
+    pub(super) fn frame(&self, first: Seq, is_copy: bool) -> Option<[u8; FRAME]> {
+        let mut frame = [0; FRAME];
+        frame[..TAG].copy_from_slice(&self.theirs?);
+        frame[TAG] = is_copy.into();
+        let [_, _, number @ ..] = first.get().to_be_bytes();
+        frame[TAG + 1..].copy_from_slice(&number);
+        Some(frame)
     }
 
     /// Returns when to announce again.
@@ -178,9 +180,7 @@ impl Copies {
 
 #[cfg(test)]
 mod tests {
-    use super::{
-        ATTEMPTS, Bytes, Copies, ESCAPE, FRAME, Instant, MAGIC, Opened, Seq, unmistakable,
-    };
+    use super::{ATTEMPTS, Bytes, Copies, ESCAPE, Instant, MAGIC, Opened, Seq, unmistakable};
     use fairwire_units::Duration;
 
     fn at(ms: u64) -> Instant {
@@ -210,10 +210,8 @@ mod tests {
     fn a_datagram_has_a_number() {
         let (here, mut there) = agreed();
         for (first, resent) in [(Seq::new(7), false), (Seq::new((1 << 48) - 1), true)] {
-            let framed = here
-                .framed(first, resent, b"data")
-                .expect("it takes copies");
-            assert_eq!(framed.len(), FRAME + 4);
+            let frame = here.frame(first, resent).expect("it takes copies");
+            let framed = [&frame[..], b"data"].concat();
             let data = bytes(b"data");
             let expected = Opened::Numbered {
                 data,
@@ -253,7 +251,7 @@ mod tests {
         }
         assert_eq!(times, [0, 150, 450, 1_050, 2_250]);
         assert_eq!(times.len(), usize::from(ATTEMPTS));
-        assert!(!alone.is_ready() && alone.framed(Seq::ZERO, false, b"").is_none());
+        assert!(!alone.is_ready() && alone.frame(Seq::ZERO, false).is_none());
         let (mut here, mut there) = agreed();
         for end in [&mut here, &mut there] {
             assert_eq!((end.next_timeout(), end.announce(at(9_000))), (None, None));

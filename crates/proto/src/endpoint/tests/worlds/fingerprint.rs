@@ -85,6 +85,7 @@ pub(super) fn add(digest: &mut Digest, end: &Endpoint) -> fmt::Result {
         events,
         outcome: _,
         stats: _,
+        records: _,
     } = end;
     assert!(events.is_empty() && ready.is_empty(), "not drained");
     write!(digest, "{listeners:?};{time_wait:?};{timers:?};")?;

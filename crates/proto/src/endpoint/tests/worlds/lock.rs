@@ -5,10 +5,10 @@
 use std::any::Any;
 use std::collections::VecDeque;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use fairwire_units::{Duration, Instant};
 
-use crate::security::{PathFacts, Security, SecurityError, Session, SessionOutput};
+use crate::security::{Opened, PathFacts, Security, SecurityError, Session, SessionOutput};
 
 /// The first byte of each kind of datagram.
 const HELLO: u8 = 1;
@@ -51,7 +51,6 @@ impl Security for Lock {
             tries: 0,
             is_waiting: false,
             is_closed: false,
-            unread: 0,
             outputs: VecDeque::new(),
         };
         if self.is_client {
@@ -82,7 +81,6 @@ struct Turns {
     tries: u8,
     is_waiting: bool,
     is_closed: bool,
-    unread: u64,
     outputs: VecDeque<SessionOutput>,
 }
 
@@ -113,7 +111,6 @@ impl Turns {
     /// Takes what only the peer of an end with keys sends. Returns whether this end can read it.
     fn reads(&mut self) -> bool {
         if self.stage == Stage::Silent {
-            self.unread += 1;
             return false;
         }
         self.confirm();
@@ -122,9 +119,13 @@ impl Turns {
 }
 
 impl Session for Turns {
-    fn handle_datagram(&mut self, now: Instant, datagram: &[u8]) -> Result<(), SecurityError> {
-        let Some((&kind, data)) = datagram.split_first() else {
-            return Ok(());
+    fn open(&mut self, now: Instant, datagram: &mut [u8]) -> Result<Opened, SecurityError> {
+        let mut opened = Opened {
+            data: None,
+            is_read: true,
+        };
+        let Some(&kind) = datagram.first() else {
+            return Ok(opened);
         };
         match (kind, self.is_client, self.stage) {
             (HELLO, false, Stage::Silent) => self.say(ANSWER),
@@ -140,17 +141,19 @@ impl Session for Turns {
                 }
                 self.say(HEARD);
             }
-            (HEARD, true, _) => {
-                self.reads();
+            (HEARD, true, _) => opened.is_read = self.reads(),
+            (DATA, ..) => {
+                opened.is_read = self.reads();
+                opened.data = opened.is_read.then_some(1..datagram.len());
             }
-            (DATA, ..) if self.reads() => {
-                let data = Bytes::copy_from_slice(data);
-                self.outputs.push_back(SessionOutput::Data(data));
+            (END, ..) => {
+                opened.is_read = self.reads();
+                let end = opened.is_read.then_some(SessionOutput::Closed);
+                self.outputs.extend(end);
             }
-            (END, ..) if self.reads() => self.outputs.push_back(SessionOutput::Closed),
             _ => {}
         }
-        Ok(())
+        Ok(opened)
     }
 
     fn handle_timeout(&mut self, now: Instant) -> Result<(), SecurityError> {
@@ -174,10 +177,19 @@ impl Session for Turns {
         self.outputs.pop_front()
     }
 
-    fn seal(&mut self, _: Instant, data: &[u8]) -> Result<Bytes, SecurityError> {
+    fn seal(
+        &mut self,
+        _: Instant,
+        data: &[&[u8]],
+        datagrams: &mut BytesMut,
+    ) -> Result<(), SecurityError> {
         assert!(self.stage > Stage::Silent, "sealed without keys");
         assert!(!self.is_closed, "sealed after its end was announced");
-        Ok([&[DATA], data].concat().into())
+        datagrams.extend_from_slice(&[DATA]);
+        for part in data {
+            datagrams.extend_from_slice(part);
+        }
+        Ok(())
     }
 
     fn close(&mut self, _: Instant) {
@@ -200,10 +212,6 @@ impl Session for Turns {
 
     fn memory(&self) -> usize {
         size_of::<Self>()
-    }
-
-    fn unread(&self) -> u64 {
-        self.unread
     }
 
     fn as_any(&self) -> &dyn Any {
