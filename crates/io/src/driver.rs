@@ -4,10 +4,9 @@
 //! datagram arrives, a timer fires or the application changes something. It locks the state only while it calls the
 //! protocol, never during a system call. While it sleeps, handles may send ([`crate::sending`]).
 
-use std::future::poll_fn;
 use std::io;
 use std::sync::Arc;
-use std::task::{Poll, Waker};
+use std::task::Waker;
 
 use tokio::io::Ready;
 use tokio::task::yield_now;
@@ -29,10 +28,6 @@ const YIELD_AFTER: usize = 128;
 /// 2,048.
 const MAX_PER_LOCK: usize = 128;
 
-/// Received datagrams up to which readers run before acknowledgements leave. The system call of an acknowledgement
-/// takes longer than the reading of a datagram, and an answer can carry it.
-const FEW: usize = 4;
-
 /// Batches sent in one turn, each of at most 64 packets. Many connections may have more to send.
 const MAX_BATCHES: usize = 64;
 
@@ -49,10 +44,6 @@ pub(crate) struct Driver<T: Transport> {
     received: usize,
     /// Whether the application gets its turn now, however few datagrams were received.
     must_yield: bool,
-    /// Whether the tasks that were woken to read run before this one sends.
-    steps_back: bool,
-    /// Whether tasks run in the order in which they are woken.
-    in_order: bool,
 }
 
 impl<T: Transport> Driver<T> {
@@ -67,21 +58,13 @@ impl<T: Transport> Driver<T> {
             wakes: Vec::new(),
             received: 0,
             must_yield: false,
-            steps_back: false,
-            in_order: run_in_order(),
             transport,
         }
     }
 
     /// Runs until no handle and no connection is left.
     pub(crate) async fn run(mut self) {
-        loop {
-            if std::mem::take(&mut self.steps_back) {
-                step_back().await;
-            }
-            let Some((now, wake)) = self.flush() else {
-                return;
-            };
+        while let Some((now, wake)) = self.flush() {
             let more = std::mem::take(&mut self.must_yield);
             if more || self.received >= YIELD_AFTER {
                 self.received = 0;
@@ -230,11 +213,10 @@ impl<T: Transport> Driver<T> {
                 .proto
                 .handle_datagram(now, meta, arrived.bytes, arrived.payload());
         });
-        // The readers begin before acknowledgements are written. What aborts here leaves with the next flush.
+        // On another thread the readers begin before acknowledgements are written. What aborts here leaves with them.
         state.take_events(now, &mut self.wakes);
         drop(state);
         self.received += received;
-        self.steps_back = self.in_order && received <= FEW && !self.wakes.is_empty();
         for waker in self.wakes.drain(..) {
             waker.wake();
         }
@@ -276,27 +258,6 @@ impl<T: Transport> Driver<T> {
             self.siblings.report(path, quote);
         });
     }
-}
-
-/// Returns whether tasks run in the order in which they are woken. Threads of a runtime with several take tasks from
-/// each other, so there another thread would be woken for the driver.
-fn run_in_order() -> bool {
-    use tokio::runtime::{Handle, RuntimeFlavor};
-    let flavor = Handle::try_current().map(|runtime| runtime.runtime_flavor());
-    matches!(flavor, Ok(RuntimeFlavor::CurrentThread) | Err(_))
-}
-
-/// Lets the tasks run that were woken before.
-async fn step_back() {
-    let mut stepped = false;
-    poll_fn(|context| {
-        if std::mem::replace(&mut stepped, true) {
-            return Poll::Ready(());
-        }
-        context.waker().wake_by_ref();
-        Poll::Pending
-    })
-    .await;
 }
 
 impl<T: Transport> Drop for Driver<T> {
