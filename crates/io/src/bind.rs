@@ -122,7 +122,7 @@ impl EndpointBuilder {
         for (part, transport) in parts.zip(&transports) {
             let secret = secret(system.as_ref())?;
             let proto = fairwire_proto::Endpoint::new(self.config.for_shard(part), *secret);
-            let shared = Shared::new(proto, transport.facts(), Arc::clone(system));
+            let shared = Shared::new(proto, transport, Arc::clone(system));
             shards.push(Arc::new(shared));
         }
         let endpoint = Endpoint::new(Shards::new(&shards));

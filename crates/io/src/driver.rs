@@ -1,8 +1,8 @@
-//! The task of an endpoint, or of one of its shards. Only this task uses the transport.
+//! The task of an endpoint, or of one of its shards. Only this task receives.
 //!
 //! In each turn it sends what the congestion controllers permit, wakes the tasks that wait, and then sleeps until a
-//! datagram arrives, a timer fires or the application changes something. It holds the lock only while it calls the
-//! protocol, never during a system call.
+//! datagram arrives, a timer fires or the application changes something. It locks the state only while it calls the
+//! protocol, never during a system call. While it sleeps, handles may send ([`crate::sending`]).
 
 use std::io;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use tokio::io::Ready;
 use tokio::task::yield_now;
 
 use fairwire_proto::{IcmpError, IcmpQuote, Meta, Path, Unreachable};
-use fairwire_units::{Duration, Instant};
-use fairwire_wire::HeadBuf;
+use fairwire_units::Instant;
 
 use crate::handover::Siblings;
+use crate::outbox::Outbox;
 use crate::state::Shared;
 use crate::timer::Timer;
 use crate::transport::{Batch, Facts, Inbox, Transport, arrived_at};
@@ -31,10 +31,6 @@ const MAX_PER_LOCK: usize = 128;
 /// Batches sent in one turn, each of at most 64 packets. Many connections may have more to send.
 const MAX_BATCHES: usize = 64;
 
-/// The wait until the next attempt when the socket has no room. It is far less than the time that its buffer takes to
-/// drain.
-const RETRY: Duration = Duration::from_micros(200);
-
 /// The driver of one endpoint or shard.
 #[derive(Debug)]
 pub(crate) struct Driver<T: Transport> {
@@ -43,11 +39,7 @@ pub(crate) struct Driver<T: Transport> {
     transport: T,
     timer: Timer,
     inbox: Inbox,
-    batch: Batch,
-    head: HeadBuf,
     wakes: Vec<Waker>,
-    /// When to send `batch` again, if the socket had no room for it.
-    blocked: Option<Instant>,
     /// Datagrams received since the application had its turn.
     received: usize,
     /// Whether the application gets its turn now, however few datagrams were received.
@@ -63,10 +55,7 @@ impl<T: Transport> Driver<T> {
             timer: Timer::new(shared.clock),
             inbox: Inbox::new(shared.facts.message),
             shared,
-            batch: Batch::new(transport.max_segments()),
-            head: HeadBuf::new(),
             wakes: Vec::new(),
-            blocked: None,
             received: 0,
             must_yield: false,
             transport,
@@ -75,7 +64,7 @@ impl<T: Transport> Driver<T> {
 
     /// Runs until no handle and no connection is left.
     pub(crate) async fn run(mut self) {
-        while let Some((now, deadline)) = self.flush() {
+        while let Some((now, wake)) = self.flush() {
             let more = std::mem::take(&mut self.must_yield);
             if more || self.received >= YIELD_AFTER {
                 self.received = 0;
@@ -85,8 +74,7 @@ impl<T: Transport> Driver<T> {
                 self.deliver();
                 continue;
             }
-            self.timer.set(now, deadline);
-            self.timer.set(now, self.blocked);
+            self.timer.set(now, wake);
             tokio::select! {
                 biased; // Every turn serves all three; the order matters only here.
                 ready = self.transport.ready() => match ready {
@@ -102,85 +90,60 @@ impl<T: Transport> Driver<T> {
 
     /// Sends everything that may leave now. Returns the time and when to wake, or `None` at the end.
     fn flush(&mut self) -> Option<(Instant, Option<Instant>)> {
+        let shared = &self.shared;
+        let mut outbox = shared.outbox();
+        let outbox = outbox.as_mut()?;
         // Done whatever woke us, so that a socket with a constant stream to read does not block sending.
-        if let Some(until) = self.blocked {
-            self.blocked = Some(until).filter(|&until| until > self.shared.clock.now());
+        if let Some(until) = outbox.blocked {
+            outbox.blocked = Some(until).filter(|&until| until > shared.clock.now());
         }
         let mut batches = 0;
         loop {
-            self.send();
-            let mut guard = self.shared.lock();
-            let state = &mut *guard;
-            let now = self.shared.clock.now();
+            self.send(outbox);
+            let mut state = shared.lock();
+            let now = shared.clock.now();
             state.changed = false;
-            if state.proto.next_timeout().is_some_and(|at| at <= now) {
-                state.proto.handle_timeout(now);
-            }
-            let mut dry = false;
-            while self.blocked.is_none() && self.batch.has_room() {
-                let Some(packet) = state.proto.poll_transmit(now, &mut self.head) else {
-                    dry = true;
-                    break;
-                };
-                let head = self.head.as_slice();
-                self.batch
-                    .push(packet.path, packet.ecn, head, &packet.payload);
-            }
-            let again = state.take_events(now, &mut self.wakes);
-            state.sending = !dry || !self.batch.is_empty();
-            state.wake_idlers(&mut self.wakes);
-            let deadline = state.proto.next_timeout();
+            let again = state.gather(now, outbox);
+            let wake = Instant::earliest([state.proto.next_timeout(), outbox.blocked]);
+            state.wakes_at = self.timer.fires_at(now, wake);
             let finished = state.is_finished();
             self.must_yield |= std::mem::take(&mut state.is_backlog_full);
-            drop(guard);
-            for waker in self.wakes.drain(..) {
-                waker.wake();
-            }
+            drop(state);
+            outbox.wake();
             batches += 1;
             self.must_yield |= batches == MAX_BATCHES;
-            let done = self.blocked.is_some() || (self.batch.is_empty() && !again);
+            let done = outbox.blocked.is_some() || (outbox.batch.is_empty() && !again);
             if done || batches == MAX_BATCHES {
-                return (!finished).then_some((now, deadline));
+                return (!finished).then_some((now, wake));
             }
         }
     }
 
     /// Sends the gathered packets until the socket has no more room.
-    fn send(&mut self) {
-        while self.blocked.is_none() && !self.batch.is_empty() {
-            match self.transport.send(&self.batch) {
-                Ok(()) => self.batch.advance(),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.block(),
-                Err(_) => self.send_again(),
-            }
+    fn send(&self, outbox: &mut Outbox) {
+        while outbox.send(self.shared.clock).is_err() {
+            self.send_again(outbox);
         }
     }
 
-    fn block(&mut self) {
-        self.blocked = Some(self.shared.clock.now() + RETRY);
-    }
-
     /// Handles a failed send call. The call may only have reported an ICMP error about an earlier datagram.
-    fn send_again(&mut self) {
+    fn send_again(&self, outbox: &mut Outbox) {
         self.drain_errors();
-        match self.transport.send(&self.batch) {
-            Ok(()) => self.batch.advance(),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.block(),
-            Err(error) => {
-                // Send one by one, in case the system cannot split batches after all.
-                self.batch.set_max_segments(self.transport.max_segments());
-                let cut = self.batch.segment_size().is_some();
-                if !cut || self.transport.send_singly(&self.batch) == 0 {
-                    self.report_failure(&error);
-                }
-                self.batch.advance(); // A packet that cannot leave is lost, like any lost datagram.
+        if let Err(error) = outbox.send_next(self.shared.clock) {
+            // Send one by one, in case the system cannot split batches after all.
+            let Outbox { outlet, batch, .. } = outbox;
+            batch.set_max_segments(outlet.max_segments());
+            let cut = batch.segment_size().is_some();
+            if !cut || outlet.send_singly(batch) == 0 {
+                self.report_failure(&error, batch);
             }
+            batch.advance(); // A packet that cannot leave is lost, like any lost datagram.
         }
     }
 
     /// Tells the protocol the system's error about a packet that it refused to send.
-    fn report_failure(&mut self, error: &io::Error) {
-        let path = self.batch.path();
+    fn report_failure(&self, error: &io::Error, batch: &Batch) {
+        let path = batch.path();
         let unreachable = |why| IcmpError::Unreachable { why };
         let icmp = match error.kind() {
             // These are all soft errors: the system may mean an earlier datagram to another peer. A port or protocol
@@ -199,7 +162,7 @@ impl<T: Transport> Driver<T> {
         };
         let quote = IcmpQuote {
             error: icmp,
-            head: self.batch.first(),
+            head: batch.first(),
         };
         let now = self.shared.clock.now();
         self.shared.lock().proto.handle_icmp(now, path, quote);
@@ -230,7 +193,7 @@ impl<T: Transport> Driver<T> {
         } = self.shared.facts;
         let mut state = self.shared.lock();
         let now = self.shared.clock.now();
-        self.received += self.inbox.drain(bound, MAX_PER_LOCK, |arrived| {
+        let received = self.inbox.drain(bound, MAX_PER_LOCK, |arrived| {
             let Some(arrived) = self.transport.unwrap(arrived) else {
                 return;
             };
@@ -250,7 +213,13 @@ impl<T: Transport> Driver<T> {
                 .proto
                 .handle_datagram(now, meta, arrived.bytes, arrived.payload());
         });
+        // On another thread the readers begin before acknowledgements are written. What aborts here leaves with them.
+        state.take_events(now, &mut self.wakes);
         drop(state);
+        self.received += received;
+        for waker in self.wakes.drain(..) {
+            waker.wake();
+        }
         self.siblings.hand_over();
     }
 
@@ -270,7 +239,7 @@ impl<T: Transport> Driver<T> {
     }
 
     /// Passes ICMP errors to the protocol.
-    fn drain_errors(&mut self) {
+    fn drain_errors(&self) {
         let Facts {
             local: bound,
             encapsulation,
@@ -297,6 +266,7 @@ impl<T: Transport> Drop for Driver<T> {
         if self.shared.is_sound() {
             self.abort_all();
         }
+        self.shared.outbox().take();
         self.shared.lock().shut_down(&mut self.wakes);
         for waker in self.wakes.drain(..) {
             waker.wake();

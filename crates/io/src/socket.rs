@@ -21,8 +21,10 @@ mod system;
 mod watched;
 
 use std::io;
-use std::net::{IpAddr, SocketAddr, SocketAddrV6};
+use std::net::{IpAddr, SocketAddr, SocketAddrV6, UdpSocket};
 
+#[cfg(target_os = "linux")]
+use nix::sys::socket::{setsockopt, sockopt::ReceiveTimestampns};
 use quinn_udp::{EcnCodepoint, UdpSockRef, UdpSocketState};
 use socket2::{Domain, Protocol, SockRef, Type};
 use tokio::io::{Interest, Ready};
@@ -124,6 +126,7 @@ impl Socket {
         socket.bind(&addr.into())?;
         let udp = Watched::new(socket.into())?;
         let state = UdpSocketState::new(UdpSockRef::from(udp.get()))?;
+        do_not_stamp(udp.get());
         // Without this option a closed port is only found by a timeout; nothing else depends on it. IPv6 raw sockets
         // refuse this call and have set their own option.
         let _ = state.enable_transport_errors(UdpSockRef::from(udp.get()));
@@ -248,6 +251,15 @@ fn udp(addr: SocketAddr) -> io::Result<socket2::Socket> {
     Ok(socket)
 }
 
+/// Switches off the time of arrival, which `quinn_udp` asks for. Nobody reads it, and it costs the kernel a clock read
+/// and a control message for each message.
+fn do_not_stamp(socket: &UdpSocket) {
+    #[cfg(target_os = "linux")]
+    let _ = setsockopt(socket, ReceiveTimestampns, &false);
+    #[cfg(not(target_os = "linux"))]
+    let _ = socket;
+}
+
 /// Binds the socket to an interface.
 fn use_only(socket: &socket2::Socket, interface: &str) -> io::Result<()> {
     #[cfg(target_os = "linux")]
@@ -282,10 +294,22 @@ fn is_local_drop(error: &io::Error) -> bool {
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
-    use super::{MAX_ERRORS, Socket, SocketOptions};
+    use super::{MAX_ERRORS, ReceiveTimestampns, Socket, SocketOptions};
     use fairwire_proto::{IcmpError, Unreachable};
     use std::net::{IpAddr, Ipv4Addr, UdpSocket};
     use std::time::Duration;
+
+    /// The system is not asked for times of arrival.
+    #[tokio::test]
+    async fn arrivals_are_not_stamped() {
+        let options = SocketOptions {
+            buffer: 1 << 20,
+            interface: None,
+        };
+        let socket = Socket::bind(([127, 0, 0, 1], 0).into(), &options).expect("a free port");
+        let stamped = nix::sys::socket::getsockopt(socket.udp.get(), ReceiveTimestampns);
+        assert_eq!(stamped, Ok(false));
+    }
 
     /// A queue full of ICMP errors is emptied in parts, and the rest wakes the driver at once. Each error tells which
     /// of our addresses the datagram left from, without a route lookup.

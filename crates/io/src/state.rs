@@ -1,7 +1,8 @@
 //! The state that the handles and the driver of one endpoint share; of one shard, if the endpoint has several.
 //!
 //! One lock guards the protocol's endpoint and the lists of waiting tasks. It is never held across an await or a system
-//! call. Endpoints share nothing with each other, nor do shards.
+//! call. Another lock guards what leaves next ([`crate::outbox`]). Endpoints share nothing with each other, nor do
+//! shards.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -14,8 +15,9 @@ use fairwire_units::Instant;
 use crate::clock::Clock;
 use crate::error::ConnectionClosed;
 use crate::event::ConnectionEvent;
+use crate::outbox::Outbox;
 use crate::sync::{Mutex, MutexGuard, Notify};
-use crate::transport::{Claim, Facts, System};
+use crate::transport::{Claim, Facts, System, Transport};
 use crate::wakers::Wakers;
 
 /// The number of fates kept for an application that asked for them and does not read them; the oldest are dropped.
@@ -27,6 +29,8 @@ const MAX_EVENTS: usize = 64;
 /// Everything that an endpoint's handles share with its driver.
 pub(crate) struct Shared {
     state: Mutex<State>,
+    /// What leaves next. `None` once the driver has ended.
+    pub outbox: Mutex<Option<Outbox>>,
     /// Wakes the driver.
     pub notify: Notify,
     /// The endpoint's clock.
@@ -46,8 +50,13 @@ impl fmt::Debug for Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(proto: Endpoint, facts: Facts, system: Arc<dyn System>) -> Self {
+    pub(crate) fn new(
+        proto: Endpoint,
+        transport: &impl Transport,
+        system: Arc<dyn System>,
+    ) -> Self {
         Self {
+            outbox: Mutex::new(Some(Outbox::new(transport.outlet()))),
             state: Mutex::new(State {
                 proto,
                 connections: BTreeMap::new(),
@@ -56,13 +65,14 @@ impl Shared {
                 handles: 0,
                 changed: false,
                 sending: false,
+                wakes_at: None,
                 is_backlog_full: false,
                 closing: false,
                 driver_ended: false,
             }),
             notify: Notify::new(),
             clock: system.clock(),
-            facts,
+            facts: transport.facts(),
             system,
         }
     }
@@ -70,6 +80,11 @@ impl Shared {
     /// Locks the state. A panic elsewhere while the lock was held left the state consistent enough to continue.
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Locks what leaves next; take it before the state.
+    pub(crate) fn outbox(&self) -> MutexGuard<'_, Option<Outbox>> {
+        self.outbox.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns false if a thread panicked while it held the lock.
@@ -110,6 +125,8 @@ pub(crate) struct State {
     pub changed: bool,
     /// Whether packets that may leave have not yet been given to the system.
     pub sending: bool,
+    /// When the driver wakes by itself, if ever.
+    pub wakes_at: Option<Instant>,
     /// Whether an accept queue has become full since the driver last looked.
     pub is_backlog_full: bool,
     /// Whether the application has closed the endpoint.
@@ -137,6 +154,8 @@ pub(crate) struct ConnectionState {
     pub closed: Option<CloseReason>,
     /// Whether the last handle has been dropped.
     pub orphan: bool,
+    /// Until when the driver sends what handles queue.
+    pub busy_until: Instant,
     pub fates: VecDeque<(DatagramId, Fate)>,
     pub events: VecDeque<ConnectionEvent>,
     pub readers: Wakers,

@@ -51,15 +51,20 @@ impl Timer {
         }
     }
 
+    /// Returns when the timer would fire if it were set.
+    pub(crate) fn fires_at(&self, now: Instant, deadline: Option<Instant>) -> Option<Instant> {
+        let deadline = deadline.map(|deadline| deadline.max(now + GRAIN));
+        Instant::earliest([self.fires, deadline])
+    }
+
     /// Makes the timer fire at `deadline` or earlier; `None` changes nothing.
     pub(crate) fn set(&mut self, now: Instant, deadline: Option<Instant>) {
-        let Some(deadline) = deadline else { return };
-        let deadline = deadline.max(now + GRAIN);
-        if self.fires.is_some_and(|fires| fires <= deadline) {
+        let fires = self.fires_at(now, deadline);
+        let Some(at) = fires.filter(|_| fires != self.fires) else {
             return; // It fires early enough, or has already fired.
-        }
-        self.fires = Some(deadline);
-        let wait = deadline.saturating_since(now).into();
+        };
+        self.fires = fires;
+        let wait = at.saturating_since(now).into();
         match &mut self.kind {
             #[cfg(target_os = "linux")]
             Kind::Fd(fd) => fd.arm(wait),

@@ -1,7 +1,7 @@
 //! The seam below an endpoint: what carries its datagrams, and the system that it runs on.
 //!
 //! A [`Transport`] moves datagrams: in UDP, directly in IP, or inside this process. The driver of an endpoint owns it
-//! and is generic over it, so a datagram costs no dynamic call. A [`System`] answers what else the endpoint asks: the
+//! and is generic over it. Handles and driver share its [`Outlet`], which sends batches. A [`System`] answers what else the endpoint asks: the
 //! time, routes, ports and random numbers. Handles and driver share it. Neither knows DCCP.
 //!
 //! What differs between transports is data: [`Facts`]. The overhead of a packet and who protects it with a checksum
@@ -16,6 +16,7 @@ use std::fmt;
 use std::future::Future;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
 use fairwire_proto::Encapsulation;
 use tokio::io::Ready;
@@ -40,16 +41,10 @@ pub(crate) struct Facts {
     pub message: usize,
 }
 
-/// What carries the datagrams of one endpoint. No call blocks.
-pub(crate) trait Transport: Send + 'static {
-    /// Returns what does not change.
-    fn facts(&self) -> Facts;
-
+/// What sends the datagrams of one endpoint. No call blocks.
+pub(crate) trait Outlet: fmt::Debug + Send + Sync {
     /// Returns how many datagrams one call of [`send`](Self::send) takes. It may fall after a failed call.
     fn max_segments(&self) -> usize;
-
-    /// Waits until a datagram has arrived or an error is queued. Fails if nothing will arrive any more.
-    fn ready(&self) -> impl Future<Output = io::Result<Ready>> + Send;
 
     /// Sends one batch.
     ///
@@ -60,6 +55,18 @@ pub(crate) trait Transport: Send + 'static {
 
     /// Sends the packets of a batch one by one, and skips those that fail. Returns how many were sent.
     fn send_singly(&self, batch: &Batch) -> usize;
+}
+
+/// What carries the datagrams of one endpoint. No call blocks.
+pub(crate) trait Transport: Send + 'static {
+    /// Returns what does not change.
+    fn facts(&self) -> Facts;
+
+    /// Returns what sends.
+    fn outlet(&self) -> Arc<dyn Outlet>;
+
+    /// Waits until a datagram has arrived or an error is queued. Fails if nothing will arrive any more.
+    fn ready(&self) -> impl Future<Output = io::Result<Ready>> + Send;
 
     /// Receives messages into `inbox`; `WouldBlock` if nothing has arrived.
     fn receive(&mut self, inbox: &mut Inbox) -> io::Result<()>;

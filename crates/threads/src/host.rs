@@ -18,7 +18,6 @@ use crate::security::Security;
 use crate::shards::Shards;
 use crate::socket::{Model, Network};
 use crate::state::Shared;
-use crate::transport::Transport;
 
 /// The service that the servers of the models offer.
 pub const SERVICE: ServiceCode = ServiceCode(42);
@@ -47,7 +46,7 @@ pub fn host(network: &Network, number: u8) -> Host {
     let local = SocketAddr::from(([192, 0, 2, number], 6_511));
     let socket = network.socket(local);
     let proto = fairwire_proto::Endpoint::new(EndpointConfig::default(), [number; 32]);
-    let shared = Arc::new(Shared::new(proto, socket.facts(), Arc::new(Model)));
+    let shared = Arc::new(Shared::new(proto, &socket, Arc::new(Model)));
     let watched = Arc::downgrade(&shared);
     let shards = [shared];
     let endpoint = Endpoint::new(Shards::new(&shards));

@@ -31,9 +31,11 @@ mod io {
     pub(crate) mod handover;
     pub(crate) mod listener;
     pub(crate) mod options;
+    pub(crate) mod outbox;
     pub(crate) mod race;
     pub(crate) mod received;
     pub(crate) mod security;
+    pub(crate) mod sending;
     pub(crate) mod shards;
     pub(crate) mod state;
     pub(crate) mod transport;
@@ -43,7 +45,7 @@ mod io {
 
 // The sources use these module names in crates/io.
 use io::{
-    address, connection, driver, endpoint, error, event, handover, listener, options, race,
+    address, connection, driver, endpoint, error, event, handover, listener, options, outbox, race,
     received, security, shards, state, transport, waiting, wakers,
 };
 

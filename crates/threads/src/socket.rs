@@ -15,7 +15,7 @@ use fairwire_proto::Encapsulation;
 use fairwire_units::Ecn;
 
 use crate::clock::Clock;
-use crate::transport::{Batch, Claim, Facts, Inbox, Route, System, Transport};
+use crate::transport::{Batch, Claim, Facts, Inbox, Outlet, Route, System, Transport};
 
 /// The largest number of datagrams in one send call, so that batches of several are split too.
 const SEGMENTS: usize = 4;
@@ -77,9 +77,9 @@ impl Network {
     pub(crate) fn socket(&self, local: SocketAddr) -> Socket {
         let port = Arc::<Port>::default();
         locked(&self.ports).insert(local, Arc::clone(&port));
+        let network = self.clone();
         Socket {
-            network: self.clone(),
-            local,
+            sender: Sender { network, local },
             port,
         }
     }
@@ -87,47 +87,32 @@ impl Network {
 
 /// A socket in memory.
 pub(crate) struct Socket {
-    network: Network,
-    local: SocketAddr,
+    sender: Sender,
     port: Arc<Port>,
 }
 
-impl std::fmt::Debug for Socket {
+/// What sends from a socket's address.
+#[derive(Clone)]
+struct Sender {
+    network: Network,
+    local: SocketAddr,
+}
+
+impl std::fmt::Debug for Sender {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Socket").field(&self.local).finish()
+        f.debug_tuple("Sender").field(&self.local).finish()
     }
 }
 
 impl Drop for Socket {
     fn drop(&mut self) {
-        locked(&self.network.ports).remove(&self.local);
+        locked(&self.sender.network.ports).remove(&self.sender.local);
     }
 }
 
-impl Transport for Socket {
-    fn facts(&self) -> Facts {
-        Facts {
-            encapsulation: Encapsulation::Udp,
-            local: self.local,
-            ecn: true,
-            message: MESSAGE,
-        }
-    }
-
+impl Outlet for Sender {
     fn max_segments(&self) -> usize {
         SEGMENTS
-    }
-
-    async fn ready(&self) -> io::Result<Ready> {
-        poll_fn(|context| {
-            let mut queue = locked(&self.port.0);
-            if queue.datagrams.is_empty() {
-                queue.reader = Some(context.waker().clone());
-                return Poll::Pending;
-            }
-            Poll::Ready(Ok(Ready::READABLE))
-        })
-        .await
     }
 
     fn send(&self, batch: &Batch) -> io::Result<()> {
@@ -157,6 +142,33 @@ impl Transport for Socket {
 
     fn send_singly(&self, batch: &Batch) -> usize {
         usize::from(self.send(batch).is_ok())
+    }
+}
+
+impl Transport for Socket {
+    fn facts(&self) -> Facts {
+        Facts {
+            encapsulation: Encapsulation::Udp,
+            local: self.sender.local,
+            ecn: true,
+            message: MESSAGE,
+        }
+    }
+
+    fn outlet(&self) -> Arc<dyn Outlet> {
+        Arc::new(self.sender.clone())
+    }
+
+    async fn ready(&self) -> io::Result<Ready> {
+        poll_fn(|context| {
+            let mut queue = locked(&self.port.0);
+            if queue.datagrams.is_empty() {
+                queue.reader = Some(context.waker().clone());
+                return Poll::Pending;
+            }
+            Poll::Ready(Ok(Ready::READABLE))
+        })
+        .await
     }
 
     fn receive(&mut self, inbox: &mut Inbox) -> io::Result<()> {

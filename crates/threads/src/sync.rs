@@ -1,6 +1,6 @@
 //! The lock and the signal at which a model decides which thread runs next.
 
-use std::sync::{LockResult, PoisonError};
+use std::sync::{LockResult, PoisonError, TryLockResult};
 
 use shuttle::thread;
 
@@ -17,6 +17,10 @@ impl<T> Mutex<T> {
 
     pub(crate) fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
         self.0.lock()
+    }
+
+    pub(crate) fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
+        self.0.try_lock()
     }
 
     /// Returns whether a thread panicked while it held the lock.

@@ -54,12 +54,14 @@ impl Timer {
         Self { fires: None }
     }
 
+    /// Returns when the timer would fire if it were set.
+    pub(crate) fn fires_at(&self, _now: Instant, deadline: Option<Instant>) -> Option<Instant> {
+        Instant::earliest([self.fires, deadline])
+    }
+
     /// Makes the timer fire at `deadline` or earlier; `None` changes nothing.
-    pub(crate) fn set(&mut self, _now: Instant, deadline: Option<Instant>) {
-        let Some(deadline) = deadline else { return };
-        if self.fires.is_none_or(|fires| deadline < fires) {
-            self.fires = Some(deadline);
-        }
+    pub(crate) fn set(&mut self, now: Instant, deadline: Option<Instant>) {
+        self.fires = self.fires_at(now, deadline);
     }
 
     /// Waits until the timer fires; forever if it is not set.

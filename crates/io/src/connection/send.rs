@@ -17,8 +17,15 @@ use crate::waiting::Awaited;
 /// The datagrams of one call for whose ids there is room at once.
 const MANY: usize = 64;
 
-/// Sending. A datagram that is accepted waits in the send queue until congestion control lets it leave. Its id
-/// identifies it in [`fate`](Connection::fate).
+/// What was queued, and whether its handle sends it.
+struct Queued<T> {
+    what: T,
+    push: bool,
+}
+
+/// Sending. A datagram that is accepted waits in the send queue until congestion control lets it leave. If the connection
+/// was quiet, this is at once: the datagram has left when the call returns. Its id identifies it in
+/// [`fate`](Connection::fate).
 impl Connection {
     /// Queues a datagram, waiting until the send queue has room. If the future is cancelled, nothing is sent.
     ///
@@ -62,7 +69,7 @@ impl Connection {
         let queue = |state: &mut State| self.queue_or_wait(state, &data, options);
         let queued = handle.wait(Awaited::Writable(*id), queue);
         let Some(deadline) = options.deadline else {
-            return queued.await;
+            return queued.await.map(|queued| self.send_off(queued));
         };
         let late = async {
             // A descriptor for each call that waits could use up those of the process.
@@ -74,7 +81,7 @@ impl Connection {
         };
         tokio::select! {
             biased; // First what needs no timer.
-            queued = queued => queued,
+            queued = queued => queued.map(|queued| self.send_off(queued)),
             () = late => Err(SendError::DeadlinePassed),
         }
     }
@@ -106,10 +113,11 @@ impl Connection {
                 Err(TrySendError::Send(error)) if taken.is_empty() => return Some(Err(error)),
                 _ => {}
             }
-            handle.wake_driver(state);
-            Some(Ok(taken))
+            let push = handle.queued(state, now, *id);
+            Some(Ok(Queued { what: taken, push }))
         };
-        handle.wait(Awaited::Writable(*id), queue).await
+        let queued = handle.wait(Awaited::Writable(*id), queue).await;
+        queued.map(|queued| self.send_off(queued))
     }
 
     /// Queues a datagram if there is room now.
@@ -130,7 +138,9 @@ impl Connection {
         options: SendOptions,
     ) -> Result<DatagramId, TrySendError> {
         let options = self.converted(options);
-        self.queue(&mut self.inner.handle.lock(), &data.into(), options)
+        let data = data.into();
+        let queued = self.queue(&mut self.inner.handle.lock(), &data, options);
+        queued.map(|queued| self.send_off(queued))
     }
 
     /// Queues a datagram, or registers the task of `context` to be woken when there is room.
@@ -147,7 +157,8 @@ impl Connection {
         let Inner { handle, id } = &*self.inner;
         let options = proto::SendOptions::default();
         let queue = |state: &mut State| self.queue_or_wait(state, data, options);
-        handle.poll(Awaited::Writable(*id), context, queue)
+        let queued = handle.poll(Awaited::Writable(*id), context, queue);
+        queued.map_ok(|queued| self.send_off(queued))
     }
 
     /// Returns the options of the protocol.
@@ -162,9 +173,9 @@ impl Connection {
         state: &mut State,
         data: &Bytes,
         options: proto::SendOptions,
-    ) -> Option<Result<DatagramId, SendError>> {
+    ) -> Option<Result<Queued<DatagramId>, SendError>> {
         match self.queue(state, data, options) {
-            Ok(id) => Some(Ok(id)),
+            Ok(queued) => Some(Ok(queued)),
             Err(TrySendError::Full) => None,
             Err(TrySendError::Send(error)) => Some(Err(error)),
         }
@@ -175,7 +186,7 @@ impl Connection {
         state: &mut State,
         data: &Bytes,
         options: proto::SendOptions,
-    ) -> Result<DatagramId, TrySendError> {
+    ) -> Result<Queued<DatagramId>, TrySendError> {
         let Inner { handle, id } = &*self.inner;
         if state.driver_ended {
             // The driver, which would send it, has ended.
@@ -185,12 +196,20 @@ impl Connection {
         let payload = Payload::Bytes(data.clone());
         let queued = state.proto.send_with(now, *id, payload, options);
         match queued {
-            Ok(datagram) => {
-                handle.wake_driver(state);
-                Ok(datagram)
+            Ok(what) => {
+                let push = handle.queued(state, now, *id);
+                Ok(Queued { what, push })
             }
             Err(error) => Err(self.refusal(state, &error)),
         }
+    }
+
+    /// Sends what was queued, unless the driver does. Call it without the lock.
+    fn send_off<T>(&self, queued: Queued<T>) -> T {
+        if queued.push {
+            self.inner.handle.push(self.inner.id);
+        }
+        queued.what
     }
 
     /// Returns the error for the application of a datagram that the protocol refuses.

@@ -14,7 +14,7 @@ use tokio::io::Ready;
 use super::network::Network;
 use super::port::{Arrival, Port};
 use super::wire::{Datagram, MTU};
-use crate::transport::{Batch, Facts, Inbox, Transport};
+use crate::transport::{Batch, Facts, Inbox, Outlet, Transport};
 
 /// A plain datagram socket on a simulated host, on which any protocol can run. [`Host::socket`](super::Host::socket)
 /// makes one.
@@ -23,23 +23,26 @@ use crate::transport::{Batch, Facts, Inbox, Transport};
 /// blocks. What the link cannot take waits in the link's queue, or is lost there. Dropping it gives the port back.
 #[derive(Debug)]
 pub struct Socket {
+    sender: Sender,
+    port: Arc<Port>,
+}
+
+/// What sends from a socket's address.
+#[derive(Clone, Debug)]
+struct Sender {
     network: Network,
     local: SocketAddrV4,
-    port: Arc<Port>,
 }
 
 impl Socket {
     pub(super) fn new(network: Network, local: SocketAddrV4, port: Arc<Port>) -> Self {
-        Self {
-            network,
-            local,
-            port,
-        }
+        let sender = Sender { network, local };
+        Self { sender, port }
     }
 
     /// Returns its address.
     pub fn local_addr(&self) -> SocketAddr {
-        self.local.into()
+        self.sender.local.into()
     }
 
     /// Sends a datagram. A datagram that arrives where no socket is bound is lost.
@@ -48,15 +51,7 @@ impl Socket {
     /// `InvalidInput` for more than [`MAX_DATAGRAM`](super::MAX_DATAGRAM) bytes, and `NetworkUnreachable` for an
     /// address that no host of the network has.
     pub fn send_to(&self, datagram: &[u8], to: SocketAddr, ecn: Ecn) -> io::Result<()> {
-        let SocketAddr::V4(to) = to else {
-            return Err(io::ErrorKind::NetworkUnreachable.into());
-        };
-        self.network.send(Datagram {
-            from: self.local,
-            to,
-            ecn,
-            bytes: datagram.into(),
-        })
+        self.sender.send_to(datagram, to, ecn)
     }
 
     /// Receives a datagram, or has the task woken when one arrives. What does not fit into `buffer` is lost.
@@ -77,27 +72,27 @@ impl Socket {
 
 impl Drop for Socket {
     fn drop(&mut self) {
-        self.network.release(self.local);
+        self.sender.network.release(self.sender.local);
     }
 }
 
-impl Transport for Socket {
-    fn facts(&self) -> Facts {
-        Facts {
-            encapsulation: Encapsulation::Udp,
-            local: self.local.into(),
-            ecn: true,
-            message: MTU as usize,
-        }
+impl Sender {
+    fn send_to(&self, datagram: &[u8], to: SocketAddr, ecn: Ecn) -> io::Result<()> {
+        let SocketAddr::V4(to) = to else {
+            return Err(io::ErrorKind::NetworkUnreachable.into());
+        };
+        self.network.send(Datagram {
+            from: self.local,
+            to,
+            ecn,
+            bytes: datagram.into(),
+        })
     }
+}
 
+impl Outlet for Sender {
     fn max_segments(&self) -> usize {
         1
-    }
-
-    async fn ready(&self) -> io::Result<Ready> {
-        poll_fn(|context| self.port.poll_ready(context)).await;
-        Ok(Ready::READABLE)
     }
 
     fn send(&self, batch: &Batch) -> io::Result<()> {
@@ -106,6 +101,26 @@ impl Transport for Socket {
 
     fn send_singly(&self, batch: &Batch) -> usize {
         usize::from(self.send(batch).is_ok())
+    }
+}
+
+impl Transport for Socket {
+    fn facts(&self) -> Facts {
+        Facts {
+            encapsulation: Encapsulation::Udp,
+            local: self.local_addr(),
+            ecn: true,
+            message: MTU as usize,
+        }
+    }
+
+    fn outlet(&self) -> Arc<dyn Outlet> {
+        Arc::new(self.sender.clone())
+    }
+
+    async fn ready(&self) -> io::Result<Ready> {
+        poll_fn(|context| self.port.poll_ready(context)).await;
+        Ok(Ready::READABLE)
     }
 
     fn receive(&mut self, inbox: &mut Inbox) -> io::Result<()> {

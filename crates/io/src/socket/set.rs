@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
 
 use tokio::io::Ready;
 
@@ -9,28 +10,31 @@ use fairwire_proto::Encapsulation;
 
 use super::{MESSAGE, Socket, SocketOptions, native};
 use crate::error::BindError;
-use crate::transport::{Arrived, Batch, Facts, Inbox, NetworkError, Transport};
+use crate::transport::{Arrived, Batch, Facts, Inbox, NetworkError, Outlet, Transport};
 
 /// One or two sockets that behave as one.
 #[derive(Debug)]
 pub(crate) struct Sockets {
     encapsulation: Encapsulation,
-    first: Socket,
-    /// The IPv4 socket of a native endpoint that is bound to every address.
-    second: Option<Socket>,
+    pair: Arc<Pair>,
     /// Whether the second socket is read first. It alternates, so that neither socket starves the other.
     second_first: bool,
 }
 
+#[derive(Debug)]
+struct Pair {
+    first: Socket,
+    /// The IPv4 socket of a native endpoint that is bound to every address.
+    second: Option<Socket>,
+}
+
 impl Sockets {
-    /// Opens a UDP socket.
-    pub(crate) fn udp(addr: SocketAddr, options: &SocketOptions) -> Result<Self, BindError> {
-        Ok(Self {
-            encapsulation: Encapsulation::Udp,
-            first: Socket::bind(addr, options)?,
-            second: None,
+    fn new(encapsulation: Encapsulation, first: Socket, second: Option<Socket>) -> Self {
+        Self {
+            encapsulation,
+            pair: Arc::new(Pair { first, second }),
             second_first: false,
-        })
+        }
     }
 
     /// Opens `count` UDP sockets on one port, one for each shard of an endpoint.
@@ -39,21 +43,14 @@ impl Sockets {
         options: &SocketOptions,
         count: u16,
     ) -> Result<Vec<Self>, BindError> {
-        let first = Self::udp(addr, options)?;
-        if count <= 1 {
-            return Ok(vec![first]);
+        let mut sockets = vec![Socket::bind(addr, options)?];
+        if count > 1 {
+            let addr = sockets[0].local();
+            let shared = sockets[0].share(count, options);
+            sockets.extend(shared.map_err(|source| BindError::Socket { addr, source })?);
         }
-        let addr = first.first.local();
-        let shared = first.first.share(count, options);
-        let shared = shared.map_err(|source| BindError::Socket { addr, source })?;
-        let of = |socket| Self {
-            encapsulation: Encapsulation::Udp,
-            first: socket,
-            second: None,
-            second_first: false,
-        };
-        let others = shared.into_iter().map(of);
-        Ok(std::iter::once(first).chain(others).collect())
+        let of = |socket| Self::new(Encapsulation::Udp, socket, None);
+        Ok(sockets.into_iter().map(of).collect())
     }
 
     /// Opens raw sockets: `::` means every address of both families, if the host has both.
@@ -71,14 +68,11 @@ impl Sockets {
         } else {
             (open(ip).map_err(refusal)?, None)
         };
-        Ok(Self {
-            encapsulation: Encapsulation::Native,
-            first,
-            second,
-            second_first: false,
-        })
+        Ok(Self::new(Encapsulation::Native, first, second))
     }
+}
 
+impl Pair {
     /// Returns the socket for the batch's destination.
     fn towards(&self, batch: &Batch) -> &Socket {
         match &self.second {
@@ -88,28 +82,9 @@ impl Sockets {
     }
 }
 
-impl Transport for Sockets {
-    fn facts(&self) -> Facts {
-        Facts {
-            encapsulation: self.encapsulation,
-            local: self.first.local(),
-            ecn: true,
-            message: MESSAGE,
-        }
-    }
-
+impl Outlet for Pair {
     fn max_segments(&self) -> usize {
         self.first.max_segments()
-    }
-
-    async fn ready(&self) -> io::Result<Ready> {
-        match &self.second {
-            None => self.first.ready().await,
-            Some(second) => tokio::select! {
-                ready = self.first.ready() => ready,
-                ready = second.ready() => ready,
-            },
-        }
     }
 
     fn send(&self, batch: &Batch) -> io::Result<()> {
@@ -119,12 +94,39 @@ impl Transport for Sockets {
     fn send_singly(&self, batch: &Batch) -> usize {
         self.towards(batch).send_singly(batch)
     }
+}
+
+impl Transport for Sockets {
+    fn facts(&self) -> Facts {
+        Facts {
+            encapsulation: self.encapsulation,
+            local: self.pair.first.local(),
+            ecn: true,
+            message: MESSAGE,
+        }
+    }
+
+    fn outlet(&self) -> Arc<dyn Outlet> {
+        Arc::clone(&self.pair) as _
+    }
+
+    async fn ready(&self) -> io::Result<Ready> {
+        let Pair { first, second } = &*self.pair;
+        match second {
+            None => first.ready().await,
+            Some(second) => tokio::select! {
+                ready = first.ready() => ready,
+                ready = second.ready() => ready,
+            },
+        }
+    }
 
     fn receive(&mut self, inbox: &mut Inbox) -> io::Result<()> {
-        let Some(second) = &self.second else {
-            return self.first.receive(inbox);
+        let Pair { first, second } = &*self.pair;
+        let Some(second) = second else {
+            return first.receive(inbox);
         };
-        let mut turns = [&self.first, second];
+        let mut turns = [first, second];
         if self.second_first {
             turns.reverse();
         }
@@ -143,11 +145,9 @@ impl Transport for Sockets {
     }
 
     fn drain_errors(&self, mut each: impl FnMut(NetworkError<'_>)) {
-        for socket in [Some(&self.first), self.second.as_ref()]
-            .into_iter()
-            .flatten()
-        {
-            socket.drain_errors(&mut each);
+        self.pair.first.drain_errors(&mut each);
+        if let Some(second) = &self.pair.second {
+            second.drain_errors(each);
         }
     }
 }

@@ -4,6 +4,7 @@ mod crowd;
 mod guide;
 mod handshake_losses;
 mod link;
+mod quiet;
 mod resend;
 mod sending;
 mod waiting_handshakes;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::task::{Context, Wake, Waker};
 
 use fairwire_threads::{
-    CloseReason, Config, Connection, Pair, SERVICE, Security, TrySendError, explore,
+    CloseReason, Config, Connection, Network, Pair, SERVICE, Security, TrySendError, explore,
 };
 use shuttle::future::{JoinHandle, block_on, spawn};
 use shuttle::thread;
@@ -188,6 +188,51 @@ fn the_driver_hears_of_every_datagram() {
             thread.join().expect("no panic");
         }
         drop((here, there));
+        pair.assert_ended();
+    });
+}
+
+/// Two threads send at one endpoint, each on a connection of its own that was quiet, so that both may send themselves:
+/// both datagrams arrive. No timer is needed.
+#[test]
+fn handles_that_send_do_not_miss_each_other() {
+    explore(false, || {
+        let pair = Pair::new();
+        let (here, there): (Vec<_>, Vec<_>) =
+            (0..2).map(|_| pair.connect(Config::default())).unzip();
+        let threads: Vec<_> = here
+            .iter()
+            .map(|here| {
+                let here = here.clone();
+                thread::spawn(move || here.try_send(vec![1]).expect("room"))
+            })
+            .collect();
+        for there in &there {
+            block_on(there.recv()).expect("data");
+        }
+        for thread in threads {
+            thread.join().expect("no panic");
+        }
+        drop((here, there));
+        pair.assert_ended();
+    });
+}
+
+/// A handle sends on a quiet connection while the socket may have no room: the driver sends what the handle could not.
+#[test]
+fn the_driver_sends_what_a_handle_could_not() {
+    explore(true, || {
+        let pair = Pair::on(&Network::narrow(1));
+        let (here, there) = pair.connect(Config::default());
+        let (other_here, other_there) = pair.connect(Config::default());
+        let threads = [here.clone(), other_here.clone()]
+            .map(|here| thread::spawn(move || here.try_send(vec![1]).expect("room")));
+        block_on(there.recv()).expect("data");
+        block_on(other_there.recv()).expect("data");
+        for thread in threads {
+            thread.join().expect("no panic");
+        }
+        drop((here, there, other_here, other_there));
         pair.assert_ended();
     });
 }
