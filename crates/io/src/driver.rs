@@ -103,6 +103,7 @@ impl<T: Transport> Driver<T> {
             let mut state = shared.lock();
             let now = shared.clock.now();
             state.changed = false;
+            state.pushed = 0;
             let again = state.gather(now, outbox);
             let wake = Instant::earliest([state.proto.next_timeout(), outbox.blocked]);
             state.wakes_at = self.timer.fires_at(now, wake);
@@ -215,6 +216,8 @@ impl<T: Transport> Driver<T> {
         });
         // On another thread the readers begin before acknowledgements are written. What aborts here leaves with them.
         state.take_events(now, &mut self.wakes);
+        // What answers these datagrams leaves with the flush that follows; until then nothing is idle.
+        state.sending = true;
         drop(state);
         self.received += received;
         for waker in self.wakes.drain(..) {

@@ -80,7 +80,8 @@ impl Outbox {
         Ok(())
     }
 
-    /// Wakes the tasks. A waker may own anything, so only the driver calls this while it holds the outbox.
+    /// Wakes the tasks. A waker may own anything, also the last handle of a connection, so a handle wakes them once it has
+    /// released the outbox. (Handles only try to take it, so there they would wait for nothing.)
     pub(crate) fn wake(&mut self) {
         for waker in self.wakes.drain(..) {
             waker.wake();

@@ -1,17 +1,23 @@
 //! How packets leave: by the driver, or by the handle that queued a datagram.
 //!
-//! A datagram on a quiet connection should not wait for another task. So while the driver has nothing to do, the handle
-//! takes the packets from the protocol and calls the system itself. Datagrams that follow at once are left to the
-//! driver: it sends many in one call.
+//! A datagram on a quiet connection should not wait for another task. So unless the driver is about to look, the handle
+//! takes the packets from the protocol and calls the system itself. Datagrams that follow soon are left to the driver:
+//! it sends many in one call.
 
 use fairwire_proto::ConnectionId;
 use fairwire_units::{Duration, Instant};
 
 use crate::outbox::Outbox;
 use crate::state::{Shared, State};
+use crate::timer;
 
-/// How long a connection must have been quiet for a handle to send itself.
-const QUIET: Duration = Duration::from_micros(100);
+/// For how long after a datagram the next ones of its connection are left to the driver. A turn of the driver in a bulk
+/// flow takes less.
+const QUIET: Duration = Duration::from_millis(1);
+
+/// How often handles send between two turns of the driver. More is a loop over many connections, which costs less if the
+/// driver does it.
+const MOST: u8 = 8;
 
 impl Shared {
     /// Notes that the application has queued a datagram. Returns whether the caller must [`push`](Self::push) it, once
@@ -22,11 +28,12 @@ impl Shared {
         }
         let connection = state.connections.get_mut(&id);
         let quiet = connection.is_some_and(|connection| now >= connection.busy_until);
-        if !quiet || state.sending {
+        if !quiet || state.sending || state.pushed >= MOST {
             state.keep_busy(now, id);
             self.wake_driver(state);
             return false;
         }
+        state.pushed += 1;
         true
     }
 
@@ -45,7 +52,7 @@ impl Shared {
             more |= state.gather(now, outbox);
             if is_sent {
                 state.keep_busy(now, id);
-                if more || !outbox.batch.is_empty() || state.is_due_earlier() {
+                if more || !outbox.batch.is_empty() || state.is_due_earlier(now) {
                     self.wake_driver(&mut state);
                 }
             }
@@ -96,8 +103,8 @@ impl State {
     }
 
     /// Returns whether a timer is due before the driver wakes by itself.
-    fn is_due_earlier(&self) -> bool {
+    fn is_due_earlier(&self, now: Instant) -> bool {
         let due = self.proto.next_timeout();
-        Instant::earliest([due, self.wakes_at]) != self.wakes_at
+        timer::earliest(self.wakes_at, now, due) != self.wakes_at
     }
 }

@@ -64,6 +64,7 @@ impl Shared {
                 idlers: Wakers::default(),
                 handles: 0,
                 changed: false,
+                pushed: 0,
                 sending: false,
                 wakes_at: None,
                 is_backlog_full: false,
@@ -123,6 +124,8 @@ pub(crate) struct State {
     handles: usize,
     /// Whether the application has changed something since the driver last looked.
     pub changed: bool,
+    /// How often handles have sent since the driver last looked.
+    pub pushed: u8,
     /// Whether packets that may leave have not yet been given to the system.
     pub sending: bool,
     /// When the driver wakes by itself, if ever.

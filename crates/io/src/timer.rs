@@ -19,6 +19,16 @@ use crate::error::BindError;
 /// 10,000 times a second, and a burst stays below the millisecond that RFC 5348, 4.6 expects of a scheduler.
 const GRAIN: Duration = Duration::from_micros(100);
 
+/// Returns when a timer that fires at `fires` would fire if it were set to `deadline`.
+pub(crate) fn earliest(
+    fires: Option<Instant>,
+    now: Instant,
+    deadline: Option<Instant>,
+) -> Option<Instant> {
+    let deadline = deadline.map(|deadline| deadline.max(now + GRAIN));
+    Instant::earliest([fires, deadline])
+}
+
 /// One timer, set and awaited by the driver.
 #[derive(Debug)]
 pub(crate) struct Timer {
@@ -53,8 +63,7 @@ impl Timer {
 
     /// Returns when the timer would fire if it were set.
     pub(crate) fn fires_at(&self, now: Instant, deadline: Option<Instant>) -> Option<Instant> {
-        let deadline = deadline.map(|deadline| deadline.max(now + GRAIN));
-        Instant::earliest([self.fires, deadline])
+        earliest(self.fires, now, deadline)
     }
 
     /// Makes the timer fire at `deadline` or earlier; `None` changes nothing.

@@ -1,8 +1,8 @@
 //! The seam below an endpoint: what carries its datagrams, and the system that it runs on.
 //!
 //! A [`Transport`] moves datagrams: in UDP, directly in IP, or inside this process. The driver of an endpoint owns it
-//! and is generic over it. Handles and driver share its [`Outlet`], which sends batches. A [`System`] answers what else the endpoint asks: the
-//! time, routes, ports and random numbers. Handles and driver share it. Neither knows DCCP.
+//! and is generic over it. Handles and driver share its [`Outlet`], which sends batches. A [`System`] answers what else
+//! the endpoint asks: the time, routes, ports and random numbers. Handles and driver share it. Neither knows DCCP.
 //!
 //! What differs between transports is data: [`Facts`]. The overhead of a packet and who protects it with a checksum
 //! follow from [`Encapsulation`].

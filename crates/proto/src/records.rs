@@ -24,7 +24,7 @@ pub(crate) struct Records {
     shared: Vec<BytesMut>,
     /// The shared buffer in use.
     at: usize,
-    /// The memory of a record for which no shared buffer has room.
+    /// The memory of the last record for which no shared buffer had room.
     own: BytesMut,
     /// Whether the last record is in a shared buffer.
     is_shared: bool,
@@ -35,35 +35,33 @@ impl Records {
     #[inline]
     pub(crate) fn room(&mut self, len: usize) -> &mut BytesMut {
         self.is_shared = len <= SMALLEST && self.find(len);
-        let room = if self.is_shared {
-            &mut self.shared[self.at]
-        } else {
-            &mut self.own
-        };
-        room.clear();
-        room.reserve(len);
-        room
+        if self.is_shared {
+            return &mut self.shared[self.at];
+        }
+        // No larger than it has to be, because whoever gets a part of it holds all of it.
+        self.own = BytesMut::with_capacity(len);
+        &mut self.own
     }
 
-    /// Looks for a shared buffer: the one in use, or else the first one that is free, so that those in use are few and
-    /// stay in the processor's caches. Returns whether there is one.
+    /// Looks for a shared buffer, beginning with the one in use, and empties it. Returns whether there is one.
     #[inline]
     fn find(&mut self, len: usize) -> bool {
-        let current = self.shared.get_mut(self.at);
-        if current.is_some_and(|current| current.try_reclaim(len)) {
-            return true;
-        }
-        let mut all = self.shared.iter_mut();
-        let free = all.position(|buffer| buffer.try_reclaim(len));
         let count = self.shared.len();
-        if free.is_none() && count < MOST {
-            let size = (SMALLEST << count).min(LARGEST);
-            self.shared.push(BytesMut::with_capacity(size));
-            self.at = count;
-            return true;
+        for _ in 0..count {
+            let buffer = &mut self.shared[self.at];
+            buffer.clear();
+            if buffer.try_reclaim(len) {
+                return true;
+            }
+            self.at = (self.at + 1) % count;
         }
-        self.at = free.unwrap_or(0);
-        free.is_some()
+        if count == MOST {
+            return false;
+        }
+        let size = (SMALLEST << count).min(LARGEST);
+        self.shared.push(BytesMut::with_capacity(size));
+        self.at = count;
+        true
     }
 
     /// Hands out a part of what was written to the buffer. A range beyond it is a bug of the caller, and panics.
@@ -71,16 +69,13 @@ impl Records {
     pub(crate) fn take(&mut self, part: Range<usize>) -> Bytes {
         let mut taken = if self.is_shared {
             self.shared[self.at].split()
-        } else if part.len() == self.own.len() {
-            std::mem::take(&mut self.own)
         } else {
-            // A copy, which has the memory of its bytes only.
-            let bytes = Bytes::copy_from_slice(&self.own[part]);
-            if self.own.capacity() > LARGEST {
-                self.own = BytesMut::new();
-            }
-            return bytes;
+            std::mem::take(&mut self.own)
         };
+        // A record may be filled up with zeros, which must not be held.
+        if !self.is_shared && part.len() < taken.len() / 2 {
+            return Bytes::copy_from_slice(&taken[part]);
+        }
         taken.truncate(part.end);
         taken.advance(part.start);
         taken.freeze()
@@ -89,7 +84,7 @@ impl Records {
 
 #[cfg(test)]
 mod tests {
-    use super::{LARGEST, MOST, Records, SMALLEST};
+    use super::{MOST, Records, SMALLEST};
     use bytes::Bytes;
 
     fn record(records: &mut Records, len: usize, number: u8) -> Bytes {
@@ -103,19 +98,21 @@ mod tests {
     #[test]
     fn memory_is_used_again() {
         let mut records = Records::default();
+        for number in 0..200 {
+            records.room(1_222).resize(1_222, 0xff); // An unreadable one: it is not taken.
+            assert_eq!(record(&mut records, 1_222, number), vec![number; 1_220]);
+        }
+        assert_eq!(records.shared.len(), 1);
         let mut held = Bytes::new();
         for number in 0..200 {
-            records.room(100).resize(100, 0xff); // An unreadable one: it is not taken.
             let next = record(&mut records, 1_222, number);
-            assert_eq!(next, vec![number; 1_220]);
+            assert!(held.iter().all(|byte| *byte == number.wrapping_sub(1)));
             held = next;
         }
-        assert_eq!(held[0], 199);
-        assert!(records.shared.len() <= 2, "{}", records.shared.len());
+        assert_eq!(records.shared.len(), 2);
     }
 
-    /// Bytes that are held stay as they are, and when all shared buffers are held, a record has its own memory, which is
-    /// that of its bytes.
+    /// Bytes that are held stay as they are. When all shared buffers are held, a record has its own memory.
     #[test]
     fn held_bytes_bound_the_memory() {
         let mut records = Records::default();
@@ -134,15 +131,24 @@ mod tests {
         assert!(records.is_shared);
     }
 
-    /// A record that is longer than most has its own memory, of which nothing stays.
+    /// A record that is longer than most has its own memory, which is never more than twice as large as what is held of
+    /// it, whatever was there before.
     #[test]
-    fn long_records_have_their_own_memory() {
+    fn own_memory_is_as_large_as_what_is_held() {
         let mut records = Records::default();
-        assert_eq!(record(&mut records, 2 * LARGEST, 1).len(), 2 * LARGEST - 2);
+        let held = |taken: Bytes| taken.try_into_mut().expect("nobody else").capacity();
+        records.room(60_000).resize(60_000, 1); // Not taken.
+        for len in [SMALLEST + 1, 10_000, 65_535] {
+            records.room(len).resize(len, 2);
+            assert_eq!(held(records.take(0..len)), len);
+            for end in [len / 2 + 1, len / 3, 2] {
+                records.room(len).resize(len, 2);
+                let taken = records.take(1..end);
+                assert_eq!(taken, vec![2; end - 1]);
+                assert!(held(taken) <= 2 * end, "{len}, {end}");
+            }
+        }
         assert_eq!(records.own.capacity(), 0);
-        let room = records.room(SMALLEST + 1);
-        room.resize(SMALLEST + 1, 2);
-        assert_eq!(records.take(0..SMALLEST + 1), vec![2; SMALLEST + 1]);
         assert!(records.shared.is_empty());
     }
 }

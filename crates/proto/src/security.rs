@@ -121,7 +121,7 @@ pub trait Session: fmt::Debug + Send {
 /// What a datagram held.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Opened {
-    /// Where in the datagram the opened data is.
+    /// Where in the datagram the opened data is. A place outside of it is a bug of the session, and panics.
     pub data: Option<Range<usize>>,
     /// Whether every record that may have carried data was read. Those that were not are changed, forged, copied, or so
     /// late that they may be copies.

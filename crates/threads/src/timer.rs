@@ -39,6 +39,15 @@ pub(crate) fn check() -> Result<(), BindError> {
     Ok(())
 }
 
+/// The replacement for the rule of `crates/io`: times of a model have no grain.
+pub(crate) fn earliest(
+    fires: Option<Instant>,
+    _now: Instant,
+    deadline: Option<Instant>,
+) -> Option<Instant> {
+    Instant::earliest([fires, deadline])
+}
+
 /// The replacement for the timer of `crates/io`.
 #[derive(Debug)]
 pub(crate) struct Timer {
@@ -55,8 +64,8 @@ impl Timer {
     }
 
     /// Returns when the timer would fire if it were set.
-    pub(crate) fn fires_at(&self, _now: Instant, deadline: Option<Instant>) -> Option<Instant> {
-        Instant::earliest([self.fires, deadline])
+    pub(crate) fn fires_at(&self, now: Instant, deadline: Option<Instant>) -> Option<Instant> {
+        earliest(self.fires, now, deadline)
     }
 
     /// Makes the timer fire at `deadline` or earlier; `None` changes nothing.

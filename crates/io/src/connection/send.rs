@@ -23,8 +23,8 @@ struct Queued<T> {
     push: bool,
 }
 
-/// Sending. A datagram that is accepted waits in the send queue until congestion control lets it leave. If the connection
-/// was quiet, this is at once: the datagram has left when the call returns. Its id identifies it in
+/// Sending. A datagram that is accepted waits in the send queue until congestion control lets it leave. If that is at once
+/// and the connection was quiet, it has usually left when the call returns. Its id identifies it in
 /// [`fate`](Connection::fate).
 impl Connection {
     /// Queues a datagram, waiting until the send queue has room. If the future is cancelled, nothing is sent.

@@ -73,3 +73,17 @@ async fn a_datagram_leaves_in_the_call_that_sends_it() {
         }
     }
 }
+
+/// The driver, which has nothing to do for long, wakes in time for what follows from a datagram that a handle has sent.
+#[tokio::test(start_paused = true)]
+async fn a_loss_is_noticed_in_time() {
+    let quiet = Quiet::new(false).await;
+    quiet.here.send(vec![7; 100]).await.expect("open");
+    tokio::time::sleep(ms(5_000)).await;
+    quiet.network.set_up(LinkId(0), false);
+    let before = quiet.here.stats().gauges.timeouts;
+    quiet.here.try_send(vec![7; 100]).expect("room");
+    // RFC 4341, 5: a timeout as that of TCP. The round trip is 20 ms.
+    tokio::time::sleep(ms(1_500)).await;
+    assert!(quiet.here.stats().gauges.timeouts > before);
+}

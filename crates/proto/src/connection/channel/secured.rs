@@ -270,10 +270,10 @@ impl Channel {
     }
 
     /// Takes another size of the largest packet, which holds `max_datagram` bytes.
-    pub(in crate::connection) fn set_max_datagram(&mut self, max_datagram: usize) {
+    pub(in crate::connection) fn set_max_datagram(&mut self, now: Instant, max_datagram: usize) {
         if let Some(secure) = &mut self.secure {
             // RFC 5238, 3.5: no record is larger than DCCP's maximum packet size of now.
-            secure.set_max_datagram(max_datagram);
+            secure.set_max_datagram(now, max_datagram);
         }
     }
 

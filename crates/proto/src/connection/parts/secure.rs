@@ -185,7 +185,7 @@ impl Secure {
         }
     }
 
-    pub(crate) fn set_max_datagram(&mut self, max_datagram: usize) {
+    pub(crate) fn set_max_datagram(&mut self, now: Instant, max_datagram: usize) {
         if let Some(session) = self.begun() {
             session.set_max_datagram(max_datagram);
         }
@@ -193,6 +193,7 @@ impl Secure {
         self.outbox.retain(|own| own.len() <= max_datagram);
         if self.outbox.len() != before {
             self.outbox_bytes = self.outbox.iter().map(Payload::len).sum();
+            self.tell_waiting(now);
         }
     }
 

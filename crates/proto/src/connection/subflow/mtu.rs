@@ -181,7 +181,8 @@ impl Subflow {
             return;
         }
         self.sizes = Sizes::new(&self.flow.path, mtu);
-        call.channel.set_max_datagram(self.sizes.max_datagram());
+        call.channel
+            .set_max_datagram(call.now, self.sizes.max_datagram());
         // RFC 4340, 14.2: datagrams accepted at a larger size are discarded. They must not leave with Don't Fragment
         // set, and we do not fragment.
         let max_datagram = call.channel.max_datagram(self);

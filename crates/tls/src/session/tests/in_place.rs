@@ -42,11 +42,36 @@ fn data_is_opened_in_its_place() {
     assert!(!opened.is_read);
     assert_eq!(&datagram[opened.data.expect("genuine")], b"fourth");
 
+    let forged = [vec![0x2f, 9, 9, 0, 17], vec![9; 17]].concat();
+    let mut datagram = [forged, seal(DATA, b"fifth")].concat();
+    let opened = server.open(NOW, &mut datagram).expect("one is forged");
+    assert!(!opened.is_read);
+    assert_eq!(&datagram[opened.data.expect("genuine")], b"fifth");
+
     let mut datagram = [seal(DATA, b"last"), seal(ALERT, &[2, 80])].concat();
     let failed = server.open(NOW, &mut datagram);
     assert!(matches!(failed, Err(SessionError::Alert(_))), "{failed:?}");
     assert_eq!(server.poll(), Output::Data(Bytes::from_static(b"last")));
     assert_eq!(server.poll(), Output::Idle);
+}
+
+/// Data before the announcement of the end is data, and what follows it is none.
+#[test]
+fn data_ends_where_the_end_is_announced() {
+    let [mut client, mut server] = connected(None);
+    let mut seal = |kind, content: &[u8]| {
+        let record = sending(&mut client).seal(kind, content);
+        record.expect("a key").to_vec()
+    };
+    let before = seal(DATA, b"before");
+    let end = seal(ALERT, &[1, 0]);
+    let mut datagram = [before, end, seal(DATA, b"after")].concat();
+    let opened = server.open(NOW, &mut datagram).expect("genuine");
+    assert_eq!(&datagram[opened.data.expect("genuine")], b"before");
+    assert_eq!(
+        [server.poll(), server.poll()],
+        [Output::Closed, Output::Idle]
+    );
 }
 
 /// A datagram follows what is there already, and its data may be in parts. Where nothing may be sealed, nothing is added.
