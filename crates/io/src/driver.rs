@@ -214,7 +214,8 @@ impl<T: Transport> Driver<T> {
                 .proto
                 .handle_datagram(now, meta, arrived.bytes, arrived.payload());
         });
-        // On another thread the readers begin before acknowledgements are written. What aborts here leaves with them.
+        // Readers on other threads begin while this one writes acknowledgements. The Resets of connections that are
+        // aborted here leave with those.
         state.take_events(now, &mut self.wakes);
         // What answers these datagrams leaves with the flush that follows; until then nothing is idle.
         state.sending = true;

@@ -80,8 +80,7 @@ impl Outbox {
         Ok(())
     }
 
-    /// Wakes the tasks. A waker may own anything, also the last handle of a connection, so a handle wakes them once it has
-    /// released the outbox. (Handles only try to take it, so there they would wait for nothing.)
+    /// Wakes the tasks. For the driver: a handle first releases the outbox, because a waker may run code of the application.
     pub(crate) fn wake(&mut self) {
         for waker in self.wakes.drain(..) {
             waker.wake();

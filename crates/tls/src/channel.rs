@@ -23,7 +23,7 @@ pub(crate) struct Channel {
     pub(crate) sending: Sending,
     pub(crate) receiving: Receiving,
     /// What the library takes for this channel, while there is the library.
-    library: Option<Box<Tunnel>>,
+    tunnel: Option<Box<Tunnel>>,
 }
 
 /// The records of epoch 3 as the library knows them. They never leave this end: what they contain does.
@@ -57,11 +57,11 @@ impl Channel {
         };
         // A client may repeat the end of its handshake, because the acknowledgement got lost.
         let repeats = secrets.of_handshake.take().filter(|_| !secrets.is_client);
-        let library = Tunnel::new(suite, &own.of_library, &mut peer.of_library);
+        let tunnel = Tunnel::new(suite, &own.of_library, &mut peer.of_library);
         Some(Self {
             sending: Sending::new(suite, own.of_session, records_per_key),
             receiving: Receiving::new(suite, peer.of_session, repeats.as_ref()),
-            library: Some(Box::new(library)),
+            tunnel: Some(Box::new(tunnel)),
         })
     }
 
@@ -82,19 +82,19 @@ impl Channel {
 
     /// Returns a record for the library, as if its peer had sent it.
     pub(crate) fn for_library(&mut self, kind: u8, content: &[u8]) -> Option<Bytes> {
-        self.library.as_mut()?.to_library.seal(kind, content)
+        self.tunnel.as_mut()?.to_library.seal(kind, content)
     }
 
     /// Seals again what a record of epoch 3 has that the library made.
     pub(crate) fn of_library(&mut self, record: &[u8]) -> Option<Bytes> {
         let mut record = record.to_vec();
-        let opened = self.library.as_mut()?.from_library.open(&mut record).ok()?;
+        let opened = self.tunnel.as_mut()?.from_library.open(&mut record).ok()?;
         self.sending.seal(opened.kind, &record[opened.content])
     }
 
     /// Notes that the library is gone.
     pub(crate) fn forget_library(&mut self) {
-        self.library = None;
+        self.tunnel = None;
     }
 }
 

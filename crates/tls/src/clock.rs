@@ -55,7 +55,7 @@ impl Clock {
     }
 
     /// Returns the library's time that is now.
-    pub(crate) fn library_time(&self) -> time::Instant {
+    pub(crate) fn time_of_library(&self) -> time::Instant {
         let own = Instant::START + self.own();
         let since: time::Duration = own.saturating_since(Instant::START).into();
         // The sum fits for hundreds of years; a time beyond them stands still.
@@ -64,7 +64,7 @@ impl Clock {
 
     /// Returns when a timer of the library expires, or `None` if that is farther away than any session lasts.
     pub(crate) fn expiry(&self, timer: time::Instant) -> Option<Instant> {
-        let left = timer.saturating_duration_since(self.library_time());
+        let left = timer.saturating_duration_since(self.time_of_library());
         (left < NEVER).then(|| self.now + left.into())
     }
 
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn a_timer_waits_while_the_clock_stands() {
         let mut clock = Clock::new(s(10));
-        let timer = clock.library_time() + std::time::Duration::from_secs(3);
+        let timer = clock.time_of_library() + std::time::Duration::from_secs(3);
         assert_eq!(clock.expiry(timer), Some(s(13)));
         clock.advance(s(11));
         clock.set_still(true);
@@ -101,16 +101,16 @@ mod tests {
         clock.set_still(false);
         assert_eq!(clock.expiry(timer), Some(s(18)));
         clock.advance(s(18));
-        assert_eq!(clock.library_time(), timer);
+        assert_eq!(clock.time_of_library(), timer);
     }
 
     /// A time before the last one does not turn the clock back, and a timer years away never expires.
     #[test]
     fn the_clock_does_not_turn_back() {
         let mut clock = Clock::new(s(10));
-        let now = clock.library_time();
+        let now = clock.time_of_library();
         clock.advance(s(9));
-        assert_eq!(clock.library_time(), now);
+        assert_eq!(clock.time_of_library(), now);
         let far = now + std::time::Duration::from_secs(10 * 365 * 86_400);
         assert_eq!(clock.expiry(far), None);
         clock.advance(Instant::MAX);

@@ -153,7 +153,7 @@ impl ServerConfig {
     /// Accepts only clients that show a certificate which `trust` accepts.
     pub fn clients(mut self, trust: Trust) -> Self {
         self.common.trust = Some(Arc::new(trust));
-        self.common.library = Library::default();
+        self.common.made = Library::default();
         self
     }
 
@@ -187,7 +187,7 @@ impl ServerConfig {
     /// its address. The handshake of DCCP shows that, too.
     pub fn without_cookies(mut self) -> Self {
         self.common.cookies = false;
-        self.common.library = Library::default();
+        self.common.made = Library::default();
         self
     }
 
@@ -210,7 +210,7 @@ pub(crate) struct Common {
     pub(crate) retransmission: Retransmission,
     pub(crate) records_per_key: u64,
     cookies: bool,
-    library: Library,
+    made: Library,
     #[cfg(feature = "seeded")]
     pub(crate) seed: Option<SimulationSeed>,
 }
@@ -240,7 +240,7 @@ impl Common {
             retransmission: UNKNOWN_PATH,
             records_per_key: RECORDS_PER_KEY,
             cookies: true,
-            library: Library::default(),
+            made: Library::default(),
             #[cfg(feature = "seeded")]
             seed: None,
         }
@@ -249,7 +249,7 @@ impl Common {
     #[cfg(feature = "seeded")]
     fn set_seed(&mut self, seed: SimulationSeed) {
         self.seed = Some(seed);
-        self.library = Library::default();
+        self.made = Library::default();
     }
 
     /// Returns how many bytes of memory a session needs at most for its handshake.
@@ -260,7 +260,7 @@ impl Common {
 
     fn set_handshake_timeout(&mut self, timeout: Duration) {
         self.handshake_timeout = timeout.clamp(Duration::from_millis(1), HANDSHAKE_TIMEOUT * 60);
-        self.library = Library::default();
+        self.made = Library::default();
     }
 
     fn set_round_trip(&mut self, rtt: Duration) {
@@ -275,12 +275,8 @@ impl Common {
     }
 
     /// Returns the library's configuration for handshakes in datagrams of at most `max_datagram` bytes.
-    pub(crate) fn library(&self, max_datagram: usize) -> Arc<dimpl::Config> {
-        let mut made = self
-            .library
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn for_library(&self, max_datagram: usize) -> Arc<dimpl::Config> {
+        let mut made = self.made.0.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (max_datagram, self.retransmission.first);
         if let Some(config) = made.get(&key) {
             return Arc::clone(&config.0);

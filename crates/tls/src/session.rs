@@ -76,7 +76,7 @@ const RECORDS_PER_ANSWER: u64 = 1_024;
 )]
 pub struct Session {
     /// The handshake. A server needs it until it is connected, and a client until it is confirmed.
-    library: Option<Box<Dtls>>,
+    handshake: Option<Box<Dtls>>,
     /// What the library has derived and nobody has taken yet.
     secrets: Secrets,
     /// What both ends say after the handshake, once there are keys.
@@ -311,10 +311,10 @@ impl Session {
             State::Handshake | State::Open { .. } => {}
         }
         self.clock.advance(now);
-        let time = self.clock.library_time();
+        let time = self.clock.time_of_library();
         self.told = Some(now);
         self.repeats |= self.next_timeout().is_some_and(|at| at <= now);
-        if self.library.is_some() {
+        if self.handshake.is_some() {
             let result = self.call(|library| library.handle_timeout(time))?;
             result.or_else(|error| self.fail_with(&error))?;
             self.drain()?;
@@ -438,7 +438,7 @@ impl Session {
         if !self.is_connected() {
             return self.handshake_memory;
         }
-        if self.library.is_none() {
+        if self.handshake.is_none() {
             return OPEN_MEMORY;
         }
         let record = self.longest_record.max(acknowledgement::LONGEST);

@@ -39,7 +39,7 @@ impl Session {
     /// If it panics, this session fails, and nothing else ends. The caller must not call it again.
     pub(super) fn call<T>(&mut self, run: impl FnOnce(&mut Dtls) -> T) -> Result<T, SessionError> {
         self.stats.calls = self.stats.calls.saturating_add(1);
-        let (Some(library), gate) = (&mut self.library, &mut self.gate) else {
+        let (Some(library), gate) = (&mut self.handshake, &mut self.gate) else {
             return self.fail(SessionError::Library {
                 message: "it was called after its end".to_owned(),
             });
@@ -63,7 +63,7 @@ impl Session {
             if buffer.len() < room {
                 buffer = vec![0; room];
             }
-            match self.library_event(&mut buffer)? {
+            match self.next_event(&mut buffer)? {
                 Event::Datagram(length) => {
                     let datagram = self.sealed_again(&buffer[..length]);
                     self.send(datagram)?;
@@ -136,7 +136,7 @@ impl Session {
     }
 
     fn set_timer(&mut self, timer: Instant) {
-        let now = self.clock.library_time();
+        let now = self.clock.time_of_library();
         self.overdue = timer <= now;
         self.timer = Some(if self.overdue { now + PAUSE } else { timer });
         // A server has the whole handshake when it is connected. A client repeats the end of it until it is acknowledged.
@@ -149,14 +149,14 @@ impl Session {
 
     /// Ends the library's part.
     pub(super) fn release_library(&mut self) {
-        self.library = None;
+        self.handshake = None;
         (self.timer, self.overdue) = (None, false);
         if let Some(channel) = &mut self.channel {
             channel.forget_library();
         }
     }
 
-    fn library_event(&mut self, buffer: &mut [u8]) -> Result<Event, SessionError> {
+    fn next_event(&mut self, buffer: &mut [u8]) -> Result<Event, SessionError> {
         self.call(|library| match library.poll_output(buffer) {
             dimpl::Output::Packet(datagram) => Event::Datagram(datagram.len()),
             dimpl::Output::PeerCert(certificate) => Event::Certificate(certificate.len()),
@@ -237,7 +237,7 @@ impl Session {
     /// Takes the last datagrams of the library.
     fn take_last(&mut self) {
         let mut buffer = vec![0; self.max_datagram];
-        while let Ok(event) = self.library_event(&mut buffer) {
+        while let Ok(event) = self.next_event(&mut buffer) {
             match event {
                 Event::Datagram(length) if length <= self.max_datagram => {
                     let datagram = self.sealed_again(&buffer[..length]);

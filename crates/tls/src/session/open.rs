@@ -113,7 +113,7 @@ impl Session {
                 self.renewal = None;
             }
         }
-        if of_handshake.is_empty() || self.library.is_none() {
+        if of_handshake.is_empty() || self.handshake.is_none() {
             return Ok(());
         }
         self.tell_library(now, ACK, &acknowledgement::write(&of_handshake))

@@ -57,7 +57,7 @@ impl Session {
             Role::Server => (Clear::of_client(), gate::OF_ANONYMOUS_CLIENT),
         };
         let mut session = Self {
-            library: Some(Box::new(library)),
+            handshake: Some(Box::new(library)),
             secrets: Secrets::new(matches!(role, Role::Client { .. })),
             channel: None,
             clear,
@@ -111,8 +111,8 @@ fn library(config: &Common, role: &Role, max_datagram: usize, clock: &Clock) -> 
         certificate: identity.map_or_else(Vec::new, |identity| identity.certificate().to_vec()),
         private_key: Vec::new(),
     };
-    let now = clock.library_time();
-    let config = config.library(max_datagram);
+    let now = clock.time_of_library();
+    let config = config.for_library(max_datagram);
     let key = identity.map(Identity::key).map(Arc::clone);
     provider::with_key(key, || match role {
         Role::Client { .. } => {

@@ -331,7 +331,7 @@ fn paths_share_configurations() {
     let same = |one: usize, two: usize| {
         let [one, two] = [one, two].map(|size| {
             let size = size / crate::config::DATAGRAM_STEP * crate::config::DATAGRAM_STEP;
-            config.common.library(size)
+            config.common.for_library(size)
         });
         std::sync::Arc::ptr_eq(&one, &two)
     };

@@ -53,7 +53,7 @@ thread_local! {
 
 /// An end on another library than a session has around it: nothing checks what it sends.
 pub(crate) struct Keyed {
-    library: Dtls,
+    dtls: Dtls,
     now: time::Instant,
 }
 
@@ -64,11 +64,8 @@ impl Keyed {
 
     fn client_with(config: &Arc<Config>) -> Self {
         let mut client = Self::begin(config, certificate());
-        client.library.set_active(true);
-        client
-            .library
-            .handle_timeout(client.now)
-            .expect("it begins");
+        client.dtls.set_active(true);
+        client.dtls.handle_timeout(client.now).expect("it begins");
         client
     }
 
@@ -79,10 +76,7 @@ impl Keyed {
 
     fn server_with(config: &Arc<Config>, certificate: DtlsCertificate) -> Self {
         let mut server = Self::begin(config, certificate);
-        server
-            .library
-            .handle_timeout(server.now)
-            .expect("it begins");
+        server.dtls.handle_timeout(server.now).expect("it begins");
         server
     }
 
@@ -93,15 +87,15 @@ impl Keyed {
     fn begin(config: &Arc<Config>, certificate: DtlsCertificate) -> Self {
         MADE.take();
         let now = time::Instant::now();
-        let library = Dtls::new_13(Arc::clone(config), certificate, now);
-        Self { library, now }
+        let dtls = Dtls::new_13(Arc::clone(config), certificate, now);
+        Self { dtls, now }
     }
 
     /// Returns the next datagram that it sends.
     pub(crate) fn poll(&mut self) -> Option<Vec<u8>> {
         let mut buffer = vec![0; 20_000];
         loop {
-            match self.library.poll_output(&mut buffer) {
+            match self.dtls.poll_output(&mut buffer) {
                 // The library's records that longer ones replace have the same numbers, and count as copies.
                 dimpl::Output::Packet(datagram) => {
                     return Some([&MADE.take(), datagram].concat());
@@ -115,7 +109,7 @@ impl Keyed {
 
     /// Takes what its peer sends. What it cannot read it drops.
     pub(crate) fn hear(&mut self, datagram: &[u8]) {
-        let _ = self.library.handle_packet(datagram);
+        let _ = self.dtls.handle_packet(datagram);
     }
 
     /// Puts these contents in place of those of the next records that an end of this thread protects, one after the other.
@@ -161,13 +155,13 @@ impl Keyed {
 
     fn repeat_with(&mut self, forged: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
         let mut buffer = vec![0; 20_000];
-        if let dimpl::Output::Timeout(at) = self.library.poll_output(&mut buffer)
+        if let dimpl::Output::Timeout(at) = self.dtls.poll_output(&mut buffer)
             && at < self.now + LONG
         {
             self.now = self.now.max(at);
         }
         Self::forge(forged);
-        let _ = self.library.handle_timeout(self.now);
+        let _ = self.dtls.handle_timeout(self.now);
         Self::forge(Vec::new());
         std::iter::from_fn(|| self.poll()).collect()
     }
@@ -180,7 +174,7 @@ impl Keyed {
     /// The same, unless its own handshake is not complete or it has ended.
     pub(crate) fn try_seal(&mut self, kind: u8, content: &[u8]) -> Option<Vec<u8>> {
         Self::forge(vec![[content, &[kind]].concat()]);
-        let sealed = self.library.send_application_data(content);
+        let sealed = self.dtls.send_application_data(content);
         Self::forge(Vec::new());
         sealed.ok()?;
         self.poll()
@@ -200,7 +194,7 @@ impl Keyed {
     pub(crate) fn renew(&mut self, messages: &[u8]) -> Option<Vec<u8>> {
         let mut records = self.seal(23, b"data");
         Self::forge(vec![[messages, &[22]].concat()]);
-        self.library.handle_timeout(self.now).expect("it goes on");
+        self.dtls.handle_timeout(self.now).expect("it goes on");
         Self::forge(Vec::new());
         let sealed = self.poll()?;
         // Behind a longer record is the one that it replaces.

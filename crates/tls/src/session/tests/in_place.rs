@@ -15,15 +15,17 @@ fn sending(end: &mut Session) -> &mut Sending {
     &mut end.channel.as_mut().expect("it is connected").sending
 }
 
+fn record(end: &mut Session, kind: u8, content: &[u8]) -> Vec<u8> {
+    let record = sending(end).seal(kind, content);
+    record.expect("a key").to_vec()
+}
+
 /// Data is opened in its place unless something is polled before it. What follows it is polled, as is the data of a
 /// datagram that ends the session.
 #[test]
 fn data_is_opened_in_its_place() {
     let [mut client, mut server] = connected(None);
-    let mut seal = |kind, content: &[u8]| {
-        let record = sending(&mut client).seal(kind, content);
-        record.expect("a key").to_vec()
-    };
+    let mut seal = |kind, content| record(&mut client, kind, content);
     let mut datagram = [seal(DATA, b"first"), seal(DATA, b"second")].concat();
     let opened = server.open(NOW, &mut datagram).expect("genuine");
     assert!(opened.is_read);
@@ -59,10 +61,7 @@ fn data_is_opened_in_its_place() {
 #[test]
 fn data_ends_where_the_end_is_announced() {
     let [mut client, mut server] = connected(None);
-    let mut seal = |kind, content: &[u8]| {
-        let record = sending(&mut client).seal(kind, content);
-        record.expect("a key").to_vec()
-    };
+    let mut seal = |kind, content| record(&mut client, kind, content);
     let before = seal(DATA, b"before");
     let end = seal(ALERT, &[1, 0]);
     let mut datagram = [before, end, seal(DATA, b"after")].concat();
