@@ -160,10 +160,10 @@ pub use fairwire_proto::{
     CloseReason, Config, ConfigError, DamagedData, DataChecksum, DatagramId, Direction,
     EncoderConfig, EncoderInput, EncoderTarget, EndpointConfig, EndpointStats, EquationForm,
     ErrorText, Fate, FeedbackRate, FirstInterval, FirstIntervalLife, FirstRate, Gauges, IdleRule,
-    InitCookies, LimitedBy, ListenError, LossEvents, LossMean, PathMtuDiscovery, QueueLimits,
-    QueuePolicy, ReceiveLimit, ReceiveQueuePolicy, ReceiveRateOver, ReceiverRtt, ReductionFrom,
-    Reports, Segment, SlowStart, StartError, Stats, TargetBitrate, Unreachable, Waiting, ccids,
-    laws,
+    InitCookies, LimitedBy, ListenError, LossEvents, LossMean, PathMtuDiscovery, Profile,
+    QueueLimits, QueuePolicy, ReceiveLimit, ReceiveQueuePolicy, ReceiveRateOver, ReceiverRtt,
+    ReductionFrom, Reports, Segment, SlowStart, StartError, Stats, TargetBitrate, Unreachable,
+    Waiting, WindowCounts, ccids, laws,
 };
 use fairwire_tls::{ClientConfig, ServerConfig};
 pub use fairwire_units::{Ecn, Percent, Rate};

@@ -20,6 +20,7 @@ mod ack_loss;
 mod ack_ratio;
 mod history;
 mod host;
+mod in_use;
 mod nonce;
 mod nonce_check;
 mod pipe;

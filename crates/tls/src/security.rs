@@ -38,8 +38,12 @@ impl Dtls {
     }
 
     /// Encrypts the connections of a server; see [`Dtls::client`].
+    ///
+    /// Handshakes exchange no cookie ([`ServerConfig::without_cookies`]): before one begins, the handshake of DCCP has
+    /// shown that the client receives what is sent to its address.
     pub fn server(config: impl Into<Arc<ServerConfig>>, today: fn() -> Date) -> Self {
-        let end = End::Server(config.into());
+        let config = ServerConfig::clone(&config.into()).without_cookies();
+        let end = End::Server(Arc::new(config));
         Self { end, today }
     }
 }
@@ -157,8 +161,8 @@ impl proto::Session for Session {
         Self::close(self);
     }
 
-    fn is_confirmed(&self) -> bool {
-        Self::is_confirmed(self)
+    fn may_send(&self) -> bool {
+        Self::may_send(self)
     }
 
     fn set_max_datagram(&mut self, max_datagram: usize) {

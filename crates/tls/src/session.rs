@@ -94,6 +94,8 @@ pub struct Session {
     unanswered: Unanswered,
     /// The peer is known to have all keys.
     is_confirmed: bool,
+    /// This end has a certificate.
+    has_identity: bool,
     outputs: VecDeque<Output>,
     max_datagram: usize,
     trust: Option<Arc<Trust>>,
@@ -467,6 +469,15 @@ impl Session {
     /// once the server has acknowledged that message (RFC 9147, section 7).
     pub fn is_confirmed(&self) -> bool {
         self.is_connected() && self.is_confirmed
+    }
+
+    /// Returns whether data may leave: the peer is [known to have all keys](Self::is_confirmed), or keeps what overtakes
+    /// the end of the handshake.
+    ///
+    /// A client whose end of the handshake is under way need not wait for its acknowledgement, which takes a round trip.
+    /// One that has a certificate to show waits: the server may refuse it.
+    pub fn may_send(&self) -> bool {
+        self.is_confirmed() || self.is_connected() && !self.has_identity
     }
 
     /// Returns what the session has counted.

@@ -25,7 +25,7 @@ impl<L: WindowLaw> Windowed<L> {
         if host.buffer_drops > 0 {
             // RFC 4341, 5.2: one packet less for each drop, down to one. RFC 4340, 11.7.1: each response is computed
             // from the old window, and the smaller result applies.
-            let left = at_least(1.0, before - f64::from(host.buffer_drops));
+            let left = at_least(self.unit.least(), before - f64::from(host.buffer_drops));
             if left < self.cwnd {
                 self.cwnd = left;
                 self.credit = 0.0;

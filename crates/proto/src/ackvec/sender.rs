@@ -10,15 +10,19 @@ use fairwire_wire::Seq;
 use super::ack_loss::AckLossDetector;
 use super::ack_ratio::AckRatio;
 use super::host;
+use super::in_use::InUse;
 use super::nonce_check::NonceCheck;
 use super::pipe::{Outcome, Pipe};
 use super::vector::Report;
-use crate::config::Ccid2Config;
+use crate::config::{AckRatioFollows, Ccid2Config};
 use crate::constants::DEFAULT_ACK_RATIO;
 use crate::half::{Ack, Arrival, FeedbackOutcome, Incoming, Sent, Tx};
 
 /// The longest time for which a receiver delays an acknowledgement to wait for more packets (RFC 4340, section 11.3).
 const ACK_DELAY: Duration = Duration::from_millis(200);
+
+/// The shortest time after which a packet is lost (RFC 9002, section 6.1.2).
+const GRANULARITY: Duration = Duration::from_millis(1);
 
 /// The sender of data under a CCID with Ack Vectors.
 #[derive(Debug)]
@@ -39,6 +43,8 @@ pub(crate) struct Sender {
     ack_ratio: AckRatio,
     /// The Ack Ratio that the peer is known to use.
     agreed_ratio: u16,
+    /// What leaves within a round trip, if the Ack Ratio depends on it.
+    in_use: Option<InUse>,
     acks: AckLossDetector,
     /// Whether a packet was lost that may have been data or an acknowledgement.
     wants_counts: bool,
@@ -51,6 +57,8 @@ pub(crate) struct Sender {
     least: Option<Duration>,
     /// Whether numbers are skipped and Elapsed Times are checked.
     checks: bool,
+    /// Whether packets can be lost by time.
+    losses_by_time: bool,
 }
 
 impl Sender {
@@ -76,12 +84,14 @@ impl Sender {
             mean_size: f64::from(size_hint),
             ack_ratio: AckRatio::new(config),
             agreed_ratio: DEFAULT_ACK_RATIO,
+            in_use: (config.ack_ratio_follows == AckRatioFollows::Use).then(InUse::default),
             acks: AckLossDetector::default(),
             wants_counts: false,
             host: HostLimits::default(),
             nonces: None,
             least: None,
             checks: false,
+            losses_by_time: config.losses_by_time,
         };
         if let Some(rtt) = initial_rtt {
             sender.on_rtt_sample(now, rtt);
@@ -167,10 +177,19 @@ impl Sender {
         limit.packets_per_rtt(self.rtt.srtt(), self.mean_size)
     }
 
+    /// Returns the window on which the Ack Ratio depends, packets: if it follows use, no more than leave in a round trip.
+    fn window_in_use(&self) -> f64 {
+        let window = self.window();
+        let used = self.in_use.and_then(InUse::packets);
+        used.map_or(window, |used| window.min(f64::from(used)))
+    }
+
     /// Returns the number of packets in flight below which the receiver may delay its acknowledgement.
     fn delayed_below(&self) -> u32 {
         // The receiver may already use a new ratio before its Confirm arrives.
-        let ratio = self.agreed_ratio.max(self.ack_ratio.get(self.window()));
+        let ratio = self
+            .agreed_ratio
+            .max(self.ack_ratio.get(self.window_in_use()));
         u32::from(ratio.max(DEFAULT_ACK_RATIO))
     }
 
@@ -200,6 +219,39 @@ impl Sender {
             let undelayed = now + self.rtt.rto();
             self.timer = self.timer.map(|timer| timer.min(undelayed));
         }
+    }
+
+    /// Returns how long ago a packet must have left to be lost, if a later one has arrived; `None` if losses are found by
+    /// counting alone. RFC 9002, 6.1.2: an eighth more than the round trip, which leaves room for reordering.
+    fn reordering(&self) -> Option<Duration> {
+        if !self.losses_by_time {
+            return None;
+        }
+        let rtt = self.rtt.srtt()?.max(self.rtt.latest()?);
+        Some((rtt + rtt / 8).max(GRANULARITY))
+    }
+
+    /// Returns when the oldest packet in flight is lost by time.
+    fn loss_timer(&self) -> Option<Instant> {
+        self.pipe.lost_at(self.reordering()?)
+    }
+
+    /// Settles what is lost by time, and passes it to the controller.
+    fn lose_late(&mut self, now: Instant, waiting: u32, outcome: &mut FeedbackOutcome) {
+        let Some(wait) = self.reordering() else {
+            return;
+        };
+        let mut late = Outcome::default();
+        self.pipe
+            .settle_late(now, wait, &mut late, &mut outcome.fates);
+        let feedback = Feedback {
+            path: self.rtt.round_trip(),
+            congestion: late.congestion,
+            ack_ratio: Some(u32::from(self.agreed_ratio)),
+            ..Feedback::default()
+        };
+        self.controller
+            .on_feedback(now, self.flight_with(waiting), &feedback);
     }
 
     /// Takes a round-trip time sample. RFC 4341, 5: at most one per window of data.
@@ -260,7 +312,7 @@ impl Sender {
         let found = self.acks.note(arrival.into());
         // An endpoint without data in flight causes no acknowledgements that could be too many.
         if found.congestion && self.pipe.in_flight() > 0 {
-            self.ack_ratio.on_congestion(self.window());
+            self.ack_ratio.on_congestion(self.window_in_use());
             self.wants_counts |= found.may_be_data;
         }
     }
@@ -275,8 +327,12 @@ impl Sender {
             return;
         };
         let lie = self.check(now, report, ackno, outcome);
-        let taken = self.pipe.take(report, ackno, &mut outcome.fates);
+        let mut taken = self.pipe.take(report, ackno, &mut outcome.fates);
         let rtt = self.sample(now, report, ackno, &taken);
+        if let Some(wait) = self.reordering() {
+            self.pipe
+                .settle_late(now, wait, &mut taken, &mut outcome.fates);
+        }
         if taken.acked > 0 {
             outcome.progress = true;
             outcome.largest_arrived = outcome.largest_arrived.max(taken.largest);
@@ -312,7 +368,7 @@ impl Sender {
         self.controller
             .on_feedback(now, self.flight_with(waiting), &feedback);
         self.ack_ratio
-            .on_report(taken.acked, self.window(), self.agreed_ratio);
+            .on_report(taken.acked, self.window_in_use(), self.agreed_ratio);
     }
 }
 
@@ -355,6 +411,9 @@ impl Tx for Sender {
             return;
         };
         self.pipe.push(sent.seq, now, size, sent.id);
+        if let Some(in_use) = &mut self.in_use {
+            in_use.on_sent(now, self.rtt.srtt());
+        }
         self.send_timer(now);
         self.mean_size += (f64::from(size) - self.mean_size) / 8.0;
         self.controller
@@ -410,13 +469,16 @@ impl Tx for Sender {
 
     fn next_timeout(&self) -> Option<Instant> {
         let own = self.controller.next_timeout();
-        Instant::earliest([self.deadline(), own])
+        Instant::earliest([self.deadline(), self.loss_timer(), own])
     }
 
     fn handle_timeout(&mut self, now: Instant, waiting: u32, outcome: &mut FeedbackOutcome) {
         if self.controller.next_timeout().is_some_and(|at| at <= now) {
             self.controller
                 .handle_timeout(now, self.flight_with(waiting));
+        }
+        if self.loss_timer().is_some_and(|at| at <= now) {
+            self.lose_late(now, waiting, outcome);
         }
         if self.deadline().is_none_or(|deadline| now < deadline) {
             return;
@@ -433,7 +495,7 @@ impl Tx for Sender {
         self.controller
             .on_feedback(now, self.flight_with(waiting), &feedback);
         self.ack_ratio
-            .on_report(0, self.window(), self.agreed_ratio);
+            .on_report(0, self.window_in_use(), self.agreed_ratio);
     }
 
     fn wants_ack_of_ack(&self) -> bool {
@@ -446,7 +508,7 @@ impl Tx for Sender {
     }
 
     fn wanted_ack_ratio(&self) -> Option<u16> {
-        Some(self.ack_ratio.get(self.window()))
+        Some(self.ack_ratio.get(self.window_in_use()))
     }
 
     fn set_ack_ratio(&mut self, ratio: u16) {
@@ -475,9 +537,9 @@ impl Tx for Sender {
     fn allowed_rate(&self) -> Option<Rate> {
         let bytes_per_s = match self.controller.limit() {
             Limit::Rate(bytes_per_s) => bytes_per_s,
-            Limit::Window(packets) => {
+            Limit::Window(_) | Limit::Bytes { .. } => {
                 let srtt = self.rtt.srtt().filter(|srtt| !srtt.is_zero())?;
-                packets.max(1.0) * self.mean_size / srtt.as_secs_f64()
+                self.window() * self.mean_size / srtt.as_secs_f64()
             }
         };
         Some(Rate::from_bytes_per_s(bytes_per_s))
@@ -488,7 +550,11 @@ impl Tx for Sender {
     }
 
     fn cwnd(&self) -> Option<f64> {
-        self.controller.limit().window()
+        match self.controller.limit() {
+            Limit::Rate(_) => None,
+            Limit::Window(packets) => Some(packets),
+            Limit::Bytes { .. } => Some(self.window()),
+        }
     }
 
     fn gauges(&self) -> Gauges {

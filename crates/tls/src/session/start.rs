@@ -76,6 +76,7 @@ impl Session {
             renewal: None,
             unanswered: Unanswered::default(),
             is_confirmed: false,
+            has_identity: config.identity.is_some(),
             outputs: VecDeque::new(),
             max_datagram,
             trust: config.trust.clone(),

@@ -113,7 +113,9 @@ fn any_packet_of_the_handshake_may_be_lost() {
             )
         });
         let (acknowledged, read) = (acknowledged.count(), ends.read[SERVER].len());
-        assert!(acknowledged >= 19, "{end} {lost}: {acknowledged}");
+        assert!(read >= 19, "{end} {lost}: {read}");
+        // A lost acknowledgement covers some.
+        assert!(acknowledged >= 16, "{end} {lost}: {acknowledged}");
         assert!(
             read >= acknowledged,
             "{end} {lost}: {read} of {acknowledged}"

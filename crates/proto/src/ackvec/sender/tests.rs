@@ -189,6 +189,40 @@ fn three_later_arrivals_make_a_loss() {
     }
 }
 
+/// RFC 9002, 6.1.2: a packet is lost an eighth more than a round trip after it left, if a later one has arrived. It is
+/// lost at that time, or with the acknowledgement that shows it. By counting alone neither is a loss.
+#[test]
+fn a_loss_is_known_in_time() {
+    for by_time in [true, false] {
+        let config = Ccid2Config {
+            losses_by_time: by_time,
+            ..config(8.0, 2.0)
+        };
+        let mut sender = Sender::windowed(at(0), &config, 1_000, Some(Duration::from_millis(80)));
+        send(&mut sender, 0, 1..=1);
+        send(&mut sender, 5, 2..=2);
+        let early = hear(&mut sender, 85, 2, &[(RECEIVED, 1), (MISSING, 1)]);
+        assert_eq!(fates(&early), [(2, Fate::Acknowledged)], "it may be late");
+        let mut told = FeedbackOutcome::default();
+        if by_time {
+            assert_eq!(sender.next_timeout(), Some(at(90)));
+            sender.handle_timeout(at(89), 10, &mut told);
+            assert_eq!(fates(&told), []);
+            sender.handle_timeout(at(90), 10, &mut told);
+            assert_eq!(fates(&told), [(1, Fate::Lost)]);
+            assert_eq!((cwnd(&sender), sender.flight().packets), (4.0, 0));
+            assert_eq!(sender.next_timeout(), None);
+        } else {
+            sender.handle_timeout(at(100), 10, &mut told);
+            assert_eq!(fates(&told), []);
+        }
+        send(&mut sender, 100, 3..=3);
+        send(&mut sender, 140, 4..=4);
+        let shown = hear(&mut sender, 220, 4, &[(RECEIVED, 1), (MISSING, 1)]);
+        assert_eq!(fates(&shown).contains(&(3, Fate::Lost)), by_time);
+    }
+}
+
 /// RFC 4341, 5: an acknowledgement of a packet that was already declared lost changes nothing.
 #[test]
 fn a_late_acknowledgement_changes_nothing() {

@@ -65,7 +65,7 @@ enum Progress {
     /// It has sent nothing.
     Silent,
     Heard,
-    /// It has all keys: it has said so, or has sent data. The application's datagrams wait until it says whether it takes
+    /// It has all keys, or keeps what it gets before. The application's datagrams wait until it says whether it takes
     /// copies, or until this time.
     Confirmed(Instant),
     /// The application's datagrams may leave.
@@ -178,7 +178,7 @@ impl Secure {
         is_first
     }
 
-    /// Notes that the peer has all keys.
+    /// Notes that the peer can read data, now or later.
     fn confirm(&mut self, now: Instant) {
         if matches!(self.progress, Progress::Silent | Progress::Heard) {
             self.progress = Progress::Confirmed(now + ANNOUNCEMENT_TIME);
@@ -275,7 +275,7 @@ impl Secure {
             return false;
         }
         if matches!(self.progress, Progress::Silent | Progress::Heard)
-            && self.session().is_some_and(Session::is_confirmed)
+            && self.session().is_some_and(Session::may_send)
         {
             self.confirm(now);
         }

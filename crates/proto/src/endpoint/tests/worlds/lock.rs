@@ -197,7 +197,7 @@ impl Session for Turns {
         self.say(END);
     }
 
-    fn is_confirmed(&self) -> bool {
+    fn may_send(&self) -> bool {
         self.stage == Stage::Confirmed
     }
 

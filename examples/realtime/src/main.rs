@@ -1,19 +1,23 @@
-//! Simulated video through Fairwire and through quinn's datagrams, over the same emulated link: how many frames arrive
-//! in time? docs/freshness.md shows a result and says how to read it.
+//! Real-time traffic through Fairwire and through quinn's datagrams, over the same emulated links: how much arrives in
+//! time? docs/which-control.md has the results and says how to read them.
 
 mod camera;
+mod connect;
 mod contender;
 mod dccp;
+mod ends;
 mod quic;
 mod quic_socket;
+mod settings;
 mod table;
+mod thin;
 mod trial;
 mod viewer;
 
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::Parser;
+use clap::{Args, Parser, Subcommand};
 use fairwire::Rate;
 use fairwire::emulated::Link;
 use fairwire::emulated::units::{self, Percent};
@@ -22,10 +26,49 @@ use crate::contender::CONTENDERS;
 use crate::table::Table;
 use crate::trial::Setup;
 
-/// Sends simulated video through Fairwire and through quinn, over the same emulated link, and reports the frames that
-/// arrive in time.
+/// Sends real-time traffic through Fairwire and through quinn, over the same emulated links, and reports what arrives
+/// in time.
 #[derive(Debug, Parser)]
 struct Arguments {
+    #[command(subcommand)]
+    work: Work,
+}
+
+#[derive(Debug, Subcommand)]
+enum Work {
+    /// Few small datagrams at a fixed pace, over a grid of paces, sizes, round trips and losses
+    Thin(Thin),
+    /// Connections: how long until the first datagram
+    Connect(Connect),
+    /// Simulated video over one link
+    Video(Video),
+}
+
+/// Thin flows.
+#[derive(Debug, Args)]
+struct Thin {
+    /// Length of each run
+    #[arg(long, default_value = "30s")]
+    length: units::Duration,
+    /// Number of runs of each cell, with the seeds 1, 2, 3, ...
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
+    seeds: u64,
+    /// Run only the settings whose name contains this, and quinn
+    #[arg(long, default_value = "")]
+    only: String,
+}
+
+/// Connections.
+#[derive(Debug, Args)]
+struct Connect {
+    /// Number of connections for each link, with the seeds 1, 2, 3, ...
+    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..))]
+    seeds: u64,
+}
+
+/// Video.
+#[derive(Debug, Args)]
+struct Video {
     /// Rate of the link, in bits of IP packets
     #[arg(long, default_value = "2Mbit/s")]
     rate: Rate,
@@ -53,7 +96,31 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    match Arguments::parse().work {
+        Work::Thin(arguments) => print(thin::grid(&thin::Plan {
+            length: arguments.length.into(),
+            seeds: arguments.seeds,
+            only: arguments.only,
+        })),
+        Work::Connect(arguments) => print(connect::table(arguments.seeds)),
+        Work::Video(arguments) => video(&arguments),
+    }
+}
+
+fn print(made: Result<String, String>) -> ExitCode {
+    match made {
+        Ok(text) => {
+            print!("{text}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("realtime: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn video(arguments: &Video) -> ExitCode {
     let link = Link::new(arguments.rate, arguments.delay.into())
         .queue(arguments.queue.into())
         .loss(arguments.loss.fraction());
@@ -83,7 +150,7 @@ fn main() -> ExitCode {
             match trial::run(&setup, *contender, seed) {
                 Ok(outcome) => outcomes.push(outcome),
                 Err(error) => {
-                    eprintln!("video: {}, seed {seed}: {error}", contender.name);
+                    eprintln!("realtime: {}, seed {seed}: {error}", contender.name);
                     return ExitCode::FAILURE;
                 }
             }
