@@ -9,6 +9,7 @@ use fairwire::{Config, Rate};
 use tokio::time::{Instant, timeout};
 
 use crate::ends;
+use crate::parallel::parallel;
 
 const RATE: Rate = Rate::from_bits_per_s(10_000_000);
 const ROUND_TRIPS_MS: [u64; 3] = [30, 100, 200];
@@ -28,9 +29,12 @@ pub fn table(seeds: u64) -> Result<String, String> {
             for is_quinn in [false, true] {
                 let mut connected = Vec::new();
                 let mut left = Vec::new();
-                for seed in 1..=seeds {
-                    let times = run(rtt, loss, seed, is_quinn);
-                    let times = times.map_err(|error| format!("seed {seed}: {error}"))?;
+                let jobs: Vec<u64> = (1..=seeds).collect();
+                let runs = parallel(&jobs, |seed| {
+                    let times = run(rtt, loss, *seed, is_quinn);
+                    times.map_err(|error| format!("seed {seed}: {error}"))
+                })?;
+                for times in runs {
                     connected.push(times.connected.as_secs_f64() / rtt.as_secs_f64());
                     if let Some(first) = times.left {
                         left.push(first.as_secs_f64() / rtt.as_secs_f64());

@@ -6,6 +6,9 @@ mod connect;
 mod contender;
 mod dccp;
 mod ends;
+mod live;
+mod outage;
+mod parallel;
 mod quic;
 mod quic_socket;
 mod settings;
@@ -31,7 +34,10 @@ use crate::trial::Setup;
 #[derive(Debug, Parser)]
 struct Arguments {
     #[command(subcommand)]
-    work: Work,
+    work: Option<Work>,
+    /// Number of runs of each case, with the seeds 1, 2, 3, ... Without a command: of all of them
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
+    seeds: u64,
 }
 
 #[derive(Debug, Subcommand)]
@@ -39,7 +45,11 @@ enum Work {
     /// Few small datagrams at a fixed pace, over a grid of paces, sizes, round trips and losses
     Thin(Thin),
     /// Connections: how long until the first datagram
-    Connect(Connect),
+    Connect,
+    /// Simulated video over links of many kinds
+    Live(Live),
+    /// A path that fails for a while
+    Outage,
     /// Simulated video over one link
     Video(Video),
 }
@@ -50,20 +60,17 @@ struct Thin {
     /// Length of each run
     #[arg(long, default_value = "30s")]
     length: units::Duration,
-    /// Number of runs of each cell, with the seeds 1, 2, 3, ...
-    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
-    seeds: u64,
     /// Run only the settings whose name contains this, and quinn
     #[arg(long, default_value = "")]
     only: String,
 }
 
-/// Connections.
+/// Live video.
 #[derive(Debug, Args)]
-struct Connect {
-    /// Number of connections for each link, with the seeds 1, 2, 3, ...
-    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..))]
-    seeds: u64,
+struct Live {
+    /// Length of each run
+    #[arg(long, default_value = "30s")]
+    length: units::Duration,
 }
 
 /// Video.
@@ -87,24 +94,48 @@ struct Video {
     /// Length of each run
     #[arg(long, default_value = "60s")]
     length: units::Duration,
-    /// Number of runs of each contender, with the seeds 1, 2, 3, ...
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
-    seeds: u64,
     /// Run only the contenders whose name contains this
     #[arg(long, default_value = "")]
     only: String,
 }
 
 fn main() -> ExitCode {
-    match Arguments::parse().work {
-        Work::Thin(arguments) => print(thin::grid(&thin::Plan {
-            length: arguments.length.into(),
-            seeds: arguments.seeds,
-            only: arguments.only,
+    let arguments = Arguments::parse();
+    let seeds = arguments.seeds;
+    match arguments.work {
+        None => everything(seeds),
+        Some(Work::Thin(thin)) => print(thin::grid(&thin::Plan {
+            length: thin.length.into(),
+            seeds,
+            only: thin.only,
         })),
-        Work::Connect(arguments) => print(connect::table(arguments.seeds)),
-        Work::Video(arguments) => video(&arguments),
+        Some(Work::Connect) => print(connect::table(seeds)),
+        Some(Work::Live(live)) => print(live::table(live.length.into(), seeds)),
+        Some(Work::Outage) => print(outage::table(seeds)),
+        Some(Work::Video(video)) => one_link(&video, seeds),
     }
+}
+
+/// Prints each table as soon as it is complete.
+fn everything(seeds: u64) -> ExitCode {
+    let plan = thin::Plan {
+        length: LENGTH,
+        seeds,
+        only: String::new(),
+    };
+    let tables: [&dyn Fn() -> Result<String, String>; 4] = [
+        &|| thin::grid(&plan),
+        &|| live::table(LENGTH, seeds),
+        &|| outage::table(seeds),
+        // Rare losses of the handshake need more runs.
+        &|| connect::table(seeds * 10),
+    ];
+    for table in tables {
+        if print(table()) != ExitCode::SUCCESS {
+            return ExitCode::FAILURE;
+        }
+    }
+    ExitCode::SUCCESS
 }
 
 fn print(made: Result<String, String>) -> ExitCode {
@@ -120,7 +151,7 @@ fn print(made: Result<String, String>) -> ExitCode {
     }
 }
 
-fn video(arguments: &Video) -> ExitCode {
+fn one_link(arguments: &Video, seeds: u64) -> ExitCode {
     let link = Link::new(arguments.rate, arguments.delay.into())
         .queue(arguments.queue.into())
         .loss(arguments.loss.fraction());
@@ -137,7 +168,7 @@ fn video(arguments: &Video) -> ExitCode {
         arguments.queue,
         arguments.loss,
         arguments.playout,
-        arguments.seeds,
+        seeds,
         arguments.length
     );
     let mut table = Table::new();
@@ -146,7 +177,7 @@ fn video(arguments: &Video) -> ExitCode {
             continue;
         }
         let mut outcomes = Vec::new();
-        for seed in 1..=arguments.seeds {
+        for seed in 1..=seeds {
             match trial::run(&setup, *contender, seed) {
                 Ok(outcome) => outcomes.push(outcome),
                 Err(error) => {
@@ -160,6 +191,9 @@ fn video(arguments: &Video) -> ExitCode {
     print!("{table}");
     ExitCode::SUCCESS
 }
+
+/// The length of each run of thin flows and live video.
+const LENGTH: Duration = Duration::from_secs(30);
 
 /// The time between two frames: 25 frames a second.
 const FRAME_INTERVAL: Duration = Duration::from_millis(40);

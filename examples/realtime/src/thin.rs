@@ -3,8 +3,8 @@
 
 use std::error::Error;
 use std::fmt::Write;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use fairwire::emulated::Link;
@@ -13,6 +13,7 @@ use fairwire_measure::{Confidence, Moments};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 
 use crate::ends;
+use crate::parallel::parallel;
 use crate::settings::{Setting, THIN};
 
 const HERTZ: [u32; 3] = [30, 60, 128];
@@ -82,35 +83,15 @@ pub fn grid(plan: &Plan) -> Result<String, String> {
 
 /// Returns the shares in time of each cell, one for each seed, in percent.
 fn shares(cells: &[Cell], setting: Setting, plan: &Plan) -> Result<Vec<Vec<f64>>, String> {
-    let results: Vec<Mutex<Vec<f64>>> = cells.iter().map(|_| Mutex::default()).collect();
-    let next = AtomicUsize::new(0);
-    let work = || -> Result<(), String> {
-        while let Some(at) =
-            Some(next.fetch_add(1, Ordering::Relaxed)).filter(|at| *at < cells.len())
-        {
-            for seed in 1..=plan.seeds {
-                let share = run(cells[at], setting, seed, plan.length);
-                let share =
-                    share.map_err(|error| format!("{}, seed {seed}: {error}", setting.name()))?;
-                results[at]
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .push(100.0 * share);
-            }
-        }
-        Ok(())
-    };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        workers
-            .into_iter()
-            .try_for_each(|worker| worker.join().map_err(|_| "a run panicked".to_owned())?)
-    })?;
-    Ok(results
-        .into_iter()
-        .map(|shares| shares.into_inner().unwrap_or_else(PoisonError::into_inner))
-        .collect())
+    parallel(cells, |cell| {
+        let runs = (1..=plan.seeds).map(|seed| {
+            let share = run(*cell, setting, seed, plan.length);
+            let share =
+                share.map_err(|error| format!("{}, seed {seed}: {error}", setting.name()))?;
+            Ok(100.0 * share)
+        });
+        runs.collect()
+    })
 }
 
 /// One run, in simulated time. Returns the share of datagrams that arrived within a tick after the path's delay.
@@ -215,7 +196,7 @@ fn table(head: &str, cells: &[Cell], values: &[Vec<f64>], shown: impl Fn(f64) ->
     let mut text = format!("\n{head}\n  {:>6} {:>7}", "loss", "RTT");
     for hertz in HERTZ {
         for size in SIZES {
-            let _ = write!(text, " {:>10}", format!("{hertz}x{size}"));
+            let _ = write!(text, " {:>8}", format!("{hertz}x{size}"));
         }
     }
     text.push('\n');
@@ -225,7 +206,7 @@ fn table(head: &str, cells: &[Cell], values: &[Vec<f64>], shown: impl Fn(f64) ->
         let rtt = format!("{} ms", first.rtt.as_millis());
         let _ = write!(text, "  {loss:>6} {rtt:>7}");
         for values in values {
-            let _ = write!(text, " {:>10}", shown(mean(values)));
+            let _ = write!(text, " {:>8}", shown(mean(values)));
         }
         text.push('\n');
     }

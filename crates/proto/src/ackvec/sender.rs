@@ -12,6 +12,7 @@ use super::ack_ratio::AckRatio;
 use super::host;
 use super::in_use::InUse;
 use super::nonce_check::NonceCheck;
+use super::outage::Outage;
 use super::pipe::{Outcome, Pipe};
 use super::vector::Report;
 use crate::config::{AckRatioFollows, Ccid2Config};
@@ -59,6 +60,8 @@ pub(crate) struct Sender {
     checks: bool,
     /// Whether packets can be lost by time.
     losses_by_time: bool,
+    /// Whether the path carries nothing, if outages are probed.
+    outage: Option<Outage>,
 }
 
 impl Sender {
@@ -92,6 +95,7 @@ impl Sender {
             least: None,
             checks: false,
             losses_by_time: config.losses_by_time,
+            outage: config.probe_outages.then(Outage::default),
         };
         if let Some(rtt) = initial_rtt {
             sender.on_rtt_sample(now, rtt);
@@ -338,6 +342,9 @@ impl Sender {
             outcome.largest_arrived = outcome.largest_arrived.max(taken.largest);
             outcome.arrived_bytes += taken.acked_bytes;
             self.rtt.clear_back_off();
+            if let Some(outage) = &mut self.outage {
+                outage.on_progress();
+            }
             self.start_timer(now);
             self.acked_since_ack_of_ack = self.acked_since_ack_of_ack.saturating_add(taken.acked);
         }
@@ -394,7 +401,11 @@ impl Tx for Sender {
     }
 
     fn permit(&self, now: Instant, waiting: u32, size: u32) -> Permit {
-        self.controller.permit(now, self.flight_with(waiting), size)
+        let permit = self.controller.permit(now, self.flight_with(waiting), size);
+        match (permit, self.outage) {
+            (Permit::AwaitFeedback, Some(outage)) => outage.permit(now, self.rtt.srtt()),
+            _ => permit,
+        }
     }
 
     fn ccval(&mut self, _now: Instant) -> u8 {
@@ -411,6 +422,9 @@ impl Tx for Sender {
             return;
         };
         self.pipe.push(sent.seq, now, size, sent.id);
+        if let Some(outage) = &mut self.outage {
+            outage.on_sent(now);
+        }
         if let Some(in_use) = &mut self.in_use {
             in_use.on_sent(now, self.rtt.srtt());
         }
@@ -486,6 +500,9 @@ impl Tx for Sender {
         // RFC 4341, 5: a transmit timeout empties the pipe; the timer backs off as TCP's does.
         self.pipe.lose_all(&mut outcome.fates);
         self.rtt.back_off();
+        if let Some(outage) = &mut self.outage {
+            outage.on_timeout();
+        }
         self.sample_from = self.newest_sent.map(Seq::next);
         let feedback = Feedback {
             timeout: true,

@@ -39,6 +39,10 @@ settings! {
         /// passed since it left (RFC 9002, section 6.1.2; RFC 8985 for TCP). RFC 4341, section 5, waits for three later
         /// ones, which a thin flow sends over several round trips.
         pub losses_by_time: bool = false;
+        /// Whether a datagram in a round trip may leave after a timeout, until something is acknowledged, although the
+        /// window is full: the return of a path is then noticed within a round trip. Without it the timeout doubles each
+        /// time (RFC 4341, section 5), and the return of a path is noticed as late as it failed.
+        pub probe_outages: bool = false;
         /// How much slow start adds for acknowledged packets.
         pub slow_start: SlowStart = SlowStart::OneForTwo;
         /// Whether acknowledgements of packets sent before a window cut still increase the window. RFC 4341, section 5,

@@ -67,10 +67,12 @@ impl Config {
     ///
     /// CCID 2 as QUIC has its window (RFC 9002): it counts bytes, so that small datagrams are not held back by a window of
     /// large packets, begins with ten segments (RFC 6928) and grows by CUBIC (RFC 9438); a loss is found by time as well
-    /// as by later arrivals; and a flow that sends less than four datagrams in a round trip has each acknowledged.
+    /// as by later arrivals; a flow that sends less than four datagrams in a round trip has each acknowledged; and while
+    /// the path carries nothing, a datagram in a round trip looks for its return.
     pub fn interactive() -> Self {
         let mut config = Self::bulk();
         config.ccid2.ack_ratio_follows = AckRatioFollows::Use;
+        config.ccid2.probe_outages = true;
         config
     }
 

@@ -223,6 +223,37 @@ fn a_loss_is_known_in_time() {
     }
 }
 
+/// After a timeout a packet in a round trip may leave although the window is full, until something is acknowledged.
+#[test]
+fn an_outage_is_probed() {
+    for probes in [true, false] {
+        let config = Ccid2Config {
+            probe_outages: probes,
+            ..config(2.0, 2.0)
+        };
+        let mut sender = Sender::windowed(at(0), &config, 1_000, Some(Duration::from_millis(80)));
+        send(&mut sender, 0, 1..=2);
+        assert_eq!(sender.permit(at(0), 1, 1_000), Permit::AwaitFeedback);
+        let expires = sender.next_timeout().expect("data is in flight");
+        sender.handle_timeout(expires, 1, &mut FeedbackOutcome::default());
+        let ms = |later: u64| expires.saturating_since(at(0)).as_nanos() / 1_000_000 + later;
+        assert_eq!(sender.permit(at(ms(0)), 1, 1_000), Permit::Now);
+        send(&mut sender, ms(0), 3..=3);
+        let (next, early) = (Permit::At(at(ms(80))), Permit::AwaitFeedback);
+        let held = if probes { next } else { early };
+        assert_eq!(sender.permit(at(ms(79)), 1, 1_000), held);
+        let after = if probes { Permit::Now } else { early };
+        assert_eq!(sender.permit(at(ms(80)), 1, 1_000), after);
+        send(&mut sender, ms(80), 4..=5);
+        hear(&mut sender, ms(160), 3, &[(RECEIVED, 1)]);
+        assert_eq!(
+            sender.permit(at(ms(300)), 1, 1_000),
+            early,
+            "the path is back"
+        );
+    }
+}
+
 /// RFC 4341, 5: an acknowledgement of a packet that was already declared lost changes nothing.
 #[test]
 fn a_late_acknowledgement_changes_nothing() {
