@@ -2,7 +2,9 @@
 
 use fairwire_units::Duration;
 
-use crate::{Adjust, Cell, ScenarioError, ScenarioFile};
+use fairwire_scenario::Adjust;
+
+use super::{cells, read};
 
 /// A square with a tail, and an island.
 const GOOD: &str = r#"
@@ -23,16 +25,12 @@ traffic = { kind = "cbr", rate = "1 Mbit/s" }
 udp = {}
 "#;
 
-fn read(text: &str) -> Result<Vec<Cell>, ScenarioError> {
-    ScenarioFile::parse("graph.toml", text).and_then(|file| file.cells(&Adjust::default()))
-}
-
 /// The route has the fewest hops. Of two equal routes, it takes that of the link that comes first in the file.
 /// `extra_delay` counts twice.
 #[test]
 fn a_round_trip_is_that_of_the_route() {
     let rtt = |text: &str| {
-        let cells = read(text).unwrap_or_else(|error| panic!("{error}"));
+        let cells = cells(text, &Adjust::default());
         let scenario = &cells[0].scenario;
         scenario.empty_rtt(scenario.flows.get("f").expect("the flow"))
     };
@@ -49,10 +47,10 @@ fn a_round_trip_is_that_of_the_route() {
 /// A resolved scenario reads back as the same scenario.
 #[test]
 fn a_graph_survives_being_written() {
-    let cells = read(GOOD).unwrap_or_else(|error| panic!("{error}"));
-    let resolved = toml::to_string(&cells[0].scenario).expect("it is TOML");
-    let again = read(&resolved).unwrap_or_else(|error| panic!("{error}\n{resolved}"));
-    assert_eq!(again[0].scenario, cells[0].scenario);
+    let scenario = &cells(GOOD, &Adjust::default())[0].scenario;
+    let resolved = toml::to_string(scenario).expect("it is TOML");
+    let again = cells(&resolved, &Adjust::default());
+    assert_eq!(again[0].scenario, *scenario);
 }
 
 /// Each mistake has one error, at its line, with the nearest valid name if there is one.
@@ -135,7 +133,7 @@ fn impossible_graphs_are_refused() {
         ),
     ] {
         assert!(GOOD.contains(from), "{from}");
-        let result = read(&GOOD.replacen(from, to, 1));
+        let result = read(&GOOD.replacen(from, to, 1), &Adjust::default());
         if line == 0 {
             // The small queue is not on this route.
             result.unwrap_or_else(|error| panic!("{error}"));
@@ -156,7 +154,8 @@ fn impossible_graphs_are_refused() {
 fn a_queue_on_the_route_holds_a_packet() {
     let small = GOOD.replace("receiver = \"server\"", "receiver = \"far\"");
     let small = small.replace("sender = \"host\"", "sender = \"server\"");
-    let error = read(&small.replace("1250 B", "3000 B")).expect_err("a small queue");
+    let error =
+        read(&small.replace("1250 B", "3000 B"), &Adjust::default()).expect_err("a small queue");
     assert!(error.message().contains("queue is smaller"), "{error}");
     assert_eq!(error.line_column().map(|(line, _)| line), Some(8));
 }
@@ -176,7 +175,7 @@ wire = "1000 B"
 traffic = "greedy"
 tcp = {}
 "#;
-    let error = read(text).expect_err("refused");
+    let error = read(text, &Adjust::default()).expect_err("refused");
     assert!(error.message().contains("go from side to side"), "{error}");
     assert_eq!(error.line_column().map(|(line, _)| line), Some(8));
 }

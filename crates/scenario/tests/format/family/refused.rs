@@ -2,7 +2,10 @@
 
 use std::fmt::Write as _;
 
-use super::{read, text};
+use fairwire_scenario::Adjust;
+
+use super::super::{beside, refusal};
+use super::text;
 
 /// The text before the network, the text after it, the place of the error and part of its message. Lines are those of
 /// the first text, or from line 10 on those of the second.
@@ -10,181 +13,181 @@ const REFUSED: &[(&str, &str, &str, &str)] = &[
     (
         "axes.queue = []",
         "",
-        "new.toml:2:14",
+        "test.toml:2:14",
         "an axis has 1 to 10000 values",
     ),
     (
         "axes.n = [1]",
         "",
-        "new.toml:2:6",
+        "test.toml:2:6",
         "an axis cannot be called 'n'",
     ),
     (
         "axes.a = [1, \"1\"]",
         "",
-        "new.toml:2:14",
+        "test.toml:2:14",
         "the axis 'a' has '1' twice",
     ),
     (
         "axes.a = [[1]]",
         "",
-        "new.toml:2:11",
+        "test.toml:2:11",
         "a value of an axis is a text, a number",
     ),
     (
         "axes.a = { x = 1 }",
         "",
-        "new.toml:2:16",
+        "test.toml:2:16",
         "each value has a table of its attributes",
     ),
     (
         "axes.rate = [1]",
         "[cells.\"{rat}\"]",
-        "new.toml:10:8",
+        "test.toml:10:8",
         "no axis is called 'rat': write 'rate'",
     ),
     (
         "axes.rate = [1, 2]",
         "[cells.plain]\naxes.rate = [1, 2]",
-        "new.toml:11:6",
+        "test.toml:11:6",
         "the axis 'rate' has 2 values here and is not in the name of the cell",
     ),
     (
         "axes.tcp = { reno = {}, vegas = {} }",
         "[cells.\"{tcp}\"]\naxes.tcp = [\"vgas\"]",
-        "new.toml:11:13",
+        "test.toml:11:13",
         "the axis 'tcp' has no value 'vgas': did you mean 'vegas'? write one of reno, vegas",
     ),
     (
         "axes.a = [1, 2]",
         "[cells.\"{a}\"]\n[cells.2]",
-        "new.toml:11:8",
+        "test.toml:11:8",
         "two cells or parts are called '2'",
     ),
     (
         "axes.a = [1]\naxes.b = [2]",
         "[cells.x]\nextends = \"nowhere\"",
-        "new.toml:12:11",
+        "test.toml:12:11",
         "no cell or part is called 'nowhere'",
     ),
     (
         "extends = \"parent.toml\"",
         "",
-        "new.toml:2:11",
+        "test.toml:2:11",
         "cannot read 'parent.toml'",
     ),
     (
         "extends = \"../parent.toml\"",
         "",
-        "new.toml:2:11",
+        "test.toml:2:11",
         "is in another folder",
     ),
     (
         "extends = \"circle.toml\"",
         "",
         "circle.toml:1:11",
-        "new.toml extends circle.toml extends circle.toml",
+        "test.toml extends circle.toml extends circle.toml",
     ),
     (
         "extends = 5",
         "",
-        "new.toml:2:11",
+        "test.toml:2:11",
         "'extends' is a name, or a list of names",
     ),
     (
         "",
         "[parts.\"{x}\"]",
-        "new.toml:10:8",
+        "test.toml:10:8",
         "a part's name has no {x}",
     ),
     (
         "",
         "[parts.x]\naxes.y = [1]",
-        "new.toml:11:1",
+        "test.toml:11:1",
         "a part has no axes",
     ),
     (
         "",
         "[parts.a]\nextends = \"b\"\n[parts.b]\nextends = \"a\"\n[cells.c]\nextends = \"a\"",
-        "new.toml:13:11",
+        "test.toml:13:11",
         "c extends a extends b extends a",
     ),
     (
         "groups.all = [\"pl*\", 5]",
         "[cells.plain]",
-        "new.toml:2:14",
+        "test.toml:2:14",
         "a group is a list of names of cells",
     ),
     (
         "groups.all = []",
         "[cells.plain]",
-        "new.toml:2:14",
+        "test.toml:2:14",
         "the group 'all' has no cells",
     ),
     (
         "groups.all = [\"pl*\", \"x\"]",
         "[cells.plain]",
-        "new.toml:2:22",
+        "test.toml:2:22",
         "no cell is called 'x'",
     ),
     (
         "axes.a = [1, 2]",
         "about = \"{b}\"",
-        "new.toml:10:",
+        "test.toml:10:",
         "nothing fills {b}",
     ),
     (
         "axes.tcp.reno = { label = \"Reno\" }\nabout = \"{tcp.labl}\"",
         "",
-        "new.toml:3:9",
+        "test.toml:3:9",
         "the tcp reno has no 'labl': write 'label'",
     ),
     (
         "about = \"{shared.wy}\"",
         "[shared]\nwhy = \"a\"",
-        "new.toml:2:9",
+        "test.toml:2:9",
         "nothing shared is called 'wy': write 'why'",
     ),
     (
         "about = \"{shared.why}\"",
         "[shared]\nwhy = \"a {shared.why}\"",
-        "new.toml:",
+        "test.toml:",
         "does one contain itself?",
     ),
     (
         "about = \"as {shared.why}\"",
         "[shared]\nwhy = [1]",
-        "new.toml:2:9",
+        "test.toml:2:9",
         "{shared.why} is a list or a table here",
     ),
     (
         "",
         "[flows.\"web{n}\"]\nwire = \"500 B\"",
-        "new.toml:10:8",
+        "test.toml:10:8",
         "state the members of 'web{n}' exactly once: count = 5",
     ),
     (
         "",
         "[flows.\"web{n}\"]\ncount = 1001",
-        "new.toml:11:9",
+        "test.toml:11:9",
         "'count' is a whole number from 0 to 1000",
     ),
     (
         "",
         "[flows.\"web{x}\"]\ncount = 2",
-        "new.toml:10:8",
+        "test.toml:10:8",
         "nothing fills {x}: the members of this family are named by {n}",
     ),
     (
         "",
         "[flows.web]\ncount = 2",
-        "new.toml:11:1",
+        "test.toml:11:1",
         "'count' belongs to a family of flows, whose name has a placeholder: write [flows.\"web{n}\"]",
     ),
     (
         "",
         "[flows.\"web{n}\"]\nfor = [1]",
-        "new.toml:11:7",
+        "test.toml:11:7",
         "write for.NAME = [...]",
     ),
 ];
@@ -196,7 +199,7 @@ fn families_are_refused_where_they_stand() {
     let mut wrong: Vec<String> = Vec::new();
     for (head, tail, place, hint) in REFUSED {
         let file = text(head, tail);
-        match read(&file, &circle) {
+        match beside(&file, &circle, &Adjust::default()) {
             Ok(_) => wrong.push(format!("{head} {tail}: taken")),
             Err(error) => {
                 let error = error.to_string();
@@ -216,9 +219,9 @@ fn a_wrong_value_is_told_at_the_axis() {
         "axes.queue = [\"5 packets\", \"9 pakets\"]\naxes.a = [1]",
         "[cells.\"q-{queue}\".topology.bottleneck]\nqueue = \"{queue}\"",
     );
-    let error = read(&file, &[]).expect_err("no unit").to_string();
-    assert!(error.contains("new.toml:2:28\n"), "{error}");
-    assert!(error.contains("\n  = used at new.toml:12:9\n"), "{error}");
+    let error = refusal(&file);
+    assert!(error.contains("test.toml:2:28\n"), "{error}");
+    assert!(error.contains("\n  = used at test.toml:12:9\n"), "{error}");
     assert!(
         error.ends_with("\n  = in cell 'q-9pakets' (queue = 9 pakets)"),
         "{error}"
@@ -231,7 +234,7 @@ fn families_are_bounded() {
     let many: Vec<String> = (0..101).map(|value| value.to_string()).collect();
     let many = many.join(", ");
     let file = text(&format!("axes.a = [{many}]\naxes.b = [{many}]"), "");
-    let error = read(&file, &[]).expect_err("10201 cells").to_string();
+    let error = refusal(&file);
     assert!(
         error.contains("'{a}-{b}' is 10201 cells, and a file has 10000 at most"),
         "{error}"
@@ -242,7 +245,7 @@ fn families_are_bounded() {
         let _ = writeln!(parts, "[parts.p{n}]\nextends = [\"p{0}\", \"p{0}\"]", n - 1);
     }
     let file = text("", &format!("{parts}[cells.x]\nextends = \"p29\""));
-    let error = read(&file, &[]).expect_err("too many").to_string();
+    let error = refusal(&file);
     assert!(
         error.contains("a cell extends at most 1000 others"),
         "{error}"
@@ -254,17 +257,17 @@ fn families_are_bounded() {
         let _ = writeln!(shared, "s{n} = \"{ten}\"");
     }
     let file = text("about = \"{shared.s7}\"", &shared);
-    let error = read(&file, &[]).expect_err("too much").to_string();
+    let error = refusal(&file);
     assert!(error.contains("bytes of text at most"), "{error}");
     assert!(error.len() < 4_096, "{}", error.len());
     // Quotes in messages are short even if the name is long.
     let name = "z".repeat(10_000);
     let file = text(&format!("about = \"{{{name}}}\"\naxes.{name} = [1]"), "");
-    let error = read(&file, &[]).expect_err("too long").to_string();
+    let error = refusal(&file);
     assert!(error.len() < 4_096, "{}", error.len());
     // A name made of values that is too long for a cell.
     let long = "y".repeat(300);
     let file = text(&format!("axes.a = [\"{long}\"]"), "");
-    let error = read(&file, &[]).expect_err("too long").to_string();
+    let error = refusal(&file);
     assert!(error.contains("is longer than 200 characters"), "{error}");
 }

@@ -8,9 +8,10 @@ mod phases;
 mod seeds;
 mod shortened;
 
+use fairwire_scenario::{Adjust, Cell, Explained, Source, explain};
 use fairwire_units::{Duration, Rate};
 
-use super::{Adjust, Cell, ScenarioFile, Source, explain};
+use super::{cells, read, refusal, refused, with_set};
 
 const GOOD: &str = r#"
 title = "A paper's dumbbell"
@@ -52,19 +53,6 @@ source = "paper"
 law = { kind = "threshold-window", cut = "5 %" }
 "#;
 
-fn cells(text: &str, adjust: &Adjust) -> Vec<Cell> {
-    ScenarioFile::parse("good.toml", text)
-        .and_then(|file| file.cells(adjust))
-        .unwrap_or_else(|error| panic!("{error}"))
-}
-
-fn refusal(text: &str) -> String {
-    ScenarioFile::parse("bad.toml", text)
-        .and_then(|file| file.cells(&Adjust::default()))
-        .expect_err("refused")
-        .to_string()
-}
-
 /// Cells are the base with their overrides, and values keep their source and note.
 #[test]
 fn cells_are_laid_over_the_base() {
@@ -94,16 +82,15 @@ fn cells_are_laid_over_the_base() {
 #[test]
 fn the_command_line_has_the_last_word() {
     let adjust = Adjust {
-        set: vec![
-            "topology.bottleneck.rate=4 Mbit/s".into(),
-            "flows.video.dccp.ccid=3".into(),
-            "flows.video.traffic.every = \"1 ms\"".into(),
-        ],
         only: vec!["plain".into()],
         duration: Some(Duration::from_secs(20).into()),
         seeds: Some(2),
         seed: Some(7),
-        ..Adjust::default()
+        ..with_set(&[
+            "topology.bottleneck.rate=4 Mbit/s",
+            "flows.video.dccp.ccid=3",
+            "flows.video.traffic.every = \"1 ms\"",
+        ])
     };
     let cells = cells(GOOD, &adjust);
     assert_eq!(cells.len(), 1);
@@ -132,14 +119,8 @@ fn the_command_line_has_the_last_word() {
 /// exist. An empty text is written with quotes.
 #[test]
 fn nothing_takes_a_key_away() {
-    let with = |set: &[&str]| {
-        let adjust = Adjust {
-            set: set.iter().map(|it| (*it).to_owned()).collect(),
-            ..Adjust::default()
-        };
-        ScenarioFile::parse("good.toml", GOOD).and_then(|file| file.cells(&adjust))
-    };
-    let refused = |set: &str| with(&[set]).expect_err(set).to_string();
+    let with = |set: &[&str]| read(GOOD, &with_set(set));
+    let refused = |set: &str| refused(GOOD, &with_set(&[set]));
     let one = with(&["topology.bottleneck.back=", "flows.web = "]).expect("taken away");
     for cell in &one {
         let bottleneck = cell.scenario.topology.link("bottleneck").expect("one");
@@ -173,7 +154,7 @@ fn nothing_takes_a_key_away() {
     let error = refused("topology.bottleneck.rate=");
     assert!(
         error.contains("'rate' or 'trace' is missing here: a link has a 'rate'")
-            && error.contains("good.toml:"),
+            && error.contains("test.toml:"),
         "{error}"
     );
     assert_eq!(
@@ -192,9 +173,8 @@ fn alternatives_replace_each_other_within_a_flow() {
         .replace("flows.video", "flows.dccp")
         .replace("flows.web", "flows.tcp");
     let adjust = Adjust {
-        set: vec!["flows.dccp.start=3s".into(), "flows.dccp.udp={}".into()],
         only: vec!["plain".into()],
-        ..Adjust::default()
+        ..with_set(&["flows.dccp.start=3s", "flows.dccp.udp={}"])
     };
     let scenario = cells(&named, &adjust)[0].scenario.clone();
     assert!(scenario.flows.get("tcp").is_some());
@@ -398,16 +378,15 @@ fn service_codes_have_three_forms() {
 /// Broken TOML, an unknown cell and an unknown key in `--set` are reported.
 #[test]
 fn other_mistakes_are_told() {
-    assert!(refusal("title = ").contains("bad.toml:1:"));
+    assert!(refusal("title = ").contains("test.toml:1:"));
     assert!(refusal("title = 1979-05-27").contains("date"));
     assert!(refusal("").contains("missing"));
-    let file = ScenarioFile::parse("good.toml", GOOD).expect("parses");
-    let only = |name: &str| Adjust {
-        only: vec![name.into()],
+    let only = Adjust {
+        only: vec!["cut-6".into()],
         ..Adjust::default()
     };
-    let error = file.cells(&only("cut-6")).expect_err("no such cell");
-    assert!(error.to_string().contains("cut-5"), "{error}");
+    let error = refused(GOOD, &only);
+    assert!(error.contains("cut-5"), "{error}");
     for (setting, advice) in [
         ("flows.video.dcpp.ccid=3", "unknown key 'dcpp'"),
         ("flows.vidoe.start=3s", "no flow is called 'vidoe'"),
@@ -416,11 +395,7 @@ fn other_mistakes_are_told() {
         ("a..b=1", "empty"),
         ("run.duration=0s", "the duration is above 0 s"),
     ] {
-        let adjust = Adjust {
-            set: vec![setting.into()],
-            ..Adjust::default()
-        };
-        let error = file.cells(&adjust).expect_err(setting).to_string();
+        let error = refused(GOOD, &with_set(&[setting]));
         assert!(error.contains(advice), "{setting}: {error}");
     }
 }
@@ -513,13 +488,12 @@ fn every_value_is_explained() {
 fn what_does_nothing_is_known() {
     let explained = |set: &[&str]| {
         let adjust = Adjust {
-            set: set.iter().map(|it| (*it).to_owned()).collect(),
             only: vec!["plain".into()],
-            ..Adjust::default()
+            ..with_set(set)
         };
         explain(&cells(GOOD, &adjust)[0])
     };
-    let idle = |lines: &[super::Explained]| -> Vec<String> {
+    let idle = |lines: &[Explained]| -> Vec<String> {
         let idle = lines.iter().filter(|line| !line.has_effect);
         idle.map(|line| line.path.rsplit('.').next().unwrap_or_default().to_owned())
             .collect()

@@ -1,7 +1,9 @@
 //! Values that a cell inherits from the base, and values that it removes.
 
-use super::super::{Adjust, ScenarioFile, Source};
-use super::{GOOD, cells, refusal};
+use fairwire_scenario::{Adjust, Cell, Source};
+
+use super::super::{cells, refusal, refused, with_set};
+use super::GOOD;
 
 /// A size alone in a cell changes the size, but keeps the source of the queue's kind in the base.
 #[test]
@@ -46,7 +48,7 @@ fn what_is_inherited_goes() {
     let [plain, cut] = &all[..] else {
         panic!("two cells");
     };
-    let names = |cell: &super::Cell| {
+    let names = |cell: &Cell| {
         let windows = cell.scenario.measure.windows.iter();
         windows.map(|(name, _)| name.to_owned()).collect::<Vec<_>>()
     };
@@ -54,7 +56,7 @@ fn what_is_inherited_goes() {
         (names(plain), names(cut)),
         (vec!["late".into()], vec!["early".into()])
     );
-    let back = |cell: &super::Cell| {
+    let back = |cell: &Cell| {
         let link = cell.scenario.topology.link("bottleneck");
         link.expect("one").back.is_some()
     };
@@ -72,7 +74,7 @@ fn a_way_back_removes_what_its_link_has() {
         let text = GOOD.replacen("back.loss = \"1 %\"", &format!("{link}{base}"), 1);
         text.replacen("[cells.plain]", &format!("[cells.plain]\n{plain}"), 1)
     };
-    let back = |cell: &super::Cell| {
+    let back = |cell: &Cell| {
         let link = cell.scenario.topology.link("bottleneck").expect("one");
         assert!(link.loss.is_some() && link.delay_variation.is_some());
         let back = link.reversed();
@@ -133,15 +135,8 @@ fn a_way_back_removes_what_its_link_has() {
 #[test]
 fn the_command_line_removes_too() {
     let text = GOOD.replacen("back.loss = ", "loss = \"2 %\"\nback.loss = ", 1);
-    let with = |text: &str, set: &[&str]| {
-        let adjust = Adjust {
-            set: set.iter().map(|it| (*it).to_owned()).collect(),
-            ..Adjust::default()
-        };
-        ScenarioFile::parse("good.toml", text).and_then(|file| file.cells(&adjust))
-    };
     let losses = |text: &str, set: &[&str]| {
-        let cells = with(text, set).unwrap_or_else(|error| panic!("{set:?}: {error}"));
+        let cells = cells(text, &with_set(set));
         let links = cells.iter().map(|cell| {
             let link = cell.scenario.topology.link("bottleneck").expect("one");
             (link.loss.is_some(), link.reversed().loss.is_some())
@@ -168,17 +163,19 @@ fn the_command_line_removes_too() {
     let forth = "topology.bottleneck.loss.remove=true";
     assert_eq!(losses(&text, &[forth]), (false, true));
     assert_eq!(losses(&inherits, &[forth]), (false, false));
-    let cells = with(&text, &["flows.web={ remove = true }"]).expect("removed");
-    assert!(
-        cells
-            .iter()
-            .all(|cell| cell.scenario.flows.get("web").is_none())
-    );
-    let cells = with(&text, &["topology.bottleneck.back.replace=true"]).expect("replaced");
-    let link = cells[0].scenario.topology.link("bottleneck").expect("one");
+    let gone = cells(&text, &with_set(&["flows.web={ remove = true }"]));
+    let mut gone = gone.iter();
+    assert!(gone.all(|cell| cell.scenario.flows.get("web").is_none()));
+    let replaced = with_set(&["topology.bottleneck.back.replace=true"]);
+    let replaced = cells(&text, &replaced);
+    let link = replaced[0]
+        .scenario
+        .topology
+        .link("bottleneck")
+        .expect("one");
     assert_eq!(link.reversed().loss, link.loss, "it has its own no more");
 
-    let refused = |text: &str, set: &str| with(text, &[set]).expect_err(set).to_string();
+    let refused = |text: &str, set: &str| refused(text, &with_set(&[set]));
     let error = refused(&inherits, &format!("{back}="));
     let hint = format!("write --set {back}.remove=true for a way back without it");
     assert!(error.contains(&hint), "{error}");

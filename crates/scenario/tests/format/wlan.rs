@@ -1,8 +1,9 @@
 //! Valid and invalid wireless networks.
 
+use fairwire_scenario::{Adjust, explain};
 use fairwire_units::Duration;
 
-use crate::{Adjust, ScenarioFile, explain};
+use super::{cells, refused, with_set};
 
 const GOOD: &str = r#"
 title = "One access point"
@@ -32,20 +33,14 @@ tcp = {}
 
 fn refusal(from: &str, to: &str) -> String {
     assert!(GOOD.contains(from), "{from}");
-    ScenarioFile::parse("bad.toml", &GOOD.replace(from, to))
-        .and_then(|file| file.cells(&Adjust::default()))
-        .expect_err(to)
-        .to_string()
+    super::refusal(&GOOD.replace(from, to))
 }
 
 /// A valid wlan is read and is random by itself. Each of its values has a meaning, and the resolved scenario reads back
 /// as the same scenario.
 #[test]
 fn a_wlan_is_read() {
-    let cells = ScenarioFile::parse("good.toml", GOOD)
-        .and_then(|file| file.cells(&Adjust::default()))
-        .unwrap_or_else(|error| panic!("{error}"));
-    let cell = &cells[0];
+    let cell = &cells(GOOD, &Adjust::default())[0];
     assert!(cell.scenario.is_random() && !cell.scenario.is_perturbed_only());
     for line in explain(cell) {
         assert_ne!(line.meaning, "", "{}", line.path);
@@ -57,9 +52,7 @@ fn a_wlan_is_read() {
         );
     }
     let resolved = toml::to_string(&cell.scenario).expect("it is TOML");
-    let again = ScenarioFile::parse("resolved.toml", &resolved)
-        .and_then(|file| file.cells(&Adjust::default()))
-        .unwrap_or_else(|error| panic!("{error}"));
+    let again = cells(&resolved, &Adjust::default());
     assert_eq!(again[0].scenario, cell.scenario);
 }
 
@@ -140,7 +133,7 @@ fn impossible_networks_are_refused() {
     ] {
         let message = refusal(from, to);
         assert!(message.contains(told), "{to}: {message}");
-        assert!(message.contains("bad.toml:"), "{message}");
+        assert!(message.contains("test.toml:"), "{message}");
     }
 }
 
@@ -154,7 +147,7 @@ fn hand_offs_happen_within_the_run() {
         .position(|line| line.contains("at = \"4 s\""))
         .expect("there");
     assert!(
-        message.contains(&format!("bad.toml:{}:25", line + 1)),
+        message.contains(&format!("test.toml:{}:25", line + 1)),
         "{message}"
     );
     let list =
@@ -168,13 +161,8 @@ fn hand_offs_happen_within_the_run() {
             duration,
             ..Adjust::default()
         };
-        let cells = ScenarioFile::parse("good.toml", text).and_then(|file| file.cells(&adjust));
-        let cells = cells.unwrap_or_else(|error| panic!("{error}"));
-        cells[0]
-            .scenario
-            .topology
-            .wlan()
-            .map(|wlan| wlan.handoffs.len())
+        let topology = &cells(text, &adjust)[0].scenario.topology;
+        topology.wlan().map(|wlan| wlan.handoffs.len())
     };
     let inside = GOOD.replace("at = \"4 s\"", "at = \"9999 ms\"");
     assert_eq!(hand_offs(&inside, None), Some(2));
@@ -188,10 +176,6 @@ fn hand_offs_happen_within_the_run() {
 /// from the list, and the error says what to write.
 #[test]
 fn hand_offs_are_told_apart() {
-    let refused = |text: &str, adjust: &Adjust| {
-        let cells = ScenarioFile::parse("bad.toml", text).and_then(|file| file.cells(adjust));
-        cells.expect_err("refused").to_string()
-    };
     let late = GOOD.replace("at = \"2 s\"", "at = \"8 s\"");
     let wrong = late.replace("to = \"one\"", "to = \"three\"");
     let shorter = Adjust {
@@ -205,11 +189,7 @@ fn hand_offs_are_told_apart() {
         "topology.wlan.handoffs.0",
         "topology.wlan.handoffs.1.outage",
     ] {
-        let away = Adjust {
-            set: vec![format!("{path}=")],
-            ..Adjust::default()
-        };
-        let message = refused(GOOD, &away);
+        let message = refused(GOOD, &with_set(&[format!("{path}=")]));
         assert!(
             message.contains("'topology.wlan.handoffs' is a list")
                 && message.contains("write the list"),
@@ -228,13 +208,7 @@ fn only_a_wlan_has_stations() {
              [flows.tcp]\n{flow}wire = \"500 B\"\ntraffic = \"greedy\"\ntcp = {{}}\n"
         )
     };
-    let refused = |text: &str| {
-        ScenarioFile::parse("bad.toml", text)
-            .and_then(|file| file.cells(&Adjust::default()))
-            .expect_err("refused")
-            .to_string()
-    };
-    assert!(refused(&chain("sender = \"a\"\n", "")).contains("only flows of a wlan"));
+    assert!(super::refusal(&chain("sender = \"a\"\n", "")).contains("only flows of a wlan"));
     let stations = "[topology.wlan]\naps.a = { channel = 1 }\nstations.b = { ap = \"a\" }\n";
-    assert!(refused(&chain("", stations)).contains("'wlan' belongs to kind \"wlan\""));
+    assert!(super::refusal(&chain("", stations)).contains("'wlan' belongs to kind \"wlan\""));
 }

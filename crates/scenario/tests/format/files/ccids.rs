@@ -1,6 +1,7 @@
 //! Valid and invalid parameters of CCIDs.
 
-use super::{GOOD, refusal};
+use super::super::refusal;
+use super::GOOD;
 
 /// A key that only another CCID reads is refused, and the error names that CCID. Impossible values are refused as well.
 #[test]

@@ -1,10 +1,9 @@
 use fairwire_cc::EncoderInput;
 use fairwire_net::Streams;
+use fairwire_scenario::traffic::{
+    AdaptiveVideo, FlowContext, PacketShape, Pause, Source, TrafficModel, When,
+};
 use fairwire_units::{Duration, Instant, Percent, Rate, Size};
-
-use super::super::model::{FlowContext, PacketShape, TrafficModel};
-use super::super::source::{Source, When};
-use super::settings::{AdaptiveVideo, Pause};
 
 /// The payload of a packet, with an RTP header of 12 bytes.
 const PAYLOAD: u32 = 1_012;
@@ -22,10 +21,8 @@ struct Player(Box<dyn Source>);
 
 impl Player {
     fn new(video: &AdaptiveVideo, seed: u64) -> Self {
-        let packet = PacketShape {
-            rtp: 12,
-            ..PacketShape::new(PAYLOAD)
-        };
+        let mut packet = PacketShape::new(PAYLOAD);
+        packet.rtp = 12;
         let mut source = video.build(&FlowContext::new("video", packet, Streams::new(seed)));
         source.begin(Instant::START);
         Self(source)

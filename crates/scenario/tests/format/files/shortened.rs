@@ -1,8 +1,9 @@
 //! Runs that are shorter than their file states.
 
+use fairwire_scenario::{Adjust, Cell, Topology, Wireless, notes};
 use fairwire_units::Duration;
 
-use crate::{Adjust, Cell, ScenarioFile, Topology, Wireless, notes};
+use super::super::{cells, refusal, refused, with_set};
 
 const LONG: &str = r#"
 title = "a minute"
@@ -38,12 +39,6 @@ windows.second = { from = "10 s", to = "30 s" }
 windows.third = { from = "30 s" }
 "#;
 
-fn cells(text: &str, adjust: &Adjust) -> Vec<Cell> {
-    let file = ScenarioFile::parse("long.toml", text);
-    file.and_then(|file| file.cells(adjust))
-        .unwrap_or_else(|error| panic!("{error}"))
-}
-
 /// Returns the numbers of flows that take part, windows, hand-offs and changes of CCID.
 fn there(cell: &Cell) -> (usize, usize, usize, usize) {
     let scenario = &cell.scenario;
@@ -70,10 +65,7 @@ fn what_is_beyond_the_end_is_left_out_and_told() {
         duration: Some(Duration::from_secs(20).into()),
         ..Adjust::default()
     };
-    let by_set = Adjust {
-        set: vec!["run.duration=20s".into()],
-        ..Adjust::default()
-    };
+    let by_set = with_set(&["run.duration=20s"]);
     let by_cell = format!("{LONG}\n[cells.short.run]\nduration = \"20 s\"\n");
     let all = [
         cells(LONG, &by_option),
@@ -124,19 +116,13 @@ fn a_file_keeps_to_its_own_duration() {
             "ends within the run",
         ),
     ] {
-        let text = LONG.replace(from, to);
-        let error = ScenarioFile::parse("long.toml", &text)
-            .and_then(|file| file.cells(&Adjust::default()))
-            .expect_err(says);
-        assert!(error.to_string().contains(says), "{error}");
+        let error = refusal(&LONG.replace(from, to));
+        assert!(error.contains(says), "{error}");
     }
     let gone = Adjust {
         duration: Some(Duration::from_millis(1).into()),
-        set: vec!["flows.early.start=1s".into()],
-        ..Adjust::default()
+        ..with_set(&["flows.early.start=1s"])
     };
-    let error = ScenarioFile::parse("long.toml", LONG)
-        .and_then(|file| file.cells(&gone))
-        .expect_err("nobody is left");
-    assert!(error.to_string().contains("no flow takes part"), "{error}");
+    let error = refused(LONG, &gone);
+    assert!(error.contains("no flow takes part"), "{error}");
 }

@@ -1,6 +1,8 @@
 //! Mistakes in `--set`: the error shows the option and a hint.
 
-use super::super::{Adjust, ScenarioFile};
+use fairwire_scenario::Adjust;
+
+use super::super::{refused, with_axes, with_set};
 use super::GOOD;
 
 /// Each option, a part of the hint, and the text at which the error points.
@@ -37,37 +39,24 @@ const MISTAKES: &[(&str, &str, &str)] = &[
 /// If an option makes a valid scenario invalid, the error shows the option.
 #[test]
 fn options_are_at_fault_themselves() {
-    for (set, says, shows) in MISTAKES {
-        let adjust = Adjust {
-            set: vec![(*set).to_owned()],
-            ..Adjust::default()
-        };
-        let file = ScenarioFile::parse("good.toml", GOOD);
-        let error = file.and_then(|file| file.cells(&adjust));
-        let error = error.expect_err(set).to_string();
+    for (option, says, shows) in MISTAKES {
+        let error = refused(GOOD, &with_set(&[option]));
         assert!(
             error.contains(says) && error.contains(shows),
-            "{set}: {error}"
+            "{option}: {error}"
         );
-        assert!(error.contains("command line"), "{set}: {error}");
+        assert!(error.contains("command line"), "{option}: {error}");
     }
 }
 
 /// Two axes that give a key a value are refused, because one of them would have no effect.
 #[test]
 fn axes_share_no_key() {
-    let adjust = Adjust {
-        axes: [
-            "topology.bottleneck={ queue = '10 packets' },{ queue = '20 packets' }",
-            "topology.bottleneck.queue=5 packets,6 packets",
-        ]
-        .map(str::to_owned)
-        .to_vec(),
-        ..Adjust::default()
-    };
-    let file = ScenarioFile::parse("good.toml", GOOD);
-    let error = file.and_then(|file| file.cells(&adjust));
-    let error = error.expect_err("one key").to_string();
+    let tables = "topology.bottleneck={ queue = '10 packets' },{ queue = '20 packets' }";
+    let error = refused(
+        GOOD,
+        &with_axes(&[tables, "topology.bottleneck.queue=5 packets,6 packets"]),
+    );
     let says = "the axis 'topology.bottleneck' gives the same key a value";
     assert!(error.contains(says), "{error}");
 }
@@ -76,7 +65,7 @@ fn axes_share_no_key() {
 #[test]
 fn nothing_is_given_twice() {
     let queue = "topology.bottleneck.queue";
-    for (set, axis, says) in [
+    for (option, axis, says) in [
         ("=20 packets", "=10 packets,20 packets", "give it once"),
         ("=", "=10 packets,20 packets", "give it once"),
         (
@@ -90,15 +79,12 @@ fn nothing_is_given_twice() {
             "two cells have the name 'plain-queue20packets', with topology.bottleneck.queue = 20 packets and 20packets",
         ),
     ] {
-        let set = (!set.is_empty()).then(|| format!("{queue}{set}"));
+        let option = (!option.is_empty()).then(|| format!("{queue}{option}"));
         let adjust = Adjust {
-            set: set.into_iter().collect(),
             axes: vec![format!("{queue}{axis}")],
-            ..Adjust::default()
+            ..with_set(option.as_slice())
         };
-        let file = ScenarioFile::parse("good.toml", GOOD);
-        let error = file.and_then(|file| file.cells(&adjust));
-        let error = error.expect_err(says).to_string();
+        let error = refused(GOOD, &adjust);
         assert!(error.contains(says), "{error}");
     }
 }

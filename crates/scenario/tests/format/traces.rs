@@ -1,9 +1,10 @@
 //! Scenarios with traces: where the files are found, and which errors are reported.
 
-use std::collections::BTreeMap;
 use std::fs;
 
-use super::super::{Adjust, Cell, ScenarioError, ScenarioFile, explain};
+use fairwire_scenario::{Adjust, Cell, ScenarioError, ScenarioFile, explain};
+
+use super::{beside, with_set};
 
 /// A link with a trace of 1,500 bytes each 2 ms, which is 6 Mbit/s. Its way back has a rate.
 const SCENARIO: &str = r#"
@@ -18,15 +19,8 @@ flows.one = { traffic = "greedy", wire = "1000 B", tcp = {} }
 const TRACE: (&str, &str) = ("in/down.trace", "2\n4\n6\n");
 
 /// Returns the cells of `SCENARIO` with `set`, among these files.
-fn cells(files: &[(&str, &str)], set: &[&str]) -> Result<Vec<Cell>, ScenarioError> {
-    let files = files.iter();
-    let files = files.map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
-    let files = files.collect::<BTreeMap<_, _>>();
-    let adjust = Adjust {
-        set: set.iter().map(|&one| one.to_owned()).collect(),
-        ..Adjust::default()
-    };
-    ScenarioFile::parse_beside("traces.toml", SCENARIO, files)?.cells(&adjust)
+fn cells(files: &[(&str, &str)], options: &[&str]) -> Result<Vec<Cell>, ScenarioError> {
+    beside(SCENARIO, files, &with_set(options))
 }
 
 fn rates(cells: &[Cell]) -> [u64; 2] {
@@ -39,7 +33,7 @@ fn rates(cells: &[Cell]) -> [u64; 2] {
 #[test]
 fn traces_are_found_beside_the_scenario() {
     let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("traces.toml");
+    let path = folder.path().join("test.toml");
     fs::write(&path, SCENARIO).expect("written");
     fs::create_dir(folder.path().join("in")).expect("made");
     fs::write(folder.path().join(TRACE.0), TRACE.1).expect("written");
@@ -66,7 +60,7 @@ fn traces_are_found_beside_the_scenario() {
         "cannot read the trace 'in/down.trace' in the scenario's folder, '{place}': No such"
     );
     assert!(error.contains(&says), "{error}");
-    assert!(error.contains("traces.toml:6:"), "{error}");
+    assert!(error.contains("test.toml:6:"), "{error}");
 }
 
 /// `--explain` shows the mean rate and period of a trace, and its name beside a resolved scenario.

@@ -1,7 +1,9 @@
 //! The numbers of seeds that a file and the command line ask for.
 
-use super::{GOOD, cells, refusal};
-use crate::Adjust;
+use fairwire_scenario::Adjust;
+
+use super::super::{cells, refusal};
+use super::GOOD;
 
 /// With 40 seeds, `max_seeds` is 40 unless it is stated; a stated `max_seeds` below `seeds` is refused.
 #[test]
@@ -29,12 +31,12 @@ fn as_many_seeds_at_most_as_are_asked_for() {
     let error = refusal(&with("seeds = 40\nmax_seeds = 20"));
     assert!(
         error.contains("max_seeds is 20, which is less than seeds, 40")
-            && error.contains("bad.toml:7:"),
+            && error.contains("test.toml:7:"),
         "{error}"
     );
     let error = refusal(&with("seeds = 0"));
     assert!(
-        error.contains("the number of seeds is 1 to 10000") && error.contains("bad.toml:6:9"),
+        error.contains("the number of seeds is 1 to 10000") && error.contains("test.toml:6:9"),
         "{error}"
     );
 }

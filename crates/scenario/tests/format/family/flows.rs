@@ -1,7 +1,9 @@
 //! Families of flows.
 
-use super::{adjusted, names, read, text};
-use crate::{Adjust, Cell};
+use fairwire_scenario::{Adjust, Cell};
+
+use super::super::{cells, refusal, with_set};
+use super::{names, text};
 
 /// Three flows by number, and two by values of the author's choice.
 const FAMILY: &str = r#"
@@ -39,8 +41,8 @@ fn flows(cell: &Cell) -> Vec<&str> {
 /// A family is the same scenario as its members written out, so it sends the same bytes.
 #[test]
 fn a_family_is_its_members() {
-    let family = read(&text("", FAMILY), &[]).unwrap_or_else(|error| panic!("{error}"));
-    let alone = read(&text("", WRITTEN_OUT), &[]).unwrap_or_else(|error| panic!("{error}"));
+    let family = cells(&text("", FAMILY), &Adjust::default());
+    let alone = cells(&text("", WRITTEN_OUT), &Adjust::default());
     assert_eq!(family[0].scenario, alone[0].scenario);
     let order = ["one", "web1", "web2", "web3", "between", "to-a", "to-b"];
     assert_eq!(flows(&family[0]), order);
@@ -54,27 +56,23 @@ fn families_and_members_are_overridden() {
         "{FAMILY}\n[cells.\"{{webs}}\"]\nflows.\"web{{n}}\".count = \"{{webs}}\"\n\
          [cells.late]\nflows.\"web{{n}}\".start = \"7 s\"\nflows.web2.start = \"8 s\"\nflows.web3.enabled = false"
     );
-    let cells = read(&text(head, &tail), &[]).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(names(&cells), ["0", "2", "late"]);
-    assert_eq!(flows(&cells[0]), ["one", "between", "to-a", "to-b"]);
+    let file = text(head, &tail);
+    let all = cells(&file, &Adjust::default());
+    assert_eq!(names(&all), ["0", "2", "late"]);
+    assert_eq!(flows(&all[0]), ["one", "between", "to-a", "to-b"]);
     assert_eq!(
-        flows(&cells[1]),
+        flows(&all[1]),
         ["one", "web1", "web2", "between", "to-a", "to-b"]
     );
     let of = |cell: &Cell, name: &str| cell.scenario.flows.get(name).cloned().expect("there");
-    let starts = ["web1", "web2", "web3"].map(|name| of(&cells[2], name).start.as_millis());
+    let starts = ["web1", "web2", "web3"].map(|name| of(&all[2], name).start.as_millis());
     assert_eq!(starts, [7_000, 8_000, 7_000]);
-    assert!(of(&cells[2], "web2").enabled && !of(&cells[2], "web3").enabled);
+    assert!(of(&all[2], "web2").enabled && !of(&all[2], "web3").enabled);
     let adjust = Adjust {
-        set: vec![
-            "flows.web1.start=9s".into(),
-            "flows.web{n}.wire=700 B".into(),
-        ],
         only: vec!["late".into()],
-        ..Adjust::default()
+        ..with_set(&["flows.web1.start=9s", "flows.web{n}.wire=700 B"])
     };
-    let set = adjusted(&text(head, &tail), &[], &adjust).unwrap_or_else(|error| panic!("{error}"));
-    let one = of(&set[0], "web1");
+    let one = of(&cells(&file, &adjust)[0], "web1");
     assert_eq!((one.start.as_millis(), one.wire_bytes()), (9_000, 700));
 }
 
@@ -101,8 +99,8 @@ run.seeds = "{number}"
         "axes.number = [\"2\", \"3\"]",
         "axes.number.2 = {}\naxes.number.3 = {}",
     ] {
-        let cells = read(&text(axis, tail), &[]).unwrap_or_else(|error| panic!("{axis}: {error}"));
-        for (cell, number) in cells.iter().zip([2, 3]) {
+        let both = cells(&text(axis, tail), &Adjust::default());
+        for (cell, number) in both.iter().zip([2, 3]) {
             let webs = flows(cell)
                 .iter()
                 .filter(|it| it.starts_with("web"))
@@ -121,7 +119,7 @@ run.seeds = "{number}"
             &format!("{key} = \"3\""),
         );
         assert_ne!(quoted, tail, "{key}");
-        let refused = read(&text("axes.number = [2, 3]", &quoted), &[]).expect_err(key);
-        assert!(refused.to_string().contains("number"), "{key}: {refused}");
+        let refused = refusal(&text("axes.number = [2, 3]", &quoted));
+        assert!(refused.contains("number"), "{key}: {refused}");
     }
 }

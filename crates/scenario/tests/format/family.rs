@@ -4,11 +4,10 @@ mod crossed;
 mod flows;
 mod refused;
 
-use std::collections::BTreeMap;
-
+use fairwire_scenario::{Adjust, Cell, Source};
 use fairwire_units::Rate;
 
-use crate::{Adjust, Cell, ScenarioError, ScenarioFile, Source};
+use super::{beside, cells, read};
 
 /// A network with one flow, for the test files.
 pub(super) const BASE: &str = r#"
@@ -22,26 +21,6 @@ flows.one = { wire = "1000 B", traffic = "greedy", tcp = {} }
 /// Returns the file made of `head`, [`BASE`] and `tail`.
 pub(super) fn text(head: &str, tail: &str) -> String {
     format!("title = \"a test\"\n{head}\n{BASE}\n{tail}")
-}
-
-/// Returns the cells of `file`, beside which are `others`.
-pub(super) fn read(file: &str, others: &[(&str, &str)]) -> Result<Vec<Cell>, ScenarioError> {
-    adjusted(file, others, &Adjust::default())
-}
-
-pub(super) fn adjusted(
-    file: &str,
-    others: &[(&str, &str)],
-    adjust: &Adjust,
-) -> Result<Vec<Cell>, ScenarioError> {
-    let others = others.iter();
-    let others = others.map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
-    let others: BTreeMap<String, String> = others.collect();
-    ScenarioFile::parse_beside("new.toml", file, others)?.cells(adjust)
-}
-
-fn good(file: &str, others: &[(&str, &str)]) -> Vec<Cell> {
-    read(file, others).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn names(cells: &[Cell]) -> Vec<&str> {
@@ -62,7 +41,7 @@ fn axes_alone_are_a_family() {
         "[flows.two]\nwire = \"500 B\"\ntraffic = \"greedy\"\ntcp = { ecn = \"{ecn}\", window = \"{window} packets\" }",
     )
     .replace("queue = \"20 packets\"", "queue = \"20 packets\", back.queue = \"{queue}\"");
-    let cells = good(&file, &[]);
+    let cells = cells(&file, &Adjust::default());
     let expected = [
         "queue5packets-window4-true",
         "queue5packets-window8-true",
@@ -122,7 +101,7 @@ fn a_name_is_a_product() {
     .replace("\ntopology.access", "\naccess")
     .replace("\ntopology.bottleneck = ", "\nbottleneck = ")
     .replace("\nflows.one", "\n[flows]\none");
-    let cells = good(&file, &[]);
+    let cells = cells(&file, &Adjust::default());
     assert_eq!(
         names(&cells),
         ["slow-1", "slow-2", "fast-1", "fast-2", "x", "x-f", "only-2"]
@@ -143,7 +122,7 @@ fn layers_have_an_order() {
                 [cells.\"q{queue}\"]\ntopology.bottleneck.queue = \"{queue} packets\"\nabout = \"of {queue}\"\n\
                 [cells.\"both\"]\nextends = [\"deep\", \"q7\"]\nrun.seed = 8\ntitle = \"{queue} waiting\"\n\
                 [cells.other]\nextends = [\"q9\", \"half\"]";
-    let cells = good(&text("axes.queue = [7, 9]", tail), &[]);
+    let cells = cells(&text("axes.queue = [7, 9]", tail), &Adjust::default());
     assert_eq!(names(&cells), ["plain", "q7", "q9", "both", "other"]);
     let both = &cells[3];
     assert_eq!(rate(both), Rate::from_bits_per_s(500_000));
@@ -161,7 +140,7 @@ fn layers_have_an_order() {
         only: vec!["both".into()],
         ..Adjust::default()
     };
-    let set = adjusted(&text("axes.queue = [7, 9]", tail), &[], &adjust).expect("reads");
+    let set = super::cells(&text("axes.queue = [7, 9]", tail), &adjust);
     assert_eq!(set[0].scenario.about.as_deref(), Some("set 7"));
 }
 
@@ -182,7 +161,7 @@ fn files_extend_files() {
         ("second.toml", second),
         ("third.toml", third),
     ];
-    let cells = good(file, &others);
+    let cells = beside(file, &others, &Adjust::default()).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(names(&cells), ["late-3", "late-4"]);
     let run = &cells[1].scenario.run;
     assert_eq!(run.duration, fairwire_units::Duration::from_secs(5));
@@ -202,7 +181,7 @@ fn an_axis_of_parts() {
         "axes.test = [\"ccid3\", \"cubic\"]\nextends = \"{test}\"",
         "[parts]\nccid3.flows.one.dccp.ccid = 3\ncubic.flows.one.tcp.law = \"cubic\"",
     );
-    let cells = good(&file, &[]);
+    let cells = cells(&file, &Adjust::default());
     assert_eq!(names(&cells), ["ccid3", "cubic"]);
     let one = |cell: &Cell| cell.scenario.flows.get("one").cloned().expect("there");
     assert!(one(&cells[0]).dccp.is_some() && one(&cells[0]).tcp.is_none());
@@ -218,7 +197,7 @@ fn sources_belong_to_who_states_them() {
         "[cells.\"{loss}\".topology.bottleneck]\nsource = \"paper\"\nnote = \"as {loss}\"\nloss = \"{loss.value-of}\"\n\
          queue = \"{loss.queue} packets\"",
     );
-    let cells = good(&file, &[]);
+    let cells = cells(&file, &Adjust::default());
     let known = |path: &str| {
         let known = &cells[0].provenance[path];
         (known.source, known.note.clone())
@@ -245,7 +224,7 @@ fn cells_are_chosen() {
             only: words.iter().map(|&word| word.to_owned()).collect(),
             ..Adjust::default()
         };
-        adjusted(&file, &[], &adjust)
+        read(&file, &adjust)
     };
     let chosen = |words: &[&str]| names(&only(words).expect("some")).join(" ");
     assert_eq!(chosen(&[]), "q7-a q7-b q9-a q9-b plain");

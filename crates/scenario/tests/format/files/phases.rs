@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use crate::{Adjust, ScenarioFile, notes};
+use fairwire_scenario::{Adjust, ScenarioFile, notes};
+
+use super::super::{cells, with_set};
 
 const SHARED: &str = r#"
 title = "two TCPs"
@@ -16,14 +18,8 @@ flows.two = { wire = "1500 B", traffic = "greedy", tcp = {} }
 [cells.again]
 "#;
 
-fn told(text: &str, set: &[&str]) -> Vec<String> {
-    let adjust = Adjust {
-        set: set.iter().map(|set| (*set).to_owned()).collect(),
-        ..Adjust::default()
-    };
-    let file = ScenarioFile::parse("two.toml", text);
-    let cells = file.and_then(|file| file.cells(&adjust));
-    notes(&cells.unwrap_or_else(|error| panic!("{error}")))
+fn told(text: &str, options: &[&str]) -> Vec<String> {
+    notes(&cells(text, &with_set(options)))
 }
 
 /// Flows without random delays that share a DropTail queue get one note for all cells, with the time that the

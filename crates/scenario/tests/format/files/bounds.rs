@@ -1,15 +1,10 @@
 //! Scenarios that are refused before anything runs.
 
+use fairwire_scenario::Adjust;
 use fairwire_units::Duration;
 
+use super::super::{refusal, refused, with_set};
 use super::GOOD;
-use crate::{Adjust, ScenarioFile};
-
-fn refused(text: &str, adjust: &Adjust) -> String {
-    let file = ScenarioFile::parse("bad.toml", text);
-    let cells = file.and_then(|file| file.cells(adjust));
-    cells.expect_err(text).to_string()
-}
 
 /// Names of cells become file names, so they can neither leave the folder nor be too long.
 #[test]
@@ -17,9 +12,9 @@ fn cells_have_names_that_files_can_have() {
     let long = "x".repeat(101);
     for name in ["../../evil", "/tmp/evil", "a/b", "", "a\\u001b[31m", &long] {
         let text = format!("{GOOD}\n[cells.\"{name}\"]\ntitle = \"evil\"\n");
-        let error = refused(&text, &Adjust::default());
+        let error = refusal(&text);
         assert!(error.contains("a name "), "{name}: {error}");
-        assert!(error.contains("bad.toml:"), "{name}: {error}");
+        assert!(error.contains("test.toml:"), "{name}: {error}");
     }
 }
 
@@ -28,8 +23,7 @@ fn cells_have_names_that_files_can_have() {
 fn a_shorter_run_hides_no_mistake() {
     let short = Adjust {
         duration: Some(Duration::from_secs(100).into()),
-        set: vec!["measure.windows.wrong={ from = \"2 s\", to = \"1 s\" }".to_owned()],
-        ..Adjust::default()
+        ..with_set(&["measure.windows.wrong={ from = \"2 s\", to = \"1 s\" }"])
     };
     assert!(refused(GOOD, &short).contains("this one is from 2s to 1s, and the run takes 100s"));
     let baseline = Adjust {
