@@ -2,6 +2,8 @@
 //!
 //! The targets check their bounds themselves, in counted steps and bytes, so the results are the same on every machine.
 
+mod seeds;
+
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};

@@ -1,10 +1,9 @@
-//! Handmade inputs: a complete connection for each role, CCID and encapsulation. They begin the corpus, and show that
+//! Inputs of `hostile`: a complete connection for each role, CCID and encapsulation. They begin the corpus, and show that
 //! the peer's part of the handshake works.
 
-use arbitrary::{Arbitrary, Unstructured};
+use fairwire_fuzz::hostile::run_seen;
 
-use super::peer::World;
-use crate::setup::Setup;
+use super::Seeds;
 
 /// A handshake; data in both directions with acknowledgements and time between; actions of the application and the peer
 /// in mid-connection; the end.
@@ -31,7 +30,7 @@ const LIFE: [&[u8]; 8] = [
 ];
 
 /// Returns every seed with its name.
-fn seeds() -> Vec<(String, Vec<u8>)> {
+pub(super) fn seeds() -> Seeds {
     let mut all = Vec::new();
     for (role, roads) in [("server", 0_u8), ("client", 1)] {
         for (n, ccids) in [0o00_u8, 0o11, 0o22].into_iter().enumerate() {
@@ -50,23 +49,18 @@ fn seeds() -> Vec<(String, Vec<u8>)> {
     all
 }
 
-/// Runs a seed step by step. Returns whether a connection opened, and the most data packets sent and received.
+/// Returns whether a connection opened, and the most data packets sent and received.
 fn deepest(seed: &[u8]) -> (bool, u64, u64) {
-    let mut u = Unstructured::new(seed);
-    let setup = Setup::arbitrary(&mut u).expect("a setup");
-    let mut world = World::new(setup);
     let (mut opened, mut sent, mut received) = (false, 0, 0);
-    while !u.is_empty() {
-        world.step(&mut u);
-        for id in world.end.ids() {
-            opened |= world.end.is_open(id);
-            if let Some(stats) = world.end.endpoint().stats(id) {
+    run_seen(seed, |end| {
+        for id in end.ids() {
+            opened |= end.is_open(id);
+            if let Some(stats) = end.endpoint().stats(id) {
                 sent = sent.max(stats.data_sent);
                 received = received.max(stats.data_received);
             }
         }
-    }
-    world.finish();
+    });
     (opened, sent, received)
 }
 
@@ -82,10 +76,4 @@ fn seeds_open_connections() {
             "{name}: {sent} sent, {received} received"
         );
     }
-}
-
-/// The corpus contains every seed. `FAIRWIRE_FUZZ_SEEDS=1` writes them.
-#[test]
-fn seeds_are_in_the_corpus() {
-    crate::seeds::check("hostile", &seeds());
 }

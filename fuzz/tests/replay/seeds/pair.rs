@@ -1,9 +1,8 @@
-//! Handmade inputs: a complete connection for each CCID and encapsulation.
+//! Inputs of `pair`: a complete connection for each CCID and encapsulation.
 
-use arbitrary::{Arbitrary, Unstructured};
+use fairwire_fuzz::pair::run_seen;
 
-use super::World;
-use crate::setup::Setup;
+use super::Seeds;
 
 /// A handshake without impairments; data in both directions; loss, reordering, copies and marks; the end.
 const LIFE: [&[u8]; 8] = [
@@ -23,7 +22,7 @@ const LIFE: [&[u8]; 8] = [
 ];
 
 /// Returns every seed with its name.
-fn seeds() -> Vec<(String, Vec<u8>)> {
+pub(super) fn seeds() -> Seeds {
     let mut all = Vec::new();
     for (n, ccids) in [0o00_u8, 0o11, 0o22].into_iter().enumerate() {
         for (below, roads, limits) in [("ip", 0, 0), ("udp", 2, 0), ("cookie", 4, 8)] {
@@ -46,31 +45,19 @@ fn seeds() -> Vec<(String, Vec<u8>)> {
 #[test]
 fn seeds_open_connections() {
     for (name, seed) in seeds() {
-        let mut u = Unstructured::new(&seed);
-        let mut setup = || Setup::arbitrary(&mut u).expect("a setup");
-        let mut world = World::new([setup(), setup()]);
         let mut received = [0; 2];
-        while !u.is_empty() {
-            world.step(&mut u);
-            for (end, most) in world.ends.iter().zip(&mut received) {
+        run_seen(&seed, |ends| {
+            for (end, most) in ends.iter().zip(&mut received) {
                 for id in end.ids() {
                     let stats = end.endpoint().stats(id).expect("it is known");
                     *most = stats.data_received.max(*most);
                 }
             }
-        }
-        world.heal();
-        world.finish();
+        });
         println!("{name}: {received:?}");
         assert!(
             received.iter().all(|&count| count >= 5),
             "{name}: {received:?}"
         );
     }
-}
-
-/// The corpus contains every seed. `FAIRWIRE_FUZZ_SEEDS=1` writes them.
-#[test]
-fn seeds_are_in_the_corpus() {
-    crate::seeds::check("pair", &seeds());
 }

@@ -1,10 +1,33 @@
 //! Handmade inputs, which are files in the corpora.
 
+mod claims;
+mod hostile;
+mod pair;
+mod scenario;
+mod tls;
+mod tls_keyed;
+mod tls_records;
+
 use std::fs;
 use std::path::Path;
 
+/// Inputs with their names.
+type Seeds = Vec<(String, Vec<u8>)>;
+
+/// The corpora contain every seed, so that all are replayed. `FAIRWIRE_FUZZ_SEEDS=1` writes them.
+#[test]
+fn seeds_are_in_the_corpora() {
+    check("claims", &claims::seeds());
+    check("hostile", &hostile::seeds());
+    check("pair", &pair::seeds());
+    check("scenario", &scenario::seeds());
+    check("tls", &tls::seeds());
+    check("tls_keyed", &tls_keyed::seeds());
+    check("tls_records", &tls_records::seeds());
+}
+
 /// Compares the seeds of a target with the files of its corpus, or writes the files with `FAIRWIRE_FUZZ_SEEDS` set.
-pub(crate) fn check(target: &str, seeds: &[(String, Vec<u8>)]) {
+fn check(target: &str, seeds: &[(String, Vec<u8>)]) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("corpus")
         .join(target);
