@@ -1,11 +1,9 @@
 //! Results as files and tables, from a run with known values.
 
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
 
-use super::{Form, Metric, Output, Results, Subject, WHOLE, table, to_json};
-use crate::campaign::{Campaign, run_cells};
-use fairwire_scenario::{Adjust, ScenarioFile};
+use fairwire_scenario::Adjust;
+use fairwire_sim::results::{Form, Grid, Metric, Output, Results, Subject, WHOLE, table, to_json};
 
 const SCENARIO: &str = r#"
 title = "Two CBR flows"
@@ -31,16 +29,7 @@ windows.late = { from = "2 s" }
 "#;
 
 fn results(text: &str) -> Results {
-    let cells = ScenarioFile::parse("test.toml", text)
-        .and_then(|file| file.cells(&Adjust::default()))
-        .unwrap_or_else(|error| panic!("{error}"));
-    let campaign = Campaign {
-        threads: 2,
-        stop: &AtomicBool::new(false),
-        progress: &|_| {},
-        capture: None,
-    };
-    run_cells("two", &cells, campaign, &mut |_| Ok(())).expect("runs")
+    super::all_seeds(&super::cells(text, &Adjust::default()))
 }
 
 fn directory(name: &str) -> PathBuf {
@@ -90,9 +79,7 @@ fn files_hold_everything() {
         "0.2 Mbit/s are 50 packets a second"
     );
     let text = std::fs::read_to_string(place.join("base.toml")).expect("resolved");
-    let again = ScenarioFile::parse("base.toml", &text)
-        .and_then(|file| file.cells(&Adjust::default()))
-        .expect("reads back");
+    let again = super::cells(&text, &Adjust::default());
     assert_eq!(again[0].scenario, results.cells[0].scenario);
     let json = to_json(&results);
     assert_eq!(json["version"], env!("CARGO_PKG_VERSION"));
@@ -229,4 +216,43 @@ fn flows_are_always_rows() {
     let longest = text.lines().filter(|line| !line.contains("no values of"));
     let longest = longest.map(|line| line.chars().count()).max();
     assert!(longest <= Some(120), "{text}");
+}
+
+/// Returns a table of cells with different texts.
+fn grid(rows: usize, columns: usize) -> Grid {
+    let cell = |row: usize, column: usize| format!("{row}.{column:.<12}");
+    let row = |row: usize| (0..columns).map(|column| cell(row, column)).collect();
+    Grid((0..rows).map(row).collect())
+}
+
+/// A table with few columns stays as it is, and one with many is split. Rows stay rows: each line begins with the name of
+/// its row. No cell is lost, and no line is too long.
+#[test]
+fn rows_stay_rows() {
+    // With 14 characters and the space between columns, six fit beside the name of the row.
+    for (rows, columns, parts) in [(3, 7, 1), (3, 20, 4), (20, 20, 4)] {
+        let grid = grid(rows, columns);
+        let text = grid.to_string();
+        assert_eq!(text.lines().count(), rows * parts, "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 120));
+        assert!(text.lines().all(|line| line.contains(".0.")), "{text}");
+        for cell in grid.0.iter().flatten() {
+            assert!(text.contains(cell.as_str()), "{cell} is missing in\n{text}");
+        }
+    }
+}
+
+/// A table just inside the limit of 120 characters keeps its layout, and one just outside does not.
+#[test]
+fn the_limit_is_exact() {
+    // A line of three columns has 2 + a + 2 + b + 2 + c characters.
+    let lines = |length: usize| {
+        let row = vec!["h".to_owned(), "y".to_owned(), "x".repeat(length - 8)];
+        let text = Grid(vec![row.clone(), row]).to_string();
+        text.lines().map(str::len).collect::<Vec<_>>()
+    };
+    assert_eq!(lines(120), [120, 120]);
+    assert_eq!(lines(121).len(), 4);
+    // A cell that is wider than a line is written in full.
+    assert_eq!(lines(300).iter().max(), Some(&297));
 }

@@ -4,10 +4,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
-use super::{Batch, Campaign, Outcome, Precision, Progress, Seeds, run_batches, run_cells};
-use crate::Tap;
-use crate::results::{CellResult, Metric, Results, WHOLE};
-use fairwire_scenario::{Adjust, Cell, ScenarioFile};
+use fairwire_scenario::{Adjust, Cell};
+use fairwire_sim::Tap;
+use fairwire_sim::campaign::{
+    Batch, Campaign, Outcome, Precision, Progress, Seeds, run_batches, run_cells,
+};
+use fairwire_sim::results::{CellResult, Metric, Results, WHOLE};
 
 const SCENARIO: &str = r#"
 title = "CBR with losses"
@@ -30,9 +32,7 @@ topology.links.one.loss = "0 %"
 "#;
 
 fn cells(text: &str) -> Vec<Cell> {
-    ScenarioFile::parse("test.toml", text)
-        .and_then(|file| file.cells(&Adjust::default()))
-        .unwrap_or_else(|error| panic!("{error}"))
+    super::cells(text, &Adjust::default())
 }
 
 fn campaign(cells: &[Cell], threads: usize, stop_after: u64) -> Results {

@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use fairwire_sim::results::{OutputDirectory, Placement, UNFINISHED};
 use tempfile::TempDir;
-
-use super::{OutputDirectory, Placement, UNFINISHED};
 
 fn scratch() -> TempDir {
     tempfile::tempdir().expect("a directory")

@@ -1,8 +1,9 @@
 //! Packets on their routes.
 
-use crate::results::{Metric, RunResult, Subject, WHOLE};
-use crate::{RunOptions, run};
-use fairwire_scenario::{Adjust, ScenarioFile};
+use fairwire_scenario::Adjust;
+use fairwire_sim::results::{Metric, RunResult, Subject, WHOLE};
+
+use super::{read, scenario, unperturbed};
 
 const TEXT: &str = r#"
 title = "A short way and a long one"
@@ -36,9 +37,7 @@ fn value(run: &RunResult, subject: &Subject, metric: Metric) -> f64 {
 /// their names.
 #[test]
 fn packets_take_their_route() {
-    let file = ScenarioFile::parse("graph.toml", TEXT).expect("TOML");
-    let cells = file.cells(&Adjust::default()).expect("a scenario");
-    let run = run(&cells[0].scenario, (1, false), RunOptions::default()).expect("runs");
+    let run = unperturbed(&scenario(TEXT, &[""; 0]), 1);
     let delay = |flow| value(&run, &Subject::flow(flow), Metric::DelayMin);
     assert!((delay("there") - 0.005).abs() < 1e-12);
     assert!((delay("back") - 0.023).abs() < 2e-9, "{}", delay("back"));
@@ -77,12 +76,8 @@ wire = "1250 B"
 traffic = { kind = "cbr", every = "20 ms" }
 udp = {}
 "#;
-    let cells = |text: &str| {
-        let file = ScenarioFile::parse("two-ways.toml", text);
-        file.and_then(|file| file.cells(&Adjust::default()))
-    };
-    let scenario = &cells(text).expect("a scenario")[0].scenario;
-    let run = run(scenario, (1, false), RunOptions::default()).expect("runs");
+    let scenario = scenario(text, &[""; 0]);
+    let run = unperturbed(&scenario, 1);
     for (flow, delay) in [("there", 0.003 + 0.012), ("back", 0.003 + 0.026)] {
         let found = value(&run, &Subject::flow(flow), Metric::DelayMin);
         assert!((found - delay).abs() < 1e-12, "{flow}: {found}");
@@ -92,7 +87,8 @@ udp = {}
         assert!((rtt.as_secs_f64() - both).abs() < 1e-9, "{flow}: {rtt}");
     }
     let small = text.replace("back.delay = \"3 ms\"", "back.queue = \"1 kB\"");
-    let error = cells(&small).expect_err("too small for the flow from the right");
+    let error =
+        read(&small, &Adjust::default()).expect_err("too small for the flow from the right");
     assert!(error.message().contains("of flow 'back'"), "{error}");
     assert_eq!(error.line_column().map(|(line, _)| line), Some(6));
 }
@@ -100,10 +96,8 @@ udp = {}
 /// A link that is called `kind` keeps its place in the order of links.
 #[test]
 fn a_link_called_kind_stays_in_its_place() {
-    let file = ScenarioFile::parse("graph.toml", &TEXT.replace("links.on", "links.kind"));
-    let cells = file.and_then(|file| file.cells(&Adjust::default()));
-    let cells = cells.expect("a scenario");
-    let links = cells[0].scenario.topology.links();
+    let scenario = scenario(&TEXT.replace("links.on", "links.kind"), &[""; 0]);
+    let links = scenario.topology.links();
     let names: Vec<&str> = links.iter().map(|(name, _)| *name).collect();
     assert_eq!(names, ["up", "kind", "idle"]);
 }

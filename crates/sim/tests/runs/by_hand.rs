@@ -1,19 +1,12 @@
 //! Runs whose results can be computed by hand.
 
-use crate::results::{Metric, RunResult, SeriesMetric, Subject, WHOLE};
-use crate::{RunOptions, run};
-use fairwire_scenario::{Adjust, Scenario, ScenarioFile};
+use fairwire_scenario::Scenario;
+use fairwire_sim::results::{Metric, RunResult, SeriesMetric, Subject, WHOLE};
+
+use super::{once, unperturbed};
 
 fn scenario(text: &str) -> Scenario {
-    let cells = ScenarioFile::parse("test.toml", text)
-        .and_then(|file| file.cells(&Adjust::default()))
-        .unwrap_or_else(|error| panic!("{error}"));
-    cells[0].scenario.clone()
-}
-
-fn once(scenario: &Scenario, seed: u64) -> RunResult {
-    run(scenario, (seed, true), RunOptions::default())
-        .unwrap_or_else(|error| panic!("seed {seed}: {error}"))
+    super::scenario(text, &[""; 0])
 }
 
 fn value(run: &RunResult, subject: &Subject, metric: Metric) -> f64 {
@@ -165,11 +158,7 @@ fn starts_are_moved_by_the_seed() {
     let first = once(&scenario, 1);
     assert_eq!(first.digest, once(&scenario, 1).digest);
     assert_ne!(first.digest, once(&scenario, 2).digest);
-    let exact = |seed| {
-        run(&scenario, (seed, false), RunOptions::default())
-            .expect("runs")
-            .digest
-    };
+    let exact = |seed| unperturbed(&scenario, seed).digest;
     assert_eq!(
         exact(1),
         exact(2),
