@@ -3,20 +3,19 @@
 //! This small world tests the oracle without the large one: one client or more, random configurations, loss, copies,
 //! reordering, marks, damage, and sometimes an attacker.
 
+mod broken;
+
 use std::collections::{BTreeMap, VecDeque};
 
 use fairwire_proto::{
     Config, ConnectionId, DataChecksum, Direction, Encapsulation, Endpoint, EndpointConfig, Event,
     Meta, Path, Payload, QueuePolicy, ReceiveQueuePolicy, SendOptions,
 };
+use fairwire_torture::oracle::{Oracle, Violation};
+use fairwire_torture::plan::settings::ccids_of;
+use fairwire_torture::seen::{Call, Origin, PacketNo, Seen};
 use fairwire_units::{Duration, Ecn, Instant};
 use fairwire_wire::{HeadBuf, Packet, ServiceCode};
-
-use super::{Oracle, Violation};
-use crate::plan::settings::ccids_of;
-use crate::seen::{Call, Origin, PacketNo, Seen};
-
-mod broken;
 
 const SERVICE: ServiceCode = ServiceCode(42);
 const PORT: u16 = 5_000;
@@ -37,8 +36,12 @@ impl Dice {
         self.below(n) == 0
     }
 
+    fn place(&mut self, length: usize) -> usize {
+        usize::try_from(self.below(length as u64)).expect("less than a length")
+    }
+
     fn pick<T: Copy>(&mut self, all: &[T]) -> T {
-        all[usize::try_from(self.below(all.len() as u64)).unwrap()]
+        all[self.place(all.len())]
     }
 
     fn config(&mut self) -> Config {
@@ -75,7 +78,7 @@ impl Dice {
 }
 
 /// The faults of the line and the attacker, each once in this many packets; zero means never.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Line {
     loses: u64,
     copies: u64,
@@ -157,7 +160,7 @@ fn short(seen: &Seen<'_>) -> String {
             stats.send_ccid
         ),
         Seen::Call(Call::Send { id, result, .. }) => format!("send {id:?} {result:?}"),
-        Seen::Call(call) => super::calls::name_of(call).to_owned(),
+        Seen::Call(call) => format!("{call:?}"),
         Seen::Event { id, event } => format!("{id:?} {event:?}"),
         Seen::Received { id, received, .. } => format!("{id:?} reads {:?}", received.seq),
         _ => "more".to_owned(),
@@ -169,7 +172,7 @@ fn path(encapsulation: Encapsulation, side: usize) -> Path {
         Encapsulation::Native => 0,
         Encapsulation::Udp => 6_511,
     };
-    let addr = |host: usize| ([192, 0, 2, u8::try_from(host + 1).unwrap()], port).into();
+    let addr = |host: usize| ([192, 0, 2, [1, 2][host]], port).into();
     Path {
         encapsulation,
         local: addr(side),
@@ -231,7 +234,8 @@ impl World {
                 config: &config,
             }),
         );
-        self.ends[1].listen(PORT, &[SERVICE], config).unwrap();
+        let listens = self.ends[1].listen(PORT, &[SERVICE], config);
+        listens.expect("the port is free");
     }
 
     fn connect(&mut self, config: &Config) {
@@ -314,12 +318,12 @@ impl World {
             // In UDP the UDP checksum rejects damaged packets.
             let native = self.encapsulation == Encapsulation::Native;
             if native && happens(&mut self.dice, line.damages) {
-                let at = usize::try_from(self.dice.below(bytes.len() as u64)).unwrap();
+                let at = self.dice.place(bytes.len());
                 bytes[at] ^= 1 << self.dice.below(8);
                 origin = Origin::Damaged(no);
             }
             if happens(&mut self.dice, line.forges) && !native {
-                let at = usize::try_from(self.dice.below(bytes.len() as u64)).unwrap();
+                let at = self.dice.place(bytes.len());
                 bytes[at] = bytes[at].wrapping_add(1);
                 origin = Origin::Forged;
             }
@@ -408,7 +412,7 @@ impl World {
     }
 
     fn send(&mut self, side: usize, id: ConnectionId) {
-        let len = usize::try_from(self.dice.pick(&[8, 100, 1_000, 1_300, 2_000])).unwrap();
+        let len = self.dice.pick(&[8, 100, 1_000, 1_300, 2_000]);
         for _ in 0..=self.dice.below(12) {
             self.tags += 1;
             let mut payload = self.tags.to_be_bytes().to_vec();
@@ -508,12 +512,9 @@ impl World {
             self.pass(until);
         }
         self.line = Line {
-            loses: 0,
-            copies: 0,
-            marks: 0,
-            damages: 0,
-            forges: 0,
-            ..self.line
+            delay_ms: self.line.delay_ms,
+            jitter_ms: self.line.jitter_ms,
+            ..Line::default()
         };
         self.see(0, &Seen::Healed);
         let until = self.now + Duration::from_secs(150);
@@ -561,13 +562,8 @@ fn runs(seeds: std::ops::Range<u64>, line: impl Fn(&mut Dice) -> Line) {
 #[test]
 fn a_good_line_passes() {
     runs(0..40, |dice| Line {
-        loses: 0,
-        copies: 0,
-        marks: 0,
-        damages: 0,
-        forges: 0,
         delay_ms: 1 + dice.below(100),
-        jitter_ms: 0,
+        ..Line::default()
     });
 }
 
@@ -591,10 +587,9 @@ fn an_attacked_line_passes() {
     runs(2_000..2_060, |dice| Line {
         loses: dice.pick(&[0, 20]),
         copies: dice.pick(&[0, 20]),
-        marks: 0,
-        damages: 0,
         forges: dice.pick(&[10, 100]),
         delay_ms: dice.below(100),
         jitter_ms: dice.pick(&[0, 20]),
+        ..Line::default()
     });
 }

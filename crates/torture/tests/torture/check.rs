@@ -1,10 +1,10 @@
-//! Tests of each limit, just inside and just outside, and of the error messages.
+//! Tests of each limit of a plan, just inside and just outside, and of the error messages.
 
-use super::super::Plan;
-use super::super::fault::{Fault, Harm, Incident, TimedIncident};
-use super::super::script::{Act, Entry, Side};
-use super::super::settings::EndpointSetting;
-use super::super::{ConnectionPlan, HostPlan};
+use fairwire_torture::plan::fault::{Fault, Harm, Incident, TimedIncident};
+use fairwire_torture::plan::script::{Act, Entry, Side};
+use fairwire_torture::plan::settings::EndpointSetting;
+use fairwire_torture::plan::{ConnectionPlan, HostPlan, Plan};
+use fairwire_torture::shrink::without_one;
 
 /// Returns a plan with two hosts, a connection with the id 7, one entry, one fault and one moment.
 fn sound() -> Plan {
@@ -77,7 +77,7 @@ fn drawn_plans_pass() {
 fn shrunk_plans_pass() {
     for seed in 0..300 {
         let plan = Plan::draw(seed);
-        for without in crate::shrink::without_one(&plan) {
+        for without in without_one(&plan) {
             assert_eq!(without.check(), Ok(()), "seed {seed}");
         }
     }

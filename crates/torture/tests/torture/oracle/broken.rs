@@ -5,8 +5,7 @@ use fairwire_proto::{CloseReason, DatagramId, Event, Fate, Inspection, Received,
 use fairwire_units::Instant;
 use fairwire_wire::{PacketType, Peek, ResetCode};
 
-use super::{Dice, Distort, Line, Oracle, Seen, Violation, World};
-use crate::seen::Call;
+use super::{Call, Dice, Distort, Line, Oracle, Seen, Violation, World};
 
 mod bytes;
 mod control;
@@ -37,12 +36,10 @@ fn first_violation(weather: Option<Weather>, distort: Distort) -> Option<&'stati
         });
         let line = Line {
             loses: weather.loses,
-            copies: 0,
             marks: weather.marks,
-            damages: 0,
-            forges: 0,
             delay_ms,
             jitter_ms: weather.jitter_ms,
+            ..Line::default()
         };
         let mut world = World::new(seed, line);
         world.distort = Some(distort);

@@ -1,11 +1,10 @@
 //! Promises to applications and operators: room, sizes, counts, memory, each datagram once.
 
-use fairwire_proto::{ConnectionId, Event};
+use fairwire_proto::Event;
+use fairwire_torture::oracle::delivery::Delivery;
 use fairwire_wire::Seq;
 
-use super::super::super::data;
-use super::{Oracle, Seen, finds, first_violation, other_datagram, other_state};
-use crate::seen::Call;
+use super::{Call, Seen, finds, other_datagram, other_state};
 
 /// An application that is not told of room in the send queue is detected.
 #[test]
@@ -82,43 +81,26 @@ fn a_connection_that_nobody_knows() {
     });
 }
 
-/// Takes GSR back to before packet `seq`, which was read and is a stranger's if `forged`.
-///
-/// GSR was so far ahead that copies of `seq` were no longer recognised.
-fn take_back(oracle: &mut Oracle, (host, id): (usize, ConnectionId), seq: Seq, forged: bool) {
-    let books = &mut oracle.books;
-    let key = books.key(host, id).unwrap();
-    let conn = books.conn_mut(key).unwrap();
-    conn.tainted = true;
-    let arrival = conn.arrivals.get_mut(&seq.get()).unwrap();
-    arrival.delivered_forged = forged;
-    let (.., last) = conn.last.as_mut().unwrap();
-    let gsr = std::mem::replace(&mut last.gsr, seq.add(1_024));
-    let mut seen = last.clone();
-    seen.gsr = seq.prev();
-    data::see_gsr(books, key, &seen);
-    let conn = books.conn_mut(key).unwrap();
-    conn.last.as_mut().unwrap().2.gsr = gsr;
-}
-
 /// A number of a forged packet may come again after GSR was taken back before it; no other number may.
+///
+/// GSR was so far ahead that copies of the packet were no longer recognised.
 #[test]
 fn numbers_that_come_again() {
-    finds("data-once", |oracle, now, host, seen| match seen {
-        Seen::Received { id, received, .. } => {
-            let once = oracle.see(now, host, seen);
-            take_back(oracle, (host, *id), received.seq, false);
-            Some(once.and_then(|()| oracle.see(now, host, seen)))
-        }
-        _ => None,
-    });
-    let excused = first_violation(None, |oracle, now, host, seen| match seen {
-        Seen::Received { id, received, .. } => {
-            let once = oracle.see(now, host, seen);
-            take_back(oracle, (host, *id), received.seq, true);
-            Some(once.and_then(|()| oracle.see(now, host, seen)))
-        }
-        _ => None,
-    });
-    assert_eq!(excused, None);
+    let seq = Seq::new(5_000);
+    let again = |forged, from: Seq, to: Seq| {
+        let mut delivery = Delivery::default();
+        assert!(delivery.take(), "for the first time");
+        delivery.set_forged(forged);
+        delivery.recede(seq, from, to);
+        let again = delivery.take();
+        assert!(!delivery.take(), "for the third time");
+        again
+    };
+    let far = seq.add(1_024);
+    assert!(again(true, far, seq.prev()));
+    assert!(!again(false, far, seq.prev()));
+    assert!(!again(true, far, seq), "it is not beyond the new GSR");
+    assert!(!again(true, seq.prev(), seq.sub(1_024)), "it came later");
+    assert!(!again(true, seq.add(998), seq.prev()), "it is remembered");
+    assert!(again(true, seq.add(999), seq.prev()));
 }
