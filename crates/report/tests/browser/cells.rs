@@ -2,13 +2,11 @@
 
 use std::sync::atomic::AtomicBool;
 
-use super::experiment_page;
-use super::plots::{Group, plots};
-use crate::table::grid;
 use fairwire_paper::{Form, Scale};
+use fairwire_report::{Group, experiment_page, plots};
 use fairwire_scenario::{Adjust, ScenarioFile};
 use fairwire_sim::campaign::{Campaign, run_cells};
-use fairwire_sim::results::{Grid, Metric, Results, Subject, table, tables};
+use fairwire_sim::results::{Metric, Results, Subject, Value, table, tables};
 
 fn results(axes: &[&str], set: &[&str]) -> Results {
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
@@ -183,16 +181,23 @@ fn values_of_cells_are_in_tables() {
 /// A value that a run does not have is not a number, and a negative one has a minus sign.
 #[test]
 fn missing_values_are_told() {
-    let rows = [["flow", "loss %"], ["f", "-"], ["g", "-1.5 ± <0.1"]];
-    let rows = rows.map(|row| row.map(str::to_owned).to_vec());
-    let table = grid("losses", &Grid(rows.to_vec())).into_string();
-    assert!(
-        table.contains("<span class=\"none\">no value</span>"),
-        "{table}"
-    );
-    assert!(
-        table.contains("<b>\u{2212}1.5</b> <i>± &lt;0.1</i>"),
-        "{table}"
-    );
-    assert!(table.contains("--pm:6ch"), "{table}");
+    let mut results = results(&[], &["measure.metrics=[\"loss\", \"goodput\"]"]);
+    let runs = &mut results.cells[0].runs;
+    runs.push(runs[1].clone());
+    for (number, run) in runs.iter_mut().enumerate() {
+        let has_loss = |value: &Value| value.subject != Subject::flow("dccp");
+        run.values
+            .retain(|value| value.metric != Metric::Loss || has_loss(value));
+        for value in &mut run.values {
+            value.value = -1.5 - 1e-4 * number as f64;
+        }
+    }
+    let page = experiment_page(&results);
+    for part in [
+        "<span class=\"none\">no value</span>",
+        "<b>\u{2212}1.500</b> <i>± &lt;0.001</i>",
+        "--pm:8ch",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
 }

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use fairwire_paper::{Bundle, Paper, PaperError, Reported};
 use fairwire_papers::catalogue;
+use fairwire_report::{page, write, write_all};
 use fairwire_scenario::Adjust;
 use fairwire_sim::results::{Form, Output, OutputDirectory, Results, SeriesChoice};
 
 use self::synthetic::{extended_paper, figured_paper, paper_with_flows, results};
-use crate::{page, write, write_all};
 
-#[path = "../../paper/src/synthetic.rs"]
+#[path = "../../../paper/src/synthetic.rs"]
 mod synthetic;
 
 const FIGURE: &str = r#"
@@ -219,6 +219,51 @@ fn equal_flows_are_drawn_once() {
         "in the wide drawing and in the narrow one"
     );
     assert!(page.contains("Flows: dccp, second and third (DCCP, left to right). other (DCCP"));
+}
+
+/// Characters with a meaning in HTML are escaped in drawings and ids. Text between backticks is code; a backtick without a
+/// partner stays.
+#[test]
+fn markup_in_a_text_stays_text() {
+    let figure = FIGURE
+        .replace("title = \"cell\"", "title = \"<b a='1'>&\\\"\"")
+        .replace("name = \"f\"", "name = \"Table I: <x>\"");
+    let says = "see `a<b`, & more, a ` b";
+    let claim = CLAIM.replace("b has more", says);
+    let paper = extended_paper(&claim, &figure, &Adjust::default()).expect("loads");
+    let page = page(&[Reported {
+        paper: &paper,
+        report: paper.report(&results(&paper, BOTH)),
+    }]);
+    for part in [
+        " over &lt;b a='1'&gt;&amp;&quot;",
+        "-Table-I---x-\"",
+        "see <code>a&lt;b</code>, &amp; more, a ` b",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+}
+
+/// Each paragraph of the glossary after the introduction explains a term. The page shows them, in alphabetical order
+/// without duplicates.
+#[test]
+fn every_paragraph_of_the_glossary_is_a_term() {
+    let page = html(BOTH, 1);
+    let (_, words) = page.split_once("id=\"words\">").expect("a glossary");
+    let (words, _) = words.split_once("</dl>").expect("its end");
+    let terms = words.split("<dt>").skip(1);
+    let terms: Vec<String> = terms
+        .filter_map(|it| Some(it.split_once('<')?.0.to_lowercase()))
+        .collect();
+    let paragraphs = include_str!("../../../../docs/glossary.md")
+        .trim()
+        .split("\n\n");
+    assert_eq!(
+        terms.len() + 2,
+        paragraphs.count(),
+        "a heading, an introduction, and terms"
+    );
+    assert!(terms.is_sorted_by(|one, next| one < next), "{terms:?}");
 }
 
 /// `Reported::files` lists exactly the files that papers write.
