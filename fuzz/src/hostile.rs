@@ -12,8 +12,6 @@ mod number;
 mod options;
 mod outside;
 mod peer;
-#[cfg(test)]
-mod seeds;
 
 use arbitrary::{Arbitrary, Unstructured};
 use fairwire_proto::{IcmpError, IcmpQuote, Unreachable};
@@ -29,6 +27,11 @@ const STEPS: usize = 256;
 
 /// Runs one input.
 pub fn run(data: &[u8]) {
+    run_seen(data, |_| ());
+}
+
+/// Runs one input, and shows the endpoint after each step.
+pub fn run_seen(data: &[u8], mut see: impl FnMut(&Watched)) {
     let mut u = Unstructured::new(data);
     let Ok(setup) = Setup::arbitrary(&mut u) else {
         return;
@@ -39,6 +42,7 @@ pub fn run(data: &[u8]) {
             break;
         }
         world.step(&mut u);
+        see(&world.end);
     }
     world.finish();
 }

@@ -19,14 +19,12 @@ pub mod options;
 pub mod pair;
 pub mod perf_messages;
 pub mod scenario;
-#[cfg(test)]
-mod seeds;
 mod setup;
 pub mod tls;
 pub mod tls_keyed;
 pub mod tls_records;
 mod trace;
-mod watched;
+pub mod watched;
 
 #[global_allocator]
 static ALLOCATOR: fairwire_held::Counting = fairwire_held::Counting;

@@ -13,8 +13,6 @@
 mod account;
 mod heal;
 mod network;
-#[cfg(test)]
-mod seeds;
 
 use std::net::IpAddr;
 
@@ -67,6 +65,11 @@ struct World {
 
 /// Runs one input.
 pub fn run(data: &[u8]) {
+    run_seen(data, |_| ());
+}
+
+/// Runs one input, and shows both ends after each step.
+pub fn run_seen(data: &[u8], mut see: impl FnMut(&[Watched; 2])) {
     let mut u = Unstructured::new(data);
     let (Ok(one), Ok(other)) = (Setup::arbitrary(&mut u), Setup::arbitrary(&mut u)) else {
         return;
@@ -77,6 +80,7 @@ pub fn run(data: &[u8]) {
             break;
         }
         world.step(&mut u);
+        see(&world.ends);
     }
     world.heal();
     world.finish();

@@ -83,7 +83,7 @@ pub(crate) struct Read {
 
 /// An endpoint whose promises are checked.
 #[derive(Debug)]
-pub(crate) struct Watched {
+pub struct Watched {
     endpoint: Endpoint,
     max_memory: usize,
     /// The most answers to strangers in a second, and when recent ones left.
@@ -314,12 +314,12 @@ impl Watched {
     }
 
     /// Returns the endpoint, for queries.
-    pub(crate) fn endpoint(&self) -> &Endpoint {
+    pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
 
     /// Returns the connections that the application knows and has not released, in order.
-    pub(crate) fn ids(&self) -> Vec<ConnectionId> {
+    pub fn ids(&self) -> Vec<ConnectionId> {
         self.apps.keys().copied().collect()
     }
 
@@ -330,7 +330,7 @@ impl Watched {
     }
 
     /// Returns whether a connection is open, as far as its application knows.
-    pub(crate) fn is_open(&self, id: ConnectionId) -> bool {
+    pub fn is_open(&self, id: ConnectionId) -> bool {
         self.apps.get(&id).is_some_and(App::is_open)
     }
 

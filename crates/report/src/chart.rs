@@ -6,7 +6,7 @@ mod marks;
 use std::fmt::Write as _;
 
 use super::markup::{Frame, esc, minus, svg, svg_text, text_width};
-use axis::Axis;
+pub use axis::Axis;
 use fairwire_paper::{Figure, Form, Line, Point, Scale};
 use marks::diamond;
 pub(super) use marks::marker;

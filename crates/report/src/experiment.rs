@@ -16,7 +16,8 @@ use super::table::grid;
 use super::topology::{networks, spaced};
 use fairwire_scenario::Cell;
 use fairwire_sim::results::{CellResult, Grid, Results, Tables, WindowTables, tables, write_file};
-use plots::plots;
+
+pub use plots::{Group, plots};
 
 /// The name of the page's file.
 pub const PAGE: &str = "report.html";
@@ -199,6 +200,3 @@ fn of_window(cell: &str, window: &WindowTables) -> Markup {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

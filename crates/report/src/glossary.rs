@@ -34,25 +34,3 @@ fn terms(text: &str) -> Vec<(&str, String)> {
         })
         .collect()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::{GLOSSARY, terms};
-
-    /// Each paragraph after the introduction explains a term; the terms are in alphabetical order without duplicates.
-    #[test]
-    fn every_paragraph_is_a_term() {
-        let all = terms(GLOSSARY);
-        let paragraphs = GLOSSARY.trim().split("\n\n").count();
-        assert_eq!(
-            all.len() + 2,
-            paragraphs,
-            "a heading, an introduction, and terms"
-        );
-        let keys: Vec<String> = all.iter().map(|(term, _)| term.to_lowercase()).collect();
-        let mut sorted = keys.clone();
-        sorted.sort();
-        sorted.dedup();
-        assert_eq!(keys, sorted);
-    }
-}

@@ -24,8 +24,6 @@ mod table;
 mod topology;
 mod verdict;
 
+pub use chart::Axis;
 pub use document::{page, write, write_all};
-pub use experiment::{PAGE, experiment_page, write_experiment};
-
-#[cfg(test)]
-mod tests;
+pub use experiment::{Group, PAGE, experiment_page, plots, write_experiment};

@@ -143,28 +143,3 @@ pub(super) fn svg_text(out: &mut String, (x, y): (f64, f64), class: &str, text: 
 pub(super) fn text_width(text: &str) -> f64 {
     text.chars().count() as f64 * 6.6
 }
-
-#[cfg(test)]
-mod tests {
-    use super::{breakable, esc, prose, slug};
-
-    /// Characters with a meaning in HTML are escaped.
-    #[test]
-    fn markup_in_a_name_stays_a_name() {
-        assert_eq!(esc("<b a='1'>&\""), "&lt;b a='1'&gt;&amp;&quot;");
-        assert_eq!(slug("Table I: <x>"), "Table-I---x-");
-    }
-
-    /// Text between backticks is code; a backtick without a partner stays.
-    #[test]
-    fn backticks_are_names() {
-        let prose = |text| prose(text).into_string();
-        assert_eq!(
-            prose("see `a<b`, & more"),
-            "see <code>a&lt;b</code>, &amp; more"
-        );
-        assert_eq!(prose("a ` b"), "a ` b");
-        assert_eq!(prose(""), "");
-        assert_eq!(breakable("a.b<").into_string(), "a.<wbr>b&lt;");
-    }
-}

@@ -18,18 +18,3 @@ pub fn choices(values: Vec<usize>) -> impl Iterator<Item = Vec<usize>> {
         choice
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::{choices, count};
-
-    /// The first axis changes last. No axes have one combination, and an axis without values has none.
-    #[test]
-    fn the_first_axis_changes_last() {
-        let all: Vec<Vec<usize>> = choices(vec![2, 3]).collect();
-        assert_eq!(all, [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [1, 2]]);
-        assert_eq!(choices(Vec::new()).collect::<Vec<_>>(), [[0_usize; 0]]);
-        assert_eq!(choices(vec![2, 0]).count(), 0);
-        assert_eq!(count([usize::MAX, 2]), usize::MAX);
-    }
-}

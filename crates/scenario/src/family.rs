@@ -22,8 +22,6 @@ mod placeholder;
 mod select;
 mod sheet;
 mod template;
-#[cfg(test)]
-mod tests;
 mod unused;
 
 pub(super) use draft::Draft;

@@ -1,8 +1,5 @@
 //! Checks of networks of kind "graph" and of the ends of flows in them.
 
-#[cfg(test)]
-mod tests;
-
 use fairwire_units::registry::nearest;
 
 use super::flow::{Flow, Side};

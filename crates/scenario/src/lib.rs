@@ -33,8 +33,6 @@ mod schema;
 mod setting;
 pub mod shorten;
 mod shortened;
-#[cfg(test)]
-mod tests;
 mod topology;
 mod trace;
 mod traces;

@@ -183,31 +183,3 @@ text_setting!(
     "100 ms",
     r"^(auto|none|rtt|\s*[0-9].*s\s*)$"
 );
-
-#[cfg(test)]
-mod tests {
-    use fairwire_units::Duration;
-
-    use super::{MinRto, StartOffset};
-
-    /// A printed quantity reads back as the same value.
-    #[test]
-    fn printed_quantities_are_read_back() {
-        for rto in [MinRto::Ns2, MinRto::Time(Duration::from_millis(200))] {
-            assert_eq!(rto.to_string().parse(), Ok(rto));
-        }
-        for offset in [
-            StartOffset::None,
-            StartOffset::Rtt,
-            StartOffset::UpTo(Duration::from_millis(5)),
-        ] {
-            assert_eq!(offset.to_string().parse(), Ok(offset));
-        }
-    }
-
-    /// A quantity with another unit is refused.
-    #[test]
-    fn other_texts_are_refused() {
-        assert!("20 pac".parse::<MinRto>().is_err());
-    }
-}

@@ -24,20 +24,3 @@ pub fn shorten(text: &str, most: usize) -> String {
     };
     format!("{start} ... {end}")
 }
-
-#[cfg(test)]
-mod tests {
-    use super::shorten;
-
-    /// Short texts are unchanged, and long ones keep both ends. Characters are never cut, nor are words of a list.
-    #[test]
-    fn both_ends_are_kept() {
-        assert_eq!(shorten("as it is", 8), "as it is");
-        let long = format!("a{}z", "\u{b5}".repeat(1_000));
-        let short = shorten(&long, 20);
-        assert_eq!(short.chars().count(), 20);
-        assert!(short.starts_with('a') && short.ends_with('z'), "{short}");
-        let list = "allowed keys: throughput, latency, goodput, delay";
-        assert_eq!(shorten(list, 40), "allowed keys: ... goodput, delay");
-    }
-}

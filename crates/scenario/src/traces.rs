@@ -79,6 +79,3 @@ fn read(beside: &Files, path: &str, place: &Place) -> Result<Arc<Trace>, Scenari
         None => ScenarioError::at(format!("{name}: {error}"), place),
     })
 }
-
-#[cfg(test)]
-mod tests;

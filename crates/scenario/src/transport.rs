@@ -13,14 +13,14 @@ pub mod content;
 pub mod dccp;
 pub mod ends;
 pub mod flow_meter;
-mod frames;
+pub mod frames;
 pub mod header;
 pub mod model;
 pub mod peer;
 pub mod pending;
 pub mod store;
 pub mod tcp;
-mod ticks;
+pub mod ticks;
 pub mod udp;
 pub mod windows;
 

@@ -230,7 +230,7 @@ impl Node {
     }
 
     /// Returns the value as TOML in one line, as `--set` takes it.
-    pub(crate) fn inline(&self) -> String {
+    pub fn inline(&self) -> String {
         let list = |items: Vec<String>| items.join(", ");
         match &self.value {
             Value::Bool(value) => value.to_string(),
@@ -268,29 +268,4 @@ fn key(name: &str) -> String {
     let line = toml::to_string(&BTreeMap::from([(name, true)])).unwrap_or_default();
     let key = line.trim_end().strip_suffix(" = true");
     key.unwrap_or(name).to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::Node;
-    use crate::place::SourceText;
-
-    /// A value that is written in one line reads back as the same value, even with keys that need quotes.
-    #[test]
-    fn inline_reads_back() {
-        let text = "list = [{ plain-1 = 1, \"with.dot\" = \"a\", \"\" = 2, \"a b\" = true, \"q\\\"'\\n\" = 1.5 }]";
-        let read = |text: String| {
-            let name = "a test".to_owned();
-            Node::parse(&Arc::new(SourceText { name, text })).expect("reads")
-        };
-        let list = |mut node: Node| node.take("list").expect("there").inline();
-        let once = list(read(text.to_owned()));
-        assert!(
-            once.starts_with("[{ plain-1 = 1, \"with.dot\" = \"a\""),
-            "{once}"
-        );
-        assert_eq!(list(read(format!("list = {once}"))), once);
-    }
 }

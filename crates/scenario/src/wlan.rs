@@ -164,6 +164,3 @@ impl Wlan {
         all
     }
 }
-
-#[cfg(test)]
-mod tests;

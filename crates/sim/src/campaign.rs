@@ -16,8 +16,6 @@ mod plan;
 mod runner;
 mod seeds;
 mod store;
-#[cfg(test)]
-mod tests;
 
 use std::fmt;
 use std::io;

@@ -1,8 +1,5 @@
 //! Jitter of a sender's host: each packet of a flow leaves after a random delay, and packets keep their order.
 
-#[cfg(test)]
-mod tests;
-
 use std::collections::VecDeque;
 
 use fairwire_net::{FlowId, Packet, Stream};

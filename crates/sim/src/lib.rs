@@ -26,8 +26,6 @@ pub mod results;
 mod run;
 mod run_network;
 mod short_flows;
-#[cfg(test)]
-mod tests;
 mod whole_packets;
 mod windows;
 mod wlan;
@@ -38,6 +36,7 @@ pub use fairwire_scenario as scenario;
 pub use build::check_links;
 pub use capture::Tap;
 pub use error::RunError;
+pub use expected::expected;
 pub use gather::NO_DELIVERY_NOTES;
 pub use run::{RunOptions, run};
 pub use whole_packets::whole_packets;

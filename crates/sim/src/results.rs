@@ -10,8 +10,6 @@ mod question;
 mod representative;
 mod summary;
 mod table;
-#[cfg(test)]
-mod tests;
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,8 +1,5 @@
 //! The network of a run, without agents.
 
-#[cfg(test)]
-mod tests;
-
 use fairwire_net::{LinkId, LinkSpec, NodeId, Streams, Topology};
 use fairwire_units::{Duration, Rate};
 

@@ -27,36 +27,3 @@ pub fn whole_packets(capture: impl Read + Seek) -> io::Result<u64> {
     }
     Ok(whole)
 }
-
-#[cfg(test)]
-mod tests {
-    use std::io::Cursor;
-
-    use super::super::pcapng::Pcapng;
-    use super::whole_packets;
-
-    /// Wherever a capture is cut off, all blocks before that place are whole.
-    #[test]
-    fn a_cut_capture_has_whole_packets() {
-        let mut writer = Pcapng::new(Vec::new()).expect("writes");
-        let mut ends = vec![0, writer.out.len()];
-        writer.interface("link").expect("writes");
-        ends.push(writer.out.len());
-        for length in [1, 40, 999] {
-            writer.packet(0, 7, &vec![7; length]).expect("writes");
-            ends.push(writer.out.len());
-        }
-        let all = writer.out;
-        for cut in 0..=all.len() {
-            let whole = ends
-                .iter()
-                .rfind(|end| **end <= cut)
-                .expect("the beginning");
-            assert_eq!(
-                whole_packets(Cursor::new(&all[..cut])).expect("reads"),
-                *whole as u64,
-                "{cut}"
-            );
-        }
-    }
-}

@@ -15,6 +15,7 @@ mod axis;
 pub mod columns;
 mod db;
 mod error;
+pub mod gap;
 mod list;
 mod name;
 mod query;

@@ -19,6 +19,7 @@ use rusqlite::{OpenFlags, params};
 
 use crate::db::{BESIDE, Db, FILE, JOURNAL, LOG, check_journal, connect, folder_of};
 use crate::error::StoreError;
+use crate::gap::beyond;
 use crate::name::unique;
 use crate::record::Origin;
 use crate::store::Store;
@@ -36,9 +37,6 @@ const LIST_LOST_TEXT: &str = "A repair could not read all of the list of sweeps 
 
 /// The most runs that are saved at once.
 const SAVED_AT_ONCE: usize = 256;
-
-/// More rows than a page of a table has.
-const ROWS_OF_A_PAGE: i64 = 256;
 
 /// What a repair did. Prints as lines for people.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -380,7 +378,8 @@ fn numbers(db: &mut Db, table: &str, column: &str) -> Result<(Vec<i64>, bool), S
             Some(None) => break,
             None => {
                 is_whole = false;
-                match beyond(from, &mut |from| Ok(at_least(from)?.is_some()))? {
+                let at_least = &mut |from| Ok::<_, StoreError>(at_least(from)?.is_some());
+                match beyond(from, at_least)? {
                     Some(next) => from = next,
                     None => break,
                 }
@@ -390,81 +389,10 @@ fn numbers(db: &mut Db, table: &str, column: &str) -> Result<(Vec<i64>, bool), S
     Ok((all, is_whole))
 }
 
-/// Returns the first number after `bad` from which rows can be read again: at first one by one, and then in steps that
-/// grow, because a page of the tree may stand for many rows.
-fn beyond(
-    mut bad: i64,
-    is_readable: &mut dyn FnMut(i64) -> Result<bool, StoreError>,
-) -> Result<Option<i64>, StoreError> {
-    let (first, mut step) = (bad, 1i64);
-    let mut good = loop {
-        let next = bad.saturating_add(step);
-        if next == bad {
-            return Ok(None);
-        }
-        if is_readable(next)? {
-            break next;
-        }
-        bad = next;
-        if bad - first >= ROWS_OF_A_PAGE {
-            step = step.saturating_mul(2);
-        }
-    };
-    while good - bad > 1 {
-        let middle = bad + (good - bad) / 2;
-        if is_readable(middle)? {
-            good = middle;
-        } else {
-            bad = middle;
-        }
-    }
-    Ok(Some(good))
-}
-
 /// Returns nothing if a store was too damaged to read it.
 fn unless_damaged<T>(read: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
     match read {
         Err(StoreError::Damaged { .. } | StoreError::Sql(..) | StoreError::Empty(_)) => Ok(None),
         read => read.map(Some),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{FILE, beyond};
-    use crate::db::Db;
-
-    /// The first pages of the tables are where they are in a new store, also after a pruning.
-    #[test]
-    fn every_store_has_its_tables_at_the_same_places() {
-        let (one, other) = (tempfile::tempdir(), tempfile::tempdir());
-        let (one, other) = (one.expect("a folder"), other.expect("a folder"));
-        let roots = |db: &mut Db| {
-            db.read(|db| {
-                let mut roots =
-                    db.prepare("SELECT name, rootpage FROM sqlite_schema ORDER BY 1")?;
-                let roots = roots.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-                roots.collect::<rusqlite::Result<Vec<(String, i64)>>>()
-            })
-            .expect("its tables")
-        };
-        let mut new = Db::make(one.path()).expect("a store");
-        let mut old = Db::make(other.path()).expect("a store");
-        let connection = old.writable().expect("a store");
-        let rows = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000) \
-                    INSERT INTO path (path) SELECT i FROM n; DELETE FROM path WHERE id < 1000; VACUUM";
-        connection.execute_batch(rows).expect("rows");
-        assert_eq!(roots(&mut new), roots(&mut old));
-        assert!(one.path().join(FILE).exists());
-    }
-
-    /// The numbers that cannot be read are left out, few or many.
-    #[test]
-    fn a_gap_is_skipped() {
-        for (from, to) in [(5, 6), (5, 300), (5, 100_000), (1, i64::MAX - 1)] {
-            let found = beyond(from, &mut |number| Ok(number >= to));
-            assert_eq!(found.expect("no error"), Some(to), "{from} to {to}");
-        }
-        assert_eq!(beyond(5, &mut |_| Ok(false)).expect("no error"), None);
     }
 }

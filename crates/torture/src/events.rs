@@ -103,28 +103,3 @@ fn names(codes: u8) -> impl Iterator<Item = String> {
     });
     plain.chain(fates).chain(ends).chain(codes)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::{is_name, unknown};
-
-    /// The message for an unknown event lists similar names, or all names if there are none.
-    #[test]
-    fn the_nearest_names_are_told() {
-        assert_eq!(
-            unknown("aborted"),
-            "no event is called 'aborted'; did you mean 'closed: Aborted' or 'closed: reset Aborted' \
-             or 'closed: peer error Aborted'?"
-        );
-        assert_eq!(
-            unknown("fates: expired"),
-            "no event is called 'fates: expired'; did you mean 'fate: Expired'?"
-        );
-        for asked in ["", "nonsense"] {
-            let names = unknown(asked).lines().count() - 1;
-            assert_eq!(names, 11 + 9 + 8 + 2 * 13);
-        }
-        assert!(is_name("closed: reset CcidSpecific(130)"));
-        assert!(!is_name("closed: reset CcidSpecific(12)"));
-    }
-}

@@ -1,7 +1,6 @@
 //! The command `fairwire-torture`: runs seeds, replays one seed, shrinks failing plans.
 
 mod options;
-mod progress;
 
 use std::fmt::Write as _;
 use std::fs;
@@ -10,11 +9,11 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use fairwire_torture::plan::Plan;
+use fairwire_torture::progress::Progress;
 use fairwire_torture::run::{self, Outcome};
 use fairwire_torture::{campaign, report, shrink};
 
 use options::Options;
-use progress::Progress;
 
 fn main() -> ExitCode {
     let options = Options::parse();

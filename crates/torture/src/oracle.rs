@@ -15,7 +15,7 @@
 //! - [`sent`], [`options`], [`vectors`], [`types`]: what an endpoint sends.
 //! - [`arrived`], [`windows`]: what reaches an endpoint, and which packets are valid (RFC 4340, 7.5).
 //! - [`states`]: the state machine and the events (RFC 4340, 8.4).
-//! - [`fates`], [`data`]: the fate of each datagram.
+//! - [`fates`], [`data`], [`delivery`]: the fate of each datagram.
 //! - [`pipe`]: flight, losses and the window of CCID 2; [`rates`]: the rate of CCIDs 3 and 4.
 //! - [`acks`], [`events`]: what a receiver must report; [`timers`]: timeouts of congestion control; [`ccid`]: properties
 //!   of CCIDs.
@@ -50,6 +50,7 @@ mod calls;
 mod ccid;
 mod cookies;
 mod data;
+pub mod delivery;
 mod events;
 mod fates;
 mod features;
@@ -173,6 +174,3 @@ fn see_state(
     books.close_step(key, stats, inspection);
     Ok(())
 }
-
-#[cfg(test)]
-mod tests;

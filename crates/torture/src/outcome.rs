@@ -92,7 +92,7 @@ pub struct Outcome {
 
 impl Outcome {
     /// Returns the outcome of a run that does not end.
-    pub(crate) fn endless() -> Self {
+    pub fn endless() -> Self {
         let text = format!("the run did not end within {} s", MAX_RUN_TIME.as_secs());
         Self::broken(ENDLESS, text)
     }

@@ -22,7 +22,7 @@ pub fn run_within_time(plan: &Plan, options: &Options) -> Outcome {
 }
 
 /// Does `work` in another thread. Returns `None` if it takes longer than `patience`.
-fn within<R: Send + 'static>(
+pub fn within<R: Send + 'static>(
     patience: Duration,
     work: impl FnOnce() -> R + Send + 'static,
 ) -> Option<R> {
@@ -67,8 +67,11 @@ thread_local! {
     static PLACE: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Runs `work`. If it panics, returns the panic's message and place.
-fn catch<R>(work: impl FnOnce() -> R) -> Result<R, String> {
+/// Runs `work`.
+///
+/// # Errors
+/// If it panics: the panic's message and place.
+pub fn catch<R>(work: impl FnOnce() -> R) -> Result<R, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let before = panic::take_hook();
@@ -91,45 +94,4 @@ fn panic_message(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
     text.unwrap_or("a panic without a message").to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::mpsc;
-    use std::time::Duration;
-
-    use super::{Options, Outcome, catch, run, run_within_time, within};
-    use crate::plan::Plan;
-
-    /// A run that never ends is abandoned and counts as a failure.
-    ///
-    /// A run that ends is not changed by the time limit.
-    #[test]
-    fn endless_runs_are_given_up() {
-        let (never, wait) = mpsc::channel::<()>();
-        let waits = within(Duration::ZERO, move || wait.recv());
-        assert_eq!(waits, None);
-        drop(never);
-        let endless = Outcome::endless();
-        assert!(endless.is_endless());
-        let failure = endless.failure.expect("that is a failure");
-        let says = "the run ends (host 0, 0.000000 s): the run did not end within 60 s";
-        assert_eq!(failure.to_string(), says);
-        let (plan, options) = (Plan::draw(3), Options::default());
-        let watched = run_within_time(&plan, &options);
-        assert!(!watched.is_endless());
-        assert_eq!(watched, run(&plan, &options));
-    }
-
-    /// A panic of the implementation is a failure of its seed, with its message and place.
-    ///
-    /// It does not affect the next run.
-    #[test]
-    fn panics_are_caught() {
-        let text = catch(|| panic!("the invariant {} is broken", 7)).err();
-        let text = text.expect("it panics");
-        assert!(text.starts_with("the invariant 7 is broken at "), "{text}");
-        assert!(text.contains("run.rs:"), "{text}");
-        assert_eq!(catch(|| 5), Ok(5));
-    }
 }

@@ -103,8 +103,7 @@ fn floods(moment: &TimedIncident, id: u16) -> bool {
 }
 
 /// Returns the plans that lack one element of the plan's lists each.
-#[cfg(test)]
-pub(crate) fn without_one(plan: &Plan) -> impl Iterator<Item = Plan> {
+pub fn without_one(plan: &Plan) -> impl Iterator<Item = Plan> {
     let places = PARTS
         .iter()
         .flat_map(|part| (0..(part.len)(plan)).map(move |at| (part, at)));

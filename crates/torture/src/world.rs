@@ -10,7 +10,6 @@
 mod acts;
 mod app;
 mod attack;
-mod clock;
 mod host;
 mod keys;
 mod layout;

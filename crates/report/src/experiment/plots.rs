@@ -25,14 +25,18 @@ const MOST_POINTS: usize = 400;
 const WIDE: f64 = 20.0;
 
 /// The plots of one metric, which stand side by side.
-pub(super) struct Group {
-    pub(super) title: String,
-    pub(super) about: String,
-    pub(super) plots: Vec<Figure>,
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// The metric, or what the plots are of.
+    pub title: String,
+    /// What the metric means.
+    pub about: String,
+    /// The plots, which have one scale.
+    pub plots: Vec<Figure>,
 }
 
 /// Returns the plots of `cells`: of their metrics, and of throughput over time where the scenario keeps series.
-pub(super) fn plots(cells: &[CellResult]) -> Vec<Group> {
+pub fn plots(cells: &[CellResult]) -> Vec<Group> {
     let layout = Layout::of(cells);
     let flows = Representative::of(cells, MOST);
     let mut all: Vec<Group> = Vec::new();

@@ -385,38 +385,3 @@ fn labelled(
     );
     out.push_str("</g>\n");
 }
-
-#[cfg(test)]
-mod tests {
-    use super::{Radio, handoffs};
-    use fairwire_scenario::{Adjust, ScenarioFile, Topology};
-    use fairwire_units::Duration;
-
-    /// Stations stand at their first access point and have every hand-off with its time.
-    ///
-    /// A host that neither sends nor receives is not shown.
-    #[test]
-    fn stations_and_where_they_go() {
-        let text = include_str!("../../../../scenarios/wlan.toml");
-        let file = ScenarioFile::parse("wlan.toml", text).unwrap();
-        let cells = file.cells(&Adjust::default()).unwrap();
-        let scenario = &cells[0].scenario;
-        let Topology::Wlan(wireless) = &scenario.topology else {
-            panic!("no radios");
-        };
-        let radio = Radio::of(scenario, wireless);
-        assert_eq!(
-            radio.alt(),
-            "A network with radios: AP hall (channel 1, left, with walker, sitter); AP garden (channel 6, left); \
-             host right (receives, right); frames in the air: adaptive; a hand-off takes 200 ms; \
-             cables to access points: 100 Mbit/s, 100 \u{b5}s. \
-             Walker hands off to garden at 20 s, to hall at 40 s. (Dashed: its later access points.)"
-        );
-        let mut wlan = wireless.wlan.clone();
-        wlan.handoffs[0].outage = Some(Duration::from_millis(300));
-        assert_eq!(
-            handoffs(&wlan),
-            "walker to garden at 20 s (outage 300 ms), to hall at 40 s"
-        );
-    }
-}

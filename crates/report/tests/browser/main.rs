@@ -1,11 +1,16 @@
-//! The reports in a real browser: Chromium, with the windows of a desktop, of a telephone of 390 pixels, and of paper.
+//! The reports: what their pages say, and how they look in a real browser, Chromium, with the windows of a desktop, of a
+//! telephone of 390 pixels, and of paper.
 //!
-//! A page shows every paper of the catalogue with made-up numbers that are as long as possible, and others have real
+//! In the browser a page shows every paper of the catalogue with made-up numbers that are as long as possible, and others have real
 //! results of two seeds: two papers, and a scenario file. Without Chromium the tests are skipped with a message; with
 //! `FAIRWIRE_NO_SKIP=1` they fail (`scripts/setup` installs it).
 
+mod axis;
+mod cells;
 mod chromium;
+mod drawings;
 mod made_up;
+mod papers;
 mod real;
 
 use std::path::PathBuf;

@@ -4,9 +4,6 @@
 mod encoder;
 mod settings;
 
-#[cfg(test)]
-mod tests;
-
 use std::sync::Arc;
 
 use fairwire_units::registry::Kind;

@@ -21,7 +21,7 @@ struct Frame {
 
 /// The frames of one direction, in the order of their offers.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Frames {
+pub struct Frames {
     open: VecDeque<Frame>,
     written: u64,
     read: u64,
@@ -29,12 +29,12 @@ pub(crate) struct Frames {
 
 impl Frames {
     /// Adds a packet that was offered; returns whether a frame begins with it.
-    pub(crate) fn offered(&mut self, now: Instant) -> bool {
+    pub fn offered(&mut self, now: Instant) -> bool {
         self.add(now).1
     }
 
     /// Adds `bytes` bytes of a stream that were offered; returns whether a frame begins with them.
-    pub(crate) fn written(&mut self, now: Instant, bytes: u64) -> bool {
+    pub fn written(&mut self, now: Instant, bytes: u64) -> bool {
         self.written += bytes;
         let end = self.written;
         let (frame, is_new) = self.add(now);
@@ -58,7 +58,7 @@ impl Frames {
     }
 
     /// Removes a packet that arrived from the frame offered at `offered_at`; returns whether that frame is now whole.
-    pub(crate) fn received(&mut self, offered_at: Instant) -> bool {
+    pub fn received(&mut self, offered_at: Instant) -> bool {
         let found = self
             .open
             .binary_search_by_key(&offered_at, |frame| frame.offered_at);
@@ -75,12 +75,12 @@ impl Frames {
     }
 
     /// Counts `bytes` more bytes of a stream as received.
-    pub(crate) fn read(&mut self, bytes: u64) {
+    pub fn read(&mut self, bytes: u64) {
         self.read += bytes;
     }
 
     /// Returns the offer time of the next frame whose last byte has arrived. Each frame is returned once.
-    pub(crate) fn next_whole(&mut self) -> Option<Instant> {
+    pub fn next_whole(&mut self) -> Option<Instant> {
         let frame = self.open.front().filter(|frame| frame.end <= self.read)?;
         let offered_at = frame.offered_at;
         self.open.pop_front();
@@ -89,7 +89,7 @@ impl Frames {
 
     /// Returns the offer times of the frames that may still become whole within `limit` after `end`: frames of a
     /// stream, and those of which all missing packets are among the `open` ones.
-    pub(crate) fn open(&self, end: Instant, limit: Option<Duration>, open: &Times) -> Vec<Instant> {
+    pub fn open(&self, end: Instant, limit: Option<Duration>, open: &Times) -> Vec<Instant> {
         let may_arrive = |frame: &&Frame| {
             let is_stream = frame.end > 0;
             let packets = open.get(&frame.offered_at).copied().unwrap_or(0);
@@ -97,50 +97,5 @@ impl Frames {
         };
         let frames = self.open.iter().filter(may_arrive);
         frames.map(|frame| frame.offered_at).collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use fairwire_units::{Duration, Instant};
-
-    use super::Frames;
-
-    fn ms(ms: u64) -> Instant {
-        Instant::START + Duration::from_millis(ms)
-    }
-
-    /// A frame is whole when its last packet has arrived, in any order. A frame that lacks a packet is never whole, and
-    /// does not affect others.
-    #[test]
-    fn frames_are_whole_with_their_last_packet() {
-        let mut frames = Frames::default();
-        assert!(frames.offered(ms(0)));
-        assert!(!frames.offered(ms(0)));
-        assert!(frames.offered(ms(40)));
-        assert!(!frames.offered(ms(40)));
-        assert!(frames.offered(ms(80)));
-        assert!(!frames.received(ms(0)));
-        assert!(!frames.received(ms(40)));
-        assert!(frames.received(ms(80)));
-        assert!(frames.received(ms(40)));
-        assert!(!frames.received(ms(40)), "a copy of what has come");
-        assert!(frames.received(ms(0)));
-    }
-
-    /// Over a stream frames become whole in order, several at once if their bytes arrive at once.
-    #[test]
-    fn frames_of_a_stream_are_whole_with_their_last_byte() {
-        let mut frames = Frames::default();
-        assert!(frames.written(ms(0), 100));
-        assert!(!frames.written(ms(0), 50));
-        assert!(frames.written(ms(40), 30));
-        assert!(frames.written(ms(80), 30));
-        frames.read(149);
-        assert_eq!(frames.next_whole(), None);
-        frames.read(31);
-        assert_eq!(frames.next_whole(), Some(ms(0)));
-        assert_eq!(frames.next_whole(), Some(ms(40)));
-        assert_eq!(frames.next_whole(), None);
     }
 }

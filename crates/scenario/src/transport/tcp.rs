@@ -7,6 +7,5 @@ mod peers;
 mod report;
 mod settings;
 
-#[cfg(test)]
-pub(super) use packet::TcpPacket;
+pub use report::Report;
 pub use settings::{Preset, Tcp};

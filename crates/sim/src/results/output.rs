@@ -5,8 +5,6 @@ mod file_list;
 mod lock;
 mod named;
 mod table;
-#[cfg(test)]
-mod tests;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;

@@ -196,12 +196,11 @@ pub fn overview(cells: &[CellResult]) -> String {
         format!("{least} to {most} seeds")
     };
     let mut text = format!(
-        "{} ({}, {seeds} each; {})\n",
+        "{} ({}, {seeds} each; {})\n{grid}",
         first.scenario.title,
         counted(cells.len() as u64, "cell"),
         title(first, window)
     );
-    grid.write(Layout::of(std::iter::once(&grid)), &mut text);
     for flow in &flows {
         if let Some(among) = flow.among() {
             let _ = writeln!(text, "  {}: {among}", flow.flow);

@@ -1,10 +1,9 @@
 //! Video that adapts, over each transport.
 
-use std::path::Path;
-
-use fairwire_scenario::{Adjust, ScenarioFile};
+use fairwire_scenario::Adjust;
 use fairwire_sim::results::{Metric, RunResult, Subject};
-use fairwire_sim::{RunOptions, run};
+
+use super::{once, ours, read, scenario, with_set};
 
 /// A video of 150 kbit/s to 1.5 Mbit/s on a link whose rate falls to a fourth: a part of RFC 8867, section 5.1.
 const DROP: &str = r#"
@@ -19,22 +18,12 @@ after = { from = "40 s", to = "60 s" }
 "#;
 
 fn runs(text: &str, set: &[&str], seed: u64) -> RunResult {
-    let adjust = Adjust {
-        set: set.iter().map(|one| (*one).to_owned()).collect(),
-        ..Adjust::default()
-    };
-    let cells = ScenarioFile::parse("video.toml", text).and_then(|file| file.cells(&adjust));
-    let cells = cells.unwrap_or_else(|error| panic!("{error}"));
-    run(&cells[0].scenario, (seed, true), RunOptions::default()).expect("runs")
+    once(&scenario(text, set), seed)
 }
 
 fn refusal(set: &str) -> String {
-    let adjust = Adjust {
-        set: vec![set.to_owned()],
-        ..Adjust::default()
-    };
-    let cells = ScenarioFile::parse("video.toml", DROP).and_then(|file| file.cells(&adjust));
-    cells.expect_err(set).message().to_owned()
+    let error = read(DROP, &with_set(&[set])).expect_err(set);
+    error.message().to_owned()
 }
 
 fn of(run: &RunResult, window: &str, metric: Metric) -> f64 {
@@ -147,13 +136,10 @@ fn nonsense_is_refused() {
 
 /// Returns the mean over three seeds of what `flow` has in a cell of `scenarios/rmcat.toml`.
 fn rmcat(cell: &str, flow: &str, window: &str, metric: Metric) -> f64 {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/rmcat.toml");
-    let cells = ScenarioFile::load(&path)
-        .and_then(|file| file.cells(&Adjust::default()))
-        .unwrap_or_else(|error| panic!("{error}"));
+    let cells = ours("rmcat.toml", &Adjust::default());
     let cell = cells.iter().find(|it| it.name == cell).expect(cell);
     let of = |seed| {
-        let run = run(&cell.scenario, (seed, true), RunOptions::default()).expect("runs");
+        let run = once(&cell.scenario, seed);
         let value = run.value(&Subject::flow(flow), window, metric);
         value.unwrap_or_else(|| panic!("{flow} has no {metric}"))
     };

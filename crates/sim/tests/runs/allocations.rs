@@ -1,31 +1,24 @@
 //! A run does not allocate memory for each packet in the steady state.
 
-use std::path::Path;
-
 use fairwire_held::thread::calls;
-use fairwire_scenario::{Adjust, Scenario, ScenarioFile};
-use fairwire_sim::{RunOptions, run};
+use fairwire_scenario::{Adjust, Scenario};
 use fairwire_units::Duration;
 
+use super::{once, ours};
+
 fn scenario(file: &str, only: Option<&str>, seconds: u64) -> Scenario {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../scenarios")
-        .join(file);
     let adjust = Adjust {
         only: only.map(str::to_owned).into_iter().collect(),
         duration: Some(Duration::from_secs(seconds).into()),
         ..Adjust::default()
     };
-    let cells = ScenarioFile::load(&path)
-        .and_then(|file| file.cells(&adjust))
-        .unwrap_or_else(|error| panic!("{error}"));
-    cells[0].scenario.clone()
+    ours(file, &adjust).swap_remove(0).scenario
 }
 
 /// Returns the number of allocations and of packet-hops of a run.
 fn cost(scenario: &Scenario) -> (u64, u64) {
     let before = calls();
-    let result = run(scenario, (1, true), RunOptions::default()).expect("runs");
+    let result = once(scenario, 1);
     (calls() - before, result.packet_hops)
 }
 

@@ -1,11 +1,9 @@
 //! Data in both directions of one connection, with CCID 2 or 3 in each direction, 1 % loss each way, 60 s.
 
-use std::path::Path;
-use std::sync::atomic::AtomicBool;
-
-use fairwire_scenario::{Adjust, ScenarioFile};
-use fairwire_sim::campaign::{self, Campaign, run_cells};
+use fairwire_scenario::Adjust;
 use fairwire_sim::results::{CellResult, Metric, Results, Subject};
+
+use super::{all_seeds, ours};
 
 /// The number of seeds.
 ///
@@ -13,21 +11,11 @@ use fairwire_sim::results::{CellResult, Metric, Results, Subject};
 const SEEDS: u32 = 10;
 
 fn results() -> Results {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/both-ways.toml");
     let adjust = Adjust {
         seeds: Some(SEEDS),
         ..Adjust::default()
     };
-    let cells = ScenarioFile::load(&path)
-        .and_then(|file| file.cells(&adjust))
-        .unwrap_or_else(|error| panic!("{error}"));
-    let campaign = Campaign {
-        threads: campaign::threads(),
-        stop: &AtomicBool::new(false),
-        progress: &|_| {},
-        capture: None,
-    };
-    run_cells("both-ways", &cells, campaign, &mut |_| Ok(())).expect("runs")
+    all_seeds(&ours("both-ways.toml", &adjust))
 }
 
 fn mean(cell: &CellResult, flow: &str, metric: Metric) -> f64 {

@@ -1,28 +1,22 @@
 //! Captures hold whole packets, which another implementation (tshark) decodes without complaint.
 
-use std::io::Write;
+use std::io::{self, Cursor, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use fairwire_scenario::{Adjust, Scenario, ScenarioFile};
-use fairwire_sim::results::Captured;
-use fairwire_sim::{RunOptions, Tap, run};
-use fairwire_units::Duration;
+use fairwire_scenario::{Adjust, Scenario};
+use fairwire_sim::results::{Captured, RunResult};
+use fairwire_sim::{RunOptions, Tap, run, whole_packets};
+
+use super::{ours, with_set};
 
 fn scenario(file: &str, only: Option<&str>, set: &[&str]) -> Scenario {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../scenarios")
-        .join(file);
     let adjust = Adjust {
         only: only.map(str::to_owned).into_iter().collect(),
-        set: set.iter().map(|setting| (*setting).to_owned()).collect(),
-        duration: Some(Duration::from_secs(5).into()),
-        ..Adjust::default()
+        ..with_set(&[&["run.duration=5 s"], set].concat())
     };
-    let cells = ScenarioFile::load(&path)
-        .and_then(|file| file.cells(&adjust))
-        .unwrap_or_else(|error| panic!("{error}"));
-    cells[0].scenario.clone()
+    ours(file, &adjust).swap_remove(0).scenario
 }
 
 fn capture(scenario: &Scenario, name: &str, links: &[&str]) -> (PathBuf, Captured) {
@@ -31,13 +25,95 @@ fn capture(scenario: &Scenario, name: &str, links: &[&str]) -> (PathBuf, Capture
     let file = std::fs::File::create(&path).expect("a file");
     let options = RunOptions {
         capture: Some(Tap {
-            out: Box::new(std::io::BufWriter::new(file)),
+            out: Box::new(io::BufWriter::new(file)),
             links: links.iter().map(|link| (*link).to_owned()).collect(),
         }),
         ..RunOptions::default()
     };
     let result = run(scenario, (1, true), options).expect("runs");
     (path, result.captured.expect("a capture"))
+}
+
+/// A capture in memory.
+#[derive(Clone, Default)]
+struct Shared(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Runs a scenario; returns its result and the capture of all links.
+pub(super) fn captured(scenario: &Scenario, seed: u64) -> (RunResult, Vec<u8>) {
+    let out = Shared::default();
+    let options = RunOptions {
+        capture: Some(Tap {
+            out: Box::new(out.clone()),
+            links: Vec::new(),
+        }),
+        ..RunOptions::default()
+    };
+    let result = run(scenario, (seed, true), options).expect("runs");
+    let bytes = std::mem::take(&mut *out.0.lock().expect("nobody panicked"));
+    (result, bytes)
+}
+
+/// Returns the blocks of a capture.
+fn blocks(capture: &[u8]) -> Vec<&[u8]> {
+    let mut blocks = Vec::new();
+    let mut left = capture;
+    while !left.is_empty() {
+        let (block, rest) = left.split_at(word(left, 4));
+        assert_eq!(
+            word(block, block.len() - 4),
+            block.len(),
+            "the length again"
+        );
+        blocks.push(block);
+        left = rest;
+    }
+    blocks
+}
+
+fn word(block: &[u8], at: usize) -> usize {
+    let bytes = block[at..at + 4].try_into().expect("four bytes");
+    u32::from_ne_bytes(bytes) as usize
+}
+
+/// Returns the packets of the links of a capture: when each was seen, ns, and what follows its IP header.
+pub(super) fn packets(capture: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
+    // An Enhanced Packet Block: the interface, the time, both lengths and the packet, which begins with IPv4.
+    let packets = blocks(capture)
+        .into_iter()
+        .filter(|block| word(block, 0) == 6);
+    packets.map(|block| {
+        let at = (word(block, 12) as u64) << 32 | word(block, 16) as u64;
+        (at, &block[28 + 20..28 + word(block, 20)])
+    })
+}
+
+/// Wherever a capture is cut off, all blocks before that place are whole.
+#[test]
+fn a_cut_capture_has_whole_packets() {
+    let (_, all) = captured(&scenario("dumbbell.toml", None, &["run.duration=60 ms"]), 1);
+    let mut ends = vec![0];
+    for block in blocks(&all) {
+        ends.push(ends[ends.len() - 1] + block.len());
+    }
+    assert!(packets(&all).count() > 10, "{ends:?}");
+    for cut in 0..=all.len() {
+        let whole = ends.iter().rfind(|end| **end <= cut);
+        let found = whole_packets(Cursor::new(&all[..cut])).expect("reads");
+        assert_eq!(Some(found), whole.map(|end| *end as u64), "{cut}");
+    }
 }
 
 /// Returns how many packets of `path` match `filter`; `None` if tshark is missing.
@@ -62,7 +138,7 @@ fn matches(path: &Path, filter: &str) -> Option<u64> {
         Err(error) => {
             let forbidden = std::env::var_os("FAIRWIRE_NO_SKIP").is_some_and(|set| set == "1");
             assert!(!forbidden, "tshark is needed: {error}");
-            let _ = writeln!(std::io::stderr(), "skipped: tshark does not run ({error})");
+            let _ = writeln!(io::stderr(), "skipped: tshark does not run ({error})");
             return None;
         }
     };
@@ -234,7 +310,7 @@ fn links_have_the_names_that_are_told() {
     let scenario = scenario("wlan.toml", None, &[]);
     let options = |link: &str| RunOptions {
         capture: Some(Tap {
-            out: Box::new(std::io::sink()),
+            out: Box::new(io::sink()),
             links: vec![link.to_owned()],
         }),
         ..RunOptions::default()
@@ -268,7 +344,7 @@ fn an_unknown_link_is_refused() {
     let scenario = scenario("dumbbell.toml", None, &[]);
     let options = RunOptions {
         capture: Some(Tap {
-            out: Box::new(std::io::sink()),
+            out: Box::new(io::sink()),
             links: vec!["bottelneck".to_owned()],
         }),
         ..RunOptions::default()

@@ -1,22 +1,11 @@
 //! `scenarios/dctcp.toml`: the effect of a marking queue on DCTCP and on NewReno.
 
-use std::path::Path;
-
-use fairwire_scenario::{Adjust, ScenarioFile};
 use fairwire_sim::results::{Metric, RunResult, Subject};
-use fairwire_sim::{RunOptions, run};
+
+use super::{once, only, ours};
 
 fn result(cell: &str) -> RunResult {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/dctcp.toml");
-    let adjust = Adjust {
-        only: vec![cell.to_owned()],
-        ..Adjust::default()
-    };
-    let cells = ScenarioFile::load(&path)
-        .and_then(|file| file.cells(&adjust))
-        .unwrap_or_else(|error| panic!("{error}"));
-    run(&cells[0].scenario, (1, true), RunOptions::default())
-        .unwrap_or_else(|error| panic!("{error}"))
+    once(&ours("dctcp.toml", &only(cell))[0].scenario, 1)
 }
 
 fn of(run: &RunResult, subject: &Subject, metric: Metric) -> f64 {

@@ -1,13 +1,11 @@
 //! Flows with DTLS: what it costs, and that a seed gives the same bytes.
 
-use std::io::{self, Write};
-use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
-
-use fairwire_scenario::{Adjust, Metric, Scenario, ScenarioFile};
+use fairwire_scenario::{Metric, Scenario};
 use fairwire_sim::results::{RunResult, Subject};
-use fairwire_sim::{RunOptions, Tap, run};
 use fairwire_units::Duration;
+
+use super::capture::{captured, packets};
+use super::{once, only, ours};
 
 /// The link's round-trip time without the time that packets take to leave.
 const ROUND_TRIP: Duration = Duration::from_millis(100);
@@ -27,62 +25,15 @@ dccp = { ccid = 2, security = "dtls" }
 "#;
 
 fn scenario(set: &[&str]) -> Scenario {
-    let adjust = Adjust {
-        set: set.iter().map(|it| (*it).to_owned()).collect(),
-        ..Adjust::default()
-    };
-    let cells = ScenarioFile::parse("dtls.toml", TEXT).and_then(|file| file.cells(&adjust));
-    let cells = cells.unwrap_or_else(|error| panic!("{error}"));
-    cells[0].scenario.clone()
-}
-
-#[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Shared {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// Runs a scenario; returns its result and its capture.
-fn captured(scenario: &Scenario, seed: u64) -> (RunResult, Vec<u8>) {
-    let out = Shared::default();
-    let options = RunOptions {
-        capture: Some(Tap {
-            out: Box::new(out.clone()),
-            links: Vec::new(),
-        }),
-        ..RunOptions::default()
-    };
-    let result = run(scenario, (seed, true), options).expect("runs");
-    let bytes = std::mem::take(&mut *out.0.lock().expect("nobody panicked"));
-    (result, bytes)
+    super::scenario(TEXT, set)
 }
 
 /// Returns what the DCCP packets of a capture carry after their headers, where they carry something.
 fn carried(capture: &[u8]) -> Vec<&[u8]> {
-    let word = |at: usize| {
-        let bytes = capture[at..at + 4].try_into().expect("four bytes");
-        u32::from_ne_bytes(bytes) as usize
-    };
-    let mut found = Vec::new();
-    let mut at = 0;
-    while at < capture.len() {
-        // An Enhanced Packet Block: the interface, the time, both lengths and the packet, which begins with IPv4.
-        if word(at) == 6 {
-            let dccp = &capture[at + 28 + 20..][..word(at + 20) - 20];
-            let head = usize::from(dccp[4]) * 4;
-            found.push(&dccp[head..]);
-        }
-        at += word(at + 4);
+    let mut found: Vec<&[u8]> = Vec::new();
+    for (_, dccp) in packets(capture) {
+        let head = usize::from(dccp[4]) * 4;
+        found.push(&dccp[head..]);
     }
     found.retain(|data| !data.is_empty());
     found
@@ -144,16 +95,10 @@ fn data_leave_in_records_after_a_handshake() {
 /// `wire` is the size of the packet with the record, so congestion control and queues see the same packets.
 #[test]
 fn congestion_control_does_the_same() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/dtls.toml");
-    let file = ScenarioFile::load(&path).expect("a scenario");
     for ccid in [2, 3] {
         let [plain, dtls] = ["none", "dtls"].map(|security| {
-            let adjust = Adjust {
-                only: vec![format!("ccid{ccid}-clean-{security}")],
-                ..Adjust::default()
-            };
-            let cells = file.cells(&adjust).expect("a cell");
-            let result = run(&cells[0].scenario, (1, true), RunOptions::default()).expect("runs");
+            let cell = only(&format!("ccid{ccid}-clean-{security}"));
+            let result = once(&ours("dtls.toml", &cell)[0].scenario, 1);
             [Metric::Throughput, Metric::Goodput].map(|metric| {
                 let value = result.value(&Subject::flow("dccp"), "steady", metric);
                 value.expect("a value")

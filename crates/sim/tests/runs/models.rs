@@ -2,30 +2,18 @@
 
 use std::path::Path;
 
-use fairwire_scenario::{Adjust, ScenarioFile, explain};
+use fairwire_scenario::explain;
 use fairwire_sim::results::{Metric, RunResult, Subject, WHOLE};
-use fairwire_sim::{RunOptions, run};
+
+use super::{cells, once, read, scenario, with_set};
 
 /// Runs the only cell of `text` with the first seed.
 fn result(text: &str, set: &[&str]) -> RunResult {
-    let file = ScenarioFile::parse("test", text).unwrap_or_else(|error| panic!("{error}"));
-    let adjust = Adjust {
-        set: set.iter().map(|setting| (*setting).to_owned()).collect(),
-        ..Adjust::default()
-    };
-    let cells = file
-        .cells(&adjust)
-        .unwrap_or_else(|error| panic!("{error}"));
-    run(&cells[0].scenario, (1, true), RunOptions::default()).expect("runs")
+    once(&scenario(text, set), 1)
 }
 
 fn refusal(text: &str, set: &[&str]) -> String {
-    let file = ScenarioFile::parse("test", text).unwrap_or_else(|error| panic!("{error}"));
-    let adjust = Adjust {
-        set: set.iter().map(|setting| (*setting).to_owned()).collect(),
-        ..Adjust::default()
-    };
-    match file.cells(&adjust) {
+    match read(text, &with_set(set)) {
         Ok(_) => panic!("{set:?} is taken"),
         Err(error) => error.message().to_owned(),
     }
@@ -433,7 +421,6 @@ fn every_model_is_described() {
         .chain([docs.join("scenario.md")])
         .map(|page| std::fs::read_to_string(page).expect("readable"))
         .collect();
-    let file = ScenarioFile::parse("test", CALL).unwrap_or_else(|error| panic!("{error}"));
     for set in [
         "topology.links.wire.loss={ kind = \"gilbert-elliott\", good_to_bad = \"1 %\", bad_to_good = \"25 %\" }",
         "topology.links.wire.loss={ kind = \"bit-errors\", rate = 1e-5 }",
@@ -444,14 +431,7 @@ fn every_model_is_described() {
         "flows.voice={ traffic = \"talk-spurts\", rtp = true }",
         "measure.baseline=whole",
     ] {
-        let adjust = Adjust {
-            set: vec![set.to_owned()],
-            ..Adjust::default()
-        };
-        let cells = file
-            .cells(&adjust)
-            .unwrap_or_else(|error| panic!("{error}"));
-        for line in explain(&cells[0]) {
+        for line in explain(&cells(CALL, &with_set(&[set]))[0]) {
             let key = line.path.rsplit('.').next().expect("a key");
             let named = [format!("`{key}`"), format!(".{key}`"), format!("`{key} =")];
             assert!(

@@ -1,10 +1,9 @@
 //! `scenarios/parking-lot.toml`: the cost of three bottlenecks for a flow.
 
-use std::path::Path;
-
-use fairwire_scenario::{Adjust, Cell, ScenarioFile};
+use fairwire_scenario::{Adjust, Cell};
 use fairwire_sim::results::{Metric, RunResult, Subject};
-use fairwire_sim::{RunOptions, run};
+
+use super::once;
 
 /// Returns the goodput of `flow` in the window `steady`, bit/s.
 fn goodput(run: &RunResult, flow: &str) -> f64 {
@@ -14,10 +13,7 @@ fn goodput(run: &RunResult, flow: &str) -> f64 {
 
 /// Returns the cells of the scenario.
 fn cells() -> Vec<Cell> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/parking-lot.toml");
-    ScenarioFile::load(&path)
-        .and_then(|file| file.cells(&Adjust::default()))
-        .unwrap_or_else(|error| panic!("{error}"))
+    super::ours("parking-lot.toml", &Adjust::default())
 }
 
 /// Queues change round trips that are equal without them, as the scenario's text says.
@@ -37,8 +33,7 @@ fn queues_part_round_trips_that_were_equal() {
         {
             let mut values = [0.0; 2];
             for seed in 1..=5 {
-                let run = run(&cell.scenario, (seed, true), RunOptions::default())
-                    .unwrap_or_else(|error| panic!("{error}"));
+                let run = once(&cell.scenario, seed);
                 for (sum, flow) in values.iter_mut().zip(["long", "one"]) {
                     *sum += run
                         .value(&Subject::flow(flow), "steady", metric)
@@ -76,8 +71,7 @@ fn the_long_flow_gets_less_than_each_short_one() {
     // mean.
     for cell in cells.iter().filter(|cell| cell.name != "equal-codel") {
         for seed in 1..=3 {
-            let run = run(&cell.scenario, (seed, true), RunOptions::default())
-                .unwrap_or_else(|error| panic!("{error}"));
+            let run = once(&cell.scenario, seed);
             let long = goodput(&run, "long");
             for short in ["one", "two", "three"] {
                 let share = long / goodput(&run, short);

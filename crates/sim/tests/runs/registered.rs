@@ -11,11 +11,12 @@ use fairwire_proto::ccids::{
     Ccid, CcidProfile, Controller, Feedback, Flight, Gauges, Limit, Permit, register_ccid,
 };
 use fairwire_scenario::traffic::{FlowContext, Offer, PacketShape, Source, TrafficModel, When};
-use fairwire_scenario::{Adjust, Cell, ScenarioError, ScenarioFile, file_schema};
+use fairwire_scenario::{Adjust, Cell, ScenarioError, file_schema};
 use fairwire_sim::results::{Metric, Subject, WHOLE};
-use fairwire_sim::{RunOptions, run};
 use fairwire_units::registry::{Kind, Registered};
 use fairwire_units::{Duration, Instant};
+
+use super::{once, read, with_set};
 
 /// The settings of a queue that sends the last packet first.
 #[derive(Clone, Copy, Debug, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
@@ -157,13 +158,7 @@ topology.kind = "chain"
 topology.links.wire = { rate = "10 Mbit/s", delay = "5 ms" }
 flows.volleys = { traffic = { kind = "volleys", packets = 3, every = "100 ms" }, payload = "500 B", stop = "9 s", udp = {} }
 "#;
-    let with = |set: &str| {
-        let adjust = Adjust {
-            set: vec![set.to_owned()],
-            ..Adjust::default()
-        };
-        ScenarioFile::parse("own.toml", text).and_then(|file| file.cells(&adjust))
-    };
+    let with = |set: &str| read(text, &with_set(&[set]));
     let error = with("run.seeds=1").expect_err("not registered yet");
     assert!(
         error.message().contains("unknown value 'volleys'"),
@@ -175,7 +170,7 @@ flows.volleys = { traffic = { kind = "volleys", packets = 3, every = "100 ms" },
         .expect("a new name");
     for transport in ["udp={}", "tcp={}", "dccp={ ccid = 2 }"] {
         let cells = with(&format!("flows.volleys.{transport}")).expect("registered");
-        let result = run(&cells[0].scenario, (1, true), RunOptions::default()).expect("runs");
+        let result = once(&cells[0].scenario, 1);
         let subject = Subject::flow("volleys");
         let goodput = result.value(&subject, WHOLE, Metric::Goodput);
         // 90 volleys of 1500 bytes in 10 s; the first ones over DCCP wait for the handshake, so that none is lost.
@@ -194,7 +189,7 @@ topology.links.wire = {{ rate = "400 kbit/s", delay = "50 ms", queue = {queue}, 
 flows.voice = {{ traffic = {{ kind = "cbr", rate = "800 kbit/s" }}, wire = "1000 B", udp = {{}} }}
 "#
     );
-    ScenarioFile::parse("own.toml", &text)?.cells(&Adjust::default())
+    read(&text, &Adjust::default())
 }
 
 /// A model that is registered after a scenario was read is available to the next one: in files, in the schema, and in
@@ -224,7 +219,7 @@ fn kinds_of_ones_own_are_found() {
 
     // The link sends 50 packets a second, so the first 100 take 2 s.
     let cells_of_both = cells(stack, severed).expect("registered");
-    let result = run(&cells_of_both[0].scenario, (1, true), RunOptions::default()).expect("runs");
+    let result = once(&cells_of_both[0].scenario, 1);
     let of = |metric| result.value(&Subject::flow("voice"), WHOLE, metric);
     assert_eq!(of(Metric::Delivered), Some(100.0));
     // The newest packet is sent first, so it waits at most for the packet in transmission.
@@ -306,7 +301,7 @@ topology.links.wire = {{ rate = "10 Mbit/s", delay = "5 ms" }}
 flows.steady = {{ traffic = "greedy", payload = "500 B", dccp = {{ {dccp} }} }}
 "#
         );
-        ScenarioFile::parse("own.toml", &text).and_then(|file| file.cells(&Adjust::default()))
+        read(&text, &Adjust::default())
     };
     let built_in = "the CCID is 2 (TCP-like), 3 (TFRC) or 4 (TFRC for small packets)";
     let error = with("ccid = 250").expect_err("not registered yet");
@@ -324,7 +319,7 @@ flows.steady = {{ traffic = "greedy", payload = "500 B", dccp = {{ {dccp} }} }}
     );
     register_ccid(profile).expect("a new number");
     let cells = with("ccid = 250").expect("registered");
-    let result = run(&cells[0].scenario, (1, true), RunOptions::default()).expect("runs");
+    let result = once(&cells[0].scenario, 1);
     let sent = result.value(&Subject::flow("steady"), WHOLE, Metric::Sent);
     // From the end of the handshake, 10 ms after the start, a packet every 20 ms.
     assert_eq!(sent, Some(500.0));

@@ -2,12 +2,10 @@
 //!
 //! Every n-th packet is lost, so that nothing is random and the loss event rate is known.
 
-use std::path::Path;
-use std::sync::atomic::AtomicBool;
-
-use fairwire_scenario::{Adjust, ScenarioFile};
-use fairwire_sim::campaign::{self, Campaign, run_cells};
+use fairwire_scenario::Adjust;
 use fairwire_sim::results::{Metric, Results, Subject};
+
+use super::{all_seeds, ours};
 
 const PERIODS: [u32; 5] = [1_000, 300, 100, 50, 20];
 /// The round-trip time, s: two propagation delays. The link is so fast that it adds next to nothing.
@@ -20,21 +18,11 @@ const LONG_RTT: f64 = 1.0;
 const SMALL_PAYLOAD: f64 = 300.0;
 
 fn results() -> Results {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/response.toml");
     let adjust = Adjust {
         seeds: Some(1),
         ..Adjust::default()
     };
-    let cells = ScenarioFile::load(&path)
-        .and_then(|file| file.cells(&adjust))
-        .unwrap_or_else(|error| panic!("{error}"));
-    let campaign = Campaign {
-        threads: campaign::threads(),
-        stop: &AtomicBool::new(false),
-        progress: &|_| {},
-        capture: None,
-    };
-    run_cells("response", &cells, campaign, &mut |_| Ok(())).expect("runs")
+    all_seeds(&ours("response.toml", &adjust))
 }
 
 /// Returns the packets of `payload` bytes that were sent per second, and the share of them that was lost.

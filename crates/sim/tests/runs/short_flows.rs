@@ -1,10 +1,9 @@
 //! Short flows: how many begin and complete, and their completion times.
 
-use std::path::Path;
-
-use fairwire_scenario::{Adjust, Cell, ScenarioError, ScenarioFile};
+use fairwire_scenario::{Adjust, Cell, ScenarioError};
 use fairwire_sim::results::{Metric, RunResult, Subject, WHOLE};
-use fairwire_sim::{RunOptions, run};
+
+use super::{once, ours, unperturbed};
 
 /// Flows of 10 packets of 1000 bytes, on average every 2 s.
 ///
@@ -23,16 +22,11 @@ tcp = { initial_window = "10 packets" }
 "#;
 
 fn cells(set: &[&str]) -> Result<Vec<Cell>, ScenarioError> {
-    let adjust = Adjust {
-        set: set.iter().map(|one| (*one).to_owned()).collect(),
-        ..Adjust::default()
-    };
-    ScenarioFile::parse("flows.toml", FLOWS)?.cells(&adjust)
+    super::read(FLOWS, &super::with_set(set))
 }
 
 fn result(set: &[&str]) -> RunResult {
-    let cells = cells(set).unwrap_or_else(|error| panic!("{error}"));
-    run(&cells[0].scenario, (1, true), RunOptions::default()).expect("runs")
+    once(&super::scenario(FLOWS, set), 1)
 }
 
 fn value(result: &RunResult, metric: Metric) -> f64 {
@@ -141,14 +135,11 @@ fn what_does_not_go_with_short_flows_is_refused() {
 /// each download before, which adds half as much again. The margins allow for other seeds.
 #[test]
 fn the_scenario_shows_what_it_says() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/short-flows.toml");
-    let cells = ScenarioFile::load(&path)
-        .and_then(|file| file.cells(&Adjust::default()))
-        .unwrap_or_else(|error| panic!("{error}"));
+    let cells = ours("short-flows.toml", &Adjust::default());
     let mean = |name: &str, metric| {
         let cell = cells.iter().find(|cell| cell.name == name).expect(name);
         let of = |seed| {
-            let run = run(&cell.scenario, (seed, false), RunOptions::default()).expect("runs");
+            let run = unperturbed(&cell.scenario, seed);
             let value = run.value(&Subject::flow("requests"), WHOLE, metric);
             value.unwrap_or_else(|| panic!("no {metric}"))
         };

@@ -1,32 +1,20 @@
 //! Datagrams of 80 bytes over CCID 4 and over CCID 3 beside TCP with segments of 1,460 bytes: equal rates in bytes or
 //! in packets (RFC 5622, RFC 4828).
 
-use std::path::Path;
-use std::sync::atomic::AtomicBool;
-
-use fairwire_scenario::{Adjust, ScenarioFile};
-use fairwire_sim::campaign::{self, Campaign, run_cells};
+use fairwire_scenario::Adjust;
 use fairwire_sim::results::{CellResult, Metric, Results, Subject};
+
+use super::{all_seeds, ours};
 
 /// The number of seeds. Each gives 240 s with hundreds of loss events, so the mean is known within about 10 %.
 const SEEDS: u32 = 5;
 
 fn results() -> Results {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/small-packets.toml");
     let adjust = Adjust {
         seeds: Some(SEEDS),
         ..Adjust::default()
     };
-    let cells = ScenarioFile::load(&path)
-        .and_then(|file| file.cells(&adjust))
-        .unwrap_or_else(|error| panic!("{error}"));
-    let campaign = Campaign {
-        threads: campaign::threads(),
-        stop: &AtomicBool::new(false),
-        progress: &|_| {},
-        capture: None,
-    };
-    run_cells("small-packets", &cells, campaign, &mut |_| Ok(())).expect("runs")
+    all_seeds(&ours("small-packets.toml", &adjust))
 }
 
 /// Returns the throughput in bit/s.

@@ -2,9 +2,10 @@
 
 use fairwire_proto::{Ccid3Config, LossMean, Reports, Segment, SlowStart};
 
-use fairwire_scenario::{Adjust, Cell, Dccp, Metric, ScenarioError, ScenarioFile, WHOLE, explain};
+use fairwire_scenario::{Adjust, Cell, Dccp, Metric, ScenarioError, WHOLE, explain};
 use fairwire_sim::results::Subject;
-use fairwire_sim::{RunOptions, run};
+
+use super::{cells, read, unperturbed, with_set};
 
 const TEXT: &str = r#"
 title = "A stack"
@@ -17,12 +18,7 @@ dccp = { ccid = 3, preset = "ns2-module" }
 "#;
 
 fn with(set: &[&str]) -> Result<Cell, ScenarioError> {
-    let adjust = Adjust {
-        set: set.iter().map(|it| (*it).to_owned()).collect(),
-        ..Adjust::default()
-    };
-    let mut cells = ScenarioFile::parse("stack.toml", TEXT)?.cells(&adjust)?;
-    Ok(cells.remove(0))
+    Ok(read(TEXT, &with_set(set))?.remove(0))
 }
 
 fn dccp(cell: &Cell) -> &Dccp {
@@ -70,8 +66,7 @@ fn a_preset_is_explained() {
     assert_eq!(source("flows.f.dccp.ccid3.granularity"), "stated");
     assert_eq!(source("flows.f.dccp.ccid3.b"), "default");
     let resolved = toml::to_string(&cell.scenario).expect("it is TOML");
-    let again = ScenarioFile::parse("resolved.toml", &resolved).expect("TOML");
-    let again = again.cells(&Adjust::default()).expect("a scenario");
+    let again = cells(&resolved, &Adjust::default());
     assert_eq!(again[0].scenario, cell.scenario);
 }
 
@@ -91,8 +86,7 @@ fn every_stack_carries_data() {
                 "run.duration=60 s",
             ]);
             let cell = cell.unwrap_or_else(|error| panic!("{error}"));
-            let run = run(&cell.scenario, (1, false), RunOptions::default());
-            let run = run.unwrap_or_else(|error| panic!("{stack}, CCID {ccid}: {error}"));
+            let run = unperturbed(&cell.scenario, 1);
             let goodput = run.value(&Subject::flow("f"), WHOLE, Metric::Goodput);
             let goodput = goodput.unwrap_or_default();
             // The link has 2 Mbit/s. A stack that counts each lost packet as a loss event gets less of it than others.
@@ -113,7 +107,7 @@ fn a_coarse_clock_makes_bursts() {
             &format!("flows.f.dccp={{ ccid = 3{tick} }}"),
         ]);
         let cell = cell.unwrap_or_else(|error| panic!("{error}"));
-        let run = run(&cell.scenario, (1, false), RunOptions::default()).expect("runs");
+        let run = unperturbed(&cell.scenario, 1);
         run.value(&Subject::link("wire"), WHOLE, Metric::QueueMax)
     };
     let smooth = most("").unwrap_or_default();
@@ -132,7 +126,7 @@ fn a_sequence_window_that_stays_limits_the_rate() {
             &format!("flows.f.dccp={{ ccid = 3, preset = \"linux-6.1\"{window} }}"),
         ]);
         let cell = cell.unwrap_or_else(|error| panic!("{error}"));
-        let run = run(&cell.scenario, (1, false), RunOptions::default()).expect("runs");
+        let run = unperturbed(&cell.scenario, 1);
         let peak = run.value(&Subject::flow("f"), WHOLE, Metric::PeakThroughput);
         peak.expect("measured")
     };

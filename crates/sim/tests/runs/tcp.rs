@@ -1,11 +1,9 @@
 //! TCP in scenarios: window laws and recoveries, presets, and the laws under CCID 2.
 
-use std::path::Path;
-use std::sync::atomic::AtomicBool;
+use fairwire_scenario::{Adjust, Cell, ScenarioError, explain};
+use fairwire_sim::results::{Metric, Subject};
 
-use fairwire_scenario::{Adjust, Cell, ScenarioFile, explain};
-use fairwire_sim::campaign::{self, Campaign, run_cells};
-use fairwire_sim::results::{Metric, Results, Subject};
+use super::{all_seeds, ours, read, with_set};
 
 const PRESETS: [&str; 3] = ["ns2", "linux-2.6", "modern"];
 const LAWS: [&str; 8] = [
@@ -178,9 +176,7 @@ fn what_is_resolved_reads_back() {
         for law in LAWS {
             let cell = cell(&format!("{{ preset = \"{preset}\", {law} }}"));
             let text = toml::to_string(&cell.scenario).expect("prints");
-            let again = ScenarioFile::parse("again", &text)
-                .and_then(|file| file.cells(&Adjust::default()))
-                .unwrap_or_else(|error| panic!("{error}\n{text}"));
+            let again = super::cells(&text, &Adjust::default());
             assert_eq!(again[0].scenario, cell.scenario, "{preset} {law}");
         }
     }
@@ -238,11 +234,8 @@ fn what_does_not_belong_together_is_refused() {
 /// loses nothing.
 #[test]
 fn every_tcp_shows_its_character() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/tcp-variants.toml");
-    let cells = ScenarioFile::load(&path)
-        .and_then(|file| file.cells(&Adjust::default()))
-        .unwrap_or_else(|error| panic!("{error}"));
-    let results = results(&cells);
+    let cells = ours("tcp-variants.toml", &Adjust::default());
+    let results = all_seeds(&cells);
     let measured = |cell: &str, metric| {
         let of_cell = results.cell(cell).unwrap_or_else(|| panic!("no {cell}"));
         let found = of_cell.estimate(&Subject::flow("tcp"), "steady", metric);
@@ -277,18 +270,13 @@ fn every_tcp_shows_its_character() {
 /// whole windows lose of 39 (tests/response.rs).
 #[test]
 fn the_laws_serve_ccid_2() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/response.toml");
     let rate = |law: &str| {
         let adjust = Adjust {
-            only: vec!["ccid-2-1000".to_owned()],
-            set: vec![format!("flows.dccp.dccp.ccid2.law={law}")],
             seeds: Some(1),
-            ..Adjust::default()
+            only: vec!["ccid-2-1000".to_owned()],
+            ..with_set(&[format!("flows.dccp.dccp.ccid2.law={law}")])
         };
-        let cells = ScenarioFile::load(&path)
-            .and_then(|file| file.cells(&adjust))
-            .unwrap_or_else(|error| panic!("{error}"));
-        let results = results(&cells);
+        let results = all_seeds(&ours("response.toml", &adjust));
         let found = results.cells[0].estimate(&Subject::flow("dccp"), "steady", Metric::Goodput);
         found.expect("measured").mean
     };
@@ -309,22 +297,12 @@ fn cell(tcp: &str) -> Cell {
         .remove(0)
 }
 
-fn cells(tcp: &str) -> Result<Vec<Cell>, fairwire_scenario::ScenarioError> {
+fn cells(tcp: &str) -> Result<Vec<Cell>, ScenarioError> {
     let text = format!(
         "title = \"a TCP\"\n\n[run]\nduration = \"10 s\"\n\n[topology]\nkind = \"dumbbell\"\n\
          access = {{ rate = \"100 Mbit/s\", delay = \"1 ms\" }}\n\
          bottleneck = {{ rate = \"2 Mbit/s\", delay = \"50 ms\" }}\n\n[flows.tcp]\nwire = \"1500 B\"\n\
          traffic = \"greedy\"\ntcp = {tcp}\n"
     );
-    ScenarioFile::parse("test", &text)?.cells(&Adjust::default())
-}
-
-fn results(cells: &[Cell]) -> Results {
-    let campaign = Campaign {
-        threads: campaign::threads(),
-        stop: &AtomicBool::new(false),
-        progress: &|_| {},
-        capture: None,
-    };
-    run_cells("tcp", cells, campaign, &mut |_| Ok(())).expect("runs")
+    read(&text, &Adjust::default())
 }

@@ -7,26 +7,21 @@ use std::sync::LazyLock;
 use fairwire_net::{Streams, Trace};
 use fairwire_scenario::{Adjust, Cell, ScenarioFile};
 use fairwire_sim::results::{Metric, RunResult, Subject, WHOLE};
-use fairwire_sim::{RunOptions, run};
 use fairwire_units::{Duration, Instant};
+
+use super::{once, ours, with_set};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
 }
 
 fn cells(set: &[&str]) -> Vec<Cell> {
-    let adjust = Adjust {
-        set: set.iter().map(|&one| one.to_owned()).collect(),
-        ..Adjust::default()
-    };
     LazyLock::force(&TRACE);
-    ScenarioFile::load(&folder().join("trace.toml"))
-        .and_then(|file| file.cells(&adjust))
-        .unwrap_or_else(|error| panic!("{error}"))
+    ours("trace.toml", &with_set(set))
 }
 
 fn result(cell: &Cell) -> RunResult {
-    run(&cell.scenario, (1, true), RunOptions::default()).unwrap_or_else(|error| panic!("{error}"))
+    once(&cell.scenario, 1)
 }
 
 /// Returns the trace as `docs/models/trace.md` describes it.

@@ -1,10 +1,9 @@
 //! Video over each transport: which frames arrive complete and which in time.
 
-use std::path::Path;
-
-use fairwire_scenario::{Adjust, ScenarioFile};
+use fairwire_scenario::Adjust;
 use fairwire_sim::results::{Metric, RunResult, Subject, WHOLE};
-use fairwire_sim::{RunOptions, run};
+
+use super::{ours, read, scenario, unperturbed};
 
 /// A video of 25 frames a second for 8 s, 200 frames.
 ///
@@ -23,13 +22,7 @@ udp = {}
 "#;
 
 fn result(set: &[&str]) -> RunResult {
-    let adjust = Adjust {
-        set: set.iter().map(|one| (*one).to_owned()).collect(),
-        ..Adjust::default()
-    };
-    let cells = ScenarioFile::parse("video.toml", VIDEO).and_then(|file| file.cells(&adjust));
-    let cells = cells.unwrap_or_else(|error| panic!("{error}"));
-    run(&cells[0].scenario, (1, false), RunOptions::default()).expect("runs")
+    unperturbed(&scenario(VIDEO, set), 1)
 }
 
 fn value(result: &RunResult, metric: Metric) -> Option<f64> {
@@ -156,9 +149,7 @@ fn constant_traffic_has_no_frames() {
         "udp = {}",
         "dccp = { ccid = 2, send = { priorities = true } }",
     );
-    let error = ScenarioFile::parse("cbr.toml", &text)
-        .and_then(|file| file.cells(&Adjust::default()))
-        .expect_err("there are no frames");
+    let error = read(&text, &Adjust::default()).expect_err("there are no frames");
     let error = error.to_string();
     assert!(
         error.contains("priorities = true") && error.contains("has no frames"),
@@ -214,14 +205,11 @@ fn frames_on_their_way_at_the_end_are_not_judged() {
 /// The margins allow for other seeds.
 #[test]
 fn the_scenario_shows_what_it_says() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/video.toml");
-    let cells = ScenarioFile::load(&path)
-        .and_then(|file| file.cells(&Adjust::default()))
-        .unwrap_or_else(|error| panic!("{error}"));
+    let cells = ours("video.toml", &Adjust::default());
     let mean = |name: &str, metric| {
         let cell = cells.iter().find(|cell| cell.name == name).expect(name);
         let of = |seed| {
-            let run = run(&cell.scenario, (seed, false), RunOptions::default()).expect("runs");
+            let run = unperturbed(&cell.scenario, seed);
             value(&run, metric).unwrap_or_else(|| panic!("no {metric}"))
         };
         (1..=3).map(of).sum::<f64>() / 3.0

@@ -1,23 +1,13 @@
 //! Runs over WLANs: the effects of contention, hand-offs and slow hosts.
 
-use std::path::Path;
-
-use fairwire_scenario::{Adjust, Cell, ScenarioFile};
+use fairwire_scenario::{Adjust, Cell};
 use fairwire_sim::results::{Metric, RunResult, SeriesMetric, Subject, WHOLE};
-use fairwire_sim::{RunOptions, run};
 
-fn cells() -> Vec<Cell> {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/wlan.toml");
-    ScenarioFile::load(&file)
-        .and_then(|file| file.cells(&Adjust::default()))
-        .unwrap_or_else(|error| panic!("{error}"))
-}
+use super::{ours, unperturbed};
 
 fn result(cells: &[Cell], name: &str) -> RunResult {
     let cell = cells.iter().find(|cell| cell.name == name).expect(name);
-    let seed = cell.scenario.run.seed;
-    run(&cell.scenario, (seed, false), RunOptions::default())
-        .unwrap_or_else(|error| panic!("{error}"))
+    unperturbed(&cell.scenario, cell.scenario.run.seed)
 }
 
 /// TCP's throughput falls in the second of each hand-off, and TCP loses more if the station drops its queue then.
@@ -25,7 +15,7 @@ fn result(cells: &[Cell], name: &str) -> RunResult {
 /// A slow host limits a sender to one packet a millisecond, including acknowledgements.
 #[test]
 fn hand_offs_and_slow_hosts_show() {
-    let cells = cells();
+    let cells = ours("wlan.toml", &Adjust::default());
     let tcp = Subject::flow("tcp");
     let plain = result(&cells, "plain");
     let series = plain

@@ -1,5 +1,7 @@
 //! Sweeps and their store: nothing is done twice, nothing that was finished is lost.
 
+mod columns;
+mod inside;
 mod seeds;
 mod strange;
 mod upkeep;

@@ -5,6 +5,7 @@ use fairwire_units::Ecn;
 use fairwire_wire::{DccpOption, Kind, Packet, PacketType, Seq, option_type};
 
 use super::books::{Arrival, Books, Key, Unclaimed};
+use super::delivery::Delivery;
 use super::packet::{Digest, checksum_holds};
 use super::records::Validity;
 use super::windows;
@@ -153,9 +154,7 @@ fn arrival(books: &Books, packet: &Packet<'_>, payload: &[u8], ecn: Ecn) -> Arri
         forged: Vec::new(),
         counts: true,
         is_sure: true,
-        delivered: false,
-        delivered_forged: false,
-        is_forgotten: false,
+        delivery: Delivery::default(),
     }
 }
 
@@ -236,9 +235,7 @@ fn enter(books: &mut Books, key: Key, seq: Seq, arrival: Arrival) {
             if arrival.counts && !known.counts {
                 // A rejected packet does not describe an accepted one.
                 let before = std::mem::replace(known, arrival);
-                known.delivered = before.delivered;
-                known.delivered_forged = before.delivered_forged;
-                known.is_forgotten = before.is_forgotten;
+                known.delivery = before.delivery;
             } else if arrival.counts {
                 known.is_sure |= arrival.is_sure;
                 known.is_data |= arrival.is_data;

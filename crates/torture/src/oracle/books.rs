@@ -11,6 +11,7 @@ use fairwire_proto::{
 use fairwire_units::{Duration, Ecn, Instant};
 use fairwire_wire::{PacketType, ResetCode, Seq, SeqNo};
 
+use super::delivery::Delivery;
 use super::packet::{Digest, Flow};
 use super::records::{Acks, Events, Expected, Features, Missing, Pipe, Rates, Repeats, Timeouts};
 use crate::seen::{PacketNo, TAG_LEN};
@@ -72,11 +73,7 @@ pub(crate) struct Arrival {
     /// Whether it was certainly accepted as valid.
     pub(crate) is_sure: bool,
     /// Whether it was delivered to the application.
-    pub(crate) delivered: bool,
-    /// Whether the delivered payload is in [`Self::forged`].
-    pub(crate) delivered_forged: bool,
-    /// Whether the endpoint forgot it, because a forged GSR far ahead of it was taken back.
-    pub(crate) is_forgotten: bool,
+    pub(crate) delivery: Delivery,
 }
 
 impl Arrival {

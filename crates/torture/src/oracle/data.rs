@@ -6,6 +6,7 @@ use fairwire_wire::Seq;
 
 use super::Verdict;
 use super::books::{Arrival, Books, Key};
+use super::delivery::REMEMBERED;
 use super::packet::Digest;
 use super::records::{Missing, Validity};
 use crate::seen::TAG_LEN;
@@ -86,16 +87,15 @@ fn delivered(
         arrival.packet_type
     );
     // RFC 4340, 7: copies made by the network are detected by their numbers. A forged packet in the place of one that
-    // was yet to come may have been forgotten, see `see_gsr`.
-    let is_first = !arrival.delivered || (arrival.delivered_forged && arrival.is_forgotten);
-    arrival.is_forgotten &= !arrival.delivered;
+    // was yet to come may have been forgotten.
+    let is_first = arrival.delivery.take();
     hold!(is_first, "data-once", "packet {seq:?} is delivered twice");
-    arrival.delivered = true;
     let digest = Digest::of(&received.payload.to_bytes());
     if is_encrypted {
         opened(arrival, digest, (received.ecn, received.at));
     }
-    arrival.delivered_forged = arrival.forged.contains(&digest);
+    let is_forged = arrival.forged.contains(&digest);
+    arrival.delivery.set_forged(is_forged);
     let same = arrival
         .payloads
         .iter()
@@ -115,9 +115,6 @@ fn opened(arrival: &mut Arrival, digest: Digest, (ecn, at): (Ecn, Instant)) {
         arrival.payloads.push((digest, ecn, at));
     }
 }
-
-/// The distance behind the newest number within which copies and late packets are recognised, or slightly more.
-const REMEMBERED: u64 = 1_000;
 
 /// Records an arriving packet that may be valid. `is_new` means: data, and no other packet came with its number;
 /// `is_plain` means Data or `DataAck`.
@@ -185,12 +182,7 @@ pub(crate) fn see_counts(books: &Books, key: Key, stats: &Stats, seen: &Inspecti
     Ok(())
 }
 
-/// Records after a step that GSR went back, which means that it was forged.
-///
-/// The peer has shown that it never sent the numbers beyond the new GSR (`sequence::Verdict::Recede`), so its own
-/// packets with these numbers are yet to come. If the forged GSR was too far ahead for copies to be recognised behind
-/// it, the endpoint has forgotten everything that came with these numbers. This excuses repeated delivery only for
-/// forged packets, not for those of the peer.
+/// Records after a step whether GSR went back.
 pub(crate) fn see_gsr(books: &mut Books, key: Key, seen: &Inspection) {
     let Some(conn) = books.conn_mut(key) else {
         return;
@@ -198,10 +190,9 @@ pub(crate) fn see_gsr(books: &mut Books, key: Key, seen: &Inspection) {
     let Some((.., last)) = &conn.last else {
         return;
     };
-    if !seen.gsr.is_before(last.gsr) || seen.gsr.distance(last.gsr) < REMEMBERED {
-        return;
-    }
-    for (&seq, arrival) in &mut conn.arrivals {
-        arrival.is_forgotten |= Seq::new(seq).in_window(seen.gsr.next(), last.gsr);
+    if seen.gsr.is_before(last.gsr) {
+        for (&seq, arrival) in &mut conn.arrivals {
+            arrival.delivery.recede(Seq::new(seq), last.gsr, seen.gsr);
+        }
     }
 }

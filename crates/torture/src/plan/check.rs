@@ -529,6 +529,3 @@ impl Display for Place {
         write!(f, "{}[{}]", self.0, self.1)
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -11,11 +11,11 @@ use fairwire_units::{Duration, Instant};
 use fairwire_wire::HeadBuf;
 
 use super::app::Live;
-use super::clock::Clock;
 use super::keys::Keys;
 use super::places::{address, at_ms, below};
 use super::store::{Content, Parcel, Store};
 use super::watch::bounded;
+use crate::clock::Clock;
 use crate::dice::Dice;
 use crate::plan::fault::{Incident, TimedIncident};
 use crate::plan::script::{Act, Entry, Side};

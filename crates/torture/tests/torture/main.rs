@@ -1,4 +1,7 @@
-//! Tests of the torture test: its command, its determinism and its reach.
+//! Tests of the torture test: its command, its determinism, its reach, its plans and its oracle.
 
+mod check;
 mod command;
+mod oracle;
+mod parts;
 mod seeds;

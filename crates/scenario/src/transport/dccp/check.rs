@@ -30,7 +30,7 @@ fn numbers(ccids: impl Iterator<Item = Ccid>, between: &str) -> String {
 
 /// Returns an error that names the first setting that is invalid or conflicts with others.
 pub(super) fn check(dccp: &Dccp) -> Result<(), ConfigError> {
-    if let Some(message) = dccp.security.missing() {
+    if let Some(message) = dccp.security.missing(cfg!(feature = "dtls")) {
         return Err(ConfigError::new("security", message));
     }
     if let Some((key, _)) = ccids(dccp).find(|&(_, ccid)| ccid_profile(ccid).is_none()) {

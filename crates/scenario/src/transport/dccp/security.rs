@@ -31,12 +31,8 @@ impl Encryption {
         }
     }
 
-    /// Returns why this build cannot simulate it, if it cannot.
-    pub(super) const fn missing(self) -> Option<&'static str> {
-        self.missing_from(cfg!(feature = "dtls"))
-    }
-
-    const fn missing_from(self, has_dtls: bool) -> Option<&'static str> {
+    /// Returns why a build, with or without DTLS, cannot simulate it, if it cannot.
+    pub const fn missing(self, has_dtls: bool) -> Option<&'static str> {
         match self {
             Self::Dtls if !has_dtls => Some(
                 "this build of fairwire has no DTLS: build it with its feature 'dtls', which is on by default (cargo \
@@ -61,7 +57,10 @@ pub(super) type Ends = [Arc<dyn Security>; 2];
 
 #[cfg(not(feature = "dtls"))]
 fn dtls(_: &Conversation<'_>) -> Result<Ends, String> {
-    Err(Encryption::Dtls.missing().unwrap_or_default().to_owned())
+    Err(Encryption::Dtls
+        .missing(false)
+        .unwrap_or_default()
+        .to_owned())
 }
 
 /// The client knows the server by its fingerprint, and shows no certificate itself.
@@ -86,24 +85,4 @@ fn dtls(of: &Conversation<'_>) -> Result<Ends, String> {
         Arc::new(Dtls::client(client, || TODAY)),
         Arc::new(Dtls::server(server, || TODAY)),
     ])
-}
-
-#[cfg(all(test, feature = "dtls"))]
-mod tests {
-    use super::Encryption;
-
-    /// A build without the feature says which feature is missing; one with it says nothing.
-    #[test]
-    fn a_build_without_dtls_says_what_to_do() {
-        let message = Encryption::Dtls.missing_from(false).expect("a message");
-        assert!(message.contains("--features dtls"), "{message}");
-        assert_eq!(Encryption::Dtls.missing(), None);
-        assert_eq!(Encryption::None.missing_from(false), None);
-    }
-
-    /// The size of a record is known without the library.
-    #[test]
-    fn a_record_adds_what_the_library_says() {
-        assert_eq!(super::RECORD as usize, fairwire_tls::OVERHEAD);
-    }
 }

@@ -9,7 +9,7 @@ use super::super::content::{Content, Parts};
 
 /// A TCP segment.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in super::super) struct TcpPacket(pub(super) TcpSegment);
+pub(super) struct TcpPacket(pub(super) TcpSegment);
 
 impl Content for TcpPacket {
     fn protocol(&self) -> IpNumber {

@@ -11,7 +11,7 @@ use fairwire_units::{Duration, Instant, Rate};
 
 /// The report of one sender.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Report {
+pub struct Report {
     estimator: TargetEstimator,
     /// The bytes that the application has written.
     written: u64,
@@ -24,13 +24,13 @@ pub(super) struct Report {
 
 impl Report {
     /// Records that the application wrote `bytes` bytes.
-    pub(super) fn write(&mut self, now: Instant, bytes: u32) {
+    pub fn write(&mut self, now: Instant, bytes: u32) {
         self.written += u64::from(bytes);
         self.queue.push_back((self.written, now));
     }
 
     /// Records, when nothing may leave or nothing waits, whether a segment more could have left.
-    pub(super) fn note_spare(&mut self, sender: &Sender) {
+    pub fn note_spare(&mut self, sender: &Sender) {
         if sender.unsent() > 0 || self.estimator.knows_spare() {
             return;
         }
@@ -42,7 +42,7 @@ impl Report {
     }
 
     /// Follows the sender after a segment has arrived or its timer has expired.
-    pub(super) fn follow(&mut self, now: Instant, sender: &Sender) {
+    pub fn follow(&mut self, now: Instant, sender: &Sender) {
         let stats = sender.stats();
         let arrived = stats.bytes_acked.saturating_sub(self.acked);
         // During a timeout no feedback came for longer than a round trip.
@@ -67,7 +67,7 @@ impl Report {
     }
 
     /// Returns the report. Segments that were sent again count as lost.
-    pub(super) fn input(&mut self, now: Instant, sender: &Sender) -> EncoderInput {
+    pub fn input(&mut self, now: Instant, sender: &Sender) -> EncoderInput {
         let sent = self.written.saturating_sub(sender.unsent());
         while self.queue.front().is_some_and(|(last, _)| *last <= sent) {
             self.queue.pop_front();
@@ -105,60 +105,4 @@ fn allowed(sender: &Sender, stats: &SenderStats, rtt: Duration) -> f64 {
 fn initial_window(sender: &Sender) -> f64 {
     let size = sender.mss();
     rfc3390_window(size) * f64::from(size)
-}
-
-#[cfg(test)]
-mod tests {
-    use fairwire_cc::default_law;
-    use fairwire_tcp::{Config, Flags, Sender, Source, TcpSegment};
-    use fairwire_units::{Duration, Instant};
-
-    use super::Report;
-
-    fn ms(ms: u64) -> Instant {
-        Instant::START + Duration::from_millis(ms)
-    }
-
-    fn ack(ack: u64) -> TcpSegment {
-        TcpSegment {
-            seq: 1,
-            ack,
-            flags: Flags {
-                ack: true,
-                ..Flags::default()
-            },
-            window: 60_000,
-            ..TcpSegment::default()
-        }
-    }
-
-    /// The age of the queue is that of the oldest byte that was never sent. The rate is known with the round-trip time,
-    /// and is the window over it, as far as an initial window or what has arrived allows it.
-    #[test]
-    fn the_report_says_what_waits_and_what_fits() {
-        // Segments of 1,000 bytes, and a window of two.
-        let config = Config::one_way(1_040);
-        let controller = Box::new(config.window(default_law().build()));
-        let mut sender = Sender::new(config, controller, Source::Written, ms(0));
-        let mut report = Report::default();
-        let first = report.input(ms(0), &sender);
-        assert!(first.rate.is_none() && first.queue_age.is_zero());
-        for at in [0, 40] {
-            sender.write(3_000);
-            report.write(ms(at), 3_000);
-            while sender.poll_transmit(ms(at)).is_some() {}
-        }
-        let full = report.input(ms(90), &sender);
-        assert_eq!((full.sent, full.lost, full.rate), (2, 0, None));
-        assert_eq!(full.queue_age.as_millis(), 90);
-        // Slow start adds a segment for an acknowledgement: three leave, and one of the later write waits.
-        sender.handle_segment(ms(100), &ack(2_001));
-        while sender.poll_transmit(ms(100)).is_some() {}
-        report.follow(ms(100), &sender);
-        let later = report.input(ms(100), &sender);
-        assert_eq!((later.sent, later.queue_age.as_millis()), (5, 60));
-        let rate = later.rate.expect("a round trip of 100 ms is known");
-        // An initial window of 4 segments of 1,000 bytes in 100 ms needs no proof.
-        assert!((200_000..=320_000).contains(&rate.bits_per_s()), "{rate}");
-    }
 }

@@ -1,6 +1,6 @@
 //! Rows and columns of text, arranged so that lines stay readable.
 
-use std::fmt::Write;
+use std::fmt::{self, Write};
 
 /// The greatest length of a line in characters, if cells allow it; the six default columns fit.
 const LINE: usize = 120;
@@ -31,6 +31,14 @@ impl Layout {
         } else {
             Self::Split
         }
+    }
+}
+
+impl fmt::Display for Grid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = String::new();
+        self.write(Layout::of(std::iter::once(self)), &mut text);
+        f.write_str(&text)
     }
 }
 
@@ -93,58 +101,5 @@ impl Grid {
     fn length(&self) -> usize {
         let widths = self.widths();
         INDENT + widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Grid, LINE, Layout};
-
-    fn grid(rows: usize, columns: usize, width: usize) -> Grid {
-        let cell = |row: usize, column: usize| format!("{row}.{column:.<width$}");
-        let row = |row: usize| (0..columns).map(|column| cell(row, column)).collect();
-        Grid((0..rows).map(row).collect())
-    }
-
-    fn written(grid: &Grid) -> String {
-        let mut out = String::new();
-        grid.write(Layout::of([grid].into_iter()), &mut out);
-        out
-    }
-
-    /// A table with few columns stays as it is, and one with many is split. Rows stay rows: each line begins with the
-    /// name of its row. No cell is lost, and no line is too long.
-    #[test]
-    fn rows_stay_rows() {
-        for (rows, columns, layout) in [
-            (3, 7, Layout::Plain),
-            (3, 20, Layout::Split),
-            (20, 20, Layout::Split),
-        ] {
-            let grid = grid(rows, columns, 12);
-            assert_eq!(Layout::of([&grid].into_iter()), layout);
-            let text = written(&grid);
-            assert!(text.lines().all(|line| line.chars().count() <= LINE));
-            assert!(text.lines().all(|line| line.contains(".0.")), "{text}");
-            for cell in grid.0.iter().flatten() {
-                assert!(text.contains(cell.as_str()), "{cell} is missing in\n{text}");
-            }
-        }
-    }
-
-    /// A table just inside the limit keeps its layout, and one just outside does not.
-    #[test]
-    fn the_limit_is_exact() {
-        // A line of two columns has 2 + a + 2 + b characters.
-        let two = |length: usize| {
-            let cell = "x".repeat(length - 2 - 1 - 2);
-            Grid(vec![vec!["h".into(), cell.clone()], vec!["h".into(), cell]])
-        };
-        assert_eq!(two(LINE).length(), LINE);
-        assert_eq!(Layout::of([&two(LINE)].into_iter()), Layout::Plain);
-        assert_ne!(Layout::of([&two(LINE + 1)].into_iter()), Layout::Plain);
-        assert_eq!(written(&two(LINE)).lines().next().map(str::len), Some(LINE));
-        // A cell that is wider than a line is written in full.
-        assert!(written(&two(300)).contains(&"x".repeat(295)));
     }
 }
