@@ -4,6 +4,7 @@
 //! [`WindowLaw`] decides by how much the window changes. [`Growth`] decides what an acknowledgement counts for.
 
 mod before_timeout;
+mod fill;
 mod growth;
 mod host;
 mod hystart;

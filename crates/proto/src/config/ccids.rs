@@ -35,13 +35,13 @@ settings! {
         pub min_rto: Duration as ["Time"] = Duration::from_millis(200), "at least 1 ms and at most 60 s";
         /// What happens to the congestion window while it is not used (RFC 4341, 5.1).
         pub idle: IdleRule = IdleRule::Restart;
-        /// Whether a packet also counts as lost when a later one has arrived and an eighth more than a round trip has
-        /// passed since it left (RFC 9002, section 6.1.2; RFC 8985 for TCP). RFC 4341, section 5, waits for three later
-        /// ones, which a thin flow sends over several round trips.
+        /// Whether a packet is also lost if a later one arrived and 9/8 of a round trip have passed (RFC 9002, 6.1.2).
+        /// RFC 4341, section 5, waits for three later ones, which a thin flow sends over several round trips.
         pub losses_by_time: bool = false;
-        /// Whether a datagram in a round trip may leave after a timeout, until something is acknowledged, although the
-        /// window is full: the return of a path is then noticed within a round trip. Without it the timeout doubles each
-        /// time (RFC 4341, section 5), and the return of a path is noticed as late as it failed.
+        /// Whether, after a timeout, one datagram in a round trip may leave until something is acknowledged.
+        ///
+        /// The return of a path is then noticed within a round trip. Without it the timeout doubles each time (RFC 4341,
+        /// section 5), so that the longer a path fails, the later its return is noticed.
         pub probe_outages: bool = false;
         /// How much slow start adds for acknowledged packets.
         pub slow_start: SlowStart = SlowStart::OneForTwo;

@@ -1,3 +1,5 @@
+mod thin;
+
 use std::sync::Arc;
 
 use super::Sender;
@@ -186,71 +188,6 @@ fn three_later_arrivals_make_a_loss() {
         let three = hear(&mut sender, 101, 4, &[(RECEIVED, 1)]);
         assert_eq!(fates(&three)[0], (1, Fate::Lost), "data: {third_has_data}");
         assert_eq!(sender.flight().packets, 0);
-    }
-}
-
-/// RFC 9002, 6.1.2: a packet is lost an eighth more than a round trip after it left, if a later one has arrived. It is
-/// lost at that time, or with the acknowledgement that shows it. By counting alone neither is a loss.
-#[test]
-fn a_loss_is_known_in_time() {
-    for by_time in [true, false] {
-        let config = Ccid2Config {
-            losses_by_time: by_time,
-            ..config(8.0, 2.0)
-        };
-        let mut sender = Sender::windowed(at(0), &config, 1_000, Some(Duration::from_millis(80)));
-        send(&mut sender, 0, 1..=1);
-        send(&mut sender, 5, 2..=2);
-        let early = hear(&mut sender, 85, 2, &[(RECEIVED, 1), (MISSING, 1)]);
-        assert_eq!(fates(&early), [(2, Fate::Acknowledged)], "it may be late");
-        let mut told = FeedbackOutcome::default();
-        if by_time {
-            assert_eq!(sender.next_timeout(), Some(at(90)));
-            sender.handle_timeout(at(89), 10, &mut told);
-            assert_eq!(fates(&told), []);
-            sender.handle_timeout(at(90), 10, &mut told);
-            assert_eq!(fates(&told), [(1, Fate::Lost)]);
-            assert_eq!((cwnd(&sender), sender.flight().packets), (4.0, 0));
-            assert_eq!(sender.next_timeout(), None);
-        } else {
-            sender.handle_timeout(at(100), 10, &mut told);
-            assert_eq!(fates(&told), []);
-        }
-        send(&mut sender, 100, 3..=3);
-        send(&mut sender, 140, 4..=4);
-        let shown = hear(&mut sender, 220, 4, &[(RECEIVED, 1), (MISSING, 1)]);
-        assert_eq!(fates(&shown).contains(&(3, Fate::Lost)), by_time);
-    }
-}
-
-/// After a timeout a packet in a round trip may leave although the window is full, until something is acknowledged.
-#[test]
-fn an_outage_is_probed() {
-    for probes in [true, false] {
-        let config = Ccid2Config {
-            probe_outages: probes,
-            ..config(2.0, 2.0)
-        };
-        let mut sender = Sender::windowed(at(0), &config, 1_000, Some(Duration::from_millis(80)));
-        send(&mut sender, 0, 1..=2);
-        assert_eq!(sender.permit(at(0), 1, 1_000), Permit::AwaitFeedback);
-        let expires = sender.next_timeout().expect("data is in flight");
-        sender.handle_timeout(expires, 1, &mut FeedbackOutcome::default());
-        let ms = |later: u64| expires.saturating_since(at(0)).as_nanos() / 1_000_000 + later;
-        assert_eq!(sender.permit(at(ms(0)), 1, 1_000), Permit::Now);
-        send(&mut sender, ms(0), 3..=3);
-        let (next, early) = (Permit::At(at(ms(80))), Permit::AwaitFeedback);
-        let held = if probes { next } else { early };
-        assert_eq!(sender.permit(at(ms(79)), 1, 1_000), held);
-        let after = if probes { Permit::Now } else { early };
-        assert_eq!(sender.permit(at(ms(80)), 1, 1_000), after);
-        send(&mut sender, ms(80), 4..=5);
-        hear(&mut sender, ms(160), 3, &[(RECEIVED, 1)]);
-        assert_eq!(
-            sender.permit(at(ms(300)), 1, 1_000),
-            early,
-            "the path is back"
-        );
     }
 }
 
