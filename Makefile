@@ -26,18 +26,17 @@ setup: ## Install what the tests need (tshark, Chromium, valgrind, target/python
 	@scripts/setup
 
 test: ## All checks and tests
-	@# What the tests need is installed while the code is checked.
-	@scripts/setup & setup=$$!; $(MAKE) --no-print-directory lint; lint=$$?; wait $$setup && exit $$lint
+	$(CARGO) fmt --all --check
+	@# What the tests need is installed while they are built.
+	@scripts/setup & setup=$$!; scripts/test --no-run; built=$$?; wait $$setup && exit $$built
 	scripts/test
 
 test-all: test py ## Also every notebook and the tests on clusters, with the wheel in a fresh environment (ten minutes more)
 	scripts/test-wheel
 
-lint: ## Formatting, clippy and the links of the documentation (also to private items), warnings as errors
+lint: ## Formatting and clippy alone, warnings as errors (`make test` has both)
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets $(FEATURES) --locked -- -D warnings
-	@# With an example, the dependencies have the features of the line above, and are not checked again for others.
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --lib --example receive $(FEATURES) --no-deps --document-private-items --locked
 
 deny: ## Licences, registries and known vulnerabilities of the dependencies (needs cargo-deny; not part of `make test`)
 	scripts/deny

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::{Child, Output, Stdio};
 use std::time::Duration;
 
+use crate::own_paper::Mine;
 use crate::{command, err, fairwire};
 
 /// A directory for one test, which is removed at its end.
@@ -256,15 +257,13 @@ fn an_interrupted_run_replaces_nothing_complete() {
 fn the_run_before_is_replaced() {
     let place = Scratch::new("again");
     let directory = place.path();
-    let table = |name: &str| {
-        let arguments = ["paper", "long-delay", "--seeds", "1", "--table", name];
-        let output = fairwire(&[&arguments[..], &["--out", &directory]].concat());
-        assert!(output.status.success(), "{}", err(&output));
-    };
-    table("ssthresh");
-    assert!(place.has("ssthresh-20.toml") && place.has("report.txt"));
+    let mine = Mine::new("again");
+    let paper = ["paper", "./mine", "--seeds", "1", "--out", &directory];
+    let output = mine.fairwire(&paper);
+    assert!(output.status.success(), "{}", err(&output));
+    assert!(place.has("slow.toml") && place.has("report.txt"));
     assert!(short(&place, &[]).status.success());
-    assert!(!place.has("ssthresh-20.toml") && !place.has("report.txt"));
+    assert!(!place.has("slow.toml") && !place.has("report.txt"));
     assert!(place.has("base.toml") && place.has("results.json"));
     let resolved = place.0.join("base.toml").display().to_string();
     let refused = fairwire(&["run", &resolved, "--seeds", "1", "--out", &directory]);

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use serde_json::Value;
+
 use crate::{err, out, unzipped};
 
 const MANIFEST: &str = r#"title = "A paper of two cells"
@@ -63,10 +65,10 @@ const TABLE: &str = "cell,flow,metric,value,unit,note\nslow,dccp,throughput,950,
 const CHECK: &str = "kind = \"increasing\"";
 
 /// A directory that holds the paper and is removed at the end of the test.
-struct Mine(PathBuf);
+pub(crate) struct Mine(pub(crate) PathBuf);
 
 impl Mine {
-    fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         let unique = format!("fairwire-own-{name}-{}", std::process::id());
         let mine = Self(std::env::temp_dir().join(unique));
         std::fs::create_dir_all(mine.0.join("mine")).expect("a directory");
@@ -90,7 +92,7 @@ impl Mine {
     }
 
     /// Runs the command next to the paper's directory.
-    fn fairwire(&self, arguments: &[&str]) -> Output {
+    pub(crate) fn fairwire(&self, arguments: &[&str]) -> Output {
         Command::new(env!("CARGO_BIN_EXE_fairwire"))
             .args(arguments)
             .current_dir(&self.0)
@@ -215,6 +217,66 @@ lines = [{ label = "fast", cell = "fast", link = "one" }]
     assert_eq!(has("fast,"), rows.len(), "{rows:?}");
     assert!(rows.iter().all(|row| row.contains(",link,one,queue,")));
     assert!(series(&["--series", "none"]).is_empty());
+}
+
+/// A table alone has no series. `--series all` writes them, and also all numbers as JSON. The resolved scenario of a
+/// cell reproduces its series: it is the same run.
+#[test]
+fn series_can_be_left_out_and_had_again() {
+    let mine = Mine::new("series");
+    mine.write(
+        "cells.toml",
+        &format!("{CELLS}[measure]\nseries = \"1 s\"\n"),
+    );
+    let table = |place: &str, more: &[&str]| {
+        let arguments = [
+            "paper", "./mine", "--table", "table", "--seeds", "1", "--out", place,
+        ];
+        let output = mine.fairwire(&[&arguments[..], more].concat());
+        assert!(output.status.success(), "{}", err(&output));
+    };
+    table("without", &[]);
+    table("with", &["--series", "all"]);
+    let [without, with] = ["without", "with"].map(|place| mine.0.join(place));
+    assert!(!without.join("series.csv.gz").exists());
+    for file in ["runs.csv", "tables.csv"] {
+        let (without, with) = (format!("without/{file}"), format!("with/{file}"));
+        assert_eq!(mine.read(&without), mine.read(&with), "{file}");
+    }
+    for file in ["results.csv.gz", "summary.csv.gz"] {
+        let (without, with) = (without.join(file), with.join(file));
+        assert_eq!(unzipped(&without), unzipped(&with), "{file}");
+    }
+    let json = |place: &Path| -> Value {
+        serde_json::from_str(&unzipped(&place.join("results.json.gz"))).expect("JSON")
+    };
+    let (slim, full) = (json(&without), json(&with));
+    for (part, whole) in [
+        (&slim["cells"][0], &full["cells"][0]),
+        (&slim["cells"][0]["runs"][0], &full["cells"][0]["runs"][0]),
+    ] {
+        for (key, value) in part.as_object().expect("an object") {
+            let has_runs = key == "runs" || key == "unperturbed";
+            assert!(has_runs || *value == whole[key], "{key}");
+        }
+    }
+    for key in ["values", "series"] {
+        assert!(slim["cells"][0]["runs"][0][key].is_null());
+        assert!(full["cells"][0]["runs"][0][key].is_array());
+    }
+    let again = ["run", "without/slow.toml", "--seeds", "1", "--out", "again"];
+    let output = mine.fairwire(&again);
+    assert!(output.status.success(), "{}", err(&output));
+    // The cell has its own name in the paper. In its own file it is called 'base'.
+    let series_of = |text: String, cell: &str| -> Vec<String> {
+        let lines = text.lines().filter_map(|line| line.strip_prefix(cell));
+        let plain = lines.map(|line| line.split(',').take(6).collect::<Vec<_>>().join(","));
+        plain.collect()
+    };
+    let series = series_of(unzipped(&with.join("series.csv.gz")), "slow,1,");
+    // Eight series or more, of five seconds.
+    assert!(series.len() >= 40, "{}", series.len());
+    assert_eq!(series_of(mine.read("again/series.csv"), "base,1,"), series);
 }
 
 /// With an output directory, the terminal shows one line for each claim and where the report is. The directory holds

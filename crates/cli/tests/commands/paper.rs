@@ -1,7 +1,7 @@
 //! `fairwire paper` as people and scripts use it: reports, wrong names, and Ctrl-C during a run.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
@@ -103,84 +103,51 @@ fn a_table_is_run_and_written() {
     std::fs::remove_dir_all(&place).expect("removed");
 }
 
-/// A report has the series of its figures; a table alone has none. `--series all` writes the others, and also all
-/// numbers as JSON. The resolved scenario of a cell reproduces its series: it is the same run.
-#[test]
-fn series_can_be_left_out_and_had_again() {
-    let (without, with) = (scratch("no-series"), scratch("series"));
-    let table = |place: &Path, more: &[&str]| {
-        let directory = place.display().to_string();
-        let arguments = ["paper", "long-delay", "--table", "ssthresh", "--seeds", "1"];
-        let output = fairwire(&[&arguments[..], &["--out", &directory], more].concat());
-        assert!(output.status.success(), "{}", err(&output));
-    };
-    table(&without, &[]);
-    table(&with, &["--series", "all"]);
-    assert!(!without.join("series.csv.gz").exists());
-    for file in ["runs.csv", "tables.csv"] {
-        assert_eq!(read(&without.join(file)), read(&with.join(file)), "{file}");
-    }
-    for file in ["results.csv.gz", "summary.csv.gz"] {
-        let (without, with) = (without.join(file), with.join(file));
-        assert_eq!(unzipped(&without), unzipped(&with), "{file}");
-    }
-    let json = |place: &Path| -> Value {
-        serde_json::from_str(&unzipped(&place.join("results.json.gz"))).expect("JSON")
-    };
-    let (slim, full) = (json(&without), json(&with));
-    for (part, whole) in [
-        (&slim["cells"][0], &full["cells"][0]),
-        (&slim["cells"][0]["runs"][0], &full["cells"][0]["runs"][0]),
-    ] {
-        for (key, value) in part.as_object().expect("an object") {
-            let has_runs = key == "runs" || key == "unperturbed";
-            assert!(has_runs || *value == whole[key], "{key}");
-        }
-    }
-    for key in ["values", "series"] {
-        assert!(slim["cells"][0]["runs"][0][key].is_null());
-        assert!(full["cells"][0]["runs"][0][key].is_array());
-    }
-    let again = scratch("series-again");
-    let cell = without.join("ssthresh-20.toml").display().to_string();
-    let directory = again.display().to_string();
-    let output = fairwire(&["run", &cell, "--seeds", "1", "--out", &directory]);
-    assert!(output.status.success(), "{}", err(&output));
-    // The cell has its own name in the paper. In its own file it is called 'base' and has no axes.
-    let series_of = |text: String, cell: &str| -> Vec<String> {
-        let lines = text.lines().filter_map(|line| line.strip_prefix(cell));
-        let plain = lines.map(|line| line.split(',').take(6).collect::<Vec<_>>().join(","));
-        plain.collect()
-    };
-    let series = series_of(unzipped(&with.join("series.csv.gz")), "ssthresh-20,1,");
-    assert!(series.len() > 100, "{}", series.len());
-    let of_cell = series_of(read(&again.join("series.csv")), "base,1,");
-    assert_eq!(of_cell, series);
-    for place in [without, with, again] {
-        std::fs::remove_dir_all(&place).expect("removed");
-    }
-}
-
 /// After Ctrl-C during all papers, finished results are printed and written, and all output says that it is partial.
 #[cfg(unix)]
 #[test]
 fn an_interrupt_keeps_what_is_finished() {
-    keeps_what_is_finished("-INT", 1);
+    let place = scratch("interrupt");
+    let output = interrupted("all", &place, "-INT", 1);
+    let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(json["partial"], true);
+    let papers = json["papers"].as_array().expect("papers");
+    let verdicts = |paper: &Value| paper["verdicts"].as_array().cloned().unwrap_or_default();
+    let of_all: Vec<Value> = papers.iter().flat_map(verdicts).collect();
+    assert!(of_all.iter().any(|one| one["verdict"] == "not run"));
+    assert!(
+        of_all
+            .iter()
+            .all(|one| one["id"].is_string() && one["because"].is_string())
+    );
+    assert!(read(&place.join("summary.txt")).contains("(PARTIAL)"));
+    assert!(read(&place.join("report.txt")).contains(&read(&place.join("summary.txt"))));
+    let csv = read(&place.join("verdicts.csv"));
+    let lines: Vec<&str> = csv.lines().skip(1).collect();
+    assert!(lines.iter().any(|line| line.ends_with(",true")), "{csv}");
+    let first = papers[0]["paper"].as_str().expect("a name");
+    has_finished_runs(&place.join(first));
+    std::fs::remove_dir_all(&place).expect("removed");
 }
 
 /// SIGTERM, which `timeout` and batch systems send, does the same, even if it is sent twice.
 #[cfg(unix)]
 #[test]
 fn a_request_to_end_keeps_what_is_finished() {
-    keeps_what_is_finished("-TERM", 2);
+    let place = scratch("request");
+    let output = interrupted("long-delay", &place, "-TERM", 2);
+    let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(json["partial"], true);
+    has_finished_runs(&place);
+    std::fs::remove_dir_all(&place).expect("removed");
 }
 
+/// Runs a paper, or all, sends a signal some times after the first runs, and returns what was printed.
 #[cfg(unix)]
-fn keeps_what_is_finished(signal: &str, times: u32) {
-    let place = scratch(&format!("interrupt{signal}"));
+fn interrupted(paper: &str, place: &Path, signal: &str, times: u32) -> Output {
     let directory = place.display().to_string();
     let running = command(&[
-        "paper", "all", "--seeds", "2", "--json", "--out", &directory,
+        "paper", paper, "--seeds", "2", "--json", "--out", &directory,
     ])
     .stdout(Stdio::piped())
     .stderr(Stdio::piped())
@@ -191,11 +158,13 @@ fn keeps_what_is_finished(signal: &str, times: u32) {
     let ended = std::thread::spawn(move || running.wait_with_output().expect("it ends"));
     let has_finished_cell = || {
         let entries = |place: &Path| std::fs::read_dir(place).into_iter().flatten().flatten();
-        let mut folders = entries(&place).map(|entry| entry.path());
+        let mut folders = entries(place).map(|entry| entry.path());
         let unfinished = folders.find(|folder| folder.is_dir());
-        let papers = unfinished.iter().flat_map(|folder| entries(folder));
+        // All papers have a folder each in it, and one paper has none.
+        let within = unfinished.iter().flat_map(|folder| entries(folder));
+        let papers = within.map(|paper| paper.path()).chain(unfinished.clone());
         let lines = papers.filter_map(|paper| {
-            let runs = std::fs::read_to_string(paper.path().join("runs.csv")).ok()?;
+            let runs = std::fs::read_to_string(paper.join("runs.csv")).ok()?;
             Some(runs.lines().count())
         });
         lines.max().unwrap_or(0) > 1
@@ -210,36 +179,23 @@ fn keeps_what_is_finished(signal: &str, times: u32) {
     let output = ended.join().expect("no panic");
     assert_eq!(output.status.code(), Some(1), "{}", err(&output));
     assert!(err(&output).contains("partial"), "{}", err(&output));
-
-    let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    assert_eq!(json["partial"], true);
-    let papers = json["papers"].as_array().expect("papers");
-    let verdicts = |paper: &Value| paper["verdicts"].as_array().cloned().unwrap_or_default();
-    let of_all: Vec<Value> = papers.iter().flat_map(verdicts).collect();
-    assert!(of_all.iter().any(|one| one["verdict"] == "not run"));
-    assert!(
-        of_all
-            .iter()
-            .all(|one| one["id"].is_string() && one["because"].is_string())
-    );
     let page = read(&place.join("report.html"));
     assert!(page.contains("This report is partial."));
-    assert!(read(&place.join("summary.txt")).contains("(PARTIAL)"));
-    assert!(read(&place.join("report.txt")).contains(&read(&place.join("summary.txt"))));
-    let csv = read(&place.join("verdicts.csv"));
-    let lines: Vec<&str> = csv.lines().skip(1).collect();
-    assert!(lines.iter().any(|line| line.ends_with(",true")), "{csv}");
-    let first = papers[0]["paper"].as_str().expect("a name");
+    output
+}
+
+/// The results of a paper that was interrupted are partial, and its runs are in `runs.csv`.
+#[cfg(unix)]
+fn has_finished_runs(paper: &Path) {
     let results: Value =
-        serde_json::from_str(&unzipped(&place.join(first).join("results.json.gz"))).expect("JSON");
+        serde_json::from_str(&unzipped(&paper.join("results.json.gz"))).expect("JSON");
     assert_eq!(results["partial"], true);
     let kept = results["cells"][0]["runs"].as_array().expect("runs");
-    let runs = read(&place.join(first).join("runs.csv"));
+    let runs = read(&paper.join("runs.csv"));
     assert!(!kept.is_empty());
     for run in kept {
         assert!(runs.contains(run["digest"].as_str().expect("a digest")));
     }
-    std::fs::remove_dir_all(&place).expect("removed");
 }
 
 /// A run that would take days is refused at once, with an estimate. A link that carries nothing is refused too.

@@ -1,15 +1,17 @@
-//! Checks that the listings under `docs/api/` name every public item of the libraries.
+//! Checks the links of the documentation, and that the listings under `docs/api/` name every public item of the
+//! libraries.
 //!
 //! A change of the public API changes a listing, so it cannot go unnoticed. To accept a change, run `UPDATE_DOCS=1
 //! cargo test -p fairwire-house` and say in CHANGELOG.md what users have to do.
 //!
 //! The listings come from rustdoc's JSON, whose format depends on the version of Rust. If the compiler writes another
-//! format, the test is skipped with a message; with `FAIRWIRE_NO_SKIP=1` it fails instead.
+//! format, they are not compared, with a message; with `FAIRWIRE_NO_SKIP=1` the test fails instead.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
+use std::sync::LazyLock;
 
 use public_api::Builder;
 
@@ -30,11 +32,22 @@ const LIBRARIES: [(&str, &str); 8] = [
 /// The format that the crate `public-api` reads: that of rustdoc in Rust 1.93 to 1.95.
 const FORMAT: u64 = 57;
 
+/// What cargo said of the documentation, and the folder with its JSON.
+static DOCUMENTED: LazyLock<(Output, PathBuf)> = LazyLock::new(document);
+
+/// Every link in the documentation leads somewhere, also to private items and in their documentation.
+#[test]
+fn links_lead_somewhere() {
+    let (output, _) = &*DOCUMENTED;
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+}
+
 /// Every public item of the libraries is listed, and every listed item exists.
 #[test]
 fn the_public_api_is_the_one_listed() {
-    let json = document();
-    if format(&json) != FORMAT {
+    let (_, json) = &*DOCUMENTED;
+    if format(json) != FORMAT {
         assert!(
             std::env::var_os("FAIRWIRE_NO_SKIP").is_none(),
             "this Rust writes another rustdoc JSON than format {FORMAT}: update the crate public-api"
@@ -70,31 +83,24 @@ fn the_public_api_is_the_one_listed() {
     );
 }
 
-/// Writes the documentation of the libraries as JSON, and returns its folder.
+/// Has `crates/house/rustdoc` read the documentation of every library.
 ///
-/// It is where `make lint` builds, so most of what that has built of the dependencies is used again.
-fn document() -> PathBuf {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("..");
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo
+/// They are what `cargo test` builds, so nothing is built again if the tests are.
+fn document() -> (Output, PathBuf) {
+    let json = Path::new(env!("CARGO_TARGET_TMPDIR")).join("api");
+    let _ = fs::remove_dir_all(&json);
+    let output = Command::new(env!("CARGO"))
         .current_dir(root())
-        // Without an example, with which the libraries would have the features of tests, too.
-        .args(["doc", "--no-deps", "--lib", "--locked", "--quiet"])
-        .args(["--features", "fairwire/emulated"])
+        .args(["test", "--doc", "--workspace", "--no-fail-fast"])
+        .args(["--features", "fairwire/emulated", "--locked", "--quiet"])
         .arg("--target-dir")
-        .arg(&target)
+        .arg(Path::new(env!("CARGO_TARGET_TMPDIR")).join(".."))
         .env("RUSTDOC", root().join("crates/house/rustdoc"))
-        .env(
-            "RUSTDOCFLAGS",
-            "-Z unstable-options --output-format json --cap-lints allow",
-        );
-    for (package, _) in LIBRARIES {
-        cargo.args(["-p", package]);
-    }
-    let output = cargo.output().expect("cargo runs");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
-    target.join("doc")
+        .env("FAIRWIRE_API", &json)
+        .env("FAIRWIRE_LIBRARIES", LIBRARIES.map(|it| it.1).join(" "))
+        .output()
+        .expect("cargo runs");
+    (output, json)
 }
 
 /// Returns the implementations of `Error` and `From`, those that are derived as well, because users rely on them. Other
@@ -114,7 +120,7 @@ fn derived_errors(json: &Path) -> BTreeSet<String> {
 
 /// Returns the version of the JSON format.
 fn format(json: &Path) -> u64 {
-    let text = fs::read_to_string(json.join("fairwire_units.json")).expect("cargo wrote it");
+    let text = fs::read_to_string(json.join("fairwire_units.json")).expect("rustdoc wrote it");
     let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     value["format_version"].as_u64().unwrap_or(0)
 }

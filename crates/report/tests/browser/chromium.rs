@@ -50,10 +50,6 @@ impl Screen {
         is_dark: false,
         medium: "screen",
     };
-    pub(crate) const DESK_AT_NIGHT: Self = Self {
-        is_dark: true,
-        ..Self::DESK
-    };
     pub(crate) const TELEPHONE: Self = Self {
         width: 390,
         height: 844,
@@ -61,18 +57,22 @@ impl Screen {
         is_dark: false,
         medium: "screen",
     };
-    pub(crate) const TELEPHONE_AT_NIGHT: Self = Self {
-        is_dark: true,
-        ..Self::TELEPHONE
-    };
     /// A4 without the margins of the style: 178 mm at 96 dots per inch.
     pub(crate) const PAPER: Self = Self {
         width: 672,
         height: 1000,
         is_telephone: false,
-        is_dark: true,
+        is_dark: false,
         medium: "print",
     };
+
+    /// Returns the same window in a system that is set to dark colours.
+    pub(crate) fn at_night(self) -> Self {
+        Self {
+            is_dark: true,
+            ..self
+        }
+    }
 }
 
 /// An open page.
@@ -210,9 +210,7 @@ impl Chromium {
             "mobile": screen.is_telephone,
         });
         tab.call("Emulation.setDeviceMetricsOverride", &metrics);
-        let scheme = if screen.is_dark { "dark" } else { "light" };
-        let media = json!({ "media": screen.medium, "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
-        tab.call("Emulation.setEmulatedMedia", &media);
+        tab.show(screen);
         tab.call("Page.navigate", &json!({ "url": url }));
         tab.wait_for("Page.loadEventFired");
         tab
@@ -241,6 +239,13 @@ impl Tab<'_> {
             let event = self.browser.next();
             self.browser.events.push_back(event);
         }
+    }
+
+    /// Sets the medium and the colours of `screen`.
+    pub(crate) fn show(&mut self, screen: Screen) {
+        let scheme = if screen.is_dark { "dark" } else { "light" };
+        let media = json!({ "media": screen.medium, "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
+        self.call("Emulation.setEmulatedMedia", &media);
     }
 
     /// Evaluates `script` and returns its value.

@@ -1,5 +1,6 @@
-// What is wrong with how this page lies in its window: a list of sentences, empty if nothing is.
-(() => {
+// What is wrong with how this page lies in its window, or with its colours alone: a list of sentences, empty if nothing
+// is.
+coloursAlone => {
   const faults = [];
   const width = window.screen.width < 600 ? window.screen.width : document.documentElement.clientWidth;
   const root = document.documentElement;
@@ -12,7 +13,7 @@
   const once = find => { const known = new Map(); return e => { if (!known.has(e)) known.set(e, find(e)); return known.get(e); }; };
   const inScroller = once(e => { const p = e.parentElement; return p !== null && (scrolls(p) || inScroller(p)); });
   const hidden = '.skip, thead, thead *, title';
-  for (const e of document.querySelectorAll('body *')) {
+  for (const e of coloursAlone ? [] : document.querySelectorAll('body *')) {
     if (e.matches(hidden) || !e.checkVisibility()) continue;
     const r = e.getBoundingClientRect();
     if (r.width === 0 || r.height === 0) continue;
@@ -46,13 +47,13 @@
     range.selectNodeContents(node);
     for (const r of range.getClientRects()) if (r.width > 0 && r.height > 0) lines.push({ e, r });
   }
-  lines.sort((a, b) => a.r.top - b.r.top);
+  const places = coloursAlone ? [] : lines.toSorted((a, b) => a.r.top - b.r.top);
   // Lines of one paragraph may share a hair; a raised mark stands beside its number.
   const HAIR = 3;
-  for (let i = 0; i < lines.length; i++) {
-    const a = lines[i];
-    for (let j = i + 1; j < lines.length && lines[j].r.top < a.r.bottom - HAIR; j++) {
-      const b = lines[j];
+  for (let i = 0; i < places.length; i++) {
+    const a = places[i];
+    for (let j = i + 1; j < places.length && places[j].r.top < a.r.bottom - HAIR; j++) {
+      const b = places[j];
       const across = Math.min(a.r.right, b.r.right) - Math.max(a.r.left, b.r.left);
       const down = Math.min(a.r.bottom, b.r.bottom) - b.r.top;
       if (across > HAIR && down > HAIR && !inScroller(a.e) === !inScroller(b.e)) faults.push(`over each other: ${name(a.e)} and ${name(b.e)}`);
@@ -92,4 +93,4 @@
   for (const e of document.querySelectorAll('path.ours, path.error, .wire')) stand(e, 'stroke', 3);
   for (const e of document.querySelectorAll('.bar, .full, .arrow')) stand(e, 'fill', 3);
   return faults;
-})()
+}

@@ -16,12 +16,12 @@ mod real;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use chromium::{Chromium, Screen};
+use chromium::{Chromium, Screen, Tab};
 use fairwire_paper::{Bundle, Paper, Reported};
 use fairwire_papers::catalogue;
 use serde_json::Value;
 
-/// A script that returns the faults in the layout of a page, as a list of sentences.
+/// A function that returns the faults in the layout of a page, or in its colours alone, as a list of sentences.
 const LAYOUT: &str = include_str!("layout.js");
 
 /// The report on one paper, which has no first page for several, with made-up numbers.
@@ -127,21 +127,18 @@ fn fit_every_window<'a>(pages: impl Iterator<Item = &'a (&'a str, &'a str)>) {
     };
     for (name, page) in pages {
         let path = file(name, page);
-        for screen in [
-            Screen::DESK,
-            Screen::DESK_AT_NIGHT,
-            Screen::TELEPHONE,
-            Screen::TELEPHONE_AT_NIGHT,
-            Screen::PAPER,
-        ] {
+        for screen in [Screen::DESK, Screen::TELEPHONE, Screen::PAPER] {
             let mut tab = browser.open(screen, &path);
             for open in ["false", "true"] {
-                let script = format!(
-                    "document.querySelectorAll('details').forEach(d => d.open = {open}); {LAYOUT}"
-                );
-                let Value::Array(faults) = tab.evaluate(&script) else {
-                    panic!("{name}: no list of faults");
-                };
+                let part =
+                    format!("document.querySelectorAll('details').forEach(d => d.open = {open})");
+                tab.evaluate(&part);
+                tab.show(screen);
+                let by_day = faults(&mut tab, false);
+                // The night has other colours, and nothing else.
+                tab.show(screen.at_night());
+                let at_night = faults(&mut tab, true);
+                let faults = [by_day, at_night].concat();
                 let first: Vec<String> = faults.iter().take(8).map(ToString::to_string).collect();
                 assert!(
                     faults.is_empty(),
@@ -159,6 +156,14 @@ fn fit_every_window<'a>(pages: impl Iterator<Item = &'a (&'a str, &'a str)>) {
             assert_eq!(heard.complaints, Vec::<String>::new(), "{name} makes noise");
         }
         std::fs::remove_file(&path).expect("removed");
+    }
+}
+
+/// Returns what is wrong with a page, or with its colours alone.
+fn faults(tab: &mut Tab<'_>, colours_alone: bool) -> Vec<Value> {
+    match tab.evaluate(&format!("({LAYOUT})({colours_alone})")) {
+        Value::Array(faults) => faults,
+        other => panic!("no list of faults: {other}"),
     }
 }
 
@@ -185,10 +190,8 @@ fn faults_are_found() {
         <img src=\"http://127.0.0.1:9/x.png\" alt=\"\"><script>console.error('no')</script></body></html>";
     let path = file("faulty", page);
     let mut tab = browser.open(Screen::TELEPHONE, &path);
-    let Value::Array(faults) = tab.evaluate(LAYOUT) else {
-        panic!("no list of faults");
-    };
-    let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+    let found = faults(&mut tab, false);
+    let faults: Vec<String> = found.iter().map(ToString::to_string).collect();
     for (kind, what) in [
         ("the page is 708 wide", ""),
         ("from 8 to 708", "'wide'"),

@@ -163,14 +163,14 @@ fn the_scenario_shows_what_it_says() {
 /// There is one note for each kind of outcome, however many flows it concerns.
 #[test]
 fn ccid_changes_are_noted_once() {
-    let set = "flows.web.dccp={ ccid = 2, ccid_changes = [{ at = \"100 s\", ccid = 3 }] }";
+    let set = "flows.web.dccp={ ccid = 2, ccid_changes = [{ at = \"20 s\", ccid = 3 }] }";
     let busy = "flows.web.traffic={ kind = \"short-flows\", every = \"200 ms\", sizes = \"1 MB\" }";
-    let run = result(&[set, busy]);
+    let run = result(&[set, busy, "run.duration=25 s", "flows.web.stop=24 s"]);
     let notes: Vec<&String> = run.notes.iter().filter(|it| it.contains("CCID")).collect();
     assert_eq!(notes.len(), 2, "{notes:?}");
     for says in [
         "web: the data of open flows changed to CCID 3",
-        "web: no change to CCID 3 of flows that were not open, or had nothing left to send, at 100s",
+        "web: no change to CCID 3 of flows that were not open, or had nothing left to send, at 20s",
     ] {
         assert!(notes.iter().any(|note| *note == says), "{says}: {notes:?}");
     }
