@@ -10,6 +10,7 @@ mod host;
 mod hystart;
 mod idle;
 mod initial;
+mod pace;
 #[cfg(test)]
 mod tests;
 mod timeout;
@@ -26,7 +27,7 @@ use crate::{
 use before_timeout::BeforeTimeout;
 use hystart::HyStart;
 use idle::WindowUse;
-use unit::up;
+use pace::Pace;
 
 pub use growth::{Growth, SlowStart};
 pub use idle::IdleRule;
@@ -91,6 +92,8 @@ pub struct Windowed<L> {
     held_until: Option<Instant>,
     /// How much of the window was used.
     used: WindowUse,
+    /// How much has left at once.
+    pace: Pace,
     /// Whether nothing has been acknowledged since the last timeout.
     silent: bool,
     /// The state that a spurious timeout gives back.
@@ -133,6 +136,7 @@ impl<L: WindowLaw> Windowed<L> {
             last_full: None,
             held_until: None,
             used: WindowUse::default(),
+            pace: Pace::default(),
             silent: false,
             before_timeout: None,
             cuts: 0,
@@ -236,12 +240,24 @@ impl<L: WindowLaw> Windowed<L> {
             credit: self.credit,
             ssthresh: self.ssthresh,
             acked: 0,
-            flight: self.unit.flight(flight),
+            flight,
+            in_use: self.held(flight),
             rtt,
             srtt: self.path.smoothed,
             min_rtt: self.path.min,
             round: self.round,
             delivery_rate: self.rate,
+        }
+    }
+
+    /// Returns the window at feedback that acknowledged packets, of which `acked` count.
+    fn window_with(&self, now: Instant, flight: Flight, feedback: &Feedback, acked: u32) -> Window {
+        let window = self.window(now, self.cwnd, flight, feedback.rtt);
+        let bytes = feedback.newly_acked_bytes;
+        Window {
+            acked,
+            in_use: window.in_use + self.unit.amount(feedback.newly_acked, bytes),
+            ..window
         }
     }
 
@@ -275,7 +291,8 @@ impl<L: WindowLaw> Windowed<L> {
 
     /// Returns the window from which a cut is computed.
     ///
-    /// What counts for `acked` was in flight when the congestion occurred and are not part of `flight` any more.
+    /// `acked` is what counts for the packets that were in flight when the congestion occurred and are not part of
+    /// `flight` any more.
     fn window_to_cut(&self, now: Instant, flight: Flight, acked: f64) -> Window {
         let in_use = match self.cut_from {
             CutFrom::Window => self.cwnd,
@@ -344,12 +361,7 @@ impl<L: WindowLaw> Windowed<L> {
         if feedback.newly_acked == 0 && feedback.rtt.is_none() {
             return None;
         }
-        let window = Window {
-            acked: self
-                .unit
-                .counted(feedback.newly_acked, feedback.newly_acked_bytes),
-            ..self.window(now, self.cwnd, flight, feedback.rtt)
-        };
+        let window = self.window_with(now, flight, feedback, feedback.newly_acked);
         self.law.observe(&window)
     }
 
@@ -368,10 +380,7 @@ impl<L: WindowLaw> Windowed<L> {
         if acked <= 0.0 || is_recovering || self.is_held(now) || !was_used {
             return;
         }
-        let window = Window {
-            acked: up(acked),
-            ..self.window(now, self.cwnd, flight, feedback.rtt)
-        };
+        let window = self.window_with(now, flight, feedback, self.earning_packets(feedback));
         let step = if window.in_slow_start() {
             let growth = self.growth.in_slow_start(acked);
             let growth = self.hystart.map_or(growth, |it| it.paced(growth));
@@ -432,12 +441,14 @@ impl<L: WindowLaw> Windowed<L> {
 }
 
 impl<L: WindowLaw> Controller for Windowed<L> {
-    fn permit(&self, _now: Instant, flight: Flight, size: u32) -> Permit {
+    fn permit(&self, now: Instant, flight: Flight, size: u32) -> Permit {
         // RFC 4341, 5: nothing leaves while the pipe holds cwnd packets.
-        if self.is_full(self.held(flight), self.unit.amount(1, size.into())) {
+        let packet = self.unit.amount(1, size.into());
+        if self.is_full(self.held(flight), packet) {
             Permit::AwaitFeedback
         } else {
-            Permit::Now
+            self.pace
+                .permit(now, packet, self.initial_window, self.drain())
         }
     }
 
@@ -453,14 +464,17 @@ impl<L: WindowLaw> Controller for Windowed<L> {
             }
             (self.cwnd, self.ssthresh) = self.idle.apply(
                 (self.cwnd, self.ssthresh),
-                self.initial_window,
+                (self.initial_window, self.unit.least()),
                 idle,
                 timeout,
             );
         }
         self.last_busy = Some(now);
         let held = self.held(flight);
-        let is_full = self.is_full(held, self.unit.amount(1, size.into()));
+        let packet = self.unit.amount(1, size.into());
+        let drain = self.drain();
+        self.pace.on_sent(now, packet, drain);
+        let is_full = self.is_full(held, packet);
         if is_full {
             self.last_full = Some(now);
         }
@@ -509,7 +523,7 @@ impl<L: WindowLaw> Controller for Windowed<L> {
             }
             self.grow(now, flight, feedback);
         }
-        self.apply_host_limits(before, feedback.host);
+        self.apply_host_limits(before, flight, feedback.host);
     }
 
     fn reset(&mut self, _now: Instant) {
@@ -526,6 +540,7 @@ impl<L: WindowLaw> Controller for Windowed<L> {
         self.last_full = None;
         self.held_until = None;
         self.used = WindowUse::default();
+        self.pace = Pace::default();
         self.silent = false;
         self.before_timeout = None;
     }

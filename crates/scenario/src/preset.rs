@@ -51,14 +51,19 @@ fn profiles() -> &'static BTreeMap<&'static str, Node> {
     static PROFILES: LazyLock<BTreeMap<&'static str, Node>> = LazyLock::new(|| {
         let written = |profile: Profile| toml::Value::try_from(profile.config());
         let read = |profile: Profile| {
-            let set = changed(written(profile).ok()?, &written(Profile::Rfc).ok()?);
+            let [set, rfc] =
+                [profile, Profile::Rfc].map(|it| written(it).expect("settings are tables"));
+            let set = changed(set, &rfc);
             let source = Arc::new(SourceText {
                 name: IMPLIED.into(),
-                text: toml::to_string(&set).ok()?.into(),
+                text: toml::to_string(&set).expect("it was a table"),
             });
-            Some((profile.name(), Node::parse(&source).ok()?))
+            (
+                profile.name(),
+                Node::parse(&source).expect("it was written by toml"),
+            )
         };
-        Profile::ALL.into_iter().filter_map(read).collect()
+        Profile::ALL.into_iter().map(read).collect()
     });
     &PROFILES
 }

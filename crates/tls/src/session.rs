@@ -35,6 +35,7 @@ use crate::name::PeerName;
 use crate::provider::Secrets;
 use crate::record;
 use crate::trust::Trust;
+use arrivals::{MAX_WAITING, MAX_WAITING_BYTES};
 #[cfg(feature = "fuzz")]
 pub use keyed::FIRST_MESSAGES;
 use renewal::Renewal;
@@ -96,6 +97,8 @@ pub struct Session {
     is_confirmed: bool,
     /// This end has a certificate.
     has_identity: bool,
+    /// The bytes of data sealed before the peer was known to have all keys.
+    early_bytes: usize,
     outputs: VecDeque<Output>,
     max_datagram: usize,
     trust: Option<Arc<Trust>>,
@@ -376,6 +379,9 @@ impl Session {
         }
         let is_worn = channel.sending.is_worn();
         self.stats.sealed = self.stats.sealed.saturating_add(1);
+        if !self.is_confirmed {
+            self.early_bytes = self.early_bytes.saturating_add(length + OVERHEAD);
+        }
         if is_worn {
             self.announce(true);
         }
@@ -474,10 +480,14 @@ impl Session {
     /// Returns whether data may leave: the peer is [known to have all keys](Self::is_confirmed), or keeps what overtakes
     /// the end of the handshake.
     ///
-    /// A client whose end of the handshake is under way need not wait for its acknowledgement, which takes a round trip.
-    /// One that has a certificate to show waits: the server may refuse it.
+    /// A client whose end of the handshake is under way need not wait for its acknowledgement, which takes a round trip,
+    /// for as much data as the server keeps. One that has a certificate, or was asked for one, waits: the server may refuse
+    /// it.
     pub fn may_send(&self) -> bool {
-        self.is_confirmed() || self.is_connected() && !self.has_identity
+        let has_room = self.stats.sealed < MAX_WAITING as u64
+            && self.early_bytes + self.max_datagram <= MAX_WAITING_BYTES;
+        let is_accepted = !self.has_identity && !self.gate.is_asked;
+        self.is_confirmed() || self.is_connected() && is_accepted && has_room
     }
 
     /// Returns what the session has counted.

@@ -15,17 +15,23 @@ impl<L: WindowLaw> Windowed<L> {
     pub(super) fn is_full(&self, held: f64, packet: f64) -> bool {
         match self.unit {
             WindowUnit::Packets => held >= self.cwnd.floor(),
-            WindowUnit::Segments { .. } => held + packet > self.cwnd,
+            // A packet larger than the window leaves alone.
+            WindowUnit::Segments { .. } => held > 0.0 && held + packet > self.cwnd,
         }
     }
 
-    /// Returns what was acknowledged and not marked. RFC 4341, 5: a marked packet earns nothing.
-    pub(super) fn earning(&self, feedback: &Feedback) -> f64 {
+    /// Returns the packets that were acknowledged and not marked. RFC 4341, 5: a marked packet earns nothing.
+    pub(super) fn earning_packets(&self, feedback: &Feedback) -> u32 {
         let marked = feedback
             .congestion
             .filter(|congestion| congestion.signal == Signal::Marked)
             .map_or(0, |congestion| congestion.packets);
-        let packets = feedback.newly_acked.saturating_sub(marked);
+        feedback.newly_acked.saturating_sub(marked)
+    }
+
+    /// Returns what these count for.
+    pub(super) fn earning(&self, feedback: &Feedback) -> f64 {
+        let packets = self.earning_packets(feedback);
         match self.unit {
             WindowUnit::Packets => f64::from(packets),
             WindowUnit::Segments { .. } => {
@@ -55,6 +61,31 @@ impl<L: WindowLaw> Windowed<L> {
             }
         };
         self.is_full(before, before / f64::from(packets.max(1)))
+    }
+
+    /// Returns what so many packets count for that are like those in flight.
+    pub(super) fn like_flight(&self, packets: u32, flight: Flight) -> f64 {
+        match self.unit {
+            WindowUnit::Packets => f64::from(packets),
+            WindowUnit::Segments { .. } => {
+                let mean = self.held(flight) / f64::from(flight.packets.max(1));
+                f64::from(packets) * mean
+            }
+        }
+    }
+
+    /// Returns by how much of itself the burst allowance of a window of bytes recovers in a second; `None` if nothing is
+    /// paced.
+    pub(super) fn drain(&self) -> Option<f64> {
+        let srtt = self.path.smoothed.filter(|srtt| !srtt.is_zero())?;
+        match self.unit {
+            WindowUnit::Packets => None,
+            // RFC 9002, 7.7: somewhat faster than a window in a round trip; in slow start the window doubles in it.
+            WindowUnit::Segments { .. } => {
+                let gain = if self.cwnd < self.ssthresh { 2.0 } else { 1.25 };
+                Some(gain * self.cwnd / srtt.as_secs_f64())
+            }
+        }
     }
 
     /// Returns the window as the limit of a sender.
@@ -124,6 +155,7 @@ mod tests {
             (2, 1_900, 950, Permit::Now),
             (2, 1_901, 950, Permit::AwaitFeedback),
             (1, 951, 1_950, Permit::AwaitFeedback),
+            (0, 0, 9_000, Permit::Now),
         ] {
             assert_eq!(
                 window.permit(NOW, flight(packets, bytes), size),
@@ -166,6 +198,7 @@ mod tests {
         let mut cut = window(3.0);
         cut.on_feedback(NOW, flight(0, 0), &loss);
         assert_eq!(cwnd(&cut), 2.0);
+        let mut cut = window(8.0);
         cut.on_feedback(
             NOW,
             flight(0, 0),

@@ -26,7 +26,7 @@ impl IdleRule {
     pub(super) fn apply(
         self,
         (cwnd, ssthresh): (f64, f64),
-        initial: f64,
+        (initial, least): (f64, f64),
         idle: Duration,
         rto: Duration,
     ) -> (f64, f64) {
@@ -38,8 +38,8 @@ impl IdleRule {
             Self::Halve => {
                 let mut left = cwnd;
                 let mut spent = rto;
-                while spent < idle && left > 1.0 {
-                    left = (left / 2.0).floor().max(1.0);
+                while spent < idle && left > least {
+                    left = (left / 2.0).floor().max(least);
                     spent += rto.max(Duration::from_nanos(1));
                 }
                 (left, ssthresh.max(cwnd * 0.75))

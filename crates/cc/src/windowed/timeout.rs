@@ -3,12 +3,13 @@
 use fairwire_units::Instant;
 
 use super::before_timeout::BeforeTimeout;
+use super::unit::WindowUnit;
 use super::{MIN_SSTHRESH, Windowed, at_least};
 use crate::law::WindowLaw;
 use crate::{Feedback, Flight};
 
 impl<L: WindowLaw> Windowed<L> {
-    /// Starts again from one packet, because nothing came back for a whole timeout (RFC 5681, section 3.1; RFC 4341,
+    /// Starts again from the smallest window, because nothing came back for a whole timeout (RFC 5681, section 3.1; RFC 4341,
     /// section 5).
     pub(super) fn time_out(&mut self, now: Instant, flight: Flight) {
         if !self.silent {
@@ -18,7 +19,8 @@ impl<L: WindowLaw> Windowed<L> {
                 hystart: self.hystart,
             });
         }
-        if !self.silent || self.growth.each_timeout_lowers_threshold() {
+        let sends_others = self.unit != WindowUnit::Packets;
+        if !self.silent || sends_others || self.growth.each_timeout_lowers_threshold() {
             let window = self.window_to_cut(now, flight, 0.0);
             let left = self.law.after_timeout(&window);
             let left = self.rounded(left);

@@ -1,7 +1,5 @@
 //! What a window counts: packets, or bytes in units of a segment.
 
-use crate::Flight;
-
 /// What a window counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum WindowUnit {
@@ -36,30 +34,4 @@ impl WindowUnit {
             }
         }
     }
-
-    /// Returns the flight as laws see it, in whole packets of this unit.
-    pub(super) fn flight(self, flight: Flight) -> Flight {
-        Flight {
-            packets: self.counted(flight.packets, flight.bytes),
-            ..flight
-        }
-    }
-
-    /// Returns what these packets count for, rounded up.
-    pub(super) fn counted(self, packets: u32, bytes: u64) -> u32 {
-        match self {
-            Self::Packets => packets,
-            Self::Segments { .. } => up(self.amount(packets, bytes)),
-        }
-    }
-}
-
-/// Returns an amount rounded up to whole packets.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "an amount is positive, and a cast saturates"
-)]
-pub(super) fn up(amount: f64) -> u32 {
-    amount.ceil() as u32
 }

@@ -1,5 +1,7 @@
 //! The sending half with Ack Vectors: a pipe, a round-trip time estimate and the controller of its CCID (RFC 4341).
 
+mod late;
+
 use fairwire_cc::{
     Congestion, Controller, Delivery, Feedback, Flight, Gauges, HostLimits, Limit, Permit,
     RtoConfig, RttEstimator, Signal,
@@ -21,9 +23,6 @@ use crate::half::{Ack, Arrival, FeedbackOutcome, Incoming, Sent, Tx};
 
 /// The longest time for which a receiver delays an acknowledgement to wait for more packets (RFC 4340, section 11.3).
 const ACK_DELAY: Duration = Duration::from_millis(200);
-
-/// The shortest time after which a packet is lost (RFC 9002, section 6.1.2).
-const GRANULARITY: Duration = Duration::from_millis(1);
 
 /// The sender of data under a CCID with Ack Vectors.
 #[derive(Debug)]
@@ -225,39 +224,6 @@ impl Sender {
         }
     }
 
-    /// Returns how long ago a packet must have left to be lost, if a later one has arrived; `None` if losses are found by
-    /// counting alone. RFC 9002, 6.1.2: an eighth more than the round trip, which leaves room for reordering.
-    fn reordering(&self) -> Option<Duration> {
-        if !self.losses_by_time {
-            return None;
-        }
-        let rtt = self.rtt.srtt()?.max(self.rtt.latest()?);
-        Some((rtt + rtt / 8).max(GRANULARITY))
-    }
-
-    /// Returns when the oldest packet in flight is lost by time.
-    fn loss_timer(&self) -> Option<Instant> {
-        self.pipe.lost_at(self.reordering()?)
-    }
-
-    /// Settles what is lost by time, and passes it to the controller.
-    fn lose_late(&mut self, now: Instant, waiting: u32, outcome: &mut FeedbackOutcome) {
-        let Some(wait) = self.reordering() else {
-            return;
-        };
-        let mut late = Outcome::default();
-        self.pipe
-            .settle_late(now, wait, &mut late, &mut outcome.fates);
-        let feedback = Feedback {
-            path: self.rtt.round_trip(),
-            congestion: late.congestion,
-            ack_ratio: Some(u32::from(self.agreed_ratio)),
-            ..Feedback::default()
-        };
-        self.controller
-            .on_feedback(now, self.flight_with(waiting), &feedback);
-    }
-
     /// Takes a round-trip time sample. RFC 4341, 5: at most one per window of data.
     fn sample(
         &mut self,
@@ -408,6 +374,15 @@ impl Tx for Sender {
         }
     }
 
+    fn has_room(&self, now: Instant) -> bool {
+        let size = match self.controller.limit() {
+            // Some room is left in a window of bytes, but not always for a packet.
+            Limit::Bytes { .. } => whole_bytes(self.mean_size),
+            Limit::Window(_) | Limit::Rate(_) => 1,
+        };
+        self.controller.permit(now, self.flight(), size) != Permit::AwaitFeedback
+    }
+
     fn ccval(&mut self, _now: Instant) -> u8 {
         // RFC 4340, 5.1: zero if the CCID does not define a meaning.
         0
@@ -499,9 +474,10 @@ impl Tx for Sender {
         }
         // RFC 4341, 5: a transmit timeout empties the pipe; the timer backs off as TCP's does.
         self.pipe.lose_all(&mut outcome.fates);
+        outcome.silence = true;
         self.rtt.back_off();
         if let Some(outage) = &mut self.outage {
-            outage.on_timeout();
+            outage.on_timeout(now);
         }
         self.sample_from = self.newest_sent.map(Seq::next);
         let feedback = Feedback {
@@ -581,6 +557,16 @@ impl Tx for Sender {
     fn finish(&mut self, outcome: &mut FeedbackOutcome) {
         self.pipe.finish(&mut outcome.fates);
     }
+}
+
+/// Returns a mean size in whole bytes.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a size is positive, and a cast saturates"
+)]
+fn whole_bytes(size: f64) -> u32 {
+    size.ceil() as u32
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! The CCIDs that Fairwire comes with: 2 (RFC 4341), 3 (RFC 4342) and 4 (RFC 5622).
 
-use fairwire_cc::{Controller, Growth, RtoConfig, WindowUnit, Windowed, rfc3390_window};
+use fairwire_cc::{
+    Controller, Growth, RtoConfig, WindowUnit, Windowed, rfc3390_window, rfc6928_window,
+};
 use fairwire_wire::{Ccid, option_type};
 
 use super::profile::{CcidProfile, ControllerSetup, Dialect};
@@ -63,8 +65,12 @@ impl ControllerSetup<'_> {
         let rto = RtoConfig::CCID2.with_min(config.min_rto.into());
         let initial_window = config
             .initial_window
-            // RFC 4341, 5: at most four packets, as in RFC 3390.
-            .unwrap_or_else(|| rfc3390_window(self.max_datagram));
+            .unwrap_or_else(|| match config.window_counts {
+                // RFC 4341, 5: at most four packets, as in RFC 3390.
+                WindowCounts::Packets => rfc3390_window(self.max_datagram),
+                // RFC 9002, 7.2.
+                WindowCounts::Bytes => rfc6928_window(self.max_datagram),
+            });
         let (unit, growth) = match config.window_counts {
             WindowCounts::Packets => {
                 let growth = Growth::Ccid2 {

@@ -29,7 +29,8 @@ settings! {
         pub window_counts: WindowCounts = WindowCounts::Packets;
         /// Initial slow-start threshold, packets; without it there is no limit.
         pub initial_ssthresh: Option<f64> as optional ["OptionalPackets"] = None, "at least 2 packets";
-        /// Initial congestion window, packets; without it, that of RFC 3390 for the packet size.
+        /// Initial congestion window, packets; without it, that of RFC 3390 for the packet size, or with a window of bytes
+        /// that of RFC 6928.
         pub initial_window: Option<f64> as optional ["OptionalPackets"] = None, "at least 1 packet";
         /// Minimum retransmission timeout.
         pub min_rto: Duration as ["Time"] = Duration::from_millis(200), "at least 1 ms and at most 60 s";
@@ -88,8 +89,11 @@ pub enum WindowCounts {
     #[default]
     Packets,
     /// Bytes, as QUIC does (RFC 9002, section 7): a flow of small datagrams may send as many bytes as a TCP of full
-    /// segments on the same path. Each packet counts with 36 bytes for its headers, as in CCID 4 (RFC 5622, section 5).
-    /// The window is at least two segments, grows by the bytes acknowledged, and need not be a whole number.
+    /// segments on the same path. RFC 4341, sections 5 and 5.3, counts packets.
+    ///
+    /// Each packet counts with 36 bytes for its headers, as in CCID 4 (RFC 5622, section 5). The window is at least two
+    /// segments, grows by the bytes acknowledged whatever `slow_start` says, and need not be a whole number. At most the
+    /// initial window leaves at once; more is spread over the round trip (RFC 9002, section 7.7).
     Bytes,
 }
 
@@ -106,8 +110,9 @@ pub enum AckRatioFollows {
     /// 6.1.2).
     #[default]
     LostAcks,
-    /// The same, with what leaves in a round trip in place of a window that is not used: a thin flow has each datagram
-    /// acknowledged, and its window need not wait for the acknowledgement of a second one.
+    /// The same, with what leaves in a round trip in place of a window that is not used: a flow that sends less than four
+    /// datagrams in a round trip has each acknowledged. RFC 4341, section 6.1.2, has a ratio of two or more with a window
+    /// of four or more, used or not.
     Use,
     /// The window, as in Linux 6.1: the ratio doubles when a window causes 20 acknowledgements, and halves when it
     /// causes fewer than ten. After a timeout it is one. Sockets refuse it.

@@ -36,7 +36,7 @@ impl Config {
         if self.ccid2.ack_ratio_follows == AckRatioFollows::Window {
             return Err(ConfigError::new(
                 "ccid2.ack_ratio_follows",
-                "only simulations may ignore lost acknowledgements: use AckRatioFollows::LostAcks",
+                "only simulations may ignore lost acknowledgements: use AckRatioFollows::LostAcks or Use",
             ));
         }
         Ok(())

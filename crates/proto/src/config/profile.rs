@@ -88,7 +88,6 @@ impl Config {
     pub fn bulk() -> Self {
         let mut config = Self::default();
         config.ccid2.window_counts = WindowCounts::Bytes;
-        config.ccid2.initial_window = Some(10.0);
         config.ccid2.law = built_in("cubic");
         config.ccid2.losses_by_time = true;
         config
@@ -138,6 +137,13 @@ mod tests {
             assert_eq!(profile.config().check_for_network(), Ok(()));
         }
         assert_eq!(Profile::Rfc.config(), Config::default());
+        let laws = Profile::ALL.map(|profile| profile.config().ccid2.law.kind().to_owned());
+        assert_eq!(laws, ["newreno", "cubic", "vegas", "cubic"]);
+        let probes = Profile::ALL.map(|profile| profile.config().ccid2.probe_outages);
+        assert_eq!(probes, [false, true, true, false]);
+        let counts = Profile::ALL.map(|profile| profile.config().ccid2.window_counts);
+        let bytes = crate::WindowCounts::Bytes;
+        assert_eq!(counts, [crate::WindowCounts::Packets, bytes, bytes, bytes]);
         let error = "interactiv".parse::<Profile>().unwrap_err();
         assert_eq!(
             error.to_string(),

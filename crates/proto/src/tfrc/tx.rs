@@ -379,8 +379,9 @@ impl Tx for TfrcTx {
         self.controller.next_timeout()
     }
 
-    fn handle_timeout(&mut self, now: Instant, waiting: u32, _outcome: &mut FeedbackOutcome) {
+    fn handle_timeout(&mut self, now: Instant, waiting: u32, outcome: &mut FeedbackOutcome) {
         let flight = self.flight_with(waiting);
+        outcome.silence = flight.packets > 0;
         if self.next_timeout().is_some_and(|at| at <= now) {
             // No feedback for four round trips. If the flight blocks sending (RFC 4340, 7.5.2), nothing else would ever
             // clear it: without data from us the peer has nothing to report.

@@ -22,8 +22,8 @@ pub(super) const RECORD_COST: usize = 64;
 
 /// The most records that wait for the end of the handshake because they overtook it, and the most that wait for messages
 /// before them; and the bytes of both.
-const MAX_WAITING: usize = 16;
-const MAX_WAITING_BYTES: usize = 24 << 10;
+pub(super) const MAX_WAITING: usize = 16;
+pub(super) const MAX_WAITING_BYTES: usize = 24 << 10;
 
 /// The most records of a datagram that are looked at: before the handshake is complete, and then. Honest peers put some
 /// messages of a handshake into one.

@@ -77,6 +77,7 @@ impl Session {
             unanswered: Unanswered::default(),
             is_confirmed: false,
             has_identity: config.identity.is_some(),
+            early_bytes: 0,
             outputs: VecDeque::new(),
             max_datagram,
             trust: config.trust.clone(),

@@ -43,6 +43,8 @@ pub(crate) struct Secure {
     tag: [u8; TAG],
     copies: Option<Box<Copies>>,
     progress: Progress,
+    /// Whether data of the peer was opened, so that it has all keys.
+    has_data: bool,
     /// Whether this end announced its end, and whether the peer did.
     is_closing: bool,
     is_end_announced: bool,
@@ -67,7 +69,7 @@ enum Progress {
     Heard,
     /// It has all keys, or keeps what it gets before. The application's datagrams wait until it says whether it takes
     /// copies, or until this time.
-    Confirmed(Instant),
+    Reads(Instant),
     /// The application's datagrams may leave.
     Ready,
 }
@@ -115,6 +117,7 @@ impl Secure {
             tag,
             copies: None,
             progress: Progress::Silent,
+            has_data: false,
             is_closing: false,
             is_end_announced: false,
             failure: None,
@@ -181,7 +184,7 @@ impl Secure {
     /// Notes that the peer can read data, now or later.
     fn confirm(&mut self, now: Instant) {
         if matches!(self.progress, Progress::Silent | Progress::Heard) {
-            self.progress = Progress::Confirmed(now + ANNOUNCEMENT_TIME);
+            self.progress = Progress::Reads(now + ANNOUNCEMENT_TIME);
         }
     }
 
@@ -213,6 +216,7 @@ impl Secure {
         match session.open(now, record) {
             Ok(security::Opened { data, is_read }) => {
                 if data.is_some() {
+                    self.has_data = true;
                     self.confirm(now);
                 }
                 (data.map(|data| records.take(data)), is_read)
@@ -243,6 +247,7 @@ impl Secure {
                     self.copies = takes_copies.then(|| Box::new(Copies::new(now, self.tag)));
                 }
                 SessionOutput::Data(data) => {
+                    self.has_data = true;
                     self.confirm(now);
                     return Some(data);
                 }
@@ -290,7 +295,7 @@ impl Secure {
             }
         }
         self.tell_waiting(now);
-        let Progress::Confirmed(at) = self.progress else {
+        let Progress::Reads(at) = self.progress else {
             return false;
         };
         let knows = self.copies.as_ref().is_none_or(|copies| copies.is_ready());
@@ -339,7 +344,7 @@ impl Secure {
         let copies = self.copies.as_ref().filter(|_| !self.is_closing);
         let announces = copies.and_then(|copies| copies.next_timeout());
         let ready = match self.progress {
-            Progress::Confirmed(at) => Some(at),
+            Progress::Reads(at) => Some(at),
             _ => None,
         };
         Instant::earliest([session, announces, ready])
@@ -375,7 +380,8 @@ impl Secure {
     /// Returns whether the application's datagrams may leave.
     pub(crate) fn is_ready(&self) -> bool {
         // A peer that has announced its end reads nothing more.
-        self.can_speak() && !self.is_end_announced
+        let may_send = || self.has_data || self.session().is_some_and(Session::may_send);
+        self.can_speak() && !self.is_end_announced && may_send()
     }
 
     fn can_speak(&self) -> bool {
