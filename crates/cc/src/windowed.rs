@@ -28,6 +28,7 @@ use before_timeout::BeforeTimeout;
 use hystart::HyStart;
 use idle::WindowUse;
 use pace::Pace;
+use unit::unmarked;
 
 pub use growth::{Growth, SlowStart};
 pub use idle::IdleRule;
@@ -380,7 +381,7 @@ impl<L: WindowLaw> Windowed<L> {
         if acked <= 0.0 || is_recovering || self.is_held(now) || !was_used {
             return;
         }
-        let window = self.window_with(now, flight, feedback, self.earning_packets(feedback));
+        let window = self.window_with(now, flight, feedback, unmarked(feedback));
         let step = if window.in_slow_start() {
             let growth = self.growth.in_slow_start(acked);
             let growth = self.hystart.map_or(growth, |it| it.paced(growth));

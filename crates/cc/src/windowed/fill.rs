@@ -1,6 +1,6 @@
 //! How full a window is, and what fills it.
 
-use super::unit::WindowUnit;
+use super::unit::{WindowUnit, unmarked};
 use super::{Windowed, whole};
 use crate::law::WindowLaw;
 use crate::{Feedback, Flight, Limit, Signal};
@@ -20,18 +20,9 @@ impl<L: WindowLaw> Windowed<L> {
         }
     }
 
-    /// Returns the packets that were acknowledged and not marked. RFC 4341, 5: a marked packet earns nothing.
-    pub(super) fn earning_packets(&self, feedback: &Feedback) -> u32 {
-        let marked = feedback
-            .congestion
-            .filter(|congestion| congestion.signal == Signal::Marked)
-            .map_or(0, |congestion| congestion.packets);
-        feedback.newly_acked.saturating_sub(marked)
-    }
-
-    /// Returns what these count for.
+    /// Returns what was acknowledged and not marked.
     pub(super) fn earning(&self, feedback: &Feedback) -> f64 {
-        let packets = self.earning_packets(feedback);
+        let packets = unmarked(feedback);
         match self.unit {
             WindowUnit::Packets => f64::from(packets),
             WindowUnit::Segments { .. } => {

@@ -1,5 +1,7 @@
 //! What a window counts: packets, or bytes in units of a segment.
 
+use crate::{Feedback, Signal};
+
 /// What a window counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum WindowUnit {
@@ -34,4 +36,13 @@ impl WindowUnit {
             }
         }
     }
+}
+
+/// Returns the packets that were acknowledged and not marked. RFC 4341, 5: a marked packet earns nothing.
+pub(super) fn unmarked(feedback: &Feedback) -> u32 {
+    let marked = feedback
+        .congestion
+        .filter(|congestion| congestion.signal == Signal::Marked)
+        .map_or(0, |congestion| congestion.packets);
+    feedback.newly_acked.saturating_sub(marked)
 }

@@ -29,6 +29,10 @@ const ANNOUNCEMENT_TIME: Duration = Duration::from_secs(2);
 
 /// The encryption of a connection.
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, each for one reader"
+)]
 pub(crate) struct Secure {
     with: Arc<dyn Security>,
     stage: Stage,
