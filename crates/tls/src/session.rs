@@ -35,7 +35,6 @@ use crate::name::PeerName;
 use crate::provider::Secrets;
 use crate::record;
 use crate::trust::Trust;
-use arrivals::{MAX_WAITING, MAX_WAITING_BYTES};
 #[cfg(feature = "fuzz")]
 pub use keyed::FIRST_MESSAGES;
 use renewal::Renewal;
@@ -475,19 +474,6 @@ impl Session {
     /// once the server has acknowledged that message (RFC 9147, section 7).
     pub fn is_confirmed(&self) -> bool {
         self.is_connected() && self.is_confirmed
-    }
-
-    /// Returns whether data may leave: the peer is [known to have all keys](Self::is_confirmed), or keeps what overtakes
-    /// the end of the handshake.
-    ///
-    /// A client whose end of the handshake is under way need not wait for its acknowledgement, which takes a round trip,
-    /// for as much data as the server keeps. One that has a certificate, or was asked for one, waits: the server may refuse
-    /// it.
-    pub fn may_send(&self) -> bool {
-        let has_room = self.stats.sealed < MAX_WAITING as u64
-            && self.early_bytes + self.max_datagram <= MAX_WAITING_BYTES;
-        let is_accepted = !self.has_identity && !self.gate.is_asked;
-        self.is_confirmed() || self.is_connected() && is_accepted && has_room
     }
 
     /// Returns what the session has counted.

@@ -19,6 +19,7 @@ pub enum WindowUnit {
 }
 
 impl WindowUnit {
+    // RFC 4341, 5.3: a window of packets has room for no more of them if they become smaller. One of bytes has.
     /// The smallest window, in this unit: one packet (RFC 4341, section 5), or two segments (RFC 9002, section 7.2).
     pub(super) fn least(self) -> f64 {
         match self {
