@@ -214,12 +214,15 @@ pub(crate) struct Common {
     pub(crate) seed: Option<SimulationSeed>,
 }
 
-/// The library's configurations by the largest datagram, the first timer, and whether there is a cookie.
+/// The library's configurations by what each was made for.
 ///
-/// The library tests all its cryptography when it makes one, which is too slow for each session. There are at most four
-/// for each multiple of [`DATAGRAM_STEP`] among the sizes of a handshake's datagrams.
+/// The library tests all its cryptography when it makes one, which is too slow for each session. There are at most
+/// eight for each multiple of [`DATAGRAM_STEP`] among the sizes of a handshake's datagrams.
 #[derive(Clone, Debug, Default)]
-struct Library(Arc<Mutex<BTreeMap<(usize, Duration, bool), Shared>>>);
+struct Library(Arc<Mutex<BTreeMap<Made, Shared>>>);
+
+/// The largest datagram, the first timer, and whether there is a cookie.
+type Made = (usize, Duration, bool);
 
 #[derive(Clone)]
 struct Shared(Arc<dimpl::Config>);
