@@ -5,6 +5,8 @@ use std::net::{Ipv6Addr, SocketAddr, SocketAddrV6};
 
 use tokio::net::lookup_host;
 
+use crate::timer;
+
 /// Parses an IP address with a port, as `192.0.2.1:7001` or `[fe80::1%eth0]:7001`. Behind `%` is the name or the number
 /// of an interface of this host.
 ///
@@ -23,11 +25,15 @@ pub fn parse_address(text: &str) -> io::Result<SocketAddr> {
 /// Returns the addresses of `host:port`, a name or an address as in [`parse_address`].
 ///
 /// # Errors
-/// Those of the system's resolver.
+/// Those of the system's resolver. A name is looked up in a tokio runtime only.
 pub async fn resolve(host: &str) -> io::Result<Vec<SocketAddr>> {
     if let Some(parsed) = with_zone(host) {
         return Ok(vec![parsed?]);
     }
+    if let Ok(parsed) = host.parse() {
+        return Ok(vec![parsed]);
+    }
+    timer::check().map_err(io::Error::other)?;
     let addrs: Vec<_> = lookup_host(host).await?.collect();
     if addrs.is_empty() {
         return Err(io::ErrorKind::NotFound.into());

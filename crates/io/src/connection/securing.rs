@@ -10,6 +10,7 @@ use fairwire_tls::{Dtls, Fingerprint, Session, SessionError, StartError};
 use super::{Connection, Inner};
 use crate::error::{ConnectionClosed, HandshakeError};
 use crate::state::Progress;
+use crate::timer;
 
 /// DTLS on this connection.
 impl Connection {
@@ -51,6 +52,10 @@ impl Connection {
         let Some(security) = security else {
             return Ok(());
         };
+        if timer::check().is_err() {
+            self.abort();
+            return Err(HandshakeError::NoRuntime);
+        }
         let with = Arc::clone(&security) as Arc<dyn Security>;
         self.with_proto(|proto, now, id| proto.secure(now, id, with));
         let secured = async {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use fairwire_proto::{CloseReason, ErrorText, StartError, Unreachable};
 use fairwire_wire::ResetCode;
 
-use super::{BindError, HandshakeError, Reason, is_out_of_descriptors};
+use super::{BindError, HandshakeError, Reason, advised, is_out_of_descriptors};
 
 /// Why a connection could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -192,7 +192,9 @@ impl ConnectError {
     /// Returns whether the cause is on this side, so that every other address would fail in the same way.
     pub(crate) fn is_local(&self) -> bool {
         match self {
-            Self::Bind(BindError::Socket { source, .. }) => is_out_of_descriptors(source),
+            Self::Bind(
+                BindError::Socket { source, .. } | BindError::NativeSocket { source, .. },
+            ) => is_out_of_descriptors(source),
             Self::Bind(error) => matches!(
                 error,
                 BindError::NotPrivileged { .. }
@@ -214,7 +216,7 @@ fn unresolved(host: &str, source: &io::Error) -> String {
         return format!("'{host}' has no port: write [{host}]:port");
     }
     if has_port(host) {
-        return format!("cannot resolve '{host}': {source}");
+        return format!("cannot resolve '{host}'{}", advised(source));
     }
     match host.rsplit_once(':') {
         Some((_, port)) => {
