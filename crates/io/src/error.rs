@@ -444,6 +444,13 @@ mod tests {
                 "nowhere.invalid:7001",
                 "cannot resolve 'nowhere.invalid:7001'",
             ),
+            (
+                "nowhere.invalid:1/2",
+                "cannot resolve 'nowhere.invalid:1/2'",
+            ),
+            ("localhost:1/x", "as in 6511/7001"),
+            ("localhost:1/2/3", "as in 6511/7001"),
+            ("localhost:x", "from 1 to 65535"),
         ] {
             let source = io::ErrorKind::InvalidInput.into();
             let host = host.to_owned();

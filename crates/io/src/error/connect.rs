@@ -219,6 +219,9 @@ fn unresolved(host: &str, source: &io::Error) -> String {
         return format!("cannot resolve '{host}'{}", advised(source));
     }
     match host.rsplit_once(':') {
+        Some((_, ports)) if ports.contains('/') => format!(
+            "'{ports}' in '{host}' is not a UDP port and a DCCP port: write two numbers from 1 to 65535, as in 6511/7001"
+        ),
         Some((_, port)) => {
             format!("'{port}' in '{host}' is not a port: write a number from 1 to 65535")
         }
@@ -352,7 +355,14 @@ fn unreachable(
     format!("{report}; {advice}")
 }
 
+/// Returns whether a port is behind the host, or a UDP port and a DCCP port.
 fn has_port(host: &str) -> bool {
-    let port = host.rsplit_once(':').map(|(_, port)| port.parse::<u16>());
-    matches!(port, Some(Ok(_)))
+    let Some((_, ports)) = host.rsplit_once(':') else {
+        return false;
+    };
+    let is_port = |port: &str| port.parse::<u16>().is_ok();
+    match ports.split_once('/') {
+        Some((udp, dccp)) => is_port(udp) && is_port(dccp),
+        None => is_port(ports),
+    }
 }
