@@ -70,8 +70,8 @@
 //!   [`Connection::purge`], [`Connection::queue_age`] and [`Connection::waits_for`] are about what has not left yet.
 //! - [`Connection::target_bitrate`] is the rate that an encoder can follow; [`Connection::rate_changed`] waits until it
 //!   moves, and [`EncoderTarget`] makes a bitrate of it.
-//! - [`Connection::stats`] and [`Connection::allowed_rate`] show what congestion control does. [`Connection::fate`]
-//!   reports whether each datagram arrived.
+//! - [`Connection::stats`], [`Connection::rtt`] and [`Connection::allowed_rate`] show what congestion control does, and
+//!   [`Connection::dtls_stats`] what DTLS does. [`Connection::fate`] reports whether each datagram arrived.
 //! - [`Config`] and [`EndpointConfig`] hold the parameters of the protocol. [`ConnectOptions`] and [`ListenOptions`]
 //!   pass them on.
 //!

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use fairwire_proto::{CloseReason, NoMemory, Security, SecurityError};
-use fairwire_tls::{Dtls, Fingerprint, Session, SessionError, StartError};
+use fairwire_tls::{Dtls, Fingerprint, Session, SessionError, StartError, Stats};
 
 use super::{Connection, Inner};
 use crate::error::{ConnectionClosed, HandshakeError};
@@ -22,6 +22,11 @@ impl Connection {
     /// Returns the fingerprint of the peer's certificate, if the connection uses DTLS and the peer showed one.
     pub fn peer_fingerprint(&self) -> Option<Fingerprint> {
         self.of_session(Session::peer).flatten()
+    }
+
+    /// Returns what the DTLS session has counted, such as forged records; `None` without DTLS.
+    pub fn dtls_stats(&self) -> Option<Stats> {
+        self.of_session(Session::stats)
     }
 
     /// Asks the session, if there is one.
