@@ -1,10 +1,11 @@
-//! What a connection tells about itself, over a link of 10 ms each way.
+//! What a connection tells about itself and about its datagrams, over a link of 10 ms each way.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use fairwire::emulated::Link;
 use fairwire::{Ccid, Config, ConnectOptions, Connection, ListenOptions, Rate, Security};
+use tokio::time::Instant;
 
 use crate::{SERVICE, dtls, ms};
 
@@ -55,6 +56,31 @@ async fn the_shortest_and_the_latest_round_trip() {
         assert!(here.rtt().is_some_and(|srtt| srtt >= min), "{ccid}");
         here.abort();
         reading.await.expect("no panic");
+    }
+}
+
+/// A datagram tells when it arrived, however late it is read, and in whichever way.
+#[tokio::test(start_paused = true)]
+async fn datagrams_tell_when_they_arrived() {
+    for encrypted in [false, true] {
+        let (here, there) = pair(Ccid::TCP_LIKE, encrypted).await;
+        let sent = Instant::now();
+        for _ in 0..3 {
+            here.send("on time").await.expect("open");
+        }
+        tokio::time::sleep(ms(1_000)).await;
+        let mut times = vec![there.recv().await.expect("data").at];
+        times.push(there.recv_into(&mut [0; 8]).await.expect("data").at);
+        let mut rest = Vec::new();
+        there.recv_many(&mut rest, 8).await.expect("data");
+        times.extend(rest.iter().map(|datagram| datagram.at));
+        assert_eq!(times.len(), 3);
+        assert!(times.is_sorted(), "{times:?}");
+        for at in times {
+            // The window may hold the last one back for a round trip.
+            let took = at - sent;
+            assert!((DELAY..4 * DELAY).contains(&took), "{took:?}");
+        }
     }
 }
 
