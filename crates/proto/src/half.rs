@@ -10,7 +10,7 @@
 
 use std::fmt;
 
-use fairwire_cc::{Flight, Gauges, Permit};
+use fairwire_cc::{Flight, Gauges, Permit, RoundTrip};
 use fairwire_units::{Duration, Ecn, Instant, Rate};
 use fairwire_wire::{DropCode, Encoder, NoRoom, Seq};
 
@@ -247,6 +247,9 @@ pub(crate) trait Tx: fmt::Debug + Send {
 
     /// Returns the smoothed round-trip time, once there is one.
     fn srtt(&self) -> Option<Duration>;
+
+    /// Returns what is known about the round-trip time.
+    fn round_trip(&self) -> RoundTrip;
 
     /// Returns the rate at which the application may send now.
     fn allowed_rate(&self) -> Option<Rate>;

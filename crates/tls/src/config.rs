@@ -99,16 +99,16 @@ impl ClientConfig {
         self
     }
 
-    /// Sets how long a handshake may take; 60 s by default, and at least 1 ms.
-    pub fn handshake_timeout(mut self, timeout: Duration) -> Self {
-        self.common.set_handshake_timeout(timeout);
+    /// Sets how long a handshake may take; 60 s by default, and at least 1 ms. The standard library's `Duration` does.
+    pub fn handshake_timeout(mut self, timeout: impl Into<Duration>) -> Self {
+        self.common.set_handshake_timeout(timeout.into());
         self
     }
 
     /// Sets the round-trip time of the path, if it is known from elsewhere: what is not answered is first sent again after
     /// 1.5 times that (RFC 9147, section 5.8.2), rounded up to 50 ms, 200 ms, 1 s or 4 s. By default it is after 1 s.
-    pub fn round_trip(mut self, rtt: Duration) -> Self {
-        self.common.set_round_trip(rtt);
+    pub fn round_trip(mut self, rtt: impl Into<Duration>) -> Self {
+        self.common.set_round_trip(rtt.into());
         self
     }
 
@@ -157,15 +157,15 @@ impl ServerConfig {
         self
     }
 
-    /// Sets how long a handshake may take; 60 s by default, and at least 1 ms.
-    pub fn handshake_timeout(mut self, timeout: Duration) -> Self {
-        self.common.set_handshake_timeout(timeout);
+    /// Sets how long a handshake may take; 60 s by default, and at least 1 ms. The standard library's `Duration` does.
+    pub fn handshake_timeout(mut self, timeout: impl Into<Duration>) -> Self {
+        self.common.set_handshake_timeout(timeout.into());
         self
     }
 
     /// Sets the round-trip time of the path, if it is known from elsewhere; see [`ClientConfig::round_trip`].
-    pub fn round_trip(mut self, rtt: Duration) -> Self {
-        self.common.set_round_trip(rtt);
+    pub fn round_trip(mut self, rtt: impl Into<Duration>) -> Self {
+        self.common.set_round_trip(rtt.into());
         self
     }
 

@@ -527,6 +527,10 @@ impl Tx for Sender {
         self.rtt.srtt()
     }
 
+    fn round_trip(&self) -> fairwire_cc::RoundTrip {
+        self.rtt.round_trip()
+    }
+
     fn allowed_rate(&self) -> Option<Rate> {
         let bytes_per_s = match self.controller.limit() {
             Limit::Rate(bytes_per_s) => bytes_per_s,
