@@ -102,8 +102,8 @@ pub trait Session: fmt::Debug + Send {
     /// Ends this side: what [`poll`](Self::poll) then returns tells the peer that no more data follow.
     fn close(&mut self, now: Instant);
 
-    /// Returns whether data may be sealed and sent: the peer has all keys, or keeps what it gets before it has them.
-    fn may_send(&self) -> bool;
+    /// Returns whether the peer is known to have all keys, so that it can read what is sealed.
+    fn is_confirmed(&self) -> bool;
 
     /// Sets the largest datagram that the session may send, in bytes.
     fn set_max_datagram(&mut self, max_datagram: usize);

@@ -80,8 +80,6 @@ pub(crate) struct Gate {
     pub(crate) verdict: Verdict,
     /// The library has taken a hello, so that it can have keys.
     pub(crate) is_keyed: bool,
-    /// The peer has asked for a certificate.
-    pub(crate) is_asked: bool,
     /// The number of the next message of this end.
     pub(crate) said: u16,
     allowed: &'static [u8],
@@ -114,7 +112,6 @@ impl Gate {
             forged: 0,
             verdict: Verdict::Unread,
             is_keyed: false,
-            is_asked: false,
             said: 0,
             allowed,
             progress: Progress {
@@ -191,10 +188,7 @@ impl Gate {
                 return Verdict::Drop;
             };
             match place.take(self.allowed, &part, body.len()) {
-                Ok(true) => {
-                    self.is_asked |= part.kind == CERTIFICATE_REQUEST;
-                    new += 1;
-                }
+                Ok(true) => new += 1,
                 Ok(false) => old += 1,
                 Err(verdict) => return verdict,
             }

@@ -161,8 +161,8 @@ impl proto::Session for Session {
         Self::close(self);
     }
 
-    fn may_send(&self) -> bool {
-        Self::may_send(self)
+    fn is_confirmed(&self) -> bool {
+        Self::is_confirmed(self)
     }
 
     fn set_max_datagram(&mut self, max_datagram: usize) {

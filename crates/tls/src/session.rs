@@ -94,10 +94,6 @@ pub struct Session {
     unanswered: Unanswered,
     /// The peer is known to have all keys.
     is_confirmed: bool,
-    /// This end has a certificate.
-    has_identity: bool,
-    /// The bytes of data sealed before the peer was known to have all keys.
-    early_bytes: usize,
     outputs: VecDeque<Output>,
     max_datagram: usize,
     trust: Option<Arc<Trust>>,
@@ -378,9 +374,6 @@ impl Session {
         }
         let is_worn = channel.sending.is_worn();
         self.stats.sealed = self.stats.sealed.saturating_add(1);
-        if !self.is_confirmed {
-            self.early_bytes = self.early_bytes.saturating_add(length + OVERHEAD);
-        }
         if is_worn {
             self.announce(true);
         }

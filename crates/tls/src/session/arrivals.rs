@@ -57,19 +57,6 @@ impl From<bool> for Taken {
 }
 
 impl Session {
-    /// Returns whether data may leave: the peer is [known to have all keys](Self::is_confirmed), or keeps what overtakes
-    /// the end of the handshake.
-    ///
-    /// A client whose end of the handshake is under way need not wait for its acknowledgement, which takes a round trip,
-    /// for as much data as the server keeps. One that has a certificate, or was asked for one, waits: the server may refuse
-    /// it.
-    pub fn may_send(&self) -> bool {
-        let has_room = self.stats.sealed < MAX_WAITING as u64
-            && self.early_bytes + self.max_datagram <= MAX_WAITING_BYTES;
-        let is_accepted = !self.has_identity && !self.gate.is_asked;
-        self.is_confirmed() || self.is_connected() && is_accepted && has_room
-    }
-
     /// Decides whether a datagram that arrives during the handshake is worth a look at its records.
     pub(super) fn is_dtls(&mut self, datagram: &[u8]) -> Result<bool, SessionError> {
         let is_server = matches!(self.role, Role::Server);

@@ -76,8 +76,6 @@ impl Session {
             renewal: None,
             unanswered: Unanswered::default(),
             is_confirmed: false,
-            has_identity: config.identity.is_some(),
-            early_bytes: 0,
             outputs: VecDeque::new(),
             max_datagram,
             trust: config.trust.clone(),

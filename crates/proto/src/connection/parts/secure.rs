@@ -29,10 +29,6 @@ const ANNOUNCEMENT_TIME: Duration = Duration::from_secs(2);
 
 /// The encryption of a connection.
 #[derive(Debug)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "independent facts, each for one reader"
-)]
 pub(crate) struct Secure {
     with: Arc<dyn Security>,
     stage: Stage,
@@ -47,8 +43,6 @@ pub(crate) struct Secure {
     tag: [u8; TAG],
     copies: Option<Box<Copies>>,
     progress: Progress,
-    /// Whether data of the peer was opened, so that it has all keys.
-    has_data: bool,
     /// Whether this end announced its end, and whether the peer did.
     is_closing: bool,
     is_end_announced: bool,
@@ -71,9 +65,9 @@ enum Progress {
     /// It has sent nothing.
     Silent,
     Heard,
-    /// It has all keys, or keeps what it gets before. The application's datagrams wait until it says whether it takes
+    /// It has all keys: it has said so, or has sent data. The application's datagrams wait until it says whether it takes
     /// copies, or until this time.
-    Reads(Instant),
+    Confirmed(Instant),
     /// The application's datagrams may leave.
     Ready,
 }
@@ -121,7 +115,6 @@ impl Secure {
             tag,
             copies: None,
             progress: Progress::Silent,
-            has_data: false,
             is_closing: false,
             is_end_announced: false,
             failure: None,
@@ -185,10 +178,10 @@ impl Secure {
         is_first
     }
 
-    /// Notes that the peer can read data, now or later.
+    /// Notes that the peer has all keys.
     fn confirm(&mut self, now: Instant) {
         if matches!(self.progress, Progress::Silent | Progress::Heard) {
-            self.progress = Progress::Reads(now + ANNOUNCEMENT_TIME);
+            self.progress = Progress::Confirmed(now + ANNOUNCEMENT_TIME);
         }
     }
 
@@ -220,7 +213,6 @@ impl Secure {
         match session.open(now, record) {
             Ok(security::Opened { data, is_read }) => {
                 if data.is_some() {
-                    self.has_data = true;
                     self.confirm(now);
                 }
                 (data.map(|data| records.take(data)), is_read)
@@ -251,7 +243,6 @@ impl Secure {
                     self.copies = takes_copies.then(|| Box::new(Copies::new(now, self.tag)));
                 }
                 SessionOutput::Data(data) => {
-                    self.has_data = true;
                     self.confirm(now);
                     return Some(data);
                 }
@@ -284,7 +275,7 @@ impl Secure {
             return false;
         }
         if matches!(self.progress, Progress::Silent | Progress::Heard)
-            && self.session().is_some_and(Session::may_send)
+            && self.session().is_some_and(Session::is_confirmed)
         {
             self.confirm(now);
         }
@@ -299,7 +290,7 @@ impl Secure {
             }
         }
         self.tell_waiting(now);
-        let Progress::Reads(at) = self.progress else {
+        let Progress::Confirmed(at) = self.progress else {
             return false;
         };
         let knows = self.copies.as_ref().is_none_or(|copies| copies.is_ready());
@@ -348,7 +339,7 @@ impl Secure {
         let copies = self.copies.as_ref().filter(|_| !self.is_closing);
         let announces = copies.and_then(|copies| copies.next_timeout());
         let ready = match self.progress {
-            Progress::Reads(at) => Some(at),
+            Progress::Confirmed(at) => Some(at),
             _ => None,
         };
         Instant::earliest([session, announces, ready])
@@ -384,8 +375,7 @@ impl Secure {
     /// Returns whether the application's datagrams may leave.
     pub(crate) fn is_ready(&self) -> bool {
         // A peer that has announced its end reads nothing more.
-        let may_send = || self.has_data || self.session().is_some_and(Session::may_send);
-        self.can_speak() && !self.is_end_announced && may_send()
+        self.can_speak() && !self.is_end_announced
     }
 
     fn can_speak(&self) -> bool {

@@ -197,7 +197,7 @@ impl Session for Turns {
         self.say(END);
     }
 
-    fn may_send(&self) -> bool {
+    fn is_confirmed(&self) -> bool {
         self.stage == Stage::Confirmed
     }
 
