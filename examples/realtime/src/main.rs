@@ -36,7 +36,7 @@ struct Arguments {
     #[command(subcommand)]
     work: Option<Work>,
     /// Number of runs of each case, with the seeds 1, 2, 3, ... Without a command: of all of them
-    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, global = true, default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
     seeds: u64,
 }
 

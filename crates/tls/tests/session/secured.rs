@@ -113,7 +113,10 @@ fn any_packet_of_the_handshake_may_be_lost() {
             )
         });
         let (acknowledged, read) = (acknowledged.count(), ends.read[SERVER].len());
-        assert!(acknowledged >= 19, "{end} {lost}: {acknowledged}");
+        assert!(read >= 19, "{end} {lost}: {read}");
+        // What the server loses may be the acknowledgement of some.
+        let least = if end == CLIENT { 19 } else { 16 };
+        assert!(acknowledged >= least, "{end} {lost}: {acknowledged}");
         assert!(
             read >= acknowledged,
             "{end} {lost}: {read} of {acknowledged}"
