@@ -11,7 +11,7 @@ from typing import Literal, TypedDict
 
 Keys = TypedDict("Keys", {
     "ccid2.ack_ratio": int | str | None,
-    "ccid2.ack_ratio_follows": Literal["lost-acks", "window"],
+    "ccid2.ack_ratio_follows": Literal["lost-acks", "use", "window"],
     "ccid2.ack_vector_on_all_data": bool,
     "ccid2.growth_after_cut": bool,
     "ccid2.growth_unused": bool,
@@ -19,8 +19,11 @@ Keys = TypedDict("Keys", {
     "ccid2.initial_ssthresh": int | str | None,
     "ccid2.initial_window": int | str | None,
     "ccid2.law": str,
+    "ccid2.losses_by_time": bool,
     "ccid2.min_rto": float | str | timedelta,
+    "ccid2.probe_outages": bool,
     "ccid2.slow_start": Literal["one-for-two", "one-for-one"],
+    "ccid2.window_counts": Literal["packets", "bytes"],
     "ccid3.b": float,
     "ccid3.bursts": Literal["bounded", "unbounded"],
     "ccid3.equation": Literal["exact", "table", "table-before-2.6.26"],

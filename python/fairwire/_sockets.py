@@ -175,10 +175,12 @@ def _maybe_native(identity: Identity | None) -> _fairwire.Identity | None:
 class Config(Keys, total=False):
     """The settings of a connection, which `fairwire perf --list-settings` describes, and short names of some.
 
-    Those that are left out have their defaults. Times are in seconds; a text with a unit, such as "200 ms", will do.
+    Those that are left out are those of the profile. Times are in seconds; a text with a unit, such as "200 ms", will do.
     None stands for `none`.
     """
 
+    #: The kind of traffic: "interactive" unless stated (docs/which-control.md).
+    profile: Literal["rfc", "interactive", "live", "bulk"]
     #: Short for "ccid2.law".
     law: str
     #: Short for "send_queue.policy". "back-pressure" is "refuse": `send` waits.

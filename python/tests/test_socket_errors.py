@@ -194,6 +194,7 @@ def test_settings_are_checked() -> None:
     assert "send_ccids" in refused({"send_ccids": [7]})
     assert "cubic" in refused({"law": "cubik"})
     assert "report_fates" in refused({"report_fates": "yes"})
+    assert refused({"profile": "live video"}).startswith("profile: no profile is called 'live video'")
     assert "queue_packets" in refused({"queue_packets": -1})
     with pytest.raises(TypeError, match="dict"):
         net.listen("127.0.0.1:0", ECHO, security=CLEAR_TEXT, config=3)  # type: ignore[arg-type]

@@ -82,16 +82,23 @@ pub struct RateSample {
 pub enum Limit {
     /// A number of packets in the network.
     Window(f64),
+    /// A number of bytes in the network.
+    Bytes {
+        /// How many, headers included.
+        bytes: f64,
+        /// The bytes that headers add to each packet.
+        header: f64,
+    },
     /// A rate in bytes per second; it determines how much is in the network.
     Rate(f64),
 }
 
 impl Limit {
-    /// Returns the window in packets; `None` if the limit is a rate.
+    /// Returns the window in packets; `None` if the limit is none of packets.
     pub fn window(self) -> Option<f64> {
         match self {
             Self::Window(packets) => Some(packets),
-            Self::Rate(_) => None,
+            Self::Bytes { .. } | Self::Rate(_) => None,
         }
     }
 
@@ -101,6 +108,7 @@ impl Limit {
     pub fn packets_per_rtt(self, rtt: Option<Duration>, size: f64) -> f64 {
         let packets = match self {
             Self::Window(packets) => packets,
+            Self::Bytes { bytes, header } => bytes / (size + header).max(1.0),
             Self::Rate(rate) => rtt.map_or(1.0, |rtt| rate * rtt.as_secs_f64() / size.max(1.0)),
         };
         packets.max(1.0)

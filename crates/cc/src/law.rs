@@ -56,7 +56,7 @@ impl Round {
 pub struct Window {
     /// The time of the event.
     pub now: Instant,
-    /// The congestion window, packets. For a cut, the window from which the cut is computed.
+    /// The congestion window: packets, or segments in a window of bytes ([`WindowUnit`](crate::WindowUnit)). For a cut, the window from which the cut is computed.
     pub cwnd: f64,
     /// Growth already earned that is less than a whole packet, if windows are whole packets.
     pub credit: f64,
@@ -66,6 +66,9 @@ pub struct Window {
     pub acked: u32,
     /// The packets in the network.
     pub flight: Flight,
+    /// How much of the window these and the acknowledged packets fill: their number, or what they count for in a window of
+    /// bytes.
+    pub in_use: f64,
     /// The round-trip sample that came with this event.
     pub rtt: Option<Duration>,
     /// The smoothed round-trip time.

@@ -30,5 +30,5 @@ pub use law::{
 };
 pub use rtt::{DEFAULT_RTT, RoundTrip, RtoConfig, RttEstimator};
 pub use windowed::{
-    CutFrom, Growth, IdleRule, SlowStart, Windowed, rfc3390_window, rfc6928_window,
+    CutFrom, Growth, IdleRule, SlowStart, WindowUnit, Windowed, rfc3390_window, rfc6928_window,
 };

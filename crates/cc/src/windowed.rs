@@ -4,30 +4,36 @@
 //! [`WindowLaw`] decides by how much the window changes. [`Growth`] decides what an acknowledgement counts for.
 
 mod before_timeout;
+mod fill;
 mod growth;
 mod host;
 mod hystart;
 mod idle;
 mod initial;
+mod pace;
 #[cfg(test)]
 mod tests;
 mod timeout;
+mod unit;
 
 use fairwire_units::{Duration, Ecn, Instant};
 
 use crate::law::{Adjustment, Round, Window, WindowLaw};
 use crate::{
     Congestion, Controller, Feedback, Flight, Gauges, Limit, Permit, RateSample, RoundTrip,
-    RtoConfig, Signal,
+    RtoConfig,
 };
 
 use before_timeout::BeforeTimeout;
 use hystart::HyStart;
 use idle::WindowUse;
+use pace::Pace;
+use unit::unmarked;
 
 pub use growth::{Growth, SlowStart};
 pub use idle::IdleRule;
 pub use initial::{rfc3390_window, rfc6928_window};
+pub use unit::WindowUnit;
 
 /// The smallest slow-start threshold, packets (RFC 5681, section 3.1; RFC 4341, section 5).
 const MIN_SSTHRESH: f64 = 2.0;
@@ -49,10 +55,12 @@ pub enum CutFrom {
     Flight,
 }
 
-/// A congestion window that the law `L` grows and cuts; all windows are in packets.
+/// A congestion window that the law `L` grows and cuts; all windows are in packets, or in segments of full size
+/// ([`WindowUnit`]).
 #[derive(Clone, Debug)]
 pub struct Windowed<L> {
     law: L,
+    unit: WindowUnit,
     growth: Growth,
     cut_from: CutFrom,
     idle: IdleRule,
@@ -85,6 +93,8 @@ pub struct Windowed<L> {
     held_until: Option<Instant>,
     /// How much of the window was used.
     used: WindowUse,
+    /// How much has left at once.
+    pace: Pace,
     /// Whether nothing has been acknowledged since the last timeout.
     silent: bool,
     /// The state that a spurious timeout gives back.
@@ -105,6 +115,7 @@ impl<L: WindowLaw> Windowed<L> {
         );
         Self {
             law,
+            unit: WindowUnit::Packets,
             growth: Growth::Tcp,
             cut_from: CutFrom::default(),
             idle: IdleRule::default(),
@@ -126,6 +137,7 @@ impl<L: WindowLaw> Windowed<L> {
             last_full: None,
             held_until: None,
             used: WindowUse::default(),
+            pace: Pace::default(),
             silent: false,
             before_timeout: None,
             cuts: 0,
@@ -137,6 +149,15 @@ impl<L: WindowLaw> Windowed<L> {
     #[must_use]
     pub fn with_growth(self, growth: Growth) -> Self {
         Self { growth, ..self }
+    }
+
+    /// Sets what the window counts.
+    #[must_use]
+    pub fn with_unit(mut self, unit: WindowUnit) -> Self {
+        self.unit = unit;
+        self.initial_window = at_least(unit.least(), self.initial_window);
+        self.cwnd = self.initial_window;
+        self
     }
 
     /// Sets the quantity from which a cut is computed.
@@ -221,11 +242,23 @@ impl<L: WindowLaw> Windowed<L> {
             ssthresh: self.ssthresh,
             acked: 0,
             flight,
+            in_use: self.held(flight),
             rtt,
             srtt: self.path.smoothed,
             min_rtt: self.path.min,
             round: self.round,
             delivery_rate: self.rate,
+        }
+    }
+
+    /// Returns the window at feedback that acknowledged packets, of which `acked` count.
+    fn window_with(&self, now: Instant, flight: Flight, feedback: &Feedback, acked: u32) -> Window {
+        let window = self.window(now, self.cwnd, flight, feedback.rtt);
+        let bytes = feedback.newly_acked_bytes;
+        Window {
+            acked,
+            in_use: window.in_use + self.unit.amount(feedback.newly_acked, bytes),
+            ..window
         }
     }
 
@@ -259,14 +292,12 @@ impl<L: WindowLaw> Windowed<L> {
 
     /// Returns the window from which a cut is computed.
     ///
-    /// `acked` packets were in flight when the congestion occurred and are not part of `flight` any more.
-    fn window_to_cut(&self, now: Instant, flight: Flight, acked: u32) -> Window {
+    /// `acked` is what counts for the packets that were in flight when the congestion occurred and are not part of
+    /// `flight` any more.
+    fn window_to_cut(&self, now: Instant, flight: Flight, acked: f64) -> Window {
         let in_use = match self.cut_from {
             CutFrom::Window => self.cwnd,
-            CutFrom::Flight => {
-                let in_flight = flight.packets.saturating_add(acked);
-                self.cwnd.min(f64::from(in_flight)).max(1.0)
-            }
+            CutFrom::Flight => self.cwnd.min(self.held(flight) + acked).max(1.0),
         };
         self.window(now, in_use, flight, None)
     }
@@ -287,14 +318,17 @@ impl<L: WindowLaw> Windowed<L> {
             // next event, because acknowledgements are handled before they free new packets.
             return false;
         }
-        let window = self.window_to_cut(now, flight, feedback.newly_acked);
+        let acked = self
+            .unit
+            .amount(feedback.newly_acked, feedback.newly_acked_bytes);
+        let window = self.window_to_cut(now, flight, acked);
         // RFC 4341, 5: the window stays at one packet or more, the threshold at two or more.
         let left = self.law.cut(&window, congestion.signal);
         let left = self.rounded(left);
         self.cwnd = if feedback.start_over {
             1.0
         } else {
-            at_least(1.0, left)
+            at_least(self.unit.least(), left)
         };
         self.ssthresh = at_least(MIN_SSTHRESH, self.law.threshold(left));
         self.credit = 0.0;
@@ -328,48 +362,26 @@ impl<L: WindowLaw> Windowed<L> {
         if feedback.newly_acked == 0 && feedback.rtt.is_none() {
             return None;
         }
-        let window = Window {
-            acked: feedback.newly_acked,
-            ..self.window(now, self.cwnd, flight, feedback.rtt)
-        };
+        let window = self.window_with(now, flight, feedback, feedback.newly_acked);
         self.law.observe(&window)
     }
 
     /// Applies the change that a law made by measurement.
     fn adjust(&mut self, adjustment: Adjustment) {
         let left = self.rounded(adjustment.cwnd);
-        self.cwnd = at_least(1.0, left);
+        self.cwnd = at_least(self.unit.least(), left);
         self.ssthresh = at_least(MIN_SSTHRESH, adjustment.ssthresh);
         self.credit = 0.0;
     }
 
-    /// Returns the law's window in the protocol's unit. CCID 2 uses whole packets and rounds down (RFC 4341, 5); TCP
-    /// counts bytes. A cut never raises the window.
-    fn rounded(&self, left: f64) -> f64 {
-        let left = left.min(self.cwnd);
-        if self.growth.is_whole() {
-            whole(left)
-        } else {
-            left
-        }
-    }
-
     fn grow(&mut self, now: Instant, flight: Flight, feedback: &Feedback) {
-        let marked = feedback
-            .congestion
-            .filter(|congestion| congestion.signal == Signal::Marked)
-            .map_or(0, |congestion| congestion.packets);
-        // RFC 4341, 5: a marked packet earns nothing.
-        let acked = feedback.newly_acked.saturating_sub(marked);
+        let acked = self.earning(feedback);
         let is_recovering = !self.grows_after_cut && self.is_recovering(feedback);
         let was_used = self.grows_unused || self.was_used(now, flight, feedback);
-        if acked == 0 || is_recovering || self.is_held(now) || !was_used {
+        if acked <= 0.0 || is_recovering || self.is_held(now) || !was_used {
             return;
         }
-        let window = Window {
-            acked,
-            ..self.window(now, self.cwnd, flight, feedback.rtt)
-        };
+        let window = self.window_with(now, flight, feedback, unmarked(feedback));
         let step = if window.in_slow_start() {
             let growth = self.growth.in_slow_start(acked);
             let growth = self.hystart.map_or(growth, |it| it.paced(growth));
@@ -380,18 +392,18 @@ impl<L: WindowLaw> Windowed<L> {
         };
         debug_assert!(step.is_finite(), "{:?} grew by {step}", self.law);
         let step = self.take_whole_packets(step);
-        self.cwnd = at_least(1.0, self.cwnd + step).min(self.max_cwnd);
+        self.cwnd = at_least(self.unit.least(), self.cwnd + step).min(self.max_cwnd);
     }
 
     /// Reduces a window that the application has not filled for a timeout (RFC 2861; RFC 4341, 5.1).
     ///
     /// The window goes down half way to what was used; the threshold becomes at least three quarters of the old window.
-    fn validate(&mut self, now: Instant, packets: u32) {
+    fn validate(&mut self, now: Instant, held: f64, is_full: bool) {
         let rto = self.timeout();
-        if let Some(used) = self.used.on_sent(now, packets, self.cwnd, rto) {
+        if let Some(used) = self.used.on_sent(now, held, is_full, rto) {
             self.ssthresh = self.ssthresh.max(self.cwnd * 0.75);
-            let left = self.rounded(f64::midpoint(self.cwnd, f64::from(used)));
-            self.cwnd = at_least(1.0, left);
+            let left = self.rounded(f64::midpoint(self.cwnd, used));
+            self.cwnd = at_least(self.unit.least(), left);
         }
     }
 
@@ -419,35 +431,29 @@ impl<L: WindowLaw> Windowed<L> {
     /// A window that was not used gives no information about the network, so it must not grow (RFC 4341, 5.1; RFC
     /// 7661).
     fn was_used(&self, now: Instant, flight: Flight, feedback: &Feedback) -> bool {
-        let lost = feedback
-            .congestion
-            .filter(|congestion| congestion.signal == Signal::Lost)
-            .map_or(0, |congestion| congestion.packets);
-        let before = flight
-            .packets
-            .saturating_add(feedback.newly_acked)
-            .saturating_add(lost);
         let recently_full = || {
             let (Some(full), Some(srtt)) = (self.last_full, self.path.smoothed) else {
                 return false;
             };
             now.saturating_since(full) <= srtt
         };
-        flight.waiting > 0 || f64::from(before) >= self.cwnd.floor() || recently_full()
+        flight.waiting > 0 || self.was_full(flight, feedback) || recently_full()
     }
 }
 
 impl<L: WindowLaw> Controller for Windowed<L> {
-    fn permit(&self, _now: Instant, flight: Flight, _size: u32) -> Permit {
+    fn permit(&self, now: Instant, flight: Flight, size: u32) -> Permit {
         // RFC 4341, 5: nothing leaves while the pipe holds cwnd packets.
-        if f64::from(flight.packets) < self.cwnd.floor() {
-            Permit::Now
-        } else {
+        let packet = self.unit.amount(1, size.into());
+        if self.is_full(self.held(flight), packet) {
             Permit::AwaitFeedback
+        } else {
+            self.pace
+                .permit(now, packet, self.initial_window, self.drain())
         }
     }
 
-    fn on_sent(&mut self, now: Instant, flight: Flight, _size: u32) {
+    fn on_sent(&mut self, now: Instant, flight: Flight, size: u32) {
         if let Some(busy) = self.last_busy
             && flight.packets <= 1
         {
@@ -459,17 +465,22 @@ impl<L: WindowLaw> Controller for Windowed<L> {
             }
             (self.cwnd, self.ssthresh) = self.idle.apply(
                 (self.cwnd, self.ssthresh),
-                self.initial_window,
+                (self.initial_window, self.unit.least()),
                 idle,
                 timeout,
             );
         }
         self.last_busy = Some(now);
-        if f64::from(flight.packets) >= self.cwnd.floor() {
+        let held = self.held(flight);
+        let packet = self.unit.amount(1, size.into());
+        let drain = self.drain();
+        self.pace.on_sent(now, packet, drain);
+        let is_full = self.is_full(held, packet);
+        if is_full {
             self.last_full = Some(now);
         }
         if self.idle == IdleRule::Halve {
-            self.validate(now, flight.packets);
+            self.validate(now, held, is_full);
         }
     }
 
@@ -513,7 +524,7 @@ impl<L: WindowLaw> Controller for Windowed<L> {
             }
             self.grow(now, flight, feedback);
         }
-        self.apply_host_limits(before, feedback.host);
+        self.apply_host_limits(before, flight, feedback.host);
     }
 
     fn reset(&mut self, _now: Instant) {
@@ -530,12 +541,13 @@ impl<L: WindowLaw> Controller for Windowed<L> {
         self.last_full = None;
         self.held_until = None;
         self.used = WindowUse::default();
+        self.pace = Pace::default();
         self.silent = false;
         self.before_timeout = None;
     }
 
     fn limit(&self) -> Limit {
-        Limit::Window(self.cwnd)
+        self.as_limit()
     }
 
     fn ecn(&self) -> Ecn {

@@ -7,8 +7,8 @@ use std::time::Duration;
 use clap::{ArgGroup, Parser, ValueEnum};
 use fairwire_tools::perf::{
     self, Chosen, ClientOptions, Console, DEFAULT_PORT, Dtls, Fingerprint, Law, Limit, Local,
-    Protocol, ServerOptions, ServiceCode, parse_bit_rate, parse_byte_count, parse_law,
-    parse_seconds,
+    Profile, Protocol, ServerOptions, ServiceCode, parse_bit_rate, parse_byte_count, parse_law,
+    parse_profile, parse_seconds,
 };
 
 use crate::print;
@@ -70,6 +70,9 @@ pub(crate) struct Args {
     /// How DCCP finds the largest packet that the path carries.
     #[arg(long, value_enum, default_value = "probe", value_name = "HOW")]
     pmtud: Pmtud,
+    /// Kind of traffic, whose settings this side's DCCP connections have.
+    #[arg(long, value_parser = parse_profile, value_name = "NAME", help = profile_help())]
+    profile: Option<Profile>,
     /// Change a setting of this side's DCCP connections, for example `ccid3.history_discounting=false`; may be given
     /// several times.
     #[arg(long, value_name = "KEY=VALUE")]
@@ -202,6 +205,7 @@ impl Args {
     fn client_options(self, host: String) -> ClientOptions {
         let mut options = ClientOptions::new(host, self.port);
         options.bind.clone_from(&self.bind);
+        options.profile = self.profile;
         options.settings = self.settings();
         options.dtls = self.dtls();
         options.protocol = self.proto.into();
@@ -226,6 +230,7 @@ impl Args {
 
     fn server_options(self) -> ServerOptions {
         let mut options = ServerOptions::new(self.port);
+        options.profile = self.profile;
         options.settings = self.settings();
         options.dtls = self.dtls();
         options.bind = self.bind;
@@ -245,11 +250,20 @@ fn ccid_help() -> String {
     format!("Require this congestion control: {}", perf::ccid_names())
 }
 
+/// Returns the help text of `--profile`, with the names of the profiles.
+fn profile_help() -> String {
+    let all = Profile::ALL.map(|profile| format!("{profile} ({})", profile.meaning()));
+    format!(
+        "Kind of traffic, whose settings this side's DCCP connections have: {} [default: {}]",
+        all.join(", "),
+        Profile::default()
+    )
+}
+
 /// Returns the help text of `--cc`, with the names of the laws.
 fn law_help() -> String {
     format!(
-        "Window law for sending over DCCP; requires CCID 2: {}. With -R the server sends, so give it there [default: {}]",
-        perf::law_names().join(", "),
-        perf::default_law_name()
+        "Window law for sending over DCCP; requires CCID 2: {}. With -R the server sends, so give it there [default: the profile's]",
+        perf::law_names().join(", ")
     )
 }

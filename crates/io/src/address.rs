@@ -9,17 +9,22 @@ use std::net::SocketAddr;
 /// endpoint; the DCCP port leads to one of its listeners. Servers usually use the same number for both, so one
 /// `SocketAddr` is enough: `addr.into()`.
 ///
+/// As text, a DCCP port that differs is behind `/`. What is printed is read back the same, on the same host.
+///
 /// ```
 /// use std::net::SocketAddr;
 ///
 /// use fairwire::DccpAddr;
 ///
 /// let addr: SocketAddr = "192.0.2.1:7001".parse()?;
-/// assert_eq!(DccpAddr::from(addr), DccpAddr { addr, dccp_port: 7_001 });
-/// assert_eq!(DccpAddr::from(addr).to_string(), "192.0.2.1:7001");
+/// assert_eq!("192.0.2.1:7001".parse::<DccpAddr>()?, addr.into());
 /// // One of several services behind one UDP port.
-/// assert_eq!(DccpAddr { addr, dccp_port: 5 }.to_string(), "192.0.2.1:7001 (DCCP port 5)");
-/// # Ok::<(), std::net::AddrParseError>(())
+/// let service = DccpAddr { addr, dccp_port: 5 };
+/// assert_eq!(service.to_string(), "192.0.2.1:7001/5");
+/// assert_eq!("192.0.2.1:7001/5".parse::<DccpAddr>()?, service);
+/// // Directly in IP there is no UDP port.
+/// assert_eq!(DccpAddr::native(addr).to_string(), "192.0.2.1:0/7001");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct DccpAddr {
@@ -54,9 +59,10 @@ impl DccpAddr {
         addr
     }
 
-    pub(crate) fn without_udp(mut self) -> Self {
-        self.addr.set_port(0);
-        self
+    pub(crate) fn without_udp(&self) -> Self {
+        let mut native = *self;
+        native.addr.set_port(0);
+        native
     }
 }
 
@@ -69,10 +75,9 @@ impl From<SocketAddr> for DccpAddr {
 
 impl fmt::Display for DccpAddr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let named = self.user_addr();
-        named.fmt(f)?;
-        if named.port() != self.dccp_port {
-            write!(f, " (DCCP port {})", self.dccp_port)?;
+        self.addr.fmt(f)?;
+        if self.addr.port() != self.dccp_port {
+            write!(f, "/{}", self.dccp_port)?;
         }
         Ok(())
     }
@@ -82,14 +87,13 @@ impl fmt::Display for DccpAddr {
 mod tests {
     use super::DccpAddr;
 
-    /// A native address has one port, the DCCP port, and messages show it.
+    /// A native address has one port, the DCCP port, and users know it by that.
     #[test]
     fn a_native_address_has_one_port() {
         let addr = "[fe80::1%2]:7001".parse().expect("an address");
         let native = DccpAddr::native(addr);
         assert_eq!((native.addr.port(), native.dccp_port), (0, 7_001));
         assert_eq!(native.user_addr(), addr);
-        assert_eq!(native.to_string(), addr.to_string());
         assert_eq!(DccpAddr::from(addr).user_addr(), addr);
     }
 }

@@ -51,6 +51,18 @@ impl Clock {
         }
     }
 
+    /// Returns a time since the start, which has passed, as a moment of tokio's clock.
+    ///
+    /// If a test paused tokio's clock, and this one is the system's, it is a moment of the system's.
+    pub(crate) fn moment(&self, at: Instant) -> tokio::time::Instant {
+        let since: time::Duration = at.saturating_since(Instant::START).into();
+        match self.start {
+            Start::System(start) => (start + since).into(),
+            #[cfg(feature = "emulated")]
+            Start::Tokio(start) => start + since,
+        }
+    }
+
     /// Returns the time since the start.
     pub(crate) fn now(&self) -> Instant {
         let elapsed = match self.start {

@@ -7,6 +7,8 @@ mod securing;
 mod send;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use fairwire_proto::{
     ChangeCcidError, CloseReason, ConnectionId, DatagramId, Direction, Fate, Stats,
@@ -28,6 +30,7 @@ use crate::waiting::Awaited;
 #[derive(Clone, Debug)]
 pub struct Connection {
     inner: Arc<Inner>,
+    number: u64,
 }
 
 #[derive(Debug)]
@@ -36,10 +39,14 @@ struct Inner {
     id: ConnectionId,
 }
 
+/// The number of the next connection of this process.
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
 impl Connection {
     pub(crate) fn new(handle: Handle, id: ConnectionId) -> Self {
         Self {
             inner: Arc::new(Inner { handle, id }),
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
         }
     }
 
@@ -223,6 +230,17 @@ impl Connection {
     pub fn stats(&self) -> Stats {
         let Inner { handle, id } = &*self.inner;
         handle.lock().proto.stats(*id).unwrap_or_default()
+    }
+
+    /// Returns the smoothed round-trip time, once there is one: [`Stats::srtt`].
+    pub fn rtt(&self) -> Option<Duration> {
+        self.stats().srtt
+    }
+
+    /// Returns a number that no other connection of this process has, whatever endpoint it belongs to. Clones have the
+    /// same one.
+    pub fn stable_id(&self) -> u64 {
+        self.number
     }
 
     /// Returns the size of the largest datagram that can be sent now, in bytes.

@@ -59,7 +59,7 @@ pub enum BindError {
         source: io::Error,
     },
     /// The system refused the raw socket of a native endpoint for another reason.
-    #[error("cannot open a raw socket for DCCP on {ip}: {source}")]
+    #[error("{}", no_raw_socket(*.ip, .source))]
     NativeSocket {
         /// The requested address.
         ip: IpAddr,
@@ -73,35 +73,55 @@ pub enum BindError {
     #[error(transparent)]
     Listen(ListenError),
     /// The thread of the [blocking](crate::blocking) sockets could not be started.
-    #[error("cannot start the thread that runs the sockets: {source}")]
+    #[error("cannot start the thread that runs the sockets{}", advised(.source))]
     NoThread {
         /// The system's error.
         source: io::Error,
     },
     /// There is no tokio runtime to run the endpoint's driver, or it has no I/O or no timers.
-    #[error(
-        "an endpoint needs a tokio runtime with I/O and timers: call this inside one that was built with \
-         `enable_all`"
-    )]
+    #[error("an endpoint {NO_RUNTIME}")]
     NoRuntime,
     /// The system gives no random numbers; without them sequence numbers could be guessed.
     #[error("the system gives no random numbers")]
     NoRandomness,
 }
 
+/// What is missing where tokio cannot run something, and what to do about it.
+const NO_RUNTIME: &str = "needs a tokio runtime with I/O and timers: call this inside one that was built with `enable_all`";
+
 /// Returns why the system refused a socket, and what to do about it.
 fn no_socket(addr: SocketAddr, source: &io::Error) -> String {
     if source.kind() == io::ErrorKind::PermissionDenied {
         let port = addr.port();
         format!("this program may not bind UDP port {port} ({source}): choose a port from 1024 up")
-    } else if is_out_of_descriptors(source) {
-        format!(
-            "cannot open a UDP socket ({source}): use one endpoint for many connections, or allow more open files with \
-             'ulimit -n'"
-        )
+    } else if let Some(advice) = for_descriptors(source) {
+        format!("cannot open a UDP socket ({source}): {advice}")
     } else {
         format!("cannot open a UDP socket on {addr}: {source}")
     }
+}
+
+/// Returns why the system refused a raw socket for another reason than a missing right.
+fn no_raw_socket(ip: IpAddr, source: &io::Error) -> String {
+    format!(
+        "cannot open a raw socket for DCCP on {ip}{}",
+        advised(source)
+    )
+}
+
+/// Returns the system's error behind a colon, with what to do about it if it means a lack of descriptors.
+fn advised(source: &io::Error) -> String {
+    match for_descriptors(source) {
+        Some(advice) => format!(" ({source}): {advice}"),
+        None => format!(": {source}"),
+    }
+}
+
+/// Returns what to do if the system has no more descriptors; `None` if an error says something else.
+fn for_descriptors(error: &io::Error) -> Option<&'static str> {
+    is_out_of_descriptors(error).then_some(
+        "use one endpoint for many connections, or allow more open files with 'ulimit -n'",
+    )
 }
 
 /// Returns whether the system has no more descriptors for this program, or for all of them.
@@ -111,11 +131,17 @@ pub(crate) fn is_out_of_descriptors(error: &io::Error) -> bool {
     cfg!(unix) && matches!(error.raw_os_error(), Some(ENFILE | EMFILE))
 }
 
-/// The error of accepting: the endpoint was [closed](crate::Endpoint::close), or its runtime ended.
+/// Why no connection can be accepted.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("the endpoint is closed")]
 #[non_exhaustive]
-pub struct AcceptError;
+pub enum AcceptError {
+    /// The endpoint was [closed](crate::Endpoint::close), or its runtime ended.
+    #[error("the endpoint is closed")]
+    EndpointClosed,
+    /// The listener uses DTLS, whose handshakes need a tokio runtime with timers.
+    #[error("accepting with DTLS {NO_RUNTIME}")]
+    NoRuntime,
+}
 
 /// Why a datagram could not be queued.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
@@ -270,6 +296,9 @@ pub enum HandshakeError {
         /// Whether the peer sent anything at all.
         is_silent: bool,
     },
+    /// There is no tokio runtime with timers, which the handshake needs. The connection was reset.
+    #[error("a DTLS handshake {NO_RUNTIME}")]
+    NoRuntime,
     /// The connection ended during the handshake.
     #[error("the connection ended in the DTLS handshake: {0}")]
     Closed(ConnectionClosed),
@@ -353,6 +382,37 @@ impl fmt::Display for Reason<'_> {
 #[cfg(test)]
 mod tests {
     use super::{BindError, ConnectError, Duration};
+    use std::io;
+
+    /// If the system has no more descriptors, every error says so, and what to do.
+    #[test]
+    #[cfg(unix)]
+    fn the_lack_of_descriptors_is_named() {
+        let addr: std::net::SocketAddr = "127.0.0.1:7001".parse().expect("an address");
+        for number in [23, 24] {
+            let source = || io::Error::from_raw_os_error(number);
+            let bind = [
+                BindError::Socket {
+                    addr,
+                    source: source(),
+                },
+                BindError::NativeSocket {
+                    ip: addr.ip(),
+                    source: source(),
+                },
+                BindError::NoThread { source: source() },
+            ];
+            let resolve = ConnectError::Resolve {
+                host: "localhost:7001".to_owned(),
+                source: source(),
+            };
+            for error in bind.into_iter().map(ConnectError::from).chain([resolve]) {
+                let text = error.to_string();
+                assert!(text.contains("open files"), "{text}");
+                assert!(text.contains("ulimit -n"), "{text}");
+            }
+        }
+    }
 
     /// A message says what to do, not only what happened.
     #[test]
@@ -360,7 +420,7 @@ mod tests {
         let addr = "127.0.0.1:7001".parse().expect("an address");
         let text = BindError::PortInUse { addr }.to_string();
         assert!(text.contains("7001") && text.contains("another"), "{text}");
-        let source = std::io::ErrorKind::PermissionDenied.into();
+        let source = io::ErrorKind::PermissionDenied.into();
         let text = BindError::Socket { addr, source }.to_string();
         assert!(text.contains("7001") && text.contains("1024"), "{text}");
         let silent = |native, not_dccp| ConnectError::Timeout {
@@ -384,8 +444,15 @@ mod tests {
                 "nowhere.invalid:7001",
                 "cannot resolve 'nowhere.invalid:7001'",
             ),
+            (
+                "nowhere.invalid:1/2",
+                "cannot resolve 'nowhere.invalid:1/2'",
+            ),
+            ("localhost:1/x", "as in 6511/7001"),
+            ("localhost:1/2/3", "as in 6511/7001"),
+            ("localhost:x", "from 1 to 65535"),
         ] {
-            let source = std::io::ErrorKind::InvalidInput.into();
+            let source = io::ErrorKind::InvalidInput.into();
             let host = host.to_owned();
             let text = ConnectError::Resolve { host, source }.to_string();
             assert!(text.contains(advice), "{text}");

@@ -70,8 +70,8 @@
 //!   [`Connection::purge`], [`Connection::queue_age`] and [`Connection::waits_for`] are about what has not left yet.
 //! - [`Connection::target_bitrate`] is the rate that an encoder can follow; [`Connection::rate_changed`] waits until it
 //!   moves, and [`EncoderTarget`] makes a bitrate of it.
-//! - [`Connection::stats`] and [`Connection::allowed_rate`] show what congestion control does. [`Connection::fate`]
-//!   reports whether each datagram arrived.
+//! - [`Connection::stats`], [`Connection::rtt`] and [`Connection::allowed_rate`] show what congestion control does, and
+//!   [`Connection::dtls_stats`] what DTLS does. [`Connection::fate`] reports whether each datagram arrived.
 //! - [`Config`] and [`EndpointConfig`] hold the parameters of the protocol. [`ConnectOptions`] and [`ListenOptions`]
 //!   pass them on.
 //!
@@ -160,10 +160,10 @@ pub use fairwire_proto::{
     CloseReason, Config, ConfigError, DamagedData, DataChecksum, DatagramId, Direction,
     EncoderConfig, EncoderInput, EncoderTarget, EndpointConfig, EndpointStats, EquationForm,
     ErrorText, Fate, FeedbackRate, FirstInterval, FirstIntervalLife, FirstRate, Gauges, IdleRule,
-    InitCookies, LimitedBy, ListenError, LossEvents, LossMean, PathMtuDiscovery, QueueLimits,
-    QueuePolicy, ReceiveLimit, ReceiveQueuePolicy, ReceiveRateOver, ReceiverRtt, ReductionFrom,
-    Reports, Segment, SlowStart, StartError, Stats, TargetBitrate, Unreachable, Waiting, ccids,
-    laws,
+    InitCookies, LimitedBy, ListenError, LossEvents, LossMean, PathMtuDiscovery, Profile,
+    QueueLimits, QueuePolicy, ReceiveLimit, ReceiveQueuePolicy, ReceiveRateOver, ReceiverRtt,
+    ReductionFrom, Reports, Segment, SlowStart, StartError, Stats, TargetBitrate, Unreachable,
+    Waiting, WindowCounts, ccids, laws,
 };
 use fairwire_tls::{ClientConfig, ServerConfig};
 pub use fairwire_units::{Ecn, Percent, Rate};
@@ -182,9 +182,12 @@ pub mod tls {
 
 /// Connects to a service at `host:port`, from a new UDP port (RFC 6773, section 3.8).
 ///
-/// The port number is both the UDP port and the DCCP port. An IPv6 address may have a zone: `[fe80::1%eth0]:7001`. If
-/// the name has several addresses, the first one that answers is used; see [`connect_any`]. Cancelling the future ends
-/// the attempt.
+/// The port number is both the UDP port and the DCCP port; `host:6511/7001` names the UDP port 6511 and the DCCP port
+/// 7001. An IPv6 address may have a zone: `[fe80::1%eth0]:7001`. If the name has several addresses, the first one that
+/// answers is used; see [`connect_any`]. Cancelling the future ends the attempt.
+///
+/// Each connection has an endpoint of its own: a task, two file descriptors, and memory for what arrives. A program with
+/// many connections binds one [`Endpoint`] for all of them.
 ///
 /// # Errors
 /// See [`ConnectError`]; [`ConnectError::All`] lists the error of each address.
@@ -207,8 +210,8 @@ pub async fn connect_with(
     options: ConnectOptions,
 ) -> Result<Connection, ConnectError> {
     timer::check()?;
-    let addrs = addresses(host).await?;
-    let connected = connect_any(&addrs, service, security, options).await;
+    let remotes = remotes(host).await?;
+    let connected = connect_first(&remotes, Endpoint::bind, service, security, options).await;
     connected.map_err(|error| of_host(host, error))
 }
 
@@ -226,19 +229,10 @@ pub async fn connect_native(
     options: ConnectOptions,
 ) -> Result<Connection, ConnectError> {
     timer::check()?;
-    let addrs = addresses(host).await?;
-    let remotes: Vec<_> = addrs.into_iter().map(DccpAddr::native).collect();
-    let connected = race::race(clock::Clock::start(), &remotes, |remote| {
-        let (security, options) = (security.clone(), options.clone());
-        async move {
-            let any = socket::wildcard_for(remote.addr);
-            let endpoint = Endpoint::bind_native(any.ip())?;
-            endpoint
-                .connect_with(remote, service, security, options)
-                .await
-        }
-    })
-    .await;
+    let remotes = remotes(host).await?;
+    let remotes: Vec<_> = remotes.iter().map(DccpAddr::without_udp).collect();
+    let bind = |any: SocketAddr| Endpoint::bind_native(any.ip());
+    let connected = connect_first(&remotes, bind, service, security, options).await;
     connected.map_err(|error| of_host(host, error))
 }
 
@@ -262,10 +256,22 @@ pub async fn connect_any(
 ) -> Result<Connection, ConnectError> {
     timer::check()?;
     let remotes: Vec<_> = addrs.iter().copied().map(DccpAddr::same_ports).collect();
-    race::race(clock::Clock::start(), &remotes, |remote| {
+    connect_first(&remotes, Endpoint::bind, service, security, options).await
+}
+
+/// Connects to the first of several remotes that answers, to each from a new endpoint that `bind` makes.
+async fn connect_first(
+    remotes: &[DccpAddr],
+    bind: impl Fn(SocketAddr) -> Result<Endpoint, BindError>,
+    service: ServiceCode,
+    security: Security<ClientConfig>,
+    options: ConnectOptions,
+) -> Result<Connection, ConnectError> {
+    race::race(clock::Clock::start(), remotes, |remote| {
         let (security, options) = (security.clone(), options.clone());
+        let endpoint = bind(socket::wildcard_for(remote.addr));
         async move {
-            let endpoint = Endpoint::bind(socket::wildcard_for(remote.addr))?;
+            let endpoint = endpoint?;
             endpoint
                 .connect_with(remote, service, security, options)
                 .await
@@ -293,8 +299,9 @@ pub fn listen(
         .map_err(BindError::Listen)
 }
 
-async fn addresses(host: &str) -> Result<Vec<SocketAddr>, ConnectError> {
-    resolve(host).await.map_err(|source| ConnectError::Resolve {
+async fn remotes(host: &str) -> Result<Vec<DccpAddr>, ConnectError> {
+    let resolved = resolve::remotes(host).await;
+    resolved.map_err(|source| ConnectError::Resolve {
         host: host.to_owned(),
         source,
     })

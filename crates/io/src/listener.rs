@@ -17,6 +17,7 @@ use crate::error::AcceptError;
 use crate::security::Security;
 use crate::shards::Shards;
 use crate::state::{Handle, Shared, State};
+use crate::timer;
 use crate::waiting::Awaited;
 use handshakes::Handshakes;
 
@@ -66,11 +67,12 @@ impl Listener {
     /// ([`failed_handshakes`](Self::failed_handshakes)); to learn why, use [`incoming`](Self::incoming).
     ///
     /// # Errors
-    /// [`AcceptError`] once the endpoint is closed.
+    /// See [`AcceptError`].
     pub async fn accept(&self) -> Result<Connection, AcceptError> {
         if !self.security.is_encrypted() {
             return self.incoming().await.map(|incoming| incoming.connection);
         }
+        timer::check().map_err(|_| AcceptError::NoRuntime)?;
         loop {
             if let Some(connection) = self.handshakes.take() {
                 return Ok(connection);
@@ -91,7 +93,7 @@ impl Listener {
     /// Waits for the next connection and returns it before it is accepted. Cancelling loses no connection.
     ///
     /// # Errors
-    /// As for [`accept`](Self::accept).
+    /// [`AcceptError::EndpointClosed`].
     pub async fn incoming(&self) -> Result<Incoming, AcceptError> {
         let awaited = Awaited::Acceptable(self.port);
         let take = |shard: &Shared, state: &mut State| self.take_over(shard, state);
@@ -104,7 +106,7 @@ impl Listener {
     /// This is [`incoming`](Self::incoming) for futures written by hand. Only the task of the last call is woken.
     ///
     /// # Errors
-    /// As for [`accept`](Self::accept).
+    /// As for [`incoming`](Self::incoming).
     pub fn poll_incoming(&self, context: &mut Context<'_>) -> Poll<Result<Incoming, AcceptError>> {
         let awaited = Awaited::Acceptable(self.port);
         let take = |shard: &Shared, state: &mut State| self.take_over(shard, state);
@@ -129,14 +131,14 @@ impl Listener {
         state: &mut State,
     ) -> Option<Result<ConnectionId, AcceptError>> {
         if state.closing {
-            return Some(Err(AcceptError));
+            return Some(Err(AcceptError::EndpointClosed));
         }
         let gone = state.driver_ended;
         let Some(backlog) = state.backlogs.get_mut(&self.port) else {
-            return Some(Err(AcceptError));
+            return Some(Err(AcceptError::EndpointClosed));
         };
         let Some(id) = backlog.waiting.pop_front() else {
-            return gone.then_some(Err(AcceptError));
+            return gone.then_some(Err(AcceptError::EndpointClosed));
         };
         let now = shard.clock.now();
         state.proto.free_place(now, self.port);

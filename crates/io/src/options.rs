@@ -12,14 +12,23 @@ use tokio::time::Instant;
 ///
 /// They do not choose between UDP and IP. The endpoint decides that when it is bound;
 /// [`connect_native`](crate::connect_native) binds a native one.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 #[must_use = "options have no effect until they are passed on"]
 pub struct ConnectOptions {
-    /// The parameters of the connection.
+    /// The parameters of the connection; by default those of [`Config::interactive`], which suit most traffic.
     pub config: Config,
     /// The local DCCP port; `None` takes any free one.
     pub local_port: Option<u16>,
+}
+
+impl Default for ConnectOptions {
+    fn default() -> Self {
+        Self {
+            config: Config::interactive(),
+            local_port: None,
+        }
+    }
 }
 
 impl ConnectOptions {
@@ -46,7 +55,7 @@ impl ConnectOptions {
 #[non_exhaustive]
 #[must_use = "options have no effect until they are passed on"]
 pub struct ListenOptions {
-    /// The parameters of each accepted connection.
+    /// The parameters of each accepted connection; by default those of [`Config::interactive`].
     pub config: Config,
     /// The largest number of connections that may be open and not yet accepted. Default: 1,024.
     ///
@@ -62,7 +71,7 @@ pub struct ListenOptions {
 impl Default for ListenOptions {
     fn default() -> Self {
         Self {
-            config: Config::default(),
+            config: Config::interactive(),
             backlog: 1_024,
             admit: None,
         }

@@ -4,6 +4,9 @@ use bytes::Bytes;
 use fairwire_proto::Payload;
 use fairwire_units::Ecn;
 use fairwire_wire::Seq;
+use tokio::time::Instant;
+
+use crate::clock::Clock;
 
 /// A received datagram.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -13,6 +16,9 @@ pub struct Received {
     pub data: Bytes,
     /// The ECN field of the packet: [`Ecn::Ce`] if a router signalled congestion.
     pub ecn: Ecn,
+    /// When it arrived: when the endpoint took it from the socket, however long it then waited to be read. Datagrams that
+    /// were taken together have the same time. [`Instant::into_std`] makes it one of the standard library.
+    pub at: Instant,
     /// The number of the peer's datagrams that are missing between the previous datagram read and this one. A peer that
     /// checks our reports ([`Config::check_feedback`](crate::Config::check_feedback)) skips a sequence number now and
     /// then, one in some hundreds or thousands. Each skipped number counts as a missing datagram here. With DTLS so
@@ -36,6 +42,8 @@ pub struct ReceivedInto {
     pub len: usize,
     /// The same as [`Received::ecn`].
     pub ecn: Ecn,
+    /// The same as [`Received::at`].
+    pub at: Instant,
     /// The same as [`Received::lost_before`].
     pub lost_before: u64,
     /// The same as [`Received::id`].
@@ -51,9 +59,11 @@ pub struct ReceivedInto {
 pub struct ReceivedId(pub(crate) Seq);
 
 impl Received {
-    pub(crate) fn of(received: fairwire_proto::Received) -> Self {
+    /// Makes it of a datagram that arrived by this `clock`.
+    pub(crate) fn of(received: fairwire_proto::Received, clock: Clock) -> Self {
         Self {
             ecn: received.ecn,
+            at: clock.moment(received.at),
             lost_before: received.lost_before,
             id: ReceivedId(received.seq),
             corrupt: received.corrupt,

@@ -2,8 +2,12 @@
 
 use std::io;
 use std::net::{Ipv6Addr, SocketAddr, SocketAddrV6};
+use std::str::FromStr;
 
 use tokio::net::lookup_host;
+
+use crate::address::DccpAddr;
+use crate::timer;
 
 /// Parses an IP address with a port, as `192.0.2.1:7001` or `[fe80::1%eth0]:7001`. Behind `%` is the name or the number
 /// of an interface of this host.
@@ -14,8 +18,9 @@ pub fn parse_address(text: &str) -> io::Result<SocketAddr> {
     match with_zone(text) {
         Some(parsed) => parsed,
         None => text.parse().map_err(|_| {
-            let text = format!("'{text}' is not an IP address with a port");
-            io::Error::new(io::ErrorKind::InvalidInput, text)
+            invalid(format!(
+                "'{text}' is not an IP address with a port: write it as 192.0.2.1:7001 or [2001:db8::1]:7001"
+            ))
         }),
     }
 }
@@ -23,16 +28,60 @@ pub fn parse_address(text: &str) -> io::Result<SocketAddr> {
 /// Returns the addresses of `host:port`, a name or an address as in [`parse_address`].
 ///
 /// # Errors
-/// Those of the system's resolver.
+/// Those of the system's resolver. A name is looked up in a tokio runtime only.
 pub async fn resolve(host: &str) -> io::Result<Vec<SocketAddr>> {
     if let Some(parsed) = with_zone(host) {
         return Ok(vec![parsed?]);
     }
+    if let Ok(parsed) = host.parse() {
+        return Ok(vec![parsed]);
+    }
+    timer::check().map_err(io::Error::other)?;
     let addrs: Vec<_> = lookup_host(host).await?.collect();
     if addrs.is_empty() {
         return Err(io::ErrorKind::NotFound.into());
     }
     Ok(addrs)
+}
+
+/// Returns the addresses of `host:port`, or of `host:udp/dccp`, which names both ports.
+pub(crate) async fn remotes(host: &str) -> io::Result<Vec<DccpAddr>> {
+    let (host, dccp_port) = cut_dccp_port(host)?;
+    let addrs = resolve(host).await?.into_iter();
+    Ok(addrs.map(|addr| with_port(addr, dccp_port)).collect())
+}
+
+/// Reads an address as in [`parse_address`], whose port is both ports, or one as `192.0.2.1:6511/7001` with the UDP port
+/// 6511 and the DCCP port 7001.
+impl FromStr for DccpAddr {
+    type Err = io::Error;
+
+    fn from_str(text: &str) -> io::Result<Self> {
+        let (addr, dccp_port) = cut_dccp_port(text)?;
+        Ok(with_port(parse_address(addr)?, dccp_port))
+    }
+}
+
+/// Cuts the DCCP port off, if there is one behind `/`.
+fn cut_dccp_port(text: &str) -> io::Result<(&str, Option<u16>)> {
+    let Some((rest, port)) = text.rsplit_once('/') else {
+        return Ok((text, None));
+    };
+    let number = port.parse().map_err(|_| {
+        invalid(format!(
+            "'{port}' in '{text}' is not a DCCP port: write a number from 1 to 65535"
+        ))
+    })?;
+    Ok((rest, Some(number)))
+}
+
+fn with_port(addr: SocketAddr, dccp_port: Option<u16>) -> DccpAddr {
+    let dccp_port = dccp_port.unwrap_or(addr.port());
+    DccpAddr { addr, dccp_port }
+}
+
+fn invalid(text: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, text)
 }
 
 /// Returns the number of the interface of this host that has this name or number.
@@ -74,7 +123,7 @@ fn with_zone(text: &str) -> Option<io::Result<SocketAddr>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{interface, parse_address, resolve};
+    use super::{DccpAddr, interface, parse_address, remotes, resolve};
 
     /// A zone is the number or the name of an interface; another name or number is an error that says it.
     #[cfg(target_os = "linux")]
@@ -99,6 +148,46 @@ mod tests {
                 "{error}"
             );
             assert!(resolve(&text).await.is_err());
+        }
+    }
+
+    /// A DCCP address that is printed is read back the same, with and without UDP.
+    #[tokio::test]
+    async fn printed_addresses_are_read_back() {
+        for addr in [
+            "192.0.2.1:7001",
+            "[2001:db8::1]:7001",
+            "[fe80::1%1]:9",
+            "1.2.3.4:0",
+        ] {
+            let addr = addr.parse().expect("an address");
+            for dccp_port in [0, 7_001, u16::MAX] {
+                let printed = DccpAddr { addr, dccp_port };
+                let text = printed.to_string();
+                assert_eq!(text.parse::<DccpAddr>().expect(&text), printed);
+                assert_eq!(remotes(&text).await.expect(&text), [printed]);
+            }
+            let both = DccpAddr::from(addr).to_string();
+            assert_eq!(both, addr.to_string());
+            assert_eq!(both.parse::<DccpAddr>().expect("read"), addr.into());
+        }
+    }
+
+    /// What is no DCCP address is refused, and the error says what is expected.
+    #[test]
+    fn nonsense_is_no_dccp_address() {
+        for (text, expected) in [
+            ("192.0.2.1", "192.0.2.1:7001"),
+            ("192.0.2.1/7001", "192.0.2.1:7001"),
+            ("2001:db8::1/7001", "[2001:db8::1]:7001"),
+            ("localhost:7001", "'localhost:7001' is not an IP address"),
+            ("192.0.2.1:1/2/3", "'192.0.2.1:1/2' is not an IP address"),
+            ("192.0.2.1:1/", "'' in '192.0.2.1:1/' is not a DCCP port"),
+            ("192.0.2.1:1/65536", "from 1 to 65535"),
+            ("192.0.2.1:1/-1", "from 1 to 65535"),
+        ] {
+            let error = text.parse::<DccpAddr>().expect_err(text).to_string();
+            assert!(error.contains(expected), "{text}: {error}");
         }
     }
 

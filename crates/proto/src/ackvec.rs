@@ -11,6 +11,7 @@
 //!   them.
 //! - [`Sender`] is the other end; [`pipe`] holds its packets in flight, [`vector`] reads the options.
 //! - [`ack_loss`] detects lost and marked acknowledgements; [`ack_ratio`] then asks for fewer of them.
+//! - [`in_use`] counts what leaves in a round trip; [`outage`] lets probes leave while nothing is acknowledged.
 //! - [`nonce`] remembers the ECN nonces sent; [`nonce_check`] compares the peer's vectors with them.
 //!
 //! The ECN nonce is off by default (RFC 8311, section 6): data is then ECT(0), which is a nonce of zero. A peer's
@@ -20,8 +21,10 @@ mod ack_loss;
 mod ack_ratio;
 mod history;
 mod host;
+mod in_use;
 mod nonce;
 mod nonce_check;
+mod outage;
 mod pipe;
 mod receiver;
 mod records;

@@ -3,6 +3,7 @@
 mod ccids;
 mod limit;
 mod network;
+mod profile;
 #[cfg(feature = "settings")]
 mod set;
 mod table;
@@ -28,8 +29,9 @@ pub use set::Key;
 
 pub use ccids::{
     AckRatioFollows, Ccid2Config, Ccid3Config, FeedbackRate, FirstInterval, LossEvents,
-    ReceiveRateOver, ReceiverRtt, Reports, Segment,
+    ReceiveRateOver, ReceiverRtt, Reports, Segment, WindowCounts,
 };
+pub use profile::Profile;
 
 /// Limits and policies of an [`Endpoint`](crate::Endpoint) as a whole.
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@
 
 use std::fmt;
 
-use fairwire_cc::{Flight, Gauges, Permit};
+use fairwire_cc::{Flight, Gauges, Permit, RoundTrip};
 use fairwire_units::{Duration, Ecn, Instant, Rate};
 use fairwire_wire::{DropCode, Encoder, NoRoom, Seq};
 
@@ -119,6 +119,8 @@ pub(crate) struct FeedbackOutcome {
     pub largest_arrived: u32,
     /// Loss events reported now, under CCIDs that do not acknowledge single packets.
     pub loss_events: u32,
+    /// Whether no feedback came for a whole timeout, with data in flight.
+    pub silence: bool,
     /// Whether the peer gave false feedback so often that the connection should end (RFC 4340, section 12.3).
     pub aggression: bool,
 }
@@ -167,6 +169,11 @@ pub(crate) trait Tx: fmt::Debug + Send {
     /// Returns whether, or when, a datagram of `size` application bytes may leave, with `waiting` datagrams in the
     /// queue.
     fn permit(&self, now: Instant, waiting: u32, size: u32) -> Permit;
+
+    /// Returns whether more data could leave without further feedback.
+    fn has_room(&self, now: Instant) -> bool {
+        self.permit(now, 0, 1) != Permit::AwaitFeedback
+    }
 
     /// Returns the `CCVal` field of the next data packet (RFC 4342, section 8.1), zero if the CCID has none.
     fn ccval(&mut self, now: Instant) -> u8;
@@ -240,6 +247,9 @@ pub(crate) trait Tx: fmt::Debug + Send {
 
     /// Returns the smoothed round-trip time, once there is one.
     fn srtt(&self) -> Option<Duration>;
+
+    /// Returns what is known about the round-trip time.
+    fn round_trip(&self) -> RoundTrip;
 
     /// Returns the rate at which the application may send now.
     fn allowed_rate(&self) -> Option<Rate>;

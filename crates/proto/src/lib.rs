@@ -90,8 +90,8 @@ pub mod ccids {
 pub use config::Key;
 pub use config::{
     AckRatioFollows, Ccid2Config, Ccid3Config, Config, DamagedData, DataChecksum, EndpointConfig,
-    FeedbackRate, FirstInterval, InitCookies, LossEvents, PathMtuDiscovery, QueueLimits,
-    QueuePolicy, ReceiveQueuePolicy, ReceiveRateOver, ReceiverRtt, Reports, Segment,
+    FeedbackRate, FirstInterval, InitCookies, LossEvents, PathMtuDiscovery, Profile, QueueLimits,
+    QueuePolicy, ReceiveQueuePolicy, ReceiveRateOver, ReceiverRtt, Reports, Segment, WindowCounts,
 };
 pub use constants::DATAGRAM_OVERHEAD;
 pub use endpoint::{Admit, AdmitHook, Attempt, Endpoint};

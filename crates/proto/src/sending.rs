@@ -74,7 +74,8 @@ pub enum Waiting {
     /// For acknowledgements: the congestion window is full, or half of the Sequence Window (RFC 4340, section 7.5.2) is
     /// in flight.
     Window,
-    /// For the time at which the rate permits it: TFRC (CCID 3 and 4) sends one packet after the other.
+    /// For the time at which the rate permits it: TFRC (CCID 3 and 4) sends one packet after the other, and a window of
+    /// bytes no large bursts.
     Pacing,
     /// For the peer: the handshake is not complete, the features that data needs are not agreed on, or the peer has
     /// reported that it cannot take data now (Drop Code 0, RFC 4340, section 11.7.2).

@@ -89,6 +89,10 @@ pub struct Stats {
     pub checksum_errors: u64,
     /// Smoothed round-trip time.
     pub srtt: Option<Duration>,
+    /// The newest sample of the round-trip time of our data under the CCID in use.
+    pub latest_rtt: Option<Duration>,
+    /// The shortest of those samples: an estimate of the path's delay without queues.
+    pub min_rtt: Option<Duration>,
     /// Gauges of the congestion controller.
     pub gauges: Gauges,
     /// Estimate of the rate at which the application may send now: datagrams without headers, bits per second. It is

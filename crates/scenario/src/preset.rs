@@ -1,8 +1,10 @@
-//! Completion of TCP and DCCP tables from `presets.toml`: the values of a preset and of a TCP's law are laid under what
-//! a flow states.
+//! Completion of TCP and DCCP tables from `presets.toml` and Fairwire's profiles: the values of a preset and of a TCP's
+//! law are laid under what a flow states.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
+use fairwire_proto::Profile;
 use fairwire_proto::ccids::{CcidProfile, ccid_profile};
 
 use super::place::{IMPLIED, SourceText};
@@ -39,7 +41,44 @@ pub(super) fn complete_dccp(dccp: &mut Node) {
 
 /// Returns the values that the preset `name` sets for DCCP.
 fn stack(name: &str) -> Option<&'static Node> {
-    presets().below(&["dccp", name])
+    presets()
+        .below(&["dccp", name])
+        .or_else(|| profiles().get(name))
+}
+
+/// Returns what each of Fairwire's profiles sets.
+fn profiles() -> &'static BTreeMap<&'static str, Node> {
+    static PROFILES: LazyLock<BTreeMap<&'static str, Node>> = LazyLock::new(|| {
+        let written = |profile: Profile| toml::Value::try_from(profile.config());
+        let read = |profile: Profile| {
+            let [set, rfc] =
+                [profile, Profile::Rfc].map(|it| written(it).expect("settings are tables"));
+            let set = changed(set, &rfc);
+            let source = Arc::new(SourceText {
+                name: IMPLIED.into(),
+                text: toml::to_string(&set).expect("it was a table"),
+            });
+            (
+                profile.name(),
+                Node::parse(&source).expect("it was written by toml"),
+            )
+        };
+        Profile::ALL.into_iter().map(read).collect()
+    });
+    &PROFILES
+}
+
+/// Returns what of `value` differs from `other`, in tables key by key.
+fn changed(value: toml::Value, other: &toml::Value) -> toml::Value {
+    let toml::Value::Table(table) = value else {
+        return value;
+    };
+    let differs = |(key, value): (String, toml::Value)| match other.get(&key) {
+        Some(same) if *same == value => None,
+        Some(old @ toml::Value::Table(_)) => Some((key, changed(value, old))),
+        _ => Some((key, value)),
+    };
+    toml::Value::Table(table.into_iter().filter_map(differs).collect())
 }
 
 /// Returns the CCIDs that the flow with the table `dccp` has at any time, in either direction.

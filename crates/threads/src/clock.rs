@@ -47,6 +47,16 @@ impl Clock {
         NOW.get()
     }
 
+    /// Returns a moment of tokio's clock. No model looks at it.
+    #[expect(
+        clippy::unused_self,
+        clippy::trivially_copy_pass_by_ref,
+        reason = "the shape of the clock it stands for"
+    )]
+    pub(crate) fn moment(&self, _at: Instant) -> tokio::time::Instant {
+        tokio::time::Instant::now()
+    }
+
     /// Returns the model's time, and moves it forward a little.
     #[expect(
         clippy::unused_self,

@@ -99,16 +99,16 @@ impl ClientConfig {
         self
     }
 
-    /// Sets how long a handshake may take; 60 s by default, and at least 1 ms.
-    pub fn handshake_timeout(mut self, timeout: Duration) -> Self {
-        self.common.set_handshake_timeout(timeout);
+    /// Sets how long a handshake may take; 60 s by default, and at least 1 ms. The standard library's `Duration` does.
+    pub fn handshake_timeout(mut self, timeout: impl Into<Duration>) -> Self {
+        self.common.set_handshake_timeout(timeout.into());
         self
     }
 
     /// Sets the round-trip time of the path, if it is known from elsewhere: what is not answered is first sent again after
     /// 1.5 times that (RFC 9147, section 5.8.2), rounded up to 50 ms, 200 ms, 1 s or 4 s. By default it is after 1 s.
-    pub fn round_trip(mut self, rtt: Duration) -> Self {
-        self.common.set_round_trip(rtt);
+    pub fn round_trip(mut self, rtt: impl Into<Duration>) -> Self {
+        self.common.set_round_trip(rtt.into());
         self
     }
 
@@ -157,15 +157,15 @@ impl ServerConfig {
         self
     }
 
-    /// Sets how long a handshake may take; 60 s by default, and at least 1 ms.
-    pub fn handshake_timeout(mut self, timeout: Duration) -> Self {
-        self.common.set_handshake_timeout(timeout);
+    /// Sets how long a handshake may take; 60 s by default, and at least 1 ms. The standard library's `Duration` does.
+    pub fn handshake_timeout(mut self, timeout: impl Into<Duration>) -> Self {
+        self.common.set_handshake_timeout(timeout.into());
         self
     }
 
     /// Sets the round-trip time of the path, if it is known from elsewhere; see [`ClientConfig::round_trip`].
-    pub fn round_trip(mut self, rtt: Duration) -> Self {
-        self.common.set_round_trip(rtt);
+    pub fn round_trip(mut self, rtt: impl Into<Duration>) -> Self {
+        self.common.set_round_trip(rtt.into());
         self
     }
 
@@ -183,11 +183,10 @@ impl ServerConfig {
 
     /// Begins handshakes without the exchange of a cookie, which takes one round trip.
     ///
-    /// By default there is one, as RFC 9147, section 5.1, asks for. It shows that the client receives what is sent to
-    /// its address. The handshake of DCCP shows that, too.
+    /// By default a [`Session`](crate::Session) has one, as RFC 9147, section 5.1, asks for. It shows that the client
+    /// receives what is sent to its address. The handshake of DCCP shows that, too, so [`Dtls`](crate::Dtls) has none.
     pub fn without_cookies(mut self) -> Self {
         self.common.cookies = false;
-        self.common.made = Library::default();
         self
     }
 
@@ -215,12 +214,15 @@ pub(crate) struct Common {
     pub(crate) seed: Option<SimulationSeed>,
 }
 
-/// The library's configurations by the largest datagram and the first timer that each was made for.
+/// The library's configurations by what each was made for.
 ///
-/// The library tests all its cryptography when it makes one, which is too slow for each session. There are at most four
-/// for each multiple of [`DATAGRAM_STEP`] among the sizes of a handshake's datagrams.
+/// The library tests all its cryptography when it makes one, which is too slow for each session. There are at most
+/// eight for each multiple of [`DATAGRAM_STEP`] among the sizes of a handshake's datagrams.
 #[derive(Clone, Debug, Default)]
-struct Library(Arc<Mutex<BTreeMap<(usize, Duration), Shared>>>);
+struct Library(Arc<Mutex<BTreeMap<Made, Shared>>>);
+
+/// The largest datagram, the first timer, and whether there is a cookie.
+type Made = (usize, Duration, bool);
 
 #[derive(Clone)]
 struct Shared(Arc<dimpl::Config>);
@@ -277,7 +279,7 @@ impl Common {
     /// Returns the library's configuration for handshakes in datagrams of at most `max_datagram` bytes.
     pub(crate) fn for_library(&self, max_datagram: usize) -> Arc<dimpl::Config> {
         let mut made = self.made.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (max_datagram, self.retransmission.first);
+        let key = (max_datagram, self.retransmission.first, self.cookies);
         if let Some(config) = made.get(&key) {
             return Arc::clone(&config.0);
         }

@@ -1,6 +1,6 @@
 //! How sessions fail.
 
-use fairwire_units::Duration;
+use std::time::Duration;
 
 use crate::alert::Alert;
 use crate::trust::CertificateError;
@@ -68,7 +68,7 @@ pub enum SessionError {
     #[error("the peer ended the session with the alert {0}")]
     Alert(Alert),
     /// The handshake did not complete in time.
-    #[error("the DTLS handshake did not complete within {limit}")]
+    #[error("the DTLS handshake did not complete within {limit:?}")]
     TimedOut {
         /// How long a handshake may take.
         limit: Duration,

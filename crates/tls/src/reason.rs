@@ -12,7 +12,9 @@ use crate::error::SessionError;
 pub(crate) fn of(error: &Error, limit: Duration) -> SessionError {
     match error {
         Error::SecurityError(security) => of_security(security),
-        Error::Timeout(TimeoutError::Connect) => SessionError::TimedOut { limit },
+        Error::Timeout(TimeoutError::Connect) => SessionError::TimedOut {
+            limit: limit.into(),
+        },
         Error::Timeout(_) | Error::TransmitHistoryFull => SessionError::Unacknowledged,
         Error::IncompleteServerHello => SessionError::OlderVersion,
         Error::CertificateError(CertificateError::NoClientCertificateReceived) => {

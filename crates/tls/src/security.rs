@@ -38,8 +38,12 @@ impl Dtls {
     }
 
     /// Encrypts the connections of a server; see [`Dtls::client`].
+    ///
+    /// Handshakes exchange no cookie ([`ServerConfig::without_cookies`]): before one begins, the handshake of DCCP has
+    /// shown that the client receives what is sent to its address.
     pub fn server(config: impl Into<Arc<ServerConfig>>, today: fn() -> Date) -> Self {
-        let end = End::Server(config.into());
+        let config = ServerConfig::clone(&config.into()).without_cookies();
+        let end = End::Server(Arc::new(config));
         Self { end, today }
     }
 }

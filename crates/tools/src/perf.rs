@@ -40,14 +40,14 @@ use crate::signals::Signals;
 pub use client::client;
 pub use console::Console;
 pub use dtls::Dtls;
-pub use fairwire::ServiceCode;
 pub use fairwire::laws::{Chosen, Law};
 pub use fairwire::tls::Fingerprint;
+pub use fairwire::{Profile, ServiceCode};
 pub use local::Local;
 pub use number::{parse_bit_rate, parse_byte_count, parse_seconds};
 pub use options::{
-    ClientOptions, Limit, Protocol, ServerOptions, ccid_names, default_law_name, law_names,
-    parse_law, settings,
+    ClientOptions, Limit, Protocol, ServerOptions, ccid_names, law_names, parse_law, parse_profile,
+    settings,
 };
 pub use ranges::Missing;
 pub use report::{

@@ -54,6 +54,7 @@ fn vegas_counts_what_is_in_flight() {
             packets: 4,
             ..Flight::default()
         },
+        in_use: 5.0,
         ..sample(at, 40.0, rtt)
     };
     for (at, rtt) in [(0, 100), (200, 112), (400, 112)] {
@@ -193,6 +194,7 @@ fn window(at: u64, cwnd: f64) -> Window {
             packets: 1_000,
             ..Flight::default()
         },
+        in_use: 1_001.0,
         rtt: None,
         srtt: Some(Duration::from_millis(100)),
         min_rtt: None,

@@ -98,9 +98,9 @@ impl WindowLaw for Vegas {
         let rtt = window.rtt?;
         let mean = self.rounds.on_sample(window.now, rtt)?;
         // Packets that the receiver's window keeps back are not in any queue.
-        let in_use = f64::from(window.flight.packets.saturating_add(window.acked));
-        let in_use = in_use.min(window.cwnd);
-        if in_use <= 1.0 {
+        let in_use = window.in_use.min(window.cwnd);
+        let packets = f64::from(window.flight.packets.saturating_add(window.acked));
+        if packets.min(window.cwnd) <= 1.0 {
             // A single packet does not queue behind packets of its own flow: the path itself has changed.
             self.rounds.set_base(mean);
         }

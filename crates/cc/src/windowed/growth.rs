@@ -59,15 +59,15 @@ impl Growth {
     }
 
     /// Returns how many packets slow start adds for an acknowledgement of `acked` packets.
-    pub(super) fn in_slow_start(self, acked: u32) -> f64 {
+    pub(super) fn in_slow_start(self, acked: f64) -> f64 {
         match self {
             Self::Tcp => 1.0,
-            Self::ByteCounting { limit } => f64::from(acked.min(limit)),
+            Self::ByteCounting { limit } => acked.min(limit.into()),
             Self::Ccid2 {
                 ack_ratio,
                 slow_start,
             } => {
-                let counted = f64::from(acked.min(ack_ratio));
+                let counted = acked.min(ack_ratio.into());
                 match slow_start {
                     SlowStart::OneForTwo => counted / 2.0,
                     SlowStart::OneForOne => counted,
@@ -77,10 +77,10 @@ impl Growth {
     }
 
     /// Returns how many packets an acknowledgement of `acked` packets counts for in congestion avoidance.
-    pub(super) fn in_avoidance(self, acked: u32) -> f64 {
+    pub(super) fn in_avoidance(self, acked: f64) -> f64 {
         match self {
             Self::Tcp => 1.0,
-            Self::ByteCounting { .. } | Self::Ccid2 { .. } => f64::from(acked),
+            Self::ByteCounting { .. } | Self::Ccid2 { .. } => acked,
         }
     }
 

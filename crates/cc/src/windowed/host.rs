@@ -3,7 +3,7 @@
 use fairwire_units::Instant;
 
 use super::{Windowed, at_least};
-use crate::{DEFAULT_RTT, HostLimits, WindowLaw};
+use crate::{DEFAULT_RTT, Flight, HostLimits, WindowLaw};
 
 impl<L: WindowLaw> Windowed<L> {
     /// Returns whether the window is held because the peer asked for no higher rate.
@@ -21,11 +21,14 @@ impl<L: WindowLaw> Windowed<L> {
     /// Applies the limits of the host, in addition to the network's signals.
     ///
     /// `before` is the window when the feedback arrived.
-    pub(super) fn apply_host_limits(&mut self, before: f64, host: HostLimits) {
+    pub(super) fn apply_host_limits(&mut self, before: f64, flight: Flight, host: HostLimits) {
         if host.buffer_drops > 0 {
             // RFC 4341, 5.2: one packet less for each drop, down to one. RFC 4340, 11.7.1: each response is computed
             // from the old window, and the smaller result applies.
-            let left = at_least(1.0, before - f64::from(host.buffer_drops));
+            let left = at_least(
+                self.unit.least(),
+                before - self.like_flight(host.buffer_drops, flight),
+            );
             if left < self.cwnd {
                 self.cwnd = left;
                 self.credit = 0.0;

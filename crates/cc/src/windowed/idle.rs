@@ -26,7 +26,7 @@ impl IdleRule {
     pub(super) fn apply(
         self,
         (cwnd, ssthresh): (f64, f64),
-        initial: f64,
+        (initial, least): (f64, f64),
         idle: Duration,
         rto: Duration,
     ) -> (f64, f64) {
@@ -38,8 +38,8 @@ impl IdleRule {
             Self::Halve => {
                 let mut left = cwnd;
                 let mut spent = rto;
-                while spent < idle && left > 1.0 {
-                    left = (left / 2.0).floor().max(1.0);
+                while spent < idle && left > least {
+                    left = (left / 2.0).floor().max(least);
                     spent += rto.max(Duration::from_nanos(1));
                 }
                 (left, ssthresh.max(cwnd * 0.75))
@@ -54,29 +54,28 @@ impl IdleRule {
 pub(super) struct WindowUse {
     /// When the window was last full or was reduced to what was used.
     since: Option<Instant>,
-    /// The most packets in flight since then.
-    packets: u32,
+    /// The most in flight since then.
+    held: f64,
 }
 
 impl WindowUse {
-    /// Records that a packet left and `packets` are now in flight, under a window of `cwnd`.
+    /// Records that a packet left and `held` is now in flight, which may fill the window.
     ///
-    /// Returns the most packets in use, if the window was not full for longer than `rto`.
+    /// Returns the most in use, if the window was not full for longer than `rto`.
     pub(super) fn on_sent(
         &mut self,
         now: Instant,
-        packets: u32,
-        cwnd: f64,
+        held: f64,
+        is_full: bool,
         rto: Duration,
-    ) -> Option<u32> {
+    ) -> Option<f64> {
         let since = *self.since.get_or_insert(now);
-        self.packets = self.packets.max(packets);
-        let full = f64::from(packets) >= cwnd.floor();
-        if !full && now.saturating_since(since) <= rto {
+        self.held = self.held.max(held);
+        if !is_full && now.saturating_since(since) <= rto {
             return None;
         }
-        let used = self.packets;
-        (self.since, self.packets) = (Some(now), 0);
-        (!full).then_some(used)
+        let used = self.held;
+        (self.since, self.held) = (Some(now), 0.0);
+        (!is_full).then_some(used)
     }
 }

@@ -22,7 +22,7 @@ impl Listener {
     /// Waits for the next connection, whose DTLS handshake is complete if the listener has DTLS.
     ///
     /// # Errors
-    /// [`AcceptError`] once the endpoint is closed.
+    /// See [`AcceptError`].
     pub fn accept(&self) -> Result<Connection, AcceptError> {
         let accepted = self.runtime.wait(self.inner.accept())?;
         Ok(Connection::new(accepted, self.runtime.clone()))

@@ -36,6 +36,7 @@ impl Connection {
         Ok(ReceivedInto {
             len: data.len(),
             ecn: received.ecn,
+            at: received.at,
             lost_before: received.lost_before,
             id: received.id,
             corrupt: received.corrupt,
@@ -59,7 +60,7 @@ impl Connection {
         }
         let Inner { handle, id } = &*self.inner;
         let take = |state: &mut State| {
-            let each = |received| into.push(Received::of(received));
+            let each = |received| into.push(Received::of(received, handle.clock));
             match state.proto.recv_many(*id, limit, each) {
                 0 => self.over(state).map(Err),
                 taken => Some(Ok(taken)),
@@ -97,7 +98,7 @@ impl Connection {
     /// Takes the next datagram, or the end of the connection after the last one.
     fn next(&self, state: &mut State) -> Option<Result<Received, CloseReason>> {
         match state.proto.recv(self.inner.id) {
-            Some(received) => Some(Ok(Received::of(received))),
+            Some(received) => Some(Ok(Received::of(received, self.inner.handle.clock))),
             None => self.over(state).map(Err),
         }
     }

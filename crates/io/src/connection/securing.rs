@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use fairwire_proto::{CloseReason, NoMemory, Security, SecurityError};
-use fairwire_tls::{Dtls, Fingerprint, Session, SessionError, StartError};
+use fairwire_tls::{Dtls, Fingerprint, Session, SessionError, StartError, Stats};
 
 use super::{Connection, Inner};
 use crate::error::{ConnectionClosed, HandshakeError};
 use crate::state::Progress;
+use crate::timer;
 
 /// DTLS on this connection.
 impl Connection {
@@ -21,6 +22,11 @@ impl Connection {
     /// Returns the fingerprint of the peer's certificate, if the connection uses DTLS and the peer showed one.
     pub fn peer_fingerprint(&self) -> Option<Fingerprint> {
         self.of_session(Session::peer).flatten()
+    }
+
+    /// Returns what the DTLS session has counted, such as forged records; `None` without DTLS.
+    pub fn dtls_stats(&self) -> Option<Stats> {
+        self.of_session(Session::stats)
     }
 
     /// Asks the session, if there is one.
@@ -51,6 +57,10 @@ impl Connection {
         let Some(security) = security else {
             return Ok(());
         };
+        if timer::check().is_err() {
+            self.abort();
+            return Err(HandshakeError::NoRuntime);
+        }
         let with = Arc::clone(&security) as Arc<dyn Security>;
         self.with_proto(|proto, now, id| proto.secure(now, id, with));
         let secured = async {

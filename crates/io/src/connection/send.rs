@@ -57,6 +57,9 @@ impl Connection {
     ///
     /// # Errors
     /// See [`SendError`].
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime with timers, if it has to wait for room and there is a deadline.
     pub async fn send_with(
         &self,
         data: impl Into<Bytes>,

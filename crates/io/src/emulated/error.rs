@@ -31,9 +31,9 @@ pub enum LinkError {
         /// What is wrong and what to write instead.
         problem: String,
     },
-    /// There is no tokio runtime.
+    /// There is no tokio runtime, or it has no timers.
     #[error(
-        "there is no tokio runtime: make the network inside one, for example in a #[tokio::test]"
+        "there is no tokio runtime with timers: make the network inside one, for example in a #[tokio::test]"
     )]
     NoRuntime,
     /// An endpoint could not be made.

@@ -136,9 +136,6 @@ impl Link {
     ///
     /// # Errors
     /// See [`LinkError`].
-    ///
-    /// # Panics
-    /// As for [`Network::new`].
     pub fn join(&self) -> Result<(Endpoint, Endpoint), LinkError> {
         let (a, b) = self.hosts()?;
         Ok((a.bind(PORT)?, b.bind(PORT)?))
@@ -148,9 +145,7 @@ impl Link {
     ///
     /// # Errors
     /// See [`LinkError`].
-    ///
-    /// # Panics
-    /// As for [`Network::new`].
+    #[expect(clippy::missing_panics_doc, reason = "the topology has both nodes")]
     pub fn hosts(&self) -> Result<(Host, Host), LinkError> {
         let mut topology = Topology::new();
         let (a, b): (NodeId, NodeId) = (topology.node(), topology.node());

@@ -17,6 +17,7 @@ use tokio::time;
 use super::error::LinkError;
 use super::port::Port;
 use super::wire::{Datagram, HEADERS, MAX_DATAGRAM, Station, Store};
+use crate::timer;
 
 /// The first address of hosts: that of node 0.
 const FIRST_HOST: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
@@ -74,13 +75,11 @@ impl Network {
     /// `seed` determines the secrets of endpoints. What the topology draws has its own streams.
     ///
     /// # Errors
-    /// [`LinkError::NoRuntime`] outside a tokio runtime.
-    ///
-    /// # Panics
-    /// In a runtime without timers ([`enable_time`](tokio::runtime::Builder::enable_time)).
+    /// [`LinkError::NoRuntime`] outside a tokio runtime with timers
+    /// ([`enable_time`](tokio::runtime::Builder::enable_time)).
     pub fn new(topology: Topology, seed: u64) -> Result<Self, LinkError> {
         let runtime = tokio::runtime::Handle::try_current().map_err(|_| LinkError::NoRuntime)?;
-        drop(time::sleep(Duration::ZERO)); // Panics here rather than unseen in the task, if there are no timers.
+        timer::check().map_err(|_| LinkError::NoRuntime)?;
         let nodes = topology.nodes();
         let links = u32::try_from(topology.ends().len()).unwrap_or(u32::MAX);
         let mut simulator = fairwire_net::Network::new(topology, Store::default(), ());

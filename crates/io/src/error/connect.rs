@@ -7,7 +7,7 @@ use std::time::Duration;
 use fairwire_proto::{CloseReason, ErrorText, StartError, Unreachable};
 use fairwire_wire::ResetCode;
 
-use super::{BindError, HandshakeError, Reason, is_out_of_descriptors};
+use super::{BindError, HandshakeError, Reason, advised, is_out_of_descriptors};
 
 /// Why a connection could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -192,7 +192,9 @@ impl ConnectError {
     /// Returns whether the cause is on this side, so that every other address would fail in the same way.
     pub(crate) fn is_local(&self) -> bool {
         match self {
-            Self::Bind(BindError::Socket { source, .. }) => is_out_of_descriptors(source),
+            Self::Bind(
+                BindError::Socket { source, .. } | BindError::NativeSocket { source, .. },
+            ) => is_out_of_descriptors(source),
             Self::Bind(error) => matches!(
                 error,
                 BindError::NotPrivileged { .. }
@@ -214,9 +216,12 @@ fn unresolved(host: &str, source: &io::Error) -> String {
         return format!("'{host}' has no port: write [{host}]:port");
     }
     if has_port(host) {
-        return format!("cannot resolve '{host}': {source}");
+        return format!("cannot resolve '{host}'{}", advised(source));
     }
     match host.rsplit_once(':') {
+        Some((_, ports)) if ports.contains('/') => format!(
+            "'{ports}' in '{host}' is not a UDP port and a DCCP port: write two numbers from 1 to 65535, as in 6511/7001"
+        ),
         Some((_, port)) => {
             format!("'{port}' in '{host}' is not a port: write a number from 1 to 65535")
         }
@@ -350,7 +355,14 @@ fn unreachable(
     format!("{report}; {advice}")
 }
 
+/// Returns whether a port is behind the host, or a UDP port and a DCCP port.
 fn has_port(host: &str) -> bool {
-    let port = host.rsplit_once(':').map(|(_, port)| port.parse::<u16>());
-    matches!(port, Some(Ok(_)))
+    let Some((_, ports)) = host.rsplit_once(':') else {
+        return false;
+    };
+    let is_port = |port: &str| port.parse::<u16>().is_ok();
+    match ports.split_once('/') {
+        Some((udp, dccp)) => is_port(udp) && is_port(dccp),
+        None => is_port(ports),
+    }
 }

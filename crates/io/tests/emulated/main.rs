@@ -1,6 +1,7 @@
 //! Endpoints on a simulated network, mostly with a paused clock.
 
 mod crowd;
+mod facts;
 mod guide;
 mod handshake_losses;
 mod link;
@@ -17,7 +18,7 @@ use fairwire::tls::{ClientConfig, Date, Identity, ServerConfig, Validity};
 const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"?tst");
 const PORT: u16 = 5_001;
 
-fn ms(ms: u64) -> Duration {
+const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 

@@ -9,7 +9,7 @@ use fairwire::{
     ListenError, ListenOptions, Listener, Security, StartError, connect_any,
 };
 
-use crate::{SERVICE, endpoint, soon};
+use crate::{PORT, SERVICE, endpoint, soon};
 
 fn addr(text: &str) -> SocketAddr {
     text.parse().expect("an address")
@@ -212,6 +212,29 @@ async fn finding_23_the_preferred_address_is_taken() {
     );
     let sent = types(&hole);
     assert!(sent.is_empty(), "{sent:?}");
+}
+
+/// The text of an address may name the UDP port and the DCCP port. Errors say what is wrong with it.
+#[tokio::test]
+async fn texts_name_both_ports() {
+    let server = endpoint("127.0.0.1:0");
+    let listener = server.listen(PORT, &[SERVICE], Security::None);
+    let listener = listener.expect("a free port");
+    let to = format!("{}/{PORT}", server.local_addr());
+    let connecting = fairwire::connect(&to, SERVICE, Security::None);
+    let (here, _there) = soon(async { tokio::join!(connecting, listener.accept()) }).await;
+    let remote = here.expect("connected").remote().expect("open");
+    assert_eq!(remote.to_string(), to);
+    assert_eq!(to.parse::<DccpAddr>().expect("an address"), remote);
+    for (text, advice) in [
+        (format!("{to}/1"), "as in 6511/7001"),
+        (format!("{}/x", server.local_addr()), "as in 6511/7001"),
+        (format!("{}/0", server.local_addr()), "DCCP port 0"),
+    ] {
+        let connected = fairwire::connect(&text, SERVICE, Security::None).await;
+        let error = connected.expect_err("refused").to_string();
+        assert!(error.contains(advice), "{text}: {error}");
+    }
 }
 
 /// When all attempts fail, the error holds the error of each, and its message names them all. With one address the

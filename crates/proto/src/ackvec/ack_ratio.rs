@@ -95,7 +95,12 @@ impl AckRatio {
         if self.follows == AckRatioFollows::Window {
             return self.follow_window(acked, packets(cwnd), agreed);
         }
-        if cwnd > SMALL_WINDOW {
+        let is_large = match self.follows {
+            // Of a window that is not used, this is what is.
+            AckRatioFollows::Use => cwnd >= LARGE_WINDOW,
+            AckRatioFollows::LostAcks | AckRatioFollows::Window => cwnd > SMALL_WINDOW,
+        };
+        if is_large {
             self.small_reports = 0;
         } else {
             self.small_reports = self.small_reports.saturating_add(1);

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use fairwire_cc::{Congestion, Signal};
-use fairwire_units::Instant;
+use fairwire_units::{Duration, Instant};
 use fairwire_wire::{DropCode, EntryState, Seq};
 
 use super::vector::{Report, Stretch};
@@ -283,6 +283,41 @@ impl Pipe {
             outcome.congested(Signal::Lost, packet.sent_at);
             fates.push((packet.id, Fate::Lost));
         }
+    }
+
+    /// Settles packets that are lost by time: a later one has arrived, and they left `wait` ago or more (RFC 9002, section
+    /// 6.1.2).
+    pub(super) fn settle_late(
+        &mut self,
+        now: Instant,
+        wait: Duration,
+        outcome: &mut Outcome,
+        fates: &mut Vec<(Option<DatagramId>, Fate)>,
+    ) {
+        let Some(newest) = self.arrived[0] else {
+            return;
+        };
+        let before = self.position(newest);
+        let (in_flight, bytes) = (&mut self.in_flight, &mut self.bytes);
+        let late = self.packets.range_mut(..before);
+        for packet in late.take_while(|packet| packet.sent_at + wait <= now) {
+            if packet.settled {
+                continue;
+            }
+            packet.settled = true;
+            *in_flight -= 1;
+            *bytes -= u64::from(packet.size);
+            outcome.congested(Signal::Lost, packet.sent_at);
+            fates.push((packet.id, Fate::Lost));
+        }
+        self.drop_settled();
+    }
+
+    /// Returns when the oldest packet in flight is lost by time, if a later one has arrived.
+    pub(super) fn lost_at(&self, wait: Duration) -> Option<Instant> {
+        let oldest = self.packets.front()?;
+        let newest = self.arrived[0]?;
+        oldest.seq.is_before(newest).then(|| oldest.sent_at + wait)
     }
 
     fn drop_settled(&mut self) {

@@ -1,5 +1,7 @@
 //! The sending half with Ack Vectors: a pipe, a round-trip time estimate and the controller of its CCID (RFC 4341).
 
+mod late;
+
 use fairwire_cc::{
     Congestion, Controller, Delivery, Feedback, Flight, Gauges, HostLimits, Limit, Permit,
     RtoConfig, RttEstimator, Signal,
@@ -10,10 +12,12 @@ use fairwire_wire::Seq;
 use super::ack_loss::AckLossDetector;
 use super::ack_ratio::AckRatio;
 use super::host;
+use super::in_use::InUse;
 use super::nonce_check::NonceCheck;
+use super::outage::Outage;
 use super::pipe::{Outcome, Pipe};
 use super::vector::Report;
-use crate::config::Ccid2Config;
+use crate::config::{AckRatioFollows, Ccid2Config};
 use crate::constants::DEFAULT_ACK_RATIO;
 use crate::half::{Ack, Arrival, FeedbackOutcome, Incoming, Sent, Tx};
 
@@ -39,6 +43,8 @@ pub(crate) struct Sender {
     ack_ratio: AckRatio,
     /// The Ack Ratio that the peer is known to use.
     agreed_ratio: u16,
+    /// What leaves within a round trip, if the Ack Ratio depends on it.
+    in_use: Option<InUse>,
     acks: AckLossDetector,
     /// Whether a packet was lost that may have been data or an acknowledgement.
     wants_counts: bool,
@@ -51,6 +57,10 @@ pub(crate) struct Sender {
     least: Option<Duration>,
     /// Whether numbers are skipped and Elapsed Times are checked.
     checks: bool,
+    /// Whether packets can be lost by time.
+    losses_by_time: bool,
+    /// Whether the path carries nothing, if outages are probed.
+    outage: Option<Outage>,
 }
 
 impl Sender {
@@ -76,12 +86,15 @@ impl Sender {
             mean_size: f64::from(size_hint),
             ack_ratio: AckRatio::new(config),
             agreed_ratio: DEFAULT_ACK_RATIO,
+            in_use: (config.ack_ratio_follows == AckRatioFollows::Use).then(InUse::default),
             acks: AckLossDetector::default(),
             wants_counts: false,
             host: HostLimits::default(),
             nonces: None,
             least: None,
             checks: false,
+            losses_by_time: config.losses_by_time,
+            outage: config.probe_outages.then(Outage::default),
         };
         if let Some(rtt) = initial_rtt {
             sender.on_rtt_sample(now, rtt);
@@ -167,10 +180,19 @@ impl Sender {
         limit.packets_per_rtt(self.rtt.srtt(), self.mean_size)
     }
 
+    /// Returns the window on which the Ack Ratio depends, packets: if it follows use, no more than leave in a round trip.
+    fn window_in_use(&self) -> f64 {
+        let window = self.window();
+        let used = self.in_use.and_then(InUse::packets);
+        used.map_or(window, |used| window.min(f64::from(used)))
+    }
+
     /// Returns the number of packets in flight below which the receiver may delay its acknowledgement.
     fn delayed_below(&self) -> u32 {
         // The receiver may already use a new ratio before its Confirm arrives.
-        let ratio = self.agreed_ratio.max(self.ack_ratio.get(self.window()));
+        let ratio = self
+            .agreed_ratio
+            .max(self.ack_ratio.get(self.window_in_use()));
         u32::from(ratio.max(DEFAULT_ACK_RATIO))
     }
 
@@ -260,7 +282,7 @@ impl Sender {
         let found = self.acks.note(arrival.into());
         // An endpoint without data in flight causes no acknowledgements that could be too many.
         if found.congestion && self.pipe.in_flight() > 0 {
-            self.ack_ratio.on_congestion(self.window());
+            self.ack_ratio.on_congestion(self.window_in_use());
             self.wants_counts |= found.may_be_data;
         }
     }
@@ -275,13 +297,20 @@ impl Sender {
             return;
         };
         let lie = self.check(now, report, ackno, outcome);
-        let taken = self.pipe.take(report, ackno, &mut outcome.fates);
+        let mut taken = self.pipe.take(report, ackno, &mut outcome.fates);
         let rtt = self.sample(now, report, ackno, &taken);
+        if let Some(wait) = self.reordering() {
+            self.pipe
+                .settle_late(now, wait, &mut taken, &mut outcome.fates);
+        }
         if taken.acked > 0 {
             outcome.progress = true;
             outcome.largest_arrived = outcome.largest_arrived.max(taken.largest);
             outcome.arrived_bytes += taken.acked_bytes;
             self.rtt.clear_back_off();
+            if let Some(outage) = &mut self.outage {
+                outage.on_progress();
+            }
             self.start_timer(now);
             self.acked_since_ack_of_ack = self.acked_since_ack_of_ack.saturating_add(taken.acked);
         }
@@ -312,7 +341,7 @@ impl Sender {
         self.controller
             .on_feedback(now, self.flight_with(waiting), &feedback);
         self.ack_ratio
-            .on_report(taken.acked, self.window(), self.agreed_ratio);
+            .on_report(taken.acked, self.window_in_use(), self.agreed_ratio);
     }
 }
 
@@ -338,7 +367,20 @@ impl Tx for Sender {
     }
 
     fn permit(&self, now: Instant, waiting: u32, size: u32) -> Permit {
-        self.controller.permit(now, self.flight_with(waiting), size)
+        let permit = self.controller.permit(now, self.flight_with(waiting), size);
+        match (permit, self.outage) {
+            (Permit::AwaitFeedback, Some(outage)) => outage.permit(now, self.rtt.srtt()),
+            _ => permit,
+        }
+    }
+
+    fn has_room(&self, now: Instant) -> bool {
+        let size = match self.controller.limit() {
+            // Some room is left in a window of bytes, but not always for a packet.
+            Limit::Bytes { .. } => whole_bytes(self.mean_size),
+            Limit::Window(_) | Limit::Rate(_) => 1,
+        };
+        self.controller.permit(now, self.flight(), size) != Permit::AwaitFeedback
     }
 
     fn ccval(&mut self, _now: Instant) -> u8 {
@@ -355,6 +397,12 @@ impl Tx for Sender {
             return;
         };
         self.pipe.push(sent.seq, now, size, sent.id);
+        if let Some(outage) = &mut self.outage {
+            outage.on_sent(now);
+        }
+        if let Some(in_use) = &mut self.in_use {
+            in_use.on_sent(now, self.rtt.srtt());
+        }
         self.send_timer(now);
         self.mean_size += (f64::from(size) - self.mean_size) / 8.0;
         self.controller
@@ -410,7 +458,7 @@ impl Tx for Sender {
 
     fn next_timeout(&self) -> Option<Instant> {
         let own = self.controller.next_timeout();
-        Instant::earliest([self.deadline(), own])
+        Instant::earliest([self.deadline(), self.loss_timer(), own])
     }
 
     fn handle_timeout(&mut self, now: Instant, waiting: u32, outcome: &mut FeedbackOutcome) {
@@ -418,12 +466,19 @@ impl Tx for Sender {
             self.controller
                 .handle_timeout(now, self.flight_with(waiting));
         }
+        if self.loss_timer().is_some_and(|at| at <= now) {
+            self.lose_late(now, waiting, outcome);
+        }
         if self.deadline().is_none_or(|deadline| now < deadline) {
             return;
         }
         // RFC 4341, 5: a transmit timeout empties the pipe; the timer backs off as TCP's does.
         self.pipe.lose_all(&mut outcome.fates);
+        outcome.silence = true;
         self.rtt.back_off();
+        if let Some(outage) = &mut self.outage {
+            outage.on_timeout(now);
+        }
         self.sample_from = self.newest_sent.map(Seq::next);
         let feedback = Feedback {
             timeout: true,
@@ -433,7 +488,7 @@ impl Tx for Sender {
         self.controller
             .on_feedback(now, self.flight_with(waiting), &feedback);
         self.ack_ratio
-            .on_report(0, self.window(), self.agreed_ratio);
+            .on_report(0, self.window_in_use(), self.agreed_ratio);
     }
 
     fn wants_ack_of_ack(&self) -> bool {
@@ -446,7 +501,7 @@ impl Tx for Sender {
     }
 
     fn wanted_ack_ratio(&self) -> Option<u16> {
-        Some(self.ack_ratio.get(self.window()))
+        Some(self.ack_ratio.get(self.window_in_use()))
     }
 
     fn set_ack_ratio(&mut self, ratio: u16) {
@@ -472,12 +527,16 @@ impl Tx for Sender {
         self.rtt.srtt()
     }
 
+    fn round_trip(&self) -> fairwire_cc::RoundTrip {
+        self.rtt.round_trip()
+    }
+
     fn allowed_rate(&self) -> Option<Rate> {
         let bytes_per_s = match self.controller.limit() {
             Limit::Rate(bytes_per_s) => bytes_per_s,
-            Limit::Window(packets) => {
+            Limit::Window(_) | Limit::Bytes { .. } => {
                 let srtt = self.rtt.srtt().filter(|srtt| !srtt.is_zero())?;
-                packets.max(1.0) * self.mean_size / srtt.as_secs_f64()
+                self.window() * self.mean_size / srtt.as_secs_f64()
             }
         };
         Some(Rate::from_bytes_per_s(bytes_per_s))
@@ -488,7 +547,11 @@ impl Tx for Sender {
     }
 
     fn cwnd(&self) -> Option<f64> {
-        self.controller.limit().window()
+        match self.controller.limit() {
+            Limit::Rate(_) => None,
+            Limit::Window(packets) => Some(packets),
+            Limit::Bytes { .. } => Some(self.window()),
+        }
     }
 
     fn gauges(&self) -> Gauges {
@@ -498,6 +561,16 @@ impl Tx for Sender {
     fn finish(&mut self, outcome: &mut FeedbackOutcome) {
         self.pipe.finish(&mut outcome.fates);
     }
+}
+
+/// Returns a mean size in whole bytes.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a size is positive, and a cast saturates"
+)]
+fn whole_bytes(size: f64) -> u32 {
+    size.ceil() as u32
 }
 
 #[cfg(test)]

@@ -1,11 +1,17 @@
 //! The CCIDs that Fairwire comes with: 2 (RFC 4341), 3 (RFC 4342) and 4 (RFC 5622).
 
-use fairwire_cc::{Controller, Growth, RtoConfig, Windowed, rfc3390_window};
+use fairwire_cc::{
+    Controller, Growth, RtoConfig, WindowUnit, Windowed, rfc3390_window, rfc6928_window,
+};
 use fairwire_wire::{Ccid, option_type};
 
 use super::profile::{CcidProfile, ControllerSetup, Dialect};
+use crate::config::WindowCounts;
 use crate::constants::DEFAULT_ACK_RATIO;
 use crate::tfrc::Profile;
+
+/// The bytes that headers add to a packet, where bytes are counted (RFC 5622, section 5).
+const HEADERS: f64 = 36.0;
 
 pub(super) fn profiles() -> impl IntoIterator<Item = CcidProfile> {
     [
@@ -59,13 +65,31 @@ impl ControllerSetup<'_> {
         let rto = RtoConfig::CCID2.with_min(config.min_rto.into());
         let initial_window = config
             .initial_window
-            // RFC 4341, 5: at most four packets, as in RFC 3390.
-            .unwrap_or_else(|| rfc3390_window(self.max_datagram));
+            .unwrap_or_else(|| match config.window_counts {
+                // RFC 4341, 5: at most four packets, as in RFC 3390.
+                WindowCounts::Packets => rfc3390_window(self.max_datagram),
+                // RFC 9002, 7.2.
+                WindowCounts::Bytes => rfc6928_window(self.max_datagram),
+            });
+        let (unit, growth) = match config.window_counts {
+            WindowCounts::Packets => {
+                let growth = Growth::Ccid2 {
+                    ack_ratio: DEFAULT_ACK_RATIO.into(),
+                    slow_start: config.slow_start,
+                };
+                (WindowUnit::Packets, growth)
+            }
+            WindowCounts::Bytes => {
+                let segment = f64::from(self.max_datagram) + HEADERS;
+                let header = HEADERS;
+                // RFC 9002, 7.3.1: by the bytes acknowledged.
+                let growth = Growth::ByteCounting { limit: u32::MAX };
+                (WindowUnit::Segments { segment, header }, growth)
+            }
+        };
         let window = Windowed::new(config.law.build(), initial_window)
-            .with_growth(Growth::Ccid2 {
-                ack_ratio: DEFAULT_ACK_RATIO.into(),
-                slow_start: config.slow_start,
-            })
+            .with_unit(unit)
+            .with_growth(growth)
             .with_growth_after_cut(config.growth_after_cut)
             .with_growth_unused(config.growth_unused)
             .with_idle(config.idle)

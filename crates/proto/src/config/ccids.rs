@@ -25,14 +25,25 @@ settings! {
     pub struct Ccid2Config {
         /// The window law: how the window grows and shrinks.
         pub law: Chosen<dyn Law> = default_law();
+        /// What the window counts. The sizes below are in this unit: in packets, or in segments of full size.
+        pub window_counts: WindowCounts = WindowCounts::Packets;
         /// Initial slow-start threshold, packets; without it there is no limit.
         pub initial_ssthresh: Option<f64> as optional ["OptionalPackets"] = None, "at least 2 packets";
-        /// Initial congestion window, packets; without it, that of RFC 3390 for the packet size.
+        /// Initial congestion window, packets; without it, that of RFC 3390 for the packet size, or with a window of bytes
+        /// that of RFC 6928.
         pub initial_window: Option<f64> as optional ["OptionalPackets"] = None, "at least 1 packet";
         /// Minimum retransmission timeout.
         pub min_rto: Duration as ["Time"] = Duration::from_millis(200), "at least 1 ms and at most 60 s";
         /// What happens to the congestion window while it is not used (RFC 4341, 5.1).
         pub idle: IdleRule = IdleRule::Restart;
+        /// Whether a packet is also lost if a later one arrived and 9/8 of a round trip have passed (RFC 9002, 6.1.2).
+        /// RFC 4341, section 5, waits for three later ones, which a thin flow sends over several round trips.
+        pub losses_by_time: bool = false;
+        /// Whether, after a timeout, one datagram in a round trip may leave until something is acknowledged.
+        ///
+        /// The return of a path is then noticed within a round trip. Without it the timeout doubles each time (RFC 4341,
+        /// section 5), so that the longer a path fails, the later its return is noticed.
+        pub probe_outages: bool = false;
         /// How much slow start adds for acknowledged packets.
         pub slow_start: SlowStart = SlowStart::OneForTwo;
         /// Whether acknowledgements of packets sent before a window cut still increase the window. RFC 4341, section 5,
@@ -65,6 +76,27 @@ impl Ccid2Config {
     }
 }
 
+/// What the congestion window of CCID 2 counts.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[cfg_attr(
+    feature = "settings",
+    derive(schemars::JsonSchema, serde::Deserialize, serde::Serialize),
+    serde(rename_all = "kebab-case")
+)]
+#[non_exhaustive]
+pub enum WindowCounts {
+    /// Packets, whatever their size (RFC 4341, section 5).
+    #[default]
+    Packets,
+    /// Bytes, as QUIC does (RFC 9002, section 7): a flow of small datagrams may send as many bytes as a TCP of full
+    /// segments on the same path. RFC 4341, sections 5 and 5.3, counts packets.
+    ///
+    /// Each packet counts with 36 bytes for its headers, as in CCID 4 (RFC 5622, section 5). The window is at least two
+    /// segments, grows by the bytes acknowledged whatever `slow_start` says, and need not be a whole number. At most the
+    /// initial window leaves at once; more is spread over the round trip (RFC 9002, section 7.7).
+    Bytes,
+}
+
 /// What the Ack Ratio of CCID 2 adapts to.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[cfg_attr(
@@ -78,6 +110,10 @@ pub enum AckRatioFollows {
     /// 6.1.2).
     #[default]
     LostAcks,
+    /// The same, with what leaves in a round trip in place of a window that is not used: a flow that sends less than four
+    /// datagrams in a round trip has each acknowledged. RFC 4341, section 6.1.2, has a ratio of two or more with a window
+    /// of four or more, used or not.
+    Use,
     /// The window, as in Linux 6.1: the ratio doubles when a window causes 20 acknowledgements, and halves when it
     /// causes fewer than ten. After a timeout it is one. Sockets refuse it.
     Window,

@@ -33,10 +33,10 @@ impl Config {
             ));
         }
         // RFC 4341, 6.1.2: lost acknowledgements double the Ack Ratio.
-        if self.ccid2.ack_ratio_follows != AckRatioFollows::LostAcks {
+        if self.ccid2.ack_ratio_follows == AckRatioFollows::Window {
             return Err(ConfigError::new(
                 "ccid2.ack_ratio_follows",
-                "only simulations may ignore lost acknowledgements: use AckRatioFollows::LostAcks",
+                "only simulations may ignore lost acknowledgements: use AckRatioFollows::LostAcks or Use",
             ));
         }
         Ok(())

@@ -12,7 +12,9 @@ mod sent;
 mod tests;
 
 use fairwire_cc::tfrc::{Equation, LossAverage, Sender, TfrcConfig};
-use fairwire_cc::{Controller, DEFAULT_RTT, Feedback, Flight, Gauges, Permit, TfrcReport};
+use fairwire_cc::{
+    Controller, DEFAULT_RTT, Feedback, Flight, Gauges, Permit, RoundTrip, TfrcReport,
+};
 use fairwire_units::{Duration, Instant, Rate};
 use fairwire_wire::{RTT_TOO_LARGE, Seq};
 
@@ -49,6 +51,8 @@ pub(crate) struct TfrcTx {
     newest_feedback_at: Option<Instant>,
     /// Whether the peer was caught lying, or has restarted its loss history, since the newest feedback.
     has_restarted: bool,
+    /// The newest and the shortest round-trip time that the controller learned.
+    samples: RoundTrip,
 }
 
 impl TfrcTx {
@@ -77,6 +81,7 @@ impl TfrcTx {
             checks: None,
             heeds_window: !config.keep_sequence_window,
             has_restarted: false,
+            samples: RoundTrip::default(),
         };
         if let Some(rtt) = rtt {
             half.on_rtt_sample(now, rtt);
@@ -200,6 +205,12 @@ impl TfrcTx {
         Some(checks.rtt_checks().sample(waited, held, apart))
     }
 
+    /// Notes a round-trip time that the controller learns.
+    fn note_sample(&mut self, rtt: Duration) {
+        let min = self.samples.min.map_or(rtt, |min| min.min(rtt));
+        (self.samples.latest, self.samples.min) = (Some(rtt), Some(min));
+    }
+
     /// Returns the receive rate of a report on `acked`, reduced to what can be true.
     fn receive_rate(&mut self, now: Instant, acked: Option<SentPacket>, reported: u32) -> f64 {
         let reported = f64::from(reported);
@@ -246,6 +257,9 @@ impl TfrcTx {
         outcome.progress = true;
         outcome.loss_events += u32::from(new_loss);
         outcome.arrived_bytes += self.arrived_bytes(now, x_recv);
+        if let Some(rtt) = rtt {
+            self.note_sample(rtt);
+        }
         let feedback = Feedback {
             rtt,
             tfrc: Some(TfrcReport {
@@ -367,6 +381,7 @@ impl Tx for TfrcTx {
         if let Some(checks) = &mut self.checks {
             checks.rtt_checks().on_measured(rtt);
         }
+        self.note_sample(rtt);
         let feedback = Feedback {
             rtt: Some(rtt),
             ..Feedback::default()
@@ -379,8 +394,9 @@ impl Tx for TfrcTx {
         self.controller.next_timeout()
     }
 
-    fn handle_timeout(&mut self, now: Instant, waiting: u32, _outcome: &mut FeedbackOutcome) {
+    fn handle_timeout(&mut self, now: Instant, waiting: u32, outcome: &mut FeedbackOutcome) {
         let flight = self.flight_with(waiting);
+        outcome.silence = flight.packets > 0;
         if self.next_timeout().is_some_and(|at| at <= now) {
             // No feedback for four round trips. If the flight blocks sending (RFC 4340, 7.5.2), nothing else would ever
             // clear it: without data from us the peer has nothing to report.
@@ -423,6 +439,13 @@ impl Tx for TfrcTx {
 
     fn srtt(&self) -> Option<Duration> {
         self.controller.rtt()
+    }
+
+    fn round_trip(&self) -> RoundTrip {
+        RoundTrip {
+            smoothed: self.controller.rtt(),
+            ..self.samples
+        }
     }
 
     fn rtt_estimate(&self) -> Option<u32> {

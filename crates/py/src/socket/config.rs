@@ -1,6 +1,6 @@
 //! The settings of a connection, from a `dict`. `fairwire.Config` in Python describes each.
 
-use fairwire::{Config, ServiceCode};
+use fairwire::{Config, Profile, ServiceCode};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyInt, PyString};
@@ -19,17 +19,21 @@ const SHORT: [(&str, &str); 5] = [
 ];
 
 const LAW: &str = "ccid2.law";
+const PROFILE: &str = "profile";
 
-/// Returns the settings of a `dict`; the others have their defaults.
+/// Returns the settings of a `dict`; the others are those of its profile.
 ///
 /// # Errors
 /// `ConfigError` for a name that is no setting, and for a value that it does not take. What does not fit together is
 /// found when the connection begins.
 pub(crate) fn config(dict: Option<&Bound<'_, PyDict>>) -> PyResult<Config> {
-    let mut config = Config::default();
+    let mut config = profile(dict)?.config();
     let keys = Config::keys();
     for (name, value) in dict.into_iter().flatten() {
         let name = name.str()?.to_string();
+        if name == PROFILE {
+            continue;
+        }
         let long = SHORT.iter().find(|(short, _)| *short == name);
         let long = long.map_or(name.as_str(), |(_, long)| long);
         let unit = keys.iter().find(|key| key.name == long);
@@ -46,6 +50,20 @@ pub(crate) fn config(dict: Option<&Bound<'_, PyDict>>) -> PyResult<Config> {
             .map_err(|error| wrong(error.problem()))?;
     }
     Ok(config)
+}
+
+/// Returns the profile that a `dict` names, or the default of sockets.
+fn profile(dict: Option<&Bound<'_, PyDict>>) -> PyResult<Profile> {
+    match dict
+        .map(|dict| dict.get_item(PROFILE))
+        .transpose()?
+        .flatten()
+    {
+        Some(name) => argument::<String>("profile: the name of a profile", &name)?
+            .parse()
+            .map_err(|error: fairwire::ConfigError| ConfigError::new_err(error.to_string())),
+        None => Ok(Profile::default()),
+    }
 }
 
 /// Returns a value as a text for [`Config::set`]. A number has the key's unit.

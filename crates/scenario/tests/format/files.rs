@@ -530,12 +530,15 @@ fn what_does_nothing_is_known() {
         "growth_after_cut",
         "growth_unused",
         "idle",
+        "losses_by_time",
         "min_rto",
+        "probe_outages",
         "slow_start",
+        "window_counts",
         "kind",
         "segment",
     ];
-    assert_eq!(idle(&explained(&["flows.video.dccp.ccid=3"])), window[..9]);
+    assert_eq!(idle(&explained(&["flows.video.dccp.ccid=3"])), window[..12]);
     assert_eq!(idle(&explained(&["flows.video.dccp.ccid=4"])), window);
     let stated = explained(&[
         "flows.video.dccp.ccid=3",

@@ -1,7 +1,9 @@
 //! What `preset` and the window law set beside what a flow states.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
+use fairwire_proto::Profile;
 use fairwire_scenario::{Explained, explain};
 
 use super::family::text;
@@ -52,9 +54,28 @@ fn the_table_of_stacks_is_in_step() {
     let apart: Vec<&String> = told.symmetric_difference(&sets).collect();
     assert!(apart.is_empty(), "{apart:#?}");
     let unknown = with_set(&["flows.one.dccp={ ccid = 2, preset = \"x\" }"]);
-    let known = format!("write one of rfc, {}\n", head[2..].join(", "));
+    let known = format!(
+        "write one of rfc, interactive, live, bulk, {}\n",
+        head[2..].join(", ")
+    );
     let error = refused(&super::family::text("", ""), &unknown);
     assert!(error.contains(&known), "{error}");
+}
+
+/// A profile sets what the sockets' profile of this name sets, unless the file states another value.
+#[test]
+fn profiles_are_presets() {
+    for profile in Profile::ALL {
+        let dccp = format!("ccid = 2, preset = \"{profile}\", ccid2.min_rto = \"1 s\"");
+        let flow =
+            format!("flows.one={{ wire = \"1000 B\", traffic = \"greedy\", dccp = {{ {dccp} }} }}");
+        let cells = cells(&text("", ""), &with_set(&[flow]));
+        let one = cells[0].scenario.flows.get("one").expect("there");
+        let mut wanted = profile.config().ccid2;
+        wanted.min_rto = Duration::from_secs(1);
+        let dccp = one.dccp.as_ref().expect("DCCP");
+        assert_eq!(dccp.config.ccid2, wanted, "{profile}");
+    }
 }
 
 /// A preset's values are told apart from the law's and from the defaults.

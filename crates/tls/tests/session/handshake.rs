@@ -1,5 +1,7 @@
 //! Handshakes over good, bad and broken paths.
 
+use std::time;
+
 use fairwire_tls::{
     ClientConfig, MIN_DATAGRAM, Output, ServerConfig, Session, SessionError, StartError, Trust,
 };
@@ -144,7 +146,7 @@ fn too_small_datagrams_are_refused() {
 #[test]
 fn a_silent_peer_ends_in_a_timeout() {
     let (client, server) = pinned();
-    let limit = Duration::from_secs(20);
+    let limit = time::Duration::from_secs(20);
     let mut net = Net::new(&client.handshake_timeout(limit), &server);
     let start = net.now;
     net.path = Box::new(|_, _| Vec::new());
@@ -217,7 +219,7 @@ fn a_truncated_handshake_ends_in_a_timeout() {
     });
     net.run_for(Duration::from_secs(100));
     for end in [CLIENT, SERVER] {
-        let limit = Duration::from_secs(60);
+        let limit = time::Duration::from_secs(60);
         assert_eq!(*net.error(end), SessionError::TimedOut { limit });
     }
 }

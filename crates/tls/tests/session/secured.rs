@@ -11,7 +11,7 @@ use fairwire_units::Duration;
 use fairwire_wire::{DropCode, Packet};
 
 use crate::ends::{Bare, Both, config, dtls};
-use crate::net::{CLIENT, SERVER, TODAY, identity};
+use crate::net::{CLIENT, DELAY, SERVER, TODAY, identity};
 
 /// However many records a peer puts into a datagram, each takes a place and its memory in the receive queue.
 #[test]
@@ -113,7 +113,10 @@ fn any_packet_of_the_handshake_may_be_lost() {
             )
         });
         let (acknowledged, read) = (acknowledged.count(), ends.read[SERVER].len());
-        assert!(acknowledged >= 19, "{end} {lost}: {acknowledged}");
+        assert!(read >= 19, "{end} {lost}: {read}");
+        // What the server loses may be the acknowledgement of some.
+        let least = if end == CLIENT { 19 } else { 16 };
+        assert!(acknowledged >= least, "{end} {lost}: {acknowledged}");
         assert!(
             read >= acknowledged,
             "{end} {lost}: {read} of {acknowledged}"
@@ -258,27 +261,45 @@ fn a_wrong_peer_is_refused() {
     assert!(ends.read[SERVER].is_empty());
 }
 
-/// A client that the server does not accept never learns anything else.
+/// A client that the server does not accept never learns anything else, whether it has a certificate or none.
 #[test]
 fn a_refused_client_is_never_secured() {
-    let (stranger, theirs) = (identity(), identity());
-    let client = ClientConfig::pinned([theirs.fingerprint()]).identity(stranger);
-    let nobody = Fingerprint::from_bytes([7; 32]);
-    let server = ServerConfig::new(theirs).clients(Trust::Fingerprints([nobody].into()));
-    let dtls = [
-        Dtls::client(client, || TODAY),
-        Dtls::server(server, || TODAY),
-    ];
-    let mut ends = Both::new(dtls, config());
-    ends.run_for(Duration::from_secs(5));
-    for end in [CLIENT, SERVER] {
-        assert!(
-            !ends.has(end, |event| matches!(event, Event::Secured)),
-            "{end} {:?}",
-            ends.events
-        );
-        assert!(ends.closed(end).is_some());
+    for shown in [Some(identity()), None] {
+        let theirs = identity();
+        let client = ClientConfig::pinned([theirs.fingerprint()]);
+        let client = match shown {
+            Some(stranger) => client.identity(stranger),
+            None => client,
+        };
+        let nobody = Fingerprint::from_bytes([7; 32]);
+        let server = ServerConfig::new(theirs).clients(Trust::Fingerprints([nobody].into()));
+        let dtls = [
+            Dtls::client(client, || TODAY),
+            Dtls::server(server, || TODAY),
+        ];
+        let mut ends = Both::new(dtls, config());
+        ends.run_for(Duration::from_secs(5));
+        for end in [CLIENT, SERVER] {
+            let is_secured = ends.has(end, |event| matches!(event, Event::Secured));
+            assert!(!is_secured, "{end} {:?}", ends.events);
+            assert!(ends.closed(end).is_some());
+        }
     }
+}
+
+/// The first datagram of a client leaves after three round trips: one of DCCP, one of DTLS, which has no cookie, and one
+/// in which the server acknowledges the end of the handshake.
+#[test]
+fn a_handshake_takes_three_round_trips() {
+    let mut config = config();
+    config.resend = false;
+    let mut ends = Both::new(dtls(), config);
+    ends.send(CLIENT, b"first", SendOptions::default());
+    let tick = Duration::from_millis(1);
+    ends.run_for(DELAY * 7 - tick);
+    assert_eq!(ends.data(SERVER), Vec::<Vec<u8>>::new());
+    ends.run_for(tick * 2);
+    assert_eq!(ends.data(SERVER), [b"first"]);
 }
 
 /// A session waits for memory, and the connection ends if none comes.

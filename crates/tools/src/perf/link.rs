@@ -14,7 +14,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use fairwire::ccids::{CcidProfile, ccid_profiles};
 use fairwire::laws::{Chosen, Law};
-use fairwire::{Ccid, Config, ConnectOptions, Connection, Ecn, Endpoint, SendError, Stats};
+use fairwire::{
+    Ccid, Config, ConnectOptions, Connection, Ecn, Endpoint, Profile, SendError, Stats,
+};
 
 use super::PerfError;
 use super::defaults::PATIENCE;
@@ -179,8 +181,13 @@ impl Link {
 }
 
 /// Returns the DCCP parameters of a measurement.
-fn config(ccids: Option<&[Ccid]>, law: Option<&Chosen<dyn Law>>, patience: Duration) -> Config {
-    let mut config = Config::default();
+fn config(
+    profile: Option<Profile>,
+    ccids: Option<&[Ccid]>,
+    law: Option<&Chosen<dyn Law>>,
+    patience: Duration,
+) -> Config {
+    let mut config = profile.unwrap_or_default().config();
     if let Some(ccids) = ccids {
         config.send_ccids = ccids.to_vec();
         config.receive_ccids = ccids.to_vec();
@@ -212,7 +219,7 @@ fn with_settings(mut config: Config, settings: &[String]) -> Config {
 pub(crate) fn client_config(client: &ClientOptions) -> Config {
     let ccid = client.ccid.map(|ccid| [Ccid::new(ccid)]);
     let ccids = ccid.as_ref().map(|ccid| &ccid[..]);
-    let mut config = config(ccids, client.law.as_ref(), client.patience);
+    let mut config = config(client.profile, ccids, client.law.as_ref(), client.patience);
     if client.law.is_some() {
         config.send_ccids = ccids_with(CcidProfile::has_window_law);
     }
@@ -227,6 +234,7 @@ fn ccids_with(has: impl Fn(&CcidProfile) -> bool) -> Vec<Ccid> {
 
 /// Returns the server's parameters, which allow the client to choose the CCID.
 pub(crate) fn server_config(server: &ServerOptions) -> Config {
-    let config = config(Some(&ccids_with(|_| true)), server.law.as_ref(), PATIENCE);
+    let all = ccids_with(|_| true);
+    let config = config(server.profile, Some(&all), server.law.as_ref(), PATIENCE);
     with_settings(config, &server.settings)
 }

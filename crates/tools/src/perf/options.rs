@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use fairwire::ccids::{ccid_profile, list_ccids};
-use fairwire::laws::{ChooseError, Chosen, Law, default_law, law, laws};
-use fairwire::{Config, ServiceCode};
+use fairwire::laws::{ChooseError, Chosen, Law, law, laws};
+use fairwire::{Config, Profile, ServiceCode};
 
 use super::PerfError;
 use super::defaults::{PATIENCE, SERVICE};
@@ -21,6 +21,9 @@ const SERVICE_IS_DCCP: &str =
 
 const LAW_IS_DCCP: &str =
     "--cc works only with --proto dccp: UDP has no congestion control, and TCP's is the system's";
+
+const PROFILE_IS_DCCP: &str =
+    "--profile works only with --proto dccp: the others have no such settings";
 
 const NATIVE_IS_DCCP: &str = "--native works only with --proto dccp";
 
@@ -74,8 +77,15 @@ pub fn settings() -> String {
     all.collect()
 }
 
-/// Checks that each setting is valid, and that only DCCP has any.
-fn check_settings(settings: &[String], protocol: Protocol) -> Result<(), PerfError> {
+/// Checks that each setting is valid, and that only DCCP has any, or a profile.
+fn check_settings(
+    profile: Option<Profile>,
+    settings: &[String],
+    protocol: Protocol,
+) -> Result<(), PerfError> {
+    if profile.is_some() && protocol != Protocol::Dccp {
+        return Err(PerfError::Usage(PROFILE_IS_DCCP.to_owned()));
+    }
     if !settings.is_empty() && protocol != Protocol::Dccp {
         let text =
             "--mtu, --pmtud and --set are for --proto dccp: the others leave it to the system";
@@ -116,12 +126,13 @@ pub struct ClientOptions {
     pub service: ServiceCode,
     /// Encryption; DCCP only.
     pub dtls: Dtls,
-    /// Settings of the connections, as [`Config::apply`] takes them; DCCP only.
+    /// The kind of traffic, whose settings the connections have; DCCP only. [`Profile::Interactive`] if `None`.
+    pub profile: Option<Profile>,
+    /// Changes of these settings, as [`Config::apply`] takes them; DCCP only.
     pub settings: Vec<String>,
     /// The required CCID; DCCP only.
     pub ccid: Option<u8>,
-    /// The window law of the data that the client sends, for DCCP; it requires CCID 2. The protocol's default if
-    /// `None`.
+    /// The window law of the data that the client sends, for DCCP; it requires CCID 2. The profile's if `None`.
     pub law: Option<Chosen<dyn Law>>,
     /// When to stop; after 10 s, or at the end of the file, if `None`.
     pub limit: Option<Limit>,
@@ -152,6 +163,7 @@ impl ClientOptions {
             native: false,
             service: SERVICE,
             dtls: Dtls::default(),
+            profile: None,
             settings: Vec::new(),
             ccid: None,
             law: None,
@@ -227,7 +239,7 @@ impl ClientOptions {
         }
         self.dtls.check(self.protocol == Protocol::Dccp)?;
         self.dtls.check_client()?;
-        check_settings(&self.settings, self.protocol)?;
+        check_settings(self.profile, &self.settings, self.protocol)?;
         self.check_congestion_control()?;
         if self.file.is_some() && self.reverse {
             return usage("-F sends from the client: leave out -R, or swap the two sides");
@@ -311,9 +323,11 @@ pub struct ServerOptions {
     pub service: ServiceCode,
     /// Encryption; DCCP only.
     pub dtls: Dtls,
-    /// Settings of the connections, as [`Config::apply`] takes them; DCCP only.
+    /// The kind of traffic, whose settings the connections have; DCCP only. [`Profile::Interactive`] if `None`.
+    pub profile: Option<Profile>,
+    /// Changes of these settings, as [`Config::apply`] takes them; DCCP only.
     pub settings: Vec<String>,
-    /// The window law when the server sends under CCID 2; DCCP only. The protocol's default if `None`.
+    /// The window law when the server sends under CCID 2; DCCP only. The profile's if `None`.
     pub law: Option<Chosen<dyn Law>>,
     /// The time between two lines, at least 100 ms; zero prints only the summary.
     pub interval: Duration,
@@ -333,6 +347,7 @@ impl ServerOptions {
             native: false,
             service: SERVICE,
             dtls: Dtls::default(),
+            profile: None,
             settings: Vec::new(),
             law: None,
             interval: Duration::from_secs(1),
@@ -358,7 +373,7 @@ impl ServerOptions {
         }
         self.dtls.check(self.protocol == Protocol::Dccp)?;
         self.dtls.check_server()?;
-        check_settings(&self.settings, self.protocol)
+        check_settings(self.profile, &self.settings, self.protocol)
     }
 }
 
@@ -380,6 +395,15 @@ fn check_interval(interval: Duration) -> Result<(), PerfError> {
     }
     let text = "-i is too short: at least 0.1 seconds, or 0 for the summary only";
     Err(PerfError::Usage(text.to_owned()))
+}
+
+/// Returns the profile with this name.
+///
+/// # Errors
+/// [`PerfError::Usage`] with the names that are possible.
+pub fn parse_profile(name: &str) -> Result<Profile, PerfError> {
+    let parsed = name.parse::<Profile>();
+    parsed.map_err(|error| PerfError::Usage(error.problem().to_owned()))
 }
 
 /// Returns the window law with this name, with its default settings.
@@ -404,11 +428,6 @@ pub fn parse_law(name: &str) -> Result<Chosen<dyn Law>, PerfError> {
             other => other.to_string(),
         })
     })
-}
-
-/// Returns the name of the default law.
-pub fn default_law_name() -> &'static str {
-    default_law().kind()
 }
 
 /// Returns the names that [`parse_law`] accepts: those of all registered laws that need no settings.

@@ -1,3 +1,5 @@
+mod thin;
+
 use std::sync::Arc;
 
 use super::Sender;

@@ -122,11 +122,11 @@ impl Subflow {
         if let Some(tx) = &mut self.tx
             && tx.next_timeout().is_some_and(|at| at <= now)
         {
-            let outstanding = tx.flight().packets > 0;
             tx.handle_timeout(now, waiting, call.ctx.outcome);
+            let silence = call.ctx.outcome.silence;
             self.settle_outcome(call);
-            self.note_losses(now, u32::from(outstanding), 0);
-            if outstanding {
+            self.note_losses(now, u32::from(silence), 0);
+            if silence {
                 self.follow_silence(call);
             }
         }

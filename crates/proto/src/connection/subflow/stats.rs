@@ -1,5 +1,6 @@
 //! The counters and gauges.
 
+use fairwire_cc::RoundTrip;
 use fairwire_units::Rate;
 use fairwire_wire::feature::Feature;
 
@@ -20,6 +21,8 @@ impl Subflow {
         if let Some(tx) = &self.tx {
             stats.flight_packets = tx.flight().packets;
             stats.gauges = tx.gauges();
+            let RoundTrip { latest, min, .. } = tx.round_trip();
+            (stats.latest_rtt, stats.min_rtt) = (latest.map(Into::into), min.map(Into::into));
             stats.allowed_rate = self.allowed_rate();
             stats.target_bitrate = self.target_bitrate(channel);
         }

@@ -1,6 +1,6 @@
 //! The bitrate that the application can follow: when its estimator learns something, and when the application does.
 
-use fairwire_cc::{Permit, RoundEnd, TargetBitrate, TargetEstimator, rfc3390_window};
+use fairwire_cc::{RoundEnd, TargetBitrate, TargetEstimator, rfc3390_window};
 use fairwire_units::{Instant, Rate};
 
 use super::{Call, Subflow};
@@ -18,8 +18,7 @@ impl Subflow {
 
     /// Returns whether the controller would let more data leave without feedback.
     fn has_spare(&self, now: Instant) -> bool {
-        let tx = self.tx.as_ref();
-        tx.is_some_and(|tx| tx.permit(now, 0, 1) != Permit::AwaitFeedback)
+        self.tx.as_ref().is_some_and(|tx| tx.has_room(now))
     }
 
     /// Takes feedback by which `bytes` of our data are newly known to have arrived.

@@ -1,6 +1,6 @@
 //! Fairness between the connections of an endpoint.
 
-use fairwire_cc::{Flight, Gauges, Permit};
+use fairwire_cc::{Flight, Gauges, Permit, RoundTrip};
 use fairwire_units::{Duration, Instant, Rate};
 use fairwire_wire::HeadBuf;
 
@@ -43,6 +43,9 @@ impl Tx for Restless {
     }
     fn srtt(&self) -> Option<Duration> {
         None
+    }
+    fn round_trip(&self) -> RoundTrip {
+        RoundTrip::default()
     }
     fn allowed_rate(&self) -> Option<Rate> {
         None

@@ -18,7 +18,7 @@ use super::sending::Sending;
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[schemars(extend("additionalProperties" = false))]
 pub struct Dccp {
-    /// The stack to imitate ([settings and omissions of each](models/dccp.md)). It sets the values that the file does
+    /// The [stack to imitate](models/dccp.md), or a [profile](which-control.md). It sets the values that the file does
     /// not state. Without a preset the defaults follow the current RFCs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preset: Option<Stack>,
@@ -138,12 +138,21 @@ fn leave_out_fixed(all: &mut Map<String, Value>) {
     all.retain(|key, _| !FIXED.contains(&key.as_str()));
 }
 
-/// A DCCP implementation that exists elsewhere.
+/// A DCCP implementation that exists elsewhere, or a profile of our own.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub enum Stack {
     /// The current RFCs: all defaults.
     #[serde(rename = "rfc")]
     Rfc,
+    /// Fairwire's profile for few or small datagrams, the default of its sockets.
+    #[serde(rename = "interactive")]
+    Interactive,
+    /// Fairwire's profile for media whose encoder follows the rate.
+    #[serde(rename = "live")]
+    Live,
+    /// Fairwire's profile for as much as the path carries.
+    #[serde(rename = "bulk")]
+    Bulk,
     /// The DCCP module in ns-2.35.
     #[serde(rename = "ns2-module")]
     Ns2Module,
@@ -163,6 +172,9 @@ impl Stack {
     pub const fn word(self) -> &'static str {
         match self {
             Self::Rfc => "rfc",
+            Self::Interactive => "interactive",
+            Self::Live => "live",
+            Self::Bulk => "bulk",
             Self::Ns2Module => "ns2-module",
             Self::Linux2620 => "linux-2.6.20",
             Self::Linux2625 => "linux-2.6.25",
@@ -173,7 +185,7 @@ impl Stack {
     /// Returns the CCIDs that it implements; `None` for those of the RFCs, which are all of ours.
     pub const fn ccids(self) -> Option<&'static [Ccid]> {
         match self {
-            Self::Rfc => None,
+            Self::Rfc | Self::Interactive | Self::Live | Self::Bulk => None,
             Self::Ns2Module | Self::Linux2620 | Self::Linux2625 | Self::Linux61 => {
                 Some(&[Ccid::TCP_LIKE, Ccid::TFRC])
             }

@@ -41,7 +41,7 @@ impl Table {
 }
 
 /// Returns the mean of the values with its interval.
-fn mean(values: impl Iterator<Item = f64>, decimals: usize) -> String {
+pub fn mean(values: impl Iterator<Item = f64>, decimals: usize) -> String {
     let mut moments = Moments::new();
     values.for_each(|value| moments.push(value));
     match moments.estimate(Confidence::STUDENT_95) {

@@ -2,46 +2,19 @@
 
 use std::error::Error;
 
-use fairwire::tls::{ClientConfig, Date, Identity, ServerConfig, Validity};
-use fairwire::{
-    Ccid, Config, ConnectOptions, Connection, DccpAddr, EncoderConfig, EncoderTarget,
-    ListenOptions, Security, SendError, SendOptions, ServiceCode, TrySendError,
-};
+use fairwire::{Connection, EncoderConfig, EncoderTarget, SendError, SendOptions, TrySendError};
 use tokio::time::{Instant, interval, sleep};
 
 use crate::FRAME_INTERVAL;
 use crate::camera::{Camera, Frame};
 use crate::contender::Dccp;
+use crate::ends;
 use crate::trial::Run;
-
-const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"vide");
-const PORT: u16 = 5_001;
 
 /// Sends the video of a run; returns how many frames were captured.
 pub async fn send(run: &Run, how: Dccp) -> Result<u32, Box<dyn Error>> {
-    let mut config = Config::default();
-    config.send_ccids = vec![Ccid::new(how.ccid)];
-    config.ccid2.law = fairwire::laws::law(how.law)?;
-    config.receive_ccids = vec![Ccid::new(how.ccid)];
-    config.ccid2.growth_unused = how.growth_unused;
-    config.resend = how.resend;
-    let (client, server) = run.link.join()?;
-    let identity = Identity::generate(
-        &["camera"],
-        Validity::days(Date::from_unix_seconds(0), 40_000),
-    )?;
-    let trusted = Security::dtls(ClientConfig::pinned([identity.fingerprint()]));
-    let shown = Security::dtls(ServerConfig::new(identity));
-    let options = ListenOptions::new().config(config.clone());
-    let listener = server.listen_with(PORT, &[SERVICE], shown, options)?;
-    let remote = DccpAddr {
-        addr: server.local_addr(),
-        dccp_port: PORT,
-    };
-    let options = ConnectOptions::new().config(config);
-    let connecting = client.connect_with(remote, SERVICE, trusted, options);
-    let (here, there) = tokio::join!(connecting, listener.accept());
-    let (here, there) = (here?, there?);
+    let config = how.config().ok_or("no such law")?;
+    let (here, there) = ends::fairwire(&run.link, config).await?;
     let viewer = run.clone();
     tokio::spawn(async move {
         while let Ok(received) = there.recv().await {
