@@ -4,6 +4,9 @@ use fairwire_units::{Duration, Instant};
 
 use crate::Permit;
 
+/// What may leave at once is at least what leaves in this time, so that a coarse timer does not limit the rate.
+const TICK: Duration = Duration::from_millis(2);
+
 /// What has left lately, less what the rate of the window has made up for: a leaky bucket.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pace {
@@ -41,7 +44,8 @@ impl Pace {
         let Some(drain) = drain else {
             return Permit::Now;
         };
-        let beyond = self.level(now, drain) + packet - burst.max(packet);
+        let burst = burst.max(packet).max(drain * TICK.as_secs_f64());
+        let beyond = self.level(now, drain) + packet - burst;
         if beyond <= 0.0 {
             return Permit::Now;
         }
@@ -82,5 +86,12 @@ mod tests {
             Permit::Now,
             "no round trip is known"
         );
+        // A fast window may send 2 ms of its rate.
+        let (mut fast, drain) = (Pace::default(), Some(10_000.0));
+        for _ in 0..20 {
+            assert_eq!(fast.permit(ms(0), 1.0, 10.0, drain), Permit::Now);
+            fast.on_sent(ms(0), 1.0, drain);
+        }
+        assert_ne!(fast.permit(ms(0), 1.0, 10.0, drain), Permit::Now);
     }
 }

@@ -93,7 +93,7 @@ pub enum WindowCounts {
     ///
     /// Each packet counts with 36 bytes for its headers, as in CCID 4 (RFC 5622, section 5). The window is at least two
     /// segments, grows by the bytes acknowledged whatever `slow_start` says, and need not be a whole number. At most the
-    /// initial window leaves at once; more is spread over the round trip (RFC 9002, section 7.7).
+    /// initial window, or 2 ms of the rate, leaves at once; more is spread over the round trip (RFC 9002, section 7.7).
     Bytes,
 }
 

@@ -268,7 +268,7 @@ fn the_ccid_asked_for_is_agreed() {
         assert_eq!(path.ccid, Some(ccid), "{text}");
         // Only the sender of CCID 2 learns which datagrams are missing.
         assert_eq!(path.lost.is_some(), ccid == 2, "{text}");
-        let law = if ccid == 2 { " (newreno)" } else { "" };
+        let law = if ccid == 2 { " (cubic)" } else { "" };
         assert!(text.contains(&format!("CCID {ccid}{law}: RTT")), "{text}");
     }
 }
