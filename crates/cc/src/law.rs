@@ -56,7 +56,8 @@ impl Round {
 pub struct Window {
     /// The time of the event.
     pub now: Instant,
-    /// The congestion window: packets, or segments in a window of bytes ([`WindowUnit`](crate::WindowUnit)). For a cut, the window from which the cut is computed.
+    /// The congestion window: packets, or segments in a window of bytes ([`WindowUnit`](crate::WindowUnit)). For a cut,
+    /// the window from which the cut is computed.
     pub cwnd: f64,
     /// Growth already earned that is less than a whole packet, if windows are whole packets.
     pub credit: f64,

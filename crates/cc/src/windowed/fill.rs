@@ -65,8 +65,7 @@ impl<L: WindowLaw> Windowed<L> {
         }
     }
 
-    /// Returns by how much of itself the burst allowance of a window of bytes recovers in a second; `None` if nothing is
-    /// paced.
+    /// Returns the rate at which a window of bytes is paced, segments per second; `None` if nothing is paced.
     pub(super) fn drain(&self) -> Option<f64> {
         let srtt = self.path.smoothed.filter(|srtt| !srtt.is_zero())?;
         match self.unit {
@@ -106,9 +105,9 @@ impl<L: WindowLaw> Windowed<L> {
 mod tests {
     use fairwire_units::Instant;
 
-    use crate::WindowUnit;
     use crate::{
-        Congestion, Controller, Feedback, Flight, Growth, Limit, NewReno, Permit, Signal, Windowed,
+        Congestion, Controller, Feedback, Flight, Growth, Limit, NewReno, Permit, Signal,
+        WindowUnit, Windowed,
     };
 
     const NOW: Instant = Instant::START;

@@ -9,8 +9,8 @@ use crate::law::WindowLaw;
 use crate::{Feedback, Flight};
 
 impl<L: WindowLaw> Windowed<L> {
-    /// Starts again from the smallest window, because nothing came back for a whole timeout (RFC 5681, section 3.1; RFC 4341,
-    /// section 5).
+    /// Starts again from the smallest window, because nothing came back for a whole timeout (RFC 5681, section 3.1; RFC
+    /// 4341, section 5).
     pub(super) fn time_out(&mut self, now: Instant, flight: Flight) {
         if !self.silent {
             self.before_timeout = Some(BeforeTimeout {
@@ -19,6 +19,7 @@ impl<L: WindowLaw> Windowed<L> {
                 hystart: self.hystart,
             });
         }
+        // As under CCID 2, other packets are sent each time.
         let sends_others = self.unit != WindowUnit::Packets;
         if !self.silent || sends_others || self.growth.each_timeout_lowers_threshold() {
             let window = self.window_to_cut(now, flight, 0.0);

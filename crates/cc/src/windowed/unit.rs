@@ -19,7 +19,6 @@ pub enum WindowUnit {
 }
 
 impl WindowUnit {
-    // RFC 4341, 5.3: a window of packets has room for no more of them if they become smaller. One of bytes has.
     /// The smallest window, in this unit: one packet (RFC 4341, section 5), or two segments (RFC 9002, section 7.2).
     pub(super) fn least(self) -> f64 {
         match self {
@@ -31,6 +30,7 @@ impl WindowUnit {
     /// Returns what these packets count for, which have this many bytes without headers.
     pub(super) fn amount(self, packets: u32, bytes: u64) -> f64 {
         match self {
+            // RFC 4341, 5.3: there is no room for more packets if they become smaller. In a window of bytes there is.
             Self::Packets => f64::from(packets),
             Self::Segments { segment, header } => {
                 (bytes as f64 + f64::from(packets) * header) / segment
