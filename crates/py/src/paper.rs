@@ -105,14 +105,14 @@ pub(crate) fn paper(
         report: report.clone(),
     };
     let page = fairwire_report::page(&[reported]);
-    let table = verdicts(&report)?;
+    let table = verdicts(&report);
     let name = results.name.clone();
     let results = Results::new(Source::Memory(results), name, cells);
     Ok((paper.title.clone(), results, table, text, page, interrupted))
 }
 
 /// Returns the verdicts of a paper as a table.
-fn verdicts(report: &Report) -> PyResult<Table> {
+fn verdicts(report: &Report) -> Table {
     let verdicts = &report.verdicts;
     Table::new(vec![
         labels("claim", verdicts.iter().map(|it| it.id.as_str())),

@@ -4,19 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
-use arrow_schema::ArrowError;
 use fairwire_scenario::Cell;
 use fairwire_sim::results::{
     self, Axis, CellResult, Metric, Question, SeriesMetric, means, overview, to_json,
 };
+use fairwire_sweep::columns::Column;
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::capture::capture;
 use crate::errors::{stored, wrong};
 use crate::source::Source;
-use crate::table::{Table, failed};
+use crate::table::Table;
 use crate::tabulate::{self, Tabulate};
 
 /// What the runs of a scenario or of a paper measured.
@@ -52,23 +51,16 @@ impl Results {
     fn table(
         &self,
         py: Python<'_>,
-        tabulate: impl Fn(&Tabulate, &CellResult) -> Result<RecordBatch, ArrowError> + Sync,
+        tabulate: impl Fn(&Tabulate, &CellResult) -> Vec<Column> + Sync,
     ) -> PyResult<Table> {
         let how = &self.how;
-        let tables = self.map(py, |cell| tabulate(how, cell))?;
-        let tables: Result<Vec<RecordBatch>, ArrowError> = tables.into_iter().collect();
-        let tables = tables.map_err(failed)?;
-        if let Some(table) = py.detach(|| Table::joined(&tables))? {
-            return Ok(table);
+        let mut tables = self.map(py, |cell| tabulate(how, cell))?;
+        if tables.is_empty() {
+            // Nothing was run, and a table without rows still has its columns.
+            let empty = self.cells.first().map(empty);
+            tables.extend(empty.map(|cell| tabulate(how, &cell)));
         }
-        // Nothing was run, and a table without rows still has its columns.
-        let empty = self.cells.first().map(empty).into_iter();
-        let tables = empty.map(|cell| tabulate(how, &cell));
-        let tables: Result<Vec<RecordBatch>, ArrowError> = tables.collect();
-        match Table::joined(&tables.map_err(failed)?)? {
-            Some(table) => Ok(table),
-            None => Table::new(Vec::new()),
-        }
+        py.detach(|| Table::joined(tables))
     }
 
     /// Returns the place of a cell.
@@ -263,11 +255,7 @@ impl Results {
             .iter()
             .zip(means)
             .map(|(cell, mean)| self.how.mean(&empty(cell), mean, metric.unit()));
-        let rows: Result<Vec<RecordBatch>, ArrowError> = rows.collect();
-        match Table::joined(&rows.map_err(failed)?)? {
-            Some(table) => Ok(table),
-            None => Table::new(Vec::new()),
-        }
+        Table::joined(rows)
     }
 
     /// The runs: cell, seed, digest, packets that crossed links, and notes.
@@ -297,15 +285,10 @@ impl Results {
             };
         };
         let cell = self.one(py, self.position(name)?)?;
-        let rows = self
-            .how
-            .series(&cell, metric, of, unperturbed)
-            .map_err(failed)?;
+        let table = Table::new(self.how.series(&cell, metric, of, unperturbed));
         match of {
-            Some(of) if !unperturbed => {
-                named(Table::of(rows), metric, of, &subjects(&cell, metric))
-            }
-            _ => Ok(Table::of(rows)),
+            Some(of) if !unperturbed => named(table, metric, of, &subjects(&cell, metric)),
+            _ => Ok(table),
         }
     }
 

@@ -93,7 +93,7 @@ impl Store {
 
     /// The answer to a query in SQL.
     fn sql(&self, py: Python<'_>, query: &str) -> PyResult<Table> {
-        self.with(py, |store| store.query(query)).map(Table::of)
+        self.with(py, |store| store.query(query)).map(Table::new)
     }
 
     /// Takes a sweep off the list.
@@ -122,7 +122,7 @@ impl Store {
                 axes.collect::<Vec<_>>().join("; ")
             })
             .collect();
-        Table::new(vec![
+        Ok(Table::new(vec![
             labels("sweep", rows().map(|(it, _)| it.id.as_str())),
             labels("name", rows().map(|(it, _)| it.name.as_str())),
             labels("title", rows().map(|(it, _)| it.title.as_str())),
@@ -134,7 +134,7 @@ impl Store {
             texts("cell", rows().map(|(_, cell)| cell.cell.as_str())),
             texts("scenario", rows().map(|(_, cell)| cell.scenario.as_str())),
             texts("axes", axes.iter().map(String::as_str)),
-        ])
+        ]))
     }
 
     /// Removes runs of other sources, or with `unlisted` those of no sweep. Returns how many.

@@ -2,12 +2,10 @@
 
 use std::iter::once;
 
-use arrow_array::RecordBatch;
-use arrow_schema::ArrowError;
 use fairwire_measure::{Estimate, Spread};
 use fairwire_sim::results::{Axis, CellResult, Row, RunResult, SeriesMetric, Subject, summary};
 use fairwire_sweep::axis_columns;
-use fairwire_sweep::columns::{Column, counts, labels, numbers, table, texts};
+use fairwire_sweep::columns::{Column, counts, labels, numbers, texts};
 
 /// Makes the tables of cells that have these axes.
 #[derive(Debug)]
@@ -36,12 +34,7 @@ fn name(subject: &Subject) -> &str {
 impl Tabulate {
     /// Adds a column for the cell before the others, and those of each axis after them. One that is called like another
     /// column gets the prefix `axis-`.
-    fn of_cell(
-        &self,
-        cell: &CellResult,
-        count: usize,
-        columns: Vec<Column>,
-    ) -> Result<RecordBatch, ArrowError> {
+    fn of_cell(&self, cell: &CellResult, count: usize, columns: Vec<Column>) -> Vec<Column> {
         let repeated = |name: &str, text: &str| labels(name, std::iter::repeat_n(text, count));
         let mut all = vec![repeated("cell", &cell.name)];
         all.extend(columns);
@@ -54,20 +47,20 @@ impl Tabulate {
                 all.push((format!("{prefix}{name}"), column));
             }
         }
-        table(all)
+        all
     }
 
     /// Every value: a row for each seed, subject, window and metric.
-    pub(crate) fn values(&self, cell: &CellResult) -> Result<RecordBatch, ArrowError> {
+    pub(crate) fn values(&self, cell: &CellResult) -> Vec<Column> {
         self.values_of(cell, &cell.runs)
     }
 
     /// Every value of the unperturbed run.
-    pub(crate) fn unperturbed(&self, cell: &CellResult) -> Result<RecordBatch, ArrowError> {
+    pub(crate) fn unperturbed(&self, cell: &CellResult) -> Vec<Column> {
         self.values_of(cell, cell.unperturbed.as_slice())
     }
 
-    fn values_of(&self, cell: &CellResult, runs: &[RunResult]) -> Result<RecordBatch, ArrowError> {
+    fn values_of(&self, cell: &CellResult, runs: &[RunResult]) -> Vec<Column> {
         let rows = || {
             runs.iter()
                 .flat_map(|run| run.values.iter().map(move |it| (run, it)))
@@ -85,7 +78,7 @@ impl Tabulate {
     }
 
     /// The means over the seeds with 95 % intervals: a row for each subject, window and metric.
-    pub(crate) fn summary(&self, cell: &CellResult) -> Result<RecordBatch, ArrowError> {
+    pub(crate) fn summary(&self, cell: &CellResult) -> Vec<Column> {
         let rows = summary(cell);
         let half = |row: &Row| match row.estimate.as_ref()?.spread {
             Spread::None => None,
@@ -112,7 +105,7 @@ impl Tabulate {
         cell: &CellResult,
         mean: Option<Estimate>,
         unit: &str,
-    ) -> Result<RecordBatch, ArrowError> {
+    ) -> Vec<Column> {
         let half = mean.and_then(|it| match it.spread {
             Spread::None => None,
             Spread::HalfWidth(half) => Some(half),
@@ -127,7 +120,7 @@ impl Tabulate {
     }
 
     /// The runs: seed, digest, packets that crossed links, and notes.
-    pub(crate) fn runs(&self, cell: &CellResult) -> Result<RecordBatch, ArrowError> {
+    pub(crate) fn runs(&self, cell: &CellResult) -> Vec<Column> {
         let digests: Vec<String> = runs(cell).map(|run| run.digest.to_string()).collect();
         let notes: Vec<String> = runs(cell).map(|run| run.notes.join("; ")).collect();
         let columns = vec![
@@ -146,7 +139,7 @@ impl Tabulate {
         metric: SeriesMetric,
         of: Option<&str>,
         is_unperturbed: bool,
-    ) -> Result<RecordBatch, ArrowError> {
+    ) -> Vec<Column> {
         let is_wanted = |subject: &Subject| of.is_none_or(|of| name(subject) == of);
         let mut rows = Vec::new();
         let runs = if is_unperturbed {

@@ -1,11 +1,8 @@
 //! The values of axes as columns of tables.
 
-use std::sync::Arc;
-
-use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array};
 use fairwire_sim::results::{Axis, AxisKind};
 
-use crate::columns::{Column, labels, numbers};
+use crate::columns::{Column, Values, labels, numbers};
 
 /// Returns the columns of an axis: integers, numbers, true and false, or texts. Quantities are texts, and in a second
 /// column, whose name ends with the unit, numbers.
@@ -13,20 +10,13 @@ pub fn axis_columns<'a>(
     axis: &Axis,
     values: impl Iterator<Item = Option<&'a str>> + Clone,
 ) -> Vec<Column> {
-    let column = |values: ArrayRef| vec![(axis.name.clone(), values)];
+    let column = |values| vec![(axis.name.clone(), values)];
     match axis.kind {
-        AxisKind::Integers => {
-            let values = values.map(|it| it?.parse().ok());
-            column(Arc::new(values.collect::<Int64Array>()))
-        }
-        AxisKind::Numbers => {
-            let values = values.map(|it| it?.parse().ok());
-            column(Arc::new(values.collect::<Float64Array>()))
-        }
-        AxisKind::Flags => {
-            let values = values.map(|it| it?.parse().ok());
-            column(Arc::new(values.collect::<BooleanArray>()))
-        }
+        AxisKind::Integers => column(Values::Integers(
+            values.map(|it| it?.parse().ok()).collect(),
+        )),
+        AxisKind::Numbers => column(Values::Numbers(values.map(|it| it?.parse().ok()).collect())),
+        AxisKind::Flags => column(Values::Flags(values.map(|it| it?.parse().ok()).collect())),
         AxisKind::Quantities(unit) => {
             let name = format!("{}{}", axis.name, unit.suffix);
             let texts = values.clone().map(Option::unwrap_or_default);

@@ -1,71 +1,116 @@
-//! Columns of tables in Arrow's memory format: making them.
+//! Columns of tables: making them.
 
-use std::sync::Arc;
-
-use arrow_array::types::{Float64Type, Int32Type};
-use arrow_array::{
-    Array, ArrayRef, BooleanArray, DictionaryArray, Float64Array, ListArray, RecordBatch,
-    StringArray, UInt64Array,
-};
-use arrow_schema::ArrowError;
+use std::collections::BTreeMap;
 
 /// A column: its name and its values.
-pub type Column = (String, ArrayRef);
+pub type Column = (String, Values);
 
-/// Makes a table of columns of equal length.
-///
-/// # Errors
-/// If there are no columns, or if their lengths differ.
-pub fn table(columns: Vec<Column>) -> Result<RecordBatch, ArrowError> {
-    // Any column may lack values, so that tables of several cells have equal types.
-    let columns = columns
-        .into_iter()
-        .map(|(name, values)| (name, values, true));
-    RecordBatch::try_from_iter_with_nullable(columns)
+/// The values of a column, row by row. All but labels may be missing.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Values {
+    /// Texts that repeat.
+    Labels {
+        /// The texts, most of them once.
+        texts: Vec<String>,
+        /// For each row the place of its text.
+        places: Vec<usize>,
+    },
+    /// Texts.
+    Texts(Vec<Option<String>>),
+    /// Numbers; NaN is one of them.
+    Numbers(Vec<Option<f64>>),
+    /// Counts.
+    Counts(Vec<Option<u64>>),
+    /// Integers.
+    Integers(Vec<Option<i64>>),
+    /// True and false.
+    Flags(Vec<Option<bool>>),
+    /// Lists of numbers.
+    Lists(Vec<Option<Vec<f64>>>),
+    /// Bytes.
+    Bytes(Vec<Option<Vec<u8>>>),
 }
 
-/// Returns a column of texts that repeat: each distinct text is kept once.
+impl Values {
+    /// Returns the number of rows.
+    pub fn rows(&self) -> usize {
+        match self {
+            Self::Labels { places, .. } => places.len(),
+            Self::Texts(rows) => rows.len(),
+            Self::Numbers(rows) => rows.len(),
+            Self::Counts(rows) => rows.len(),
+            Self::Integers(rows) => rows.len(),
+            Self::Flags(rows) => rows.len(),
+            Self::Lists(rows) => rows.len(),
+            Self::Bytes(rows) => rows.len(),
+        }
+    }
+
+    /// Adds the rows of another column, and returns whether it is of the same kind.
+    pub fn append(&mut self, more: Self) -> bool {
+        match (self, more) {
+            (
+                Self::Labels { texts, places },
+                Self::Labels {
+                    texts: more,
+                    places: added,
+                },
+            ) => {
+                let before = texts.len();
+                places.extend(added.into_iter().map(|place| before + place));
+                texts.extend(more);
+            }
+            (Self::Texts(rows), Self::Texts(more)) => rows.extend(more),
+            (Self::Numbers(rows), Self::Numbers(more)) => rows.extend(more),
+            (Self::Counts(rows), Self::Counts(more)) => rows.extend(more),
+            (Self::Integers(rows), Self::Integers(more)) => rows.extend(more),
+            (Self::Flags(rows), Self::Flags(more)) => rows.extend(more),
+            (Self::Lists(rows), Self::Lists(more)) => rows.extend(more),
+            (Self::Bytes(rows), Self::Bytes(more)) => rows.extend(more),
+            _ => return false,
+        }
+        true
+    }
+}
+
+/// Returns a column of texts that repeat.
 pub fn labels<'a>(name: &str, values: impl Iterator<Item = &'a str>) -> Column {
-    let labels: DictionaryArray<Int32Type> = values.collect();
-    (name.to_owned(), Arc::new(labels))
+    let mut known: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut texts: Vec<String> = Vec::new();
+    let mut latest = None;
+    let mut place_of = |text| match latest {
+        // Most texts are that of the row before.
+        Some((before, place)) if before == text => place,
+        _ => {
+            let place = *known.entry(text).or_insert_with(|| {
+                texts.push(text.to_owned());
+                texts.len() - 1
+            });
+            latest = Some((text, place));
+            place
+        }
+    };
+    let places = values.map(&mut place_of).collect();
+    (name.to_owned(), Values::Labels { texts, places })
 }
 
 /// Returns a column of texts.
 pub fn texts<'a>(name: &str, values: impl Iterator<Item = &'a str>) -> Column {
-    let texts: StringArray = values.map(Some).collect();
-    (name.to_owned(), Arc::new(texts))
+    let texts = values.map(|text| Some(text.to_owned())).collect();
+    (name.to_owned(), Values::Texts(texts))
 }
 
 /// Returns a column of numbers, some of which may be missing.
 pub fn numbers(name: &str, values: impl Iterator<Item = Option<f64>>) -> Column {
-    let numbers: Float64Array = values.collect();
-    (name.to_owned(), Arc::new(numbers))
+    (name.to_owned(), Values::Numbers(values.collect()))
 }
 
 /// Returns a column of counts, some of which may be missing.
 pub fn counts(name: &str, values: impl Iterator<Item = Option<u64>>) -> Column {
-    let counts: UInt64Array = values.collect();
-    (name.to_owned(), Arc::new(counts))
+    (name.to_owned(), Values::Counts(values.collect()))
 }
 
 /// Returns a column of true and false.
 pub fn flags(name: &str, values: impl Iterator<Item = bool>) -> Column {
-    let flags: BooleanArray = values.map(Some).collect();
-    (name.to_owned(), Arc::new(flags))
-}
-
-/// Returns a column of lists of numbers, some of which may be missing. NaN is kept as it is.
-pub(crate) fn lists(name: &str, values: impl Iterator<Item = Option<Vec<f64>>>) -> Column {
-    let lists = values.map(|list| Some(list?.into_iter().map(Some)));
-    let lists = ListArray::from_iter_primitive::<Float64Type, _, _>(lists);
-    (name.to_owned(), Arc::new(lists))
-}
-
-/// Returns a text of a column of texts that repeat.
-pub(crate) fn label_at(column: &ArrayRef, row: usize) -> Option<String> {
-    let labels = column
-        .as_any()
-        .downcast_ref::<DictionaryArray<Int32Type>>()?;
-    let texts = labels.values().as_any().downcast_ref::<StringArray>()?;
-    Some(texts.value(labels.key(row)?).to_owned())
+    (name.to_owned(), Values::Flags(values.map(Some).collect()))
 }

@@ -4,7 +4,6 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use arrow_schema::ArrowError;
 use fairwire_sim::campaign::PlanError;
 use parquet::errors::ParquetError;
 use rusqlite::ErrorCode;
@@ -138,9 +137,6 @@ pub enum StoreError {
         /// What is wrong.
         reason: String,
     },
-    /// Runs cannot be made tables of.
-    #[error("runs do not fit into tables: {0}")]
-    Table(ArrowError),
     /// No sweep has this identifier.
     #[error("the store lists no sweep {0}: `fairwire store DIR` shows which ones there are")]
     NoSweep(String),
@@ -227,12 +223,6 @@ impl StoreError {
                 error => io::Error::other(error),
             })
         }
-    }
-}
-
-impl From<ArrowError> for StoreError {
-    fn from(error: ArrowError) -> Self {
-        Self::Table(error)
     }
 }
 

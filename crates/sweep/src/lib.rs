@@ -7,7 +7,7 @@
 //! 1. [`Store::run`] does the runs of a plan on the processors of this machine. Another engine takes tasks from the
 //!    plan instead, sends them to its workers as bytes ([`task_bytes`]), has them done there ([`work`]), and gives the
 //!    results back to the plan.
-//! 2. [`Store::query`] answers SQL with a table in Arrow's memory format, and [`Store::export`] writes Parquet.
+//! 2. [`Store::query`] answers SQL with [columns], and [`Store::export`] writes Parquet.
 //!
 //! A crash loses at most the runs that were under way. `docs/sweeps.md` describes the tables of a store.
 
@@ -18,6 +18,7 @@ mod error;
 pub mod gap;
 mod list;
 mod name;
+mod parquet_file;
 mod query;
 mod raw;
 mod record;

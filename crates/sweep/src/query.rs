@@ -3,27 +3,20 @@
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use arrow_array::{
-    Array as _, ArrayRef, BinaryArray, BooleanArray, Float64Array, Int64Array, RecordBatch,
-    StringArray,
-};
 use fairwire_sim::results::{Axis, make_directory};
-use parquet::arrow::ArrowWriter;
-use parquet::basic::Compression;
-use parquet::file::properties::WriterProperties;
 use rusqlite::functions::FunctionFlags;
 use rusqlite::limits::Limit;
 use rusqlite::types::{Type, Value};
 use rusqlite::{Connection, params_from_iter};
 
 use crate::axis::axis_columns;
-use crate::columns::{Column, counts, flags, label_at, labels, lists, numbers, table, texts};
+use crate::columns::{Column, Values, counts, flags, labels, numbers, texts};
 use crate::db::Db;
 use crate::error::StoreError;
 use crate::list::Listed;
 use crate::name::unique;
+use crate::parquet_file::Writer;
 use crate::raw::list_of;
 use crate::record::SOURCES;
 use crate::store::Store;
@@ -56,22 +49,19 @@ impl Kind {
     }
 }
 
-/// The rows that are in memory at once.
-const ROWS: usize = 1 << 14;
-
-/// The most rows of a row group, and the most bytes.
+/// The most rows of a row group, which are in memory at once, and the bytes with which it ends.
 const GROUP: usize = 1 << 16;
 const GROUP_BYTES: usize = 16 << 20;
 
 /// A row of an answer.
-type Values = Vec<Value>;
+type Row = Vec<Value>;
 
 impl Store {
     /// Returns the answer to a query in SQL, which sees the five tables and the view of each sweep. It cannot write.
     ///
     /// # Errors
     /// If the store cannot be read, and [`StoreError::Query`] if the query is wrong.
-    pub fn query(&mut self, query: &str) -> Result<RecordBatch, StoreError> {
+    pub fn query(&mut self, query: &str) -> Result<Vec<Column>, StoreError> {
         self.verify()?;
         let sweeps = self.sweeps()?;
         // A connection of its own: temporary tables and limits end with it.
@@ -109,7 +99,7 @@ impl Store {
             )));
         }
         let mut rows = statement.query([]).map_err(wrong)?;
-        let mut columns: Vec<Values> = vec![Values::new(); names.len()];
+        let mut columns: Vec<Vec<Value>> = vec![Vec::new(); names.len()];
         while let Some(row) = rows.next().map_err(wrong)? {
             for (place, column) in columns.iter_mut().enumerate() {
                 column.push(row.get(place).map_err(wrong)?);
@@ -122,7 +112,7 @@ impl Store {
             .iter()
             .zip(&columns)
             .map(|((name, is_of_lists), values)| typed(name, *is_of_lists, values));
-        Ok(table(columns.collect())?)
+        Ok(columns.collect())
     }
 
     /// Writes each table as `NAME.parquet` into a folder, which is made if it is missing. Returns the paths.
@@ -173,11 +163,6 @@ impl Store {
     fn export_table(&mut self, table: &str, file: &Path, path: &Path) -> Result<(), StoreError> {
         let failed = |error| StoreError::parquet(path)(error);
         let file = File::create_new(file).map_err(StoreError::write(path))?;
-        let properties = WriterProperties::builder()
-            .set_compression(Compression::SNAPPY)
-            .set_max_row_group_row_count(Some(GROUP))
-            .set_max_row_group_bytes(Some(GROUP_BYTES))
-            .build();
         let database = self.db.path.clone();
         let read = |error| StoreError::sql("read", &database)(error);
         let db = self.db.get()?;
@@ -188,19 +173,24 @@ impl Store {
             .map(|name| (name.to_owned(), Kind::of(table, name)))
             .collect();
         let mut found = statement.query([]).map_err(read)?;
-        let schema = batch(&columns, &[])?.schema();
-        let mut writer = ArrowWriter::try_new(file, schema, Some(properties)).map_err(failed)?;
-        let mut rows: Vec<Values> = Vec::new();
+        let mut writer = Writer::new(file, &columns_of(&columns, &[])).map_err(failed)?;
+        let mut rows: Vec<Row> = Vec::new();
+        let mut bytes = 0;
         while let Some(row) = found.next().map_err(read)? {
             let values = (0..columns.len()).map(|place| row.get(place));
-            rows.push(values.collect::<Result<_, _>>().map_err(read)?);
-            if rows.len() == ROWS {
-                writer.write(&batch(&columns, &rows)?).map_err(failed)?;
+            let values = values.collect::<Result<Row, _>>().map_err(read)?;
+            bytes += values.iter().map(size_of_value).sum::<usize>();
+            rows.push(values);
+            if rows.len() == GROUP || bytes >= GROUP_BYTES {
+                writer.write(&columns_of(&columns, &rows)).map_err(failed)?;
                 rows.clear();
+                bytes = 0;
             }
         }
-        writer.write(&batch(&columns, &rows)?).map_err(failed)?;
-        writer.close().map(|_| ()).map_err(failed)
+        if !rows.is_empty() {
+            writer.write(&columns_of(&columns, &rows)).map_err(failed)?;
+        }
+        writer.finish().map_err(failed)
     }
 }
 
@@ -270,25 +260,30 @@ fn axes_of(sweep: &Listed) -> Vec<Column> {
 }
 
 /// Returns a value of a column of an axis as SQLite has it.
-fn value_at(column: &ArrayRef, row: usize) -> Value {
-    let any = column.as_any();
-    if column.is_null(row) {
-        Value::Null
-    } else if let Some(values) = any.downcast_ref::<Int64Array>() {
-        Value::Integer(values.value(row))
-    } else if let Some(values) = any.downcast_ref::<Float64Array>() {
-        Value::Real(values.value(row))
-    } else if let Some(values) = any.downcast_ref::<BooleanArray>() {
-        Value::Integer(values.value(row).into())
-    } else if let Some(values) = any.downcast_ref::<StringArray>() {
-        Value::Text(values.value(row).to_owned())
-    } else {
-        label_at(column, row).map_or(Value::Null, Value::Text)
+fn value_at(column: &Values, row: usize) -> Value {
+    let found = match column {
+        Values::Integers(values) => values[row].map(Value::Integer),
+        Values::Numbers(values) => values[row].map(Value::Real),
+        Values::Flags(values) => values[row].map(|it| Value::Integer(it.into())),
+        Values::Texts(values) => values[row].clone().map(Value::Text),
+        Values::Labels { texts, places } => Some(Value::Text(texts[places[row]].clone())),
+        // No axis has such values.
+        Values::Counts(_) | Values::Lists(_) | Values::Bytes(_) => None,
+    };
+    found.unwrap_or(Value::Null)
+}
+
+/// Returns the bytes of a value beside those of its place.
+fn size_of_value(value: &Value) -> usize {
+    match value {
+        Value::Text(text) => text.len(),
+        Value::Blob(bytes) => bytes.len(),
+        _ => 0,
     }
 }
 
 /// Returns rows of a table with the types that its columns have in Parquet.
-fn batch(columns: &[(String, Kind)], rows: &[Values]) -> Result<RecordBatch, StoreError> {
+fn columns_of(columns: &[(String, Kind)], rows: &[Row]) -> Vec<Column> {
     let columns = columns.iter().enumerate().map(|(place, (name, kind))| {
         let values = || rows.iter().map(move |row| &row[place]);
         match kind {
@@ -303,10 +298,10 @@ fn batch(columns: &[(String, Kind)], rows: &[Values]) -> Result<RecordBatch, Sto
                 name,
                 values().map(|it| Some(number_of(it).unwrap_or(f64::NAN))),
             ),
-            Kind::List => lists(name, values().map(list_at)),
+            Kind::List => (name.clone(), Values::Lists(values().map(list_at).collect())),
         }
     });
-    Ok(table(columns.collect())?)
+    columns.collect()
 }
 
 /// Returns a column of an answer with the type that all of its values have. `is_of_lists` is whether its blobs are lists
@@ -314,16 +309,21 @@ fn batch(columns: &[(String, Kind)], rows: &[Values]) -> Result<RecordBatch, Sto
 fn typed(name: &str, is_of_lists: bool, values: &[Value]) -> Column {
     let there = || values.iter().filter(|it| **it != Value::Null);
     let all = |wanted: &[Type]| there().all(|it| wanted.contains(&it.data_type()));
-    let column: ArrayRef = if all(&[Type::Integer]) {
-        Arc::new(values.iter().map(integer_of).collect::<Int64Array>())
+    let column = if all(&[Type::Integer]) {
+        Values::Integers(values.iter().map(integer_of).collect())
     } else if all(&[Type::Integer, Type::Real]) {
-        Arc::new(values.iter().map(number_of).collect::<Float64Array>())
+        Values::Numbers(values.iter().map(number_of).collect())
     } else if is_of_lists && there().all(|it| list_at(it).is_some()) {
-        return lists(name, values.iter().map(list_at));
+        Values::Lists(values.iter().map(list_at).collect())
     } else if all(&[Type::Blob]) {
-        Arc::new(values.iter().map(blob_of).collect::<BinaryArray>())
+        Values::Bytes(
+            values
+                .iter()
+                .map(|it| Some(blob_of(it)?.to_vec()))
+                .collect(),
+        )
     } else {
-        Arc::new(values.iter().map(shown).collect::<StringArray>())
+        Values::Texts(values.iter().map(shown).collect())
     };
     (name.to_owned(), column)
 }

@@ -12,12 +12,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use arrow_array::{Array as _, Int64Array};
 use fairwire_scenario::{Adjust, Cell, ScenarioFile};
 use fairwire_sim::campaign::{
     Batch, Campaign, CampaignError, Plan, Progress, RunStore as _, Seeds, run_cells,
 };
 use fairwire_sim::results::RunResult;
+use fairwire_sweep::columns::{Column, Values};
 use fairwire_sweep::{
     Origin, Prune, Store, StoreError, TaskError, decode, encode, task_bytes, work,
 };
@@ -399,9 +399,11 @@ fn counts(store: &mut Store) -> (u64, u64) {
 }
 
 /// Returns the numbers of the first column of an answer.
-fn numbers(answer: &arrow_array::RecordBatch) -> Vec<i64> {
-    let column = answer.column(0).as_any().downcast_ref::<Int64Array>();
-    column.expect("integers").values().to_vec()
+fn numbers(answer: &[Column]) -> Vec<i64> {
+    match &answer[0].1 {
+        Values::Integers(rows) => rows.iter().map(|it| it.expect("a number")).collect(),
+        other => panic!("integers: {other:?}"),
+    }
 }
 
 /// Opens a store that records runs of other sources, as that of an older version.
