@@ -10,7 +10,7 @@ FEATURES = --features fairwire/emulated
 export PROPTEST_RNG_SEED ?= 4340
 # With FAIRWIRE_NO_SKIP=1 in the environment a missing tool is an error instead of a skipped test.
 
-.PHONY: help build setup test test-all lint py own-app own-ccid realtime race bench fuzz torture torture-plants memcheck soak worlds demo digests fmt deny conformance-mutants interop interop-dtls hostile
+.PHONY: help build setup test test-all lint py package own-app own-ccid realtime race bench fuzz torture torture-plants memcheck soak worlds demo digests fmt deny conformance-mutants interop interop-dtls hostile
 
 help: ## List the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +37,9 @@ test-all: test py ## Also every notebook and the tests on clusters, with the whe
 lint: ## Formatting and clippy alone, warnings as errors (`make test` has both)
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets $(FEATURES) --locked -- -D warnings
+
+package: ## Pack each published crate and build it from its package, and check other platforms (six minutes; not part of `make test`)
+	scripts/package
 
 deny: ## Licences, registries and known vulnerabilities of the dependencies (needs cargo-deny; not part of `make test`)
 	scripts/deny

@@ -39,7 +39,7 @@ mod runtime;
 
 use std::net::SocketAddr;
 
-use fairwire_tls::{ClientConfig, ServerConfig};
+use crate::tls::{ClientConfig, ServerConfig};
 use fairwire_wire::ServiceCode;
 
 use crate::error::{BindError, ConnectError};

@@ -2,7 +2,8 @@
 
 use std::time;
 
-use fairwire_tls::Date;
+#[cfg(feature = "dtls")]
+use crate::tls::Date;
 use fairwire_units::Instant;
 
 /// Converts the system's monotonic clock, or tokio's, to the protocol's [`Instant`].
@@ -84,6 +85,7 @@ fn since_start(elapsed: time::Duration) -> Instant {
 }
 
 /// Returns the date, for the validity of certificates.
+#[cfg(feature = "dtls")]
 #[expect(
     clippy::disallowed_methods,
     reason = "the one place of this crate that reads the date"
@@ -91,6 +93,10 @@ fn since_start(elapsed: time::Duration) -> Instant {
 pub(crate) fn date() -> Date {
     Date::from(time::SystemTime::now())
 }
+
+/// Nobody reads it.
+#[cfg(not(feature = "dtls"))]
+pub(crate) fn date() {}
 
 #[cfg(test)]
 mod tests {

@@ -6,8 +6,8 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use crate::tls::{ClientConfig, Dtls, ServerConfig};
 use fairwire_proto::{CloseReason, Encapsulation, EndpointStats, ListenError, Path, StartError};
-use fairwire_tls::{ClientConfig, Dtls, ServerConfig};
 use fairwire_wire::ServiceCode;
 
 use crate::address::DccpAddr;

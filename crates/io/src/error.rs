@@ -7,12 +7,12 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
+use crate::tls::{SessionError, StartError};
 use fairwire_proto::{self as proto, CloseReason, ListenError};
-use fairwire_tls::{SessionError, StartError};
 use fairwire_wire::{Ccid, ResetCode};
 
+pub use crate::tls::DtlsRefusal;
 pub use connect::{AddressKind, ConnectError};
-pub use fairwire_tls::DtlsRefusal;
 
 /// Why an endpoint could not be made.
 #[derive(Debug, thiserror::Error)]

@@ -105,14 +105,20 @@
 //! can use several threads: [`EndpointBuilder::shards`] spreads its connections over tasks, sockets and locks of their
 //! own, all on one port.
 //!
+//! Without the feature `dtls`, which is on by default, there is clear text only, and no C to compile.
+//!
 //! Limits of the operating system:
 //!
+//! - The tests run on Linux. For macOS, Windows and Android the crate is compiled, and not tried.
 //! - RFC 6773 requires a non-zero UDP checksum. The kernel checks it; this crate cannot see it.
 //! - Datagrams always carry Don't Fragment, where the system supports it.
 //! - ICMP errors are read on Linux. On other systems a closed port is found by a timeout.
 //!
 //! End a connection with [`Connection::close`]. A connection that is dropped without it is reset, and the peer sees the
 //! reset.
+
+// Without DTLS there are no values of its types, so what handles them is never reached.
+#![cfg_attr(not(feature = "dtls"), expect(unreachable_code))]
 
 mod address;
 mod bind;
@@ -145,6 +151,7 @@ mod wakers;
 
 use std::net::SocketAddr;
 
+use crate::tls::{ClientConfig, ServerConfig};
 pub use address::DccpAddr;
 pub use bind::EndpointBuilder;
 pub use bytes::Bytes;
@@ -165,7 +172,6 @@ pub use fairwire_proto::{
     ReductionFrom, Reports, Segment, SlowStart, StartError, Stats, TargetBitrate, Unreachable,
     Waiting, WindowCounts, ccids, laws,
 };
-use fairwire_tls::{ClientConfig, ServerConfig};
 pub use fairwire_units::{Ecn, Percent, Rate};
 pub use fairwire_wire::udp::PORT as DCCP_UDP_PORT;
 pub use fairwire_wire::{Ccid, DropCode, ResetCode, ServiceCode};
@@ -176,9 +182,13 @@ pub use resolve::{interface, parse_address, resolve};
 pub use security::Security;
 
 /// What [`Security::dtls`](crate::Security::dtls) needs: identities, fingerprints, and whom to trust.
+#[cfg(feature = "dtls")]
 pub mod tls {
     pub use fairwire_tls::*;
 }
+#[cfg(not(feature = "dtls"))]
+#[path = "without_dtls.rs"]
+pub mod tls;
 
 /// Connects to a service at `host:port`, from a new UDP port (RFC 6773, section 3.8).
 ///

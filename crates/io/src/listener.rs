@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use crate::tls::ServerConfig;
 use fairwire_proto::ConnectionId;
-use fairwire_tls::ServerConfig;
 
 use crate::address::DccpAddr;
 use crate::connection::Connection;

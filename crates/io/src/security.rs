@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use fairwire_tls::{ClientConfig, Dtls, ServerConfig};
+use crate::tls::{ClientConfig, Dtls, ServerConfig};
 
 use crate::clock::date;
 

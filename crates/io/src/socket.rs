@@ -124,13 +124,15 @@ impl Socket {
         let _ = socket.set_send_buffer_size(options.buffer);
         socket.set_nonblocking(true)?;
         socket.bind(&addr.into())?;
-        let udp = Watched::new(socket.into())?;
-        let state = UdpSocketState::new(UdpSockRef::from(udp.get()))?;
-        do_not_stamp(udp.get());
+        let socket = UdpSocket::from(socket);
+        let state = UdpSocketState::new(UdpSockRef::from(&socket))?;
+        do_not_stamp(&socket);
         // Without this option a closed port is only found by a timeout; nothing else depends on it. IPv6 raw sockets
-        // refuse this call and have set their own option.
-        let _ = state.enable_transport_errors(UdpSockRef::from(udp.get()));
-        let local = udp.get().local_addr()?;
+        // refuse this call and have set their own option. Elsewhere nobody would read the errors.
+        #[cfg(target_os = "linux")]
+        let _ = state.enable_transport_errors(UdpSockRef::from(&socket));
+        let local = socket.local_addr()?;
+        let udp = Watched::new(socket)?;
         Ok(Self {
             max_segments: state.max_gso_segments(),
             udp,

@@ -28,6 +28,7 @@ pub enum Payload {
     },
 }
 
+#[cfg(target_pointer_width = "64")]
 const _: () = assert!(size_of::<Payload>() == size_of::<Bytes>());
 
 impl Payload {

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use fairwire_tls::Date;
+use crate::tls::Date;
 use fairwire_units::{Duration, Instant};
 
 thread_local! {

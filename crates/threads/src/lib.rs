@@ -20,6 +20,11 @@ mod socket;
 mod sync;
 mod timer;
 
+/// Where the sources look for DTLS.
+pub mod tls {
+    pub use fairwire_tls::*;
+}
+
 #[path = "../../io/src"]
 mod io {
     pub(crate) mod address;

@@ -6,6 +6,7 @@ mod conformance;
 mod demo;
 mod documents;
 mod listing;
+mod packages;
 mod plants;
 mod rules;
 mod sources;

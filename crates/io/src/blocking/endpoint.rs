@@ -3,8 +3,8 @@
 use std::net::{IpAddr, SocketAddr};
 use std::ops::Deref;
 
+use crate::tls::{ClientConfig, ServerConfig};
 use fairwire_proto::ListenError;
-use fairwire_tls::{ClientConfig, ServerConfig};
 use fairwire_wire::ServiceCode;
 
 use super::connection::Connection;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use crate::tls::{Dtls, Fingerprint, Session, SessionError, StartError, Stats};
 use fairwire_proto::{CloseReason, NoMemory, Security, SecurityError};
-use fairwire_tls::{Dtls, Fingerprint, Session, SessionError, StartError, Stats};
 
 use super::{Connection, Inner};
 use crate::error::{ConnectionClosed, HandshakeError};

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use fairwire_tls::ServerConfig;
+use crate::tls::ServerConfig;
 use fairwire_wire::ServiceCode;
 
 use crate::address::DccpAddr;
