@@ -58,6 +58,7 @@ Keys = TypedDict("Keys", {
     "ecn_nonce": bool,
     "idle_timeout": float | str | timedelta,
     "keep_alive": float | str | timedelta | None,
+    "max_rate": float | str | None,
     "max_sequence_window": int | str,
     "minimum_checksum_coverage": int,
     "path_mtu": int | str,

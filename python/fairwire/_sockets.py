@@ -406,6 +406,18 @@ class BaseConnection:
         target = self._native.target_bitrate()
         return None if target is None else TargetBitrate(*target)
 
+    def set_max_rate(self, rate: float | None) -> None:
+        """Sets the most data that leaves from now on, bits per second without headers; None for no cap.
+
+        `Config.max_rate` does so from the start. What waits meanwhile fills the send queue.
+
+        Raises:
+            ValueError: if the rate is not above 0.
+        """
+        if rate is not None and not rate > 0:
+            raise ValueError(f"a rate is above 0 bit/s, or None, and this is {rate}")
+        self._native.set_max_rate(None if rate is None else max(1, round(min(rate, 2**63))))
+
     def queue_age(self) -> float:
         """Returns how long the oldest datagram has waited in the send queue, seconds; 0 if it is empty."""
         return self._native.queue_age()
@@ -477,10 +489,10 @@ class BaseListener:
 
 
 def begin_connect(
-    address: str | Address, service: Service, security: ClientSecurity, config: Config | None
+    address: str | Address, service: Service, security: ClientSecurity, config: Config | None, own_endpoint: bool
 ) -> _fairwire.Operation:
     """Begins to connect."""
-    return _fairwire.connect(_text(address), service, client_security(security), settings(config))
+    return _fairwire.connect(_text(address), service, client_security(security), settings(config), bool(own_endpoint))
 
 
 def _text(address: str | Address) -> str:

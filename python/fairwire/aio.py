@@ -274,7 +274,12 @@ class Listener(BaseListener):
 
 
 async def connect(
-    address: str | Address, service: Service, *, security: ClientSecurity, config: Config | None = None
+    address: str | Address,
+    service: Service,
+    *,
+    security: ClientSecurity,
+    config: Config | None = None,
+    own_endpoint: bool = False,
 ) -> Connection:
     """Connects to a service at "host:port". Cancelling ends the attempt.
 
@@ -282,10 +287,12 @@ async def connect(
     service: "SC:" and up to four characters, such as "SC:cam", or a number.
     security: Dtls.pinned(...), Dtls.verified(...), or fairwire.CLEAR_TEXT.
     config: the settings; see fairwire.Config.
+    own_endpoint: whether it has a UDP port and a lock of its own, which is faster with much traffic. Other connections
+        of the process share them.
 
     Raises ConnectError or one of its classes (ConnectRefused, ConnectTimeout, DtlsError), and ConfigError.
     """
-    return Connection(await _done(begin_connect(address, service, security, config)))
+    return Connection(await _done(begin_connect(address, service, security, config, own_endpoint)))
 
 
 def listen(

@@ -179,6 +179,7 @@ def connect(
     *,
     security: ClientSecurity,
     config: Config | None = None,
+    own_endpoint: bool = False,
     timeout: float | None = None,
 ) -> Connection:
     """Connects to a service at "host:port".
@@ -186,7 +187,7 @@ def connect(
     The arguments and the other exceptions are those of `fairwire.aio.connect`. Raises TimeoutError after `timeout`
     seconds.
     """
-    return Connection(begin_connect(address, service, security, config).wait(timeout))
+    return Connection(begin_connect(address, service, security, config, own_endpoint).wait(timeout))
 
 
 def listen(

@@ -146,6 +146,37 @@ def test_statistics_are_plausible() -> None:
     run(main())
 
 
+def test_connections_share_an_endpoint() -> None:
+    async def main() -> None:
+        async with aio.listen("127.0.0.1:0", ECHO, security=CLEAR_TEXT) as listener:
+            ports = []
+            for own in (False, False, True):
+                connecting = aio.connect(listener.address, ECHO, security=CLEAR_TEXT, own_endpoint=own)
+                client, server = await asyncio.gather(connecting, listener.accept())
+                assert server.remote is not None
+                ports.append((server.remote.port, client))
+            assert ports[0][0] == ports[1][0] != ports[2][0]
+
+    run(main())
+
+
+def test_a_cap_holds_data_back() -> None:
+    async def main() -> None:
+        async with pair(config={"max_rate": "8 kbit/s"}) as (client, server):
+            for _ in range(10):
+                await client.send(bytes(1_000))
+            # A datagram of these takes a second, so others wait, and the target says why.
+            await server.recv()
+            assert client.stats().queued_packets > 0 and client.waits_for() == "pacing"
+            client.set_max_rate(None)
+            for _ in range(9):
+                await server.recv()
+            with pytest.raises(ValueError, match="above 0 bit/s"):
+                client.set_max_rate(0)
+
+    run(main())
+
+
 def test_another_ccid_and_law_are_in_use() -> None:
     async def main() -> None:
         config: fw.Config = {"send_ccids": [3, 2], "receive_ccids": [3, 2], "law": "cubic", "keep_alive": None}

@@ -41,7 +41,7 @@ const UNPROVEN: f64 = 2.0;
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum LimitedBy {
-    /// The application sends less than it may. The network may carry more than the target; only data that is sent can
+    /// The application sends less than it may, or as much as a cap of its own allows. The network may carry more than the target; only data that is sent can
     /// show it.
     #[default]
     Application,

@@ -1,12 +1,13 @@
 //! Making endpoints on sockets of the operating system.
 
 use std::error::Error;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 
 use fairwire_proto::{EndpointConfig, Shard};
 use zeroize::Zeroizing;
 
+use crate::divert::Divert;
 use crate::driver::Driver;
 use crate::endpoint::Endpoint;
 use crate::error::BindError;
@@ -24,7 +25,11 @@ pub struct EndpointBuilder {
     socket: SocketOptions,
     exclusive: bool,
     shards: u16,
+    divert: Option<Divert>,
 }
+
+/// What the handles of each shard share.
+type Started = Arc<[Arc<Shared>]>;
 
 impl EndpointBuilder {
     /// Sets the limits of the endpoint.
@@ -75,9 +80,61 @@ impl EndpointBuilder {
     /// # Errors
     /// See [`BindError`].
     pub fn bind(self, udp: SocketAddr) -> Result<Endpoint, BindError> {
+        self.bind_udp(udp).map(|(endpoint, _)| endpoint)
+    }
+
+    /// Binds to a UDP address, and returns what the handles share, too.
+    pub(crate) fn bind_udp(self, udp: SocketAddr) -> Result<(Endpoint, Started), BindError> {
         let (socket, shards) = (self.socket.clone(), self.shards);
         let system = self.system();
         self.start(&system, || Sockets::udp_shards(udp, &socket, shards))
+    }
+
+    /// Takes a UDP socket that the program has bound, and starts the endpoint's driver on the current tokio runtime.
+    ///
+    /// For sockets that a service manager hands over, or that have options of their own. The endpoint makes it,
+    /// and each clone, non-blocking and sets the options that it needs; the size of its buffers and its interface stay. A clone of it
+    /// (`try_clone`) can send datagrams that are not DCCP, and [`divert`](Self::divert) takes those that arrive. There
+    /// is one shard.
+    ///
+    /// # Errors
+    /// See [`BindError`]. A socket that is connected to one peer is refused.
+    pub fn from_std(self, socket: UdpSocket) -> Result<Endpoint, BindError> {
+        let system = self.system();
+        let started = self.start(&system, || Ok(vec![Sockets::own(socket)?]));
+        started.map(|(endpoint, _)| endpoint)
+    }
+
+    /// Shows each UDP datagram that arrives to `hook` before DCCP does, with its sender's address. Those for which it
+    /// returns true are not DCCP's.
+    ///
+    /// So a program can use the port for STUN, too, whose datagrams have a fixed number in bytes 4 to 7. The hook runs on
+    /// the endpoint's task, so it must be quick. It must not call this endpoint, its listeners or its connections: that
+    /// would deadlock. If it panics, the datagram is DCCP's.
+    ///
+    /// ```
+    /// use fairwire::Endpoint;
+    ///
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// let socket = std::net::UdpSocket::bind("0.0.0.0:0")?;
+    /// let for_stun = socket.try_clone()?; // sends
+    /// let (found, answers) = std::sync::mpsc::channel();
+    /// let endpoint = Endpoint::builder()
+    ///     .divert(move |datagram, _from| {
+    ///         let is_stun = datagram.get(4..8) == Some(&[0x21, 0x12, 0xA4, 0x42]);
+    ///         is_stun && found.send(datagram.to_vec()).is_ok()
+    ///     })
+    ///     .from_std(socket)?;
+    /// # let _ = (endpoint, for_stun, answers);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn divert(
+        mut self,
+        hook: impl Fn(&[u8], SocketAddr) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.divert = Some(Divert(Arc::new(hook)));
+        self
     }
 
     /// Binds to IP protocol 33 at an address of this host and starts the endpoint's driver on the current tokio
@@ -94,9 +151,10 @@ impl EndpointBuilder {
         // to another program.
         self.config.answer_unbound_ports = self.exclusive;
         let system = self.system();
-        self.start(&system, || {
+        let started = self.start(&system, || {
             Ok(vec![Sockets::native(ip.to_canonical(), &socket)?])
-        })
+        });
+        started.map(|(endpoint, _)| endpoint)
     }
 
     fn system(&self) -> Arc<dyn System> {
@@ -110,7 +168,7 @@ impl EndpointBuilder {
         self,
         system: &Arc<dyn System>,
         open: impl FnOnce() -> Result<Vec<T>, BindError>,
-    ) -> Result<Endpoint, BindError> {
+    ) -> Result<(Endpoint, Started), BindError> {
         let runtime = tokio::runtime::Handle::try_current().map_err(|_| BindError::NoRuntime)?;
         timer::check()?;
         let transports = open().map_err(|error| match error.source() {
@@ -126,11 +184,12 @@ impl EndpointBuilder {
             shards.push(Arc::new(shared));
         }
         let endpoint = Endpoint::new(Shards::new(&shards));
-        let shards = shards.into();
+        let shards: Started = shards.into();
         for (own, transport) in transports.into_iter().enumerate() {
-            runtime.spawn(Driver::new(&shards, own, transport).run());
+            let driver = Driver::new(&shards, own, transport, self.divert.clone());
+            runtime.spawn(driver.run());
         }
-        Ok(endpoint)
+        Ok((endpoint, shards))
     }
 }
 
@@ -161,6 +220,7 @@ impl Endpoint {
             },
             exclusive: false,
             shards: 1,
+            divert: None,
         }
     }
 }

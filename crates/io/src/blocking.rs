@@ -51,7 +51,7 @@ pub use connection::Connection;
 pub use endpoint::Endpoint;
 pub use listener::{Incoming, Listener};
 
-/// Connects to a service at `host:port` or `host:udp/dccp`, from a new UDP port; see [`fairwire::connect`](crate::connect).
+/// Connects to a service at `host:port` or `host:udp/dccp`; see [`fairwire::connect`](crate::connect).
 ///
 /// # Errors
 /// See [`ConnectError`].

@@ -14,6 +14,7 @@ use tokio::task::yield_now;
 use fairwire_proto::{IcmpError, IcmpQuote, Meta, Path, Unreachable};
 use fairwire_units::Instant;
 
+use crate::divert::Divert;
 use crate::handover::Siblings;
 use crate::outbox::Outbox;
 use crate::state::Shared;
@@ -40,6 +41,8 @@ pub(crate) struct Driver<T: Transport> {
     timer: Timer,
     inbox: Inbox,
     wakes: Vec<Waker>,
+    /// Takes what is not DCCP.
+    divert: Option<Divert>,
     /// Datagrams received since the application had its turn.
     received: usize,
     /// Whether the application gets its turn now, however few datagrams were received.
@@ -48,7 +51,12 @@ pub(crate) struct Driver<T: Transport> {
 
 impl<T: Transport> Driver<T> {
     /// Makes the driver of shard `own` of an endpoint.
-    pub(crate) fn new(shards: &Arc<[Arc<Shared>]>, own: usize, transport: T) -> Self {
+    pub(crate) fn new(
+        shards: &Arc<[Arc<Shared>]>,
+        own: usize,
+        transport: T,
+        divert: Option<Divert>,
+    ) -> Self {
         let shared = Arc::clone(&shards[own]);
         Self {
             siblings: Siblings::new(Arc::clone(shards), own),
@@ -56,6 +64,7 @@ impl<T: Transport> Driver<T> {
             inbox: Inbox::new(shared.facts.message),
             shared,
             wakes: Vec::new(),
+            divert,
             received: 0,
             must_yield: false,
             transport,
@@ -107,14 +116,17 @@ impl<T: Transport> Driver<T> {
             let again = state.gather(now, outbox);
             let wake = Instant::earliest([state.proto.next_timeout(), outbox.blocked]);
             state.wakes_at = self.timer.fires_at(now, wake);
+            batches += 1;
+            let done = outbox.blocked.is_some() || (outbox.batch.is_empty() && !again);
+            let stops = done || batches == MAX_BATCHES;
             let finished = state.is_finished();
+            // Whoever gets a handle from now on gets it too late.
+            state.driver_ended |= stops && finished;
             self.must_yield |= std::mem::take(&mut state.is_backlog_full);
             drop(state);
             outbox.wake();
-            batches += 1;
             self.must_yield |= batches == MAX_BATCHES;
-            let done = outbox.blocked.is_some() || (outbox.batch.is_empty() && !again);
-            if done || batches == MAX_BATCHES {
+            if stops {
                 return (!finished).then_some((now, wake));
             }
         }
@@ -195,6 +207,10 @@ impl<T: Transport> Driver<T> {
         let mut state = self.shared.lock();
         let now = self.shared.clock.now();
         let received = self.inbox.drain(bound, MAX_PER_LOCK, |arrived| {
+            let takes = |divert: &Divert| divert.takes(arrived.bytes, arrived.remote);
+            if self.divert.as_ref().is_some_and(takes) {
+                return;
+            }
             let Some(arrived) = self.transport.unwrap(arrived) else {
                 return;
             };

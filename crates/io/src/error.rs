@@ -48,6 +48,22 @@ pub enum BindError {
         /// The system's error.
         source: io::Error,
     },
+    /// The system refused a call on a socket of the program's own
+    /// ([`EndpointBuilder::from_std`](crate::EndpointBuilder::from_std)).
+    #[error("cannot use this socket: {source}")]
+    OwnSocket {
+        /// The system's error.
+        source: io::Error,
+    },
+    /// A socket of the program's own has no port.
+    #[error("this socket has no port: bind it first")]
+    NotBound,
+    /// A socket of the program's own is connected, so that it reaches one peer only.
+    #[error("this socket is connected to {peer}: an endpoint needs one that is only bound")]
+    OnePeer {
+        /// The peer.
+        peer: SocketAddr,
+    },
     /// A native endpoint needs a raw socket, and this program may not open one.
     #[error(
         "native DCCP needs a raw socket, which this program may not open ({source}): \

@@ -124,7 +124,9 @@ mod address;
 mod bind;
 pub mod blocking;
 mod clock;
+mod common;
 mod connection;
+mod divert;
 mod driver;
 #[cfg(feature = "emulated")]
 pub mod emulated;
@@ -190,14 +192,15 @@ pub mod tls {
 #[path = "without_dtls.rs"]
 pub mod tls;
 
-/// Connects to a service at `host:port`, from a new UDP port (RFC 6773, section 3.8).
+/// Connects to a service at `host:port`.
 ///
 /// The port number is both the UDP port and the DCCP port; `host:6511/7001` names the UDP port 6511 and the DCCP port
 /// 7001. An IPv6 address may have a zone: `[fe80::1%eth0]:7001`. If the name has several addresses, the first one that
 /// answers is used; see [`connect_any`]. Cancelling the future ends the attempt.
 ///
-/// Each connection has an endpoint of its own: a task, two file descriptors, and memory for what arrives. A program with
-/// many connections binds one [`Endpoint`] for all of them.
+/// Connections that are made in this way on one runtime share an endpoint, and so a UDP port, a task and memory for what
+/// arrives, for each family of addresses. Their DCCP ports tell them apart (RFC 6773, section 3.8). One that should be
+/// alone has [`ConnectOptions::own_endpoint`]; to choose the address, bind an [`Endpoint`].
 ///
 /// # Errors
 /// See [`ConnectError`]; [`ConnectError::All`] lists the error of each address.
@@ -221,7 +224,7 @@ pub async fn connect_with(
 ) -> Result<Connection, ConnectError> {
     timer::check()?;
     let remotes = remotes(host).await?;
-    let connected = connect_first(&remotes, Endpoint::bind, service, security, options).await;
+    let connected = connect_first(&remotes, bind_for(&options), service, security, options).await;
     connected.map_err(|error| of_host(host, error))
 }
 
@@ -248,7 +251,7 @@ pub async fn connect_native(
 
 /// Connects to the first of a server's addresses that answers (Happy Eyeballs, RFC 8305).
 ///
-/// Each attempt uses a new UDP port. The port number of an address is both the UDP port and the DCCP port. Put the
+/// The port number of an address is both the UDP port and the DCCP port. Put the
 /// preferred address first. IPv4 and IPv6 addresses take turns. The next attempt starts 250 ms after the previous one,
 /// or at once when one fails; earlier attempts go on. When one succeeds, the others are reset, so a server may see a
 /// connection that is reset as soon as it is open.
@@ -266,10 +269,19 @@ pub async fn connect_any(
 ) -> Result<Connection, ConnectError> {
     timer::check()?;
     let remotes: Vec<_> = addrs.iter().copied().map(DccpAddr::same_ports).collect();
-    connect_first(&remotes, Endpoint::bind, service, security, options).await
+    connect_first(&remotes, bind_for(&options), service, security, options).await
 }
 
-/// Connects to the first of several remotes that answers, to each from a new endpoint that `bind` makes.
+/// Returns what makes the endpoint of an attempt to connect, or finds one.
+fn bind_for(options: &ConnectOptions) -> fn(SocketAddr) -> Result<Endpoint, BindError> {
+    if options.own_endpoint {
+        Endpoint::bind
+    } else {
+        common::endpoint
+    }
+}
+
+/// Connects to the first of several remotes that answers, to each from an endpoint that `bind` returns.
 async fn connect_first(
     remotes: &[DccpAddr],
     bind: impl Fn(SocketAddr) -> Result<Endpoint, BindError>,

@@ -20,6 +20,8 @@ pub struct ConnectOptions {
     pub config: Config,
     /// The local DCCP port; `None` takes any free one.
     pub local_port: Option<u16>,
+    /// Whether [`connect`](crate::connect) and its kin bind an endpoint for this connection alone.
+    pub own_endpoint: bool,
 }
 
 impl Default for ConnectOptions {
@@ -27,6 +29,7 @@ impl Default for ConnectOptions {
         Self {
             config: Config::interactive(),
             local_port: None,
+            own_endpoint: false,
         }
     }
 }
@@ -46,6 +49,16 @@ impl ConnectOptions {
     /// Sets the local DCCP port.
     pub fn local_port(mut self, port: u16) -> Self {
         self.local_port = Some(port);
+        self
+    }
+
+    /// Sets whether [`connect`](crate::connect), [`connect_with`](crate::connect_with) and
+    /// [`connect_any`](crate::connect_any) bind an endpoint for this connection alone: a UDP port, a task, a lock and two
+    /// file descriptors. By default the connections that they make on one runtime share one.
+    ///
+    /// A connection with much traffic is faster alone. An endpoint of one's own does not look at it.
+    pub fn own_endpoint(mut self, own: bool) -> Self {
+        self.own_endpoint = own;
         self
     }
 }

@@ -122,9 +122,26 @@ impl Socket {
         // Best effort: the system clamps these to its own limits.
         let _ = socket.set_recv_buffer_size(options.buffer);
         let _ = socket.set_send_buffer_size(options.buffer);
-        socket.set_nonblocking(true)?;
         socket.bind(&addr.into())?;
-        let socket = UdpSocket::from(socket);
+        Self::watch(socket.into())
+    }
+
+    /// Takes a UDP socket that the program has bound.
+    pub(crate) fn own(socket: UdpSocket) -> Result<Self, BindError> {
+        let addr = socket.local_addr();
+        let addr = addr.map_err(|source| BindError::OwnSocket { source })?;
+        if addr.port() == 0 {
+            return Err(BindError::NotBound);
+        }
+        if let Ok(peer) = socket.peer_addr() {
+            return Err(BindError::OnePeer { peer });
+        }
+        Self::watch(socket).map_err(|source| BindError::OwnSocket { source })
+    }
+
+    /// Sets what every socket needs.
+    fn watch(socket: UdpSocket) -> io::Result<Self> {
+        socket.set_nonblocking(true)?;
         let state = UdpSocketState::new(UdpSockRef::from(&socket))?;
         do_not_stamp(&socket);
         // Without this option a closed port is only found by a timeout; nothing else depends on it. IPv6 raw sockets

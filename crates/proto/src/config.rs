@@ -14,6 +14,7 @@ mod written;
 
 use std::time::Duration;
 
+use fairwire_units::Rate;
 use fairwire_wire::Ccid;
 
 use crate::constants::MAX_SHORT_WINDOW;
@@ -22,7 +23,7 @@ use crate::shard::Shard;
 use limit::Limit;
 use table::settings;
 #[cfg(feature = "settings")]
-use written::{Bytes, Ccids, OptionalTime, Packets, Time};
+use written::{Bytes, Ccids, OptionalRate, OptionalTime, Packets, Time};
 
 #[cfg(feature = "settings")]
 pub use set::Key;
@@ -189,6 +190,10 @@ settings! {
         /// the path seems to have become shorter (up to one in 32) and under suspicion (one in 8). A CCID 3 receiver
         /// that sends no Loss Intervals, such as Linux, cannot be checked in this way; towards it no number is skipped.
         pub check_feedback: bool = true;
+        /// The most that leaves, whatever congestion control allows: datagrams without headers, copies and the bytes of
+        /// encryption included; by default there is no cap. After a pause, 5 ms of it may leave at once. The allowed
+        /// rate and the target bitrate never exceed it.
+        pub max_rate: Option<Rate> as optional ["OptionalRate"] = None, "above 0 bit/s";
         /// Limits of the send queue.
         pub send_queue: QueueLimits = QueueLimits::default();
         /// Maximum number of datagrams in the receive queue. Datagrams beyond it are dropped and reported to the peer

@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use fairwire_cc::TargetBitrate;
-use fairwire_units::{Duration, Instant};
+use fairwire_units::{Duration, Instant, Rate};
 use fairwire_wire::{DropCode, Seq};
 
 use crate::constants::DATAGRAM_OVERHEAD;
@@ -283,6 +283,11 @@ impl Connection {
     /// Sets whether the application asks for no more data than now.
     pub(crate) fn set_slow(&mut self, slow: bool) {
         self.channel.set_slow(slow);
+    }
+
+    /// Sets the most that the application lets leave.
+    pub(crate) fn set_max_rate(&mut self, now: Instant, rate: Option<Rate>) {
+        self.channel.cap.set(now, rate);
     }
 
     /// Returns the bitrate that the application can follow.

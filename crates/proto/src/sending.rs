@@ -75,7 +75,7 @@ pub enum Waiting {
     /// in flight.
     Window,
     /// For the time at which the rate permits it: TFRC (CCID 3 and 4) sends one packet after the other, and a window of
-    /// bytes no large bursts.
+    /// bytes no large bursts. Or for [`Config::max_rate`](crate::Config::max_rate).
     Pacing,
     /// For the peer: the handshake is not complete, the features that data needs are not agreed on, or the peer has
     /// reported that it cannot take data now (Drop Code 0, RFC 4340, section 11.7.2).

@@ -50,7 +50,7 @@ pub fn host(network: &Network, number: u8) -> Host {
     let watched = Arc::downgrade(&shared);
     let shards = [shared];
     let endpoint = Endpoint::new(Shards::new(&shards));
-    let driver = spawn(Driver::new(&shards.into(), 0, socket).run());
+    let driver = spawn(Driver::new(&shards.into(), 0, socket, None).run());
     Host {
         endpoint,
         watch: Watch {

@@ -29,6 +29,7 @@ pub mod tls {
 mod io {
     pub(crate) mod address;
     pub(crate) mod connection;
+    pub(crate) mod divert;
     pub(crate) mod driver;
     pub(crate) mod endpoint;
     pub(crate) mod error;
@@ -50,8 +51,8 @@ mod io {
 
 // The sources use these module names in crates/io.
 use io::{
-    address, connection, driver, endpoint, error, event, handover, listener, options, outbox, race,
-    received, security, shards, state, transport, waiting, wakers,
+    address, connection, divert, driver, endpoint, error, event, handover, listener, options,
+    outbox, race, received, security, shards, state, transport, waiting, wakers,
 };
 
 pub use address::DccpAddr;

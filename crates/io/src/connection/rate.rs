@@ -1,6 +1,7 @@
 //! The rate that an encoder can follow.
 
 use fairwire_proto::{CloseReason, EncoderInput, TargetBitrate};
+use fairwire_units::Rate;
 
 use super::{Connection, Inner};
 use crate::error::ConnectionClosed;
@@ -78,6 +79,15 @@ impl Connection {
         };
         let changed = handle.wait(Awaited::Rate(*id), changed).await;
         changed.map_err(|reason| self.closed_for(reason))
+    }
+
+    /// Sets the most application data that leaves from now on, whatever congestion control allows;
+    /// [`Config::max_rate`](crate::Config::max_rate) does so from the start. At least 1 bit/s; `None` for no cap.
+    ///
+    /// What waits meanwhile fills the send queue, and the target bitrate never exceeds the cap. A part of a path that
+    /// others should have, or a limit of the service, is a use for it.
+    pub fn set_max_rate(&self, rate: Option<Rate>) {
+        self.with_proto(|proto, now, id| proto.set_max_rate(now, id, rate));
     }
 
     /// Returns what an [`EncoderTarget`](crate::EncoderTarget) needs to know: the target bitrate, the age of the send

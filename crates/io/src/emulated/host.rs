@@ -79,6 +79,7 @@ impl EndpointBuilder {
         let socket = host.socket(port)?;
         let system = HostSystem::new(host.network.clone(), socket.local_addr());
         let system: Arc<dyn System> = Arc::new(system);
-        self.start(&system, || Ok(vec![socket]))
+        let started = self.start(&system, || Ok(vec![socket]));
+        started.map(|(endpoint, _)| endpoint)
     }
 }

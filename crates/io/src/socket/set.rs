@@ -1,7 +1,7 @@
 //! The sockets of one endpoint or shard: one UDP socket, or natively one raw socket per family.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 
 use tokio::io::Ready;
@@ -51,6 +51,11 @@ impl Sockets {
         }
         let of = |socket| Self::new(Encapsulation::Udp, socket, None);
         Ok(sockets.into_iter().map(of).collect())
+    }
+
+    /// Takes a UDP socket that the program has bound.
+    pub(crate) fn own(socket: UdpSocket) -> Result<Self, BindError> {
+        Ok(Self::new(Encapsulation::Udp, Socket::own(socket)?, None))
     }
 
     /// Opens raw sockets: `::` means every address of both families, if the host has both.

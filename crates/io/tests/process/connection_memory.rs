@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use fairwire::tls::{ClientConfig, Date, Identity, ServerConfig, Validity};
-use fairwire::{Listener, Security};
+use fairwire::{ConnectOptions, Listener, Security};
 
 use crate::{SERVICE, alone};
 
@@ -19,7 +19,7 @@ fn listen() -> (Listener, Security<ClientConfig>) {
     )
 }
 
-/// Each call of `connect` has an endpoint of its own. An idle one holds no receive buffers.
+/// An endpoint of one connection holds no receive buffers while it is idle.
 #[test]
 fn an_idle_endpoint_is_small() {
     alone(async {
@@ -32,7 +32,8 @@ fn an_idle_endpoint_is_small() {
             if number == 1 {
                 before = fairwire_held::bytes();
             }
-            let connecting = fairwire::connect(&to, SERVICE, client.clone());
+            let own = ConnectOptions::new().own_endpoint(true);
+            let connecting = fairwire::connect_with(&to, SERVICE, client.clone(), own);
             let (here, there) = tokio::join!(connecting, listener.accept());
             open.push((here.expect("connected"), there.expect("accepted")));
         }

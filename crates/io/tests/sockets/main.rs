@@ -15,10 +15,12 @@ mod loopback;
 mod native;
 #[cfg(target_os = "linux")]
 mod native_hosts;
+mod own_socket;
 mod rate;
 mod relay;
 mod runtime;
 mod shards;
+mod shared_endpoint;
 #[cfg(target_os = "linux")]
 mod soak;
 #[cfg(target_os = "linux")]

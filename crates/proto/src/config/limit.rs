@@ -103,6 +103,7 @@ measured! {
     NonZeroU16: |value| f64::from(value.get());
     f64: |value| value;
     Duration: |value| value.as_nanos() as f64;
+    Rate: |value| value.bytes_per_s();
 }
 
 impl<T: Measured> Measured for Option<T> {

@@ -104,6 +104,7 @@ written! {
     u64 as units::Packets: |n| packets(*n), |n| Some(n.0.into());
     NonZeroU16 as units::Packets: |n| packets(n.get()), |n| Self::new(n.0.try_into().ok()?);
     f64 as units::Packets: |n| whole(*n), |n| Some(n.0.into());
+    Rate as Rate: |rate| *rate, |rate| Some(rate);
     f64 as Rate: |rate| Rate::from_bytes_per_s(*rate), |rate| Some(rate.bytes_per_s());
     usize as Size: |bytes| Size::new(*bytes as u64), |size| size.bytes().try_into().ok();
     u16 as Size: |bytes| Size::new((*bytes).into()), |size| size.bytes().try_into().ok();

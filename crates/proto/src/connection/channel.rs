@@ -21,6 +21,7 @@ use fairwire_wire::{Ccid, DropCode, Seq};
 
 use super::context::{Context, Origin};
 use super::parts;
+use super::parts::cap::Cap;
 use super::parts::groups::Groups;
 use super::parts::queue::SendQueue;
 use super::parts::receive_queue::ReceiveQueue;
@@ -91,6 +92,8 @@ pub(crate) struct Channel {
     pub(super) secure: Option<Box<Secure>>,
     /// Set once the application asked to close: until when the send queue may drain.
     pub(super) drain_until: Option<Instant>,
+    /// The most that the application lets leave.
+    pub(super) cap: Cap,
     pub(super) readers: Readers,
     pub(super) reports_fates: bool,
     pub(super) slow_receiver_percent: u8,
@@ -139,6 +142,7 @@ impl Channel {
             dropped: Vec::new(),
             secure: None,
             drain_until: None,
+            cap: Cap::new(config.max_rate),
             readers: Readers::default(),
             reports_fates: config.report_fates,
             slow_receiver_percent: config.slow_receiver_percent,
@@ -158,10 +162,23 @@ impl Channel {
         }
     }
 
-    /// Returns the number of datagrams that wait to leave, for the controllers.
-    pub(super) fn waiting(&self) -> u32 {
+    /// Returns the number of datagrams that wait for the controller. Those that the cap holds do not: whoever sets it
+    /// limits itself, and a window that is not filled must not grow (RFC 7661, section 4.3).
+    pub(super) fn waiting(&self, now: Instant) -> u32 {
         let own = self.secure.as_ref().map_or(0, |secure| secure.own_len());
-        u32::try_from(self.queue.len() + own).unwrap_or(u32::MAX)
+        let queued = match self.cap.holds_until(now) {
+            Some(_) => 0,
+            None => self.queue.len(),
+        };
+        u32::try_from(queued + own).unwrap_or(u32::MAX)
+    }
+
+    /// Returns until when the cap holds the datagram that leaves next; it holds none of the session's own.
+    #[inline]
+    pub(super) fn held_until(&self, now: Instant) -> Option<Instant> {
+        let until = self.cap.holds_until(now)?;
+        let is_own = |secure: &Secure| secure.own().is_some();
+        (!self.secure.as_deref().is_some_and(is_own)).then_some(until)
     }
 
     /// Returns the count of the peer's data that did not arrive.

@@ -5,6 +5,7 @@ pub(super) mod again;
 pub(super) mod agreed;
 pub(super) mod arrivals;
 pub(super) mod backoff;
+pub(super) mod cap;
 pub(super) mod ccids;
 mod codes;
 pub(super) mod counted;

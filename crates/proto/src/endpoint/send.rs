@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use fairwire_cc::{EncoderInput, TargetBitrate};
-use fairwire_units::Instant;
+use fairwire_units::{Instant, Rate};
 
 use super::Endpoint;
 use crate::connection::Connection;
@@ -97,6 +97,12 @@ impl Endpoint {
     /// its data short.
     pub fn is_end_announced(&self, id: ConnectionId) -> bool {
         self.get(id).is_some_and(Connection::is_end_announced)
+    }
+
+    /// Sets the most application data that a connection sends from now on, as
+    /// [`Config::max_rate`](crate::Config::max_rate) does from the start. At least 1 bit/s; `None` for no cap.
+    pub fn set_max_rate(&mut self, now: Instant, id: ConnectionId, rate: Option<Rate>) {
+        self.act(now, id, |connection, _| connection.set_max_rate(now, rate));
     }
 
     /// Drops every datagram in the send queue; returns how many there were.

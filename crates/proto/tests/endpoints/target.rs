@@ -1,7 +1,7 @@
 //! The target bitrate, which an encoder follows.
 
 use fairwire_kit::{Pair, config_of, data, ms};
-use fairwire_units::Duration;
+use fairwire_units::{Duration, Rate};
 
 use fairwire_proto::{
     Config, ConnectionId, Encapsulation, EncoderConfig, EncoderTarget, Event, LimitedBy, Stats,
@@ -47,6 +47,11 @@ impl Path {
 
     fn set_link(&mut self, each: Duration) {
         self.pair.bottleneck = Some((each, ms(100).as_nanos() / each.as_nanos()));
+    }
+
+    fn cap(&mut self, bits_per_s: Option<u64>) {
+        let rate = bits_per_s.map(Rate::from_bits_per_s);
+        self.pair.ends[0].set_max_rate(self.pair.now, self.client, rate);
     }
 
     fn stats(&self) -> Stats {
@@ -304,4 +309,51 @@ fn an_encoder_keeps_the_queue_short() {
         let five_frames = std::time::Duration::from_millis(200);
         assert!(wait <= five_frames, "CCID {ccid}: {wait:?}");
     }
+}
+
+/// An application that caps its rate gets no more and no less on a faster path, under both CCIDs; the target and the
+/// allowed rate say so, and a window that the cap leaves empty does not grow. A cap that is changed counts at once.
+#[test]
+fn a_cap_limits_the_rate_and_the_window() {
+    for ccid in [2, 3] {
+        let mut path = Path::new(ccid, Duration::from_micros(400));
+        path.cap(Some(1_000_000));
+        path.watch(5, Path::saturate);
+        let window = path.stats().gauges.cwnd_packets;
+        let seen = path.watch(20, Path::saturate);
+        let goodput = mean(&seen, |it| it.goodput);
+        // A burst of 5 ms, and one datagram at each end of the interval.
+        assert!(
+            (0.999e6..=1.001e6).contains(&goodput),
+            "CCID {ccid}: {goodput}"
+        );
+        for it in &seen {
+            assert!(it.allowed <= 1e6, "CCID {ccid}: {}", it.allowed);
+            assert!(rate(it.target) <= 1e6, "CCID {ccid}: {:?}", it.target);
+            assert_eq!(it.target.limit, LimitedBy::Application, "CCID {ccid}");
+        }
+        assert_eq!(path.stats().gauges.cwnd_packets, window, "CCID {ccid}");
+        path.cap(Some(2_000_000));
+        let goodput = mean(&path.watch(10, Path::saturate)[2..], |it| it.goodput);
+        assert!(
+            (1.97e6..=2.01e6).contains(&goodput),
+            "CCID {ccid}: {goodput}"
+        );
+        path.cap(None);
+        let goodput = mean(&path.watch(10, Path::saturate), |it| it.goodput);
+        assert!(goodput > 4e6, "CCID {ccid}: {goodput}");
+    }
+}
+
+/// The cap of the settings holds from the first datagram on.
+#[test]
+fn a_cap_holds_from_the_start() {
+    let mut pair = Pair::along(Encapsulation::Native, ms(50));
+    let mut config = config_of(2);
+    config.max_rate = Some(Rate::from_bits_per_s(80_000));
+    let (client, server) = pair.open(config, config_of(2));
+    pair.saturate(0, client, SIZE, ms(1_000));
+    let received = pair.ends[1].stats(server).unwrap().data_received;
+    // Ten datagrams a second, of which half a round trip is on the way.
+    assert!((9..=11).contains(&received), "{received}");
 }

@@ -32,17 +32,20 @@ pub(crate) struct Connection {
 
 /// Connects to a service at `host:port`. The operation gives a `Connection`.
 #[pyfunction]
-#[pyo3(signature = (address, service, security, settings=None))]
+#[pyo3(signature = (address, service, security, settings=None, own_endpoint=false))]
 pub(crate) fn connect(
     address: String,
     service: &Bound<'_, PyAny>,
     security: Option<&ClientDtls>,
     settings: Option<&Bound<'_, PyDict>>,
+    own_endpoint: bool,
 ) -> PyResult<Operation> {
     within(|| ())?;
     let service = self::service(service)?;
     let security = ClientDtls::security(security);
-    let options = ConnectOptions::new().config(config(settings)?);
+    let options = ConnectOptions::new()
+        .config(config(settings)?)
+        .own_endpoint(own_endpoint);
     Ok(Operation::new(
         async move { connect_with(&address, service, security, options).await },
         |_, connected| match connected {
@@ -224,6 +227,12 @@ impl Connection {
     fn target_bitrate(&self) -> PyResult<Option<(u64, &'static str)>> {
         let target = self.io.with(Io::target_bitrate)?;
         Ok(target.map(stats::target))
+    }
+
+    /// In bits per second.
+    fn set_max_rate(&self, rate: Option<u64>) -> PyResult<()> {
+        let rate = rate.map(Rate::from_bits_per_s);
+        self.io.with(|connection| connection.set_max_rate(rate))
     }
 
     /// In seconds.

@@ -142,6 +142,7 @@ const SETTINGS: &[(u64, &str, Draw)] = &[
     (120, "ecn", Of(&["false"])),
     (150, "ecn_nonce", Of(&["true"])),
     (200, "check_feedback", Of(&["false"])),
+    (80, "max_rate", Of(&["100 kbit/s", "1 Mbit/s"])),
     (150, "send_queue.packets", Between(1, 20, " packets")),
     (80, "send_queue.bytes", Between(1, 30_000, " B")),
     (150, "send_queue.age", Magnitude(5, 2_000, " ms")),

@@ -422,6 +422,7 @@ impl Channel {
             Some((payload, _)) => payload,
             None => datagram.payload,
         };
+        self.cap.spend(ctx.now, payload.len());
         Some((payload, Some(datagram.id)))
     }
 }

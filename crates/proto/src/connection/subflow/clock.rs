@@ -118,7 +118,7 @@ impl Subflow {
         call.channel.expire_queued(call.ctx);
         call.channel.on_session_timeout(call.ctx, self);
         self.note_dropped(call.channel);
-        let waiting = call.channel.waiting();
+        let waiting = call.channel.waiting(now);
         if let Some(tx) = &mut self.tx
             && tx.next_timeout().is_some_and(|at| at <= now)
         {

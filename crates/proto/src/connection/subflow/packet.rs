@@ -251,7 +251,7 @@ impl Subflow {
     /// Tells the sending half of a packet that leaves now, and reports the fate of its datagram if no acknowledgement
     /// will.
     fn note_sent(&mut self, call: &mut Call<'_, '_>, sent: Sent, packet_type: PacketType) {
-        let (now, id, waiting) = (call.now, sent.id, call.channel.waiting());
+        let (now, id, waiting) = (call.now, sent.id, call.channel.waiting(call.now));
         let Some(tx) = &mut self.tx else {
             return;
         };

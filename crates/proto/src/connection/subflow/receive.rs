@@ -231,7 +231,7 @@ impl Subflow {
             self.on_handshake_ack(call.now, packet_type, ack.ackno);
             self.dropped.on_ack(ack);
         }
-        let waiting = call.channel.waiting();
+        let waiting = call.channel.waiting(call.now);
         if let Some(tx) = &mut self.tx {
             let packet = Incoming {
                 arrival: is_new.then_some(arrival),

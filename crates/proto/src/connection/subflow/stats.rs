@@ -23,7 +23,7 @@ impl Subflow {
             stats.gauges = tx.gauges();
             let RoundTrip { latest, min, .. } = tx.round_trip();
             (stats.latest_rtt, stats.min_rtt) = (latest.map(Into::into), min.map(Into::into));
-            stats.allowed_rate = self.allowed_rate();
+            stats.allowed_rate = self.allowed_rate(channel);
             stats.target_bitrate = self.target_bitrate(channel);
         }
         if let Some(rx) = &self.rx {
@@ -34,10 +34,11 @@ impl Subflow {
         stats
     }
 
-    /// Returns the rate that congestion control allows now.
-    pub(super) fn allowed_rate(&self) -> Option<Rate> {
+    /// Returns the rate that congestion control and the application's cap allow now.
+    pub(super) fn allowed_rate(&self, channel: &Channel) -> Option<Rate> {
         let allowed = self.tx.as_ref().and_then(|tx| tx.allowed_rate());
-        allowed.or_else(|| self.window_rate())
+        let allowed = allowed.or_else(|| self.window_rate())?;
+        Some(channel.cap.rate().map_or(allowed, |cap| allowed.min(cap)))
     }
 
     /// Returns the window divided by the round-trip time, with the mean size of the packets sent so far.

@@ -11,7 +11,8 @@ impl Subflow {
     /// Records, after a data packet has left, whether another one could have left too.
     #[inline]
     pub(super) fn note_spare(&mut self, channel: &Channel, now: Instant) {
-        if channel.queue.is_empty() && !self.target.estimator.knows_spare() && self.has_spare(now) {
+        let waits = !channel.queue.is_empty() && channel.cap.holds_until(now).is_none();
+        if !waits && !self.target.estimator.knows_spare() && self.has_spare(now) {
             self.target.estimator.on_spare();
         }
     }
@@ -55,7 +56,7 @@ impl Subflow {
     fn round_end(&self, channel: &Channel, now: Instant) -> Option<RoundEnd> {
         Some(RoundEnd {
             rtt: self.rtt(),
-            allowed: self.allowed_rate()?.bytes_per_s(),
+            allowed: self.allowed_rate(channel)?.bytes_per_s(),
             initial_window: self.initial_window(channel),
             is_peer_slow: self.is_receiver_slow(now),
         })
@@ -74,15 +75,22 @@ impl Subflow {
 
     /// Returns the target; before anything has arrived, an initial window in a round, unless less is allowed.
     pub(crate) fn target_bitrate(&self, channel: &Channel) -> Option<TargetBitrate> {
-        self.target.estimator.target().or_else(|| {
+        let target = self.target.estimator.target().or_else(|| {
             let round = TargetEstimator::round(self.rtt());
             let free = self.initial_window(channel) / round.as_secs_f64();
-            let rate = self.allowed_rate()?.min(Rate::from_bytes_per_s(free));
+            let rate = self
+                .allowed_rate(channel)?
+                .min(Rate::from_bytes_per_s(free));
             Some(TargetBitrate {
                 rate,
                 ..TargetBitrate::default()
             })
-        })
+        })?;
+        let rate = channel
+            .cap
+            .rate()
+            .map_or(target.rate, |cap| target.rate.min(cap));
+        Some(TargetBitrate { rate, ..target })
     }
 
     /// Takes the target, if it has changed since it was last taken.

@@ -287,7 +287,7 @@ impl Subflow {
         if let Some(until) = self.reported.refused_until.filter(|&until| now < until) {
             return Departure::At(until, Waiting::Peer);
         }
-        let waiting = channel.waiting();
+        let waiting = channel.waiting(now);
         let Some(tx) = &self.tx else {
             return Departure::Unknown(Waiting::Peer);
         };
@@ -297,11 +297,15 @@ impl Subflow {
         if tx.heeds_window() && flight >= self.sequence.local_window / 2 {
             return Departure::Unknown(Waiting::Window);
         }
-        match tx.permit(now, waiting, u32::try_from(size).unwrap_or(u32::MAX)) {
-            Permit::Now => Departure::Now,
-            Permit::At(at) if at <= now => Departure::Now,
-            Permit::At(at) => Departure::At(at, Waiting::Pacing),
-            Permit::AwaitFeedback => Departure::Unknown(Waiting::Window),
+        let at = match tx.permit(now, waiting, u32::try_from(size).unwrap_or(u32::MAX)) {
+            Permit::Now => now,
+            Permit::At(at) => at,
+            Permit::AwaitFeedback => return Departure::Unknown(Waiting::Window),
+        };
+        match channel.held_until(now) {
+            Some(until) => Departure::At(at.max(until), Waiting::Pacing),
+            None if at <= now => Departure::Now,
+            None => Departure::At(at, Waiting::Pacing),
         }
     }
 }
