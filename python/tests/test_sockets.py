@@ -153,8 +153,8 @@ def test_connections_share_an_endpoint() -> None:
             for own in (False, False, True):
                 connecting = aio.connect(listener.address, ECHO, security=CLEAR_TEXT, own_endpoint=own)
                 client, server = await asyncio.gather(connecting, listener.accept())
-                assert server.remote is not None
-                ports.append((server.remote.port, client))
+                assert server.peer_address is not None
+                ports.append((server.peer_address.port, client))
             assert ports[0][0] == ports[1][0] != ports[2][0]
 
     run(main())
