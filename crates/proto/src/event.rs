@@ -115,8 +115,9 @@ pub enum Event {
     },
     /// The peer of an encrypted connection has sent its first datagram.
     Heard,
-    /// The encryption of the connection is complete ([`Endpoint::secure`](crate::Endpoint::secure)): the peer is
-    /// accepted and has all keys. The application's datagrams leave from now on.
+    /// The encryption of the connection is complete ([`Endpoint::secure`](crate::Endpoint::secure)): each end has
+    /// accepted the other. The application's datagrams leave from now on. Until the peer is known to have all keys, they
+    /// are at most 16, with 24 KiB; others wait.
     Secured,
     /// Data is in the receive queue, which was empty before.
     Readable,

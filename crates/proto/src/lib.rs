@@ -102,7 +102,9 @@ pub use id::{ConnectionId, DatagramId};
 #[cfg(any(test, feature = "inspect"))]
 pub use inspect::{EndpointInspection, Inspection};
 pub use payload::{Arriving, Payload};
-pub use security::{Opened, PathFacts, Security, SecurityError, Session, SessionOutput};
+pub use security::{
+    Opened, PathFacts, Rest, Security, SecurityError, Session, SessionOutput, SessionStage,
+};
 pub use sending::{Resend, SendOptions, Waiting};
 pub use shard::Shard;
 pub use stats::{EndpointStats, Stats};

@@ -102,8 +102,8 @@ pub trait Session: fmt::Debug + Send {
     /// Ends this side: what [`poll`](Self::poll) then returns tells the peer that no more data follow.
     fn close(&mut self, now: Instant);
 
-    /// Returns whether the peer is known to have all keys, so that it can read what is sealed.
-    fn is_confirmed(&self) -> bool;
+    /// Returns how far the handshake is, as far as this end knows.
+    fn stage(&self) -> SessionStage;
 
     /// Sets the largest datagram that the session may send, in bytes.
     fn set_max_datagram(&mut self, max_datagram: usize);
@@ -123,9 +123,43 @@ pub trait Session: fmt::Debug + Send {
 pub struct Opened {
     /// Where in the datagram the opened data is. A place outside of it is a bug of the session, and panics.
     pub data: Option<Range<usize>>,
-    /// Whether every record that may have carried data was read. Those that were not are changed, forged, copied, or so
-    /// late that they may be copies.
-    pub is_read: bool,
+    /// What became of the other records that may have carried data.
+    pub rest: Rest,
+}
+
+/// What became of the records of a datagram that may have carried data and were not opened.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub enum Rest {
+    /// There were none.
+    #[default]
+    Nothing,
+    /// They are changed, forged, copied, or so late that they may be copies.
+    Unread,
+    /// They came before the end of the handshake, and may be genuine. This part of the datagram, which is as it arrived,
+    /// is given again once the session is [complete](SessionStage::is_complete).
+    Early(Range<usize>),
+}
+
+/// How far the handshake of a session is, as far as its end knows.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum SessionStage {
+    /// There are no keys for data, or the session has failed.
+    Handshake,
+    /// This end has all keys. The peer may lack the end of the handshake, and may refuse this end when it comes.
+    Complete,
+    /// This end has all keys, and the peer has nothing left to refuse. It may lack the end of the handshake, and keeps
+    /// some data until that comes.
+    Accepted,
+    /// The peer is known to have all keys, so that it can read what is sealed.
+    Confirmed,
+}
+
+impl SessionStage {
+    /// Returns whether this end has all keys.
+    pub fn is_complete(self) -> bool {
+        self != Self::Handshake
+    }
 }
 
 /// What a session does.

@@ -65,9 +65,9 @@ impl Channel {
         })
     }
 
-    /// Returns whether a record of the peer's first data is authentic. There is no channel yet: its memory is not reserved
-    /// for a handshake.
-    pub(crate) fn look_into(secrets: &Secrets, record: &[u8]) -> Result<(), Unopened> {
+    /// Returns the number of a record of the peer's first data, if it is authentic. There is no channel yet: its memory is
+    /// not reserved for a handshake.
+    pub(crate) fn look_into(secrets: &Secrets, record: &[u8]) -> Result<u64, Unopened> {
         let of_peer = if secrets.is_client {
             &secrets.of_server
         } else {
@@ -77,7 +77,8 @@ impl Channel {
             return Err(Unopened::Useless);
         };
         let opener = Opener::new(suite, &of_peer.of_session, FIRST_EPOCH);
-        opener.look_into(&mut record.to_vec()).map(|_| ())
+        let opened = opener.look_into(&mut record.to_vec())?;
+        Ok(opened.number)
     }
 
     /// Returns a record for the library, as if its peer had sent it.

@@ -101,6 +101,8 @@ struct Progress {
     /// The longest message so far.
     longest: usize,
     has_begun: bool,
+    /// The peer has asked for a certificate.
+    has_asked: bool,
     is_finished: bool,
 }
 
@@ -122,6 +124,7 @@ impl Gate {
                 padded: 0,
                 longest: 0,
                 has_begun: false,
+                has_asked: false,
                 is_finished: false,
             },
         }
@@ -143,6 +146,11 @@ impl Gate {
     /// Returns the number of the peer's next message.
     pub(crate) const fn heard(&self) -> u16 {
         self.progress.number
+    }
+
+    /// Returns whether the peer has asked for a certificate.
+    pub(crate) const fn has_asked(&self) -> bool {
+        self.progress.has_asked
     }
 
     /// Looks at a record of this end before it is protected: content and type.
@@ -270,6 +278,7 @@ impl Progress {
         self.longest = self.longest.max(part.length);
         if end == part.length {
             self.complete();
+            self.has_asked |= part.kind == CERTIFICATE_REQUEST;
             self.is_finished = part.kind == FINISHED;
         }
         Ok(true)

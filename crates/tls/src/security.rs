@@ -7,6 +7,7 @@ use std::sync::Arc;
 use bytes::BytesMut;
 use fairwire_proto::{
     self as proto, NoMemory, Opened, PathFacts, Security, SecurityError, SessionOutput,
+    SessionStage,
 };
 use fairwire_units::Instant;
 
@@ -161,8 +162,8 @@ impl proto::Session for Session {
         Self::close(self);
     }
 
-    fn is_confirmed(&self) -> bool {
-        Self::is_confirmed(self)
+    fn stage(&self) -> SessionStage {
+        Self::stage(self)
     }
 
     fn set_max_datagram(&mut self, max_datagram: usize) {

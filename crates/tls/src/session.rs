@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use dimpl::Dtls;
-use fairwire_proto::Opened;
+use fairwire_proto::{Opened, Rest, SessionStage};
 use fairwire_units::{Duration, Instant};
 
 use crate::acknowledgement;
@@ -124,8 +124,10 @@ pub struct Session {
     clear: Clear,
     /// What the library gets of the peer's protected records.
     gate: Gate,
-    /// Records with data that came before the handshake was complete.
-    early: Vec<Vec<u8>>,
+    /// Where in the present datagram the records are that came before the handshake was complete, if there are some.
+    early_in: Option<Range<usize>>,
+    /// The numbers of such records that were authentic.
+    early: Vec<u64>,
     /// Records of the handshake that wait for others: by the number and the place of their message.
     later: BTreeMap<(u16, usize), Bytes>,
     /// The longest record that the library got.
@@ -241,7 +243,8 @@ impl Session {
         Self::begin(&config.common, Role::Server, max_datagram, now, date)
     }
 
-    /// Takes a datagram that arrived, as [`open`](Self::open) does, and leaves it as it is. All data is polled.
+    /// Takes a datagram that arrived, as [`open`](Self::open) does, and leaves it as it is. All data is polled. Data that
+    /// overtook the end of the handshake is dropped.
     ///
     /// # Errors
     /// If the session fails, or has failed before. Poll it for what it still sends, and reset the connection.
@@ -255,14 +258,16 @@ impl Session {
     /// Takes a datagram that arrived, and writes over it. Its first data is in its place then, before everything that
     /// [`poll`](Self::poll) returns; if that is not possible, it is polled, too.
     ///
-    /// Datagrams that are unreadable, forged or replayed are dropped and counted.
+    /// Datagrams that are unreadable, forged or replayed are dropped and counted. Of records that overtook the end of the
+    /// handshake, some are not touched, for the caller to keep ([`Rest::Early`]). RFC 9147, section 4.2.1, has an end keep
+    /// or drop them.
     ///
     /// # Errors
     /// If the session fails, or has failed before. Poll it for what it still sends, and reset the connection.
     pub fn open(&mut self, now: Instant, datagram: &mut [u8]) -> Result<Opened, SessionError> {
         let nothing = Opened {
             data: None,
-            is_read: true,
+            rest: Rest::Nothing,
         };
         match &self.state {
             State::Failed(error) => return Err(error.clone()),
@@ -275,21 +280,32 @@ impl Session {
             return Ok(nothing);
         }
         let before = (self.stats.opened, self.stats.forged);
-        self.missed = false;
+        (self.missed, self.early_in) = (false, None);
         let taken = self.take_records(now, datagram);
         let data = self.opened.take();
         if let Err(error) = taken {
             self.keep(data, datagram);
             return Err(error);
         }
+        if let Some(mut early) = self.early_in.take() {
+            // It is counted when it is given again; and with it what is unread behind it.
+            self.stats.datagrams = self.stats.datagrams.saturating_sub(1);
+            if self.missed {
+                early.end = datagram.len();
+            }
+            let rest = Rest::Early(early);
+            return Ok(Opened { data, rest });
+        }
         self.stats.unread = self.stats.unread.saturating_add(self.missed.into());
         if open && before == (self.stats.opened, self.stats.forged) {
             self.stats.dropped = self.stats.dropped.saturating_add(1);
         }
-        Ok(Opened {
-            data,
-            is_read: !self.missed,
-        })
+        let rest = if self.missed {
+            Rest::Unread
+        } else {
+            Rest::Nothing
+        };
+        Ok(Opened { data, rest })
     }
 
     /// Keeps data that was opened in its place until it is polled.
@@ -467,6 +483,20 @@ impl Session {
     /// once the server has acknowledged that message (RFC 9147, section 7).
     pub fn is_confirmed(&self) -> bool {
         self.is_connected() && self.is_confirmed
+    }
+
+    /// Returns how far the handshake is, as this end knows. A client is accepted when it is connected, unless it was asked
+    /// for its certificate.
+    pub fn stage(&self) -> SessionStage {
+        if !self.is_connected() {
+            SessionStage::Handshake
+        } else if self.is_confirmed {
+            SessionStage::Confirmed
+        } else if self.gate.has_asked() {
+            SessionStage::Complete
+        } else {
+            SessionStage::Accepted
+        }
     }
 
     /// Returns what the session has counted.

@@ -159,6 +159,83 @@ async fn a_lost_packet_of_dtls_costs_a_few_round_trips() {
     }
 }
 
+/// The same for a client that sends at once what it has, and closes: the first datagrams leave before the client knows that
+/// the server has all keys. They are read in order, and the end is announced, so the server knows that it was all.
+#[tokio::test(start_paused = true)]
+async fn a_client_that_only_sends_loses_nothing() {
+    let security = dtls(false);
+    for lost in 0..=12 {
+        for (to_server, to_client) in [(lost, 0), (0, lost)] {
+            let case = format!("lost {to_server} and {to_client}");
+            let (a, b) = link(to_server, to_client).join().expect("a link");
+            let port = b.local_addr().port();
+            let listener = b
+                .listen_with(port, &[SERVICE], security.1.clone(), ListenOptions::new())
+                .expect("a free port");
+            let reading = tokio::spawn(async move {
+                let there = listener.accept().await.expect("a client");
+                let mut seen = Vec::new();
+                loop {
+                    match there.recv().await {
+                        Ok(received) => seen.push(received.data[0]),
+                        Err(closed) => return (seen, closed),
+                    }
+                }
+            });
+            let (to, options) = (b.local_addr(), ConnectOptions::new());
+            let here = a.connect_with(to, SERVICE, security.0.clone(), options);
+            let here = here.await.expect(&case);
+            for number in 0..30 {
+                here.try_send(Bytes::copy_from_slice(&[number; 200]))
+                    .expect(&case);
+            }
+            here.close().await.expect(&case);
+            let (seen, closed) = reading.await.expect("no panic");
+            assert!(seen.is_sorted(), "{case}: {seen:?}");
+            assert!(seen.len() >= 29, "{case}: {seen:?}");
+            assert!(
+                closed.is_orderly() && closed.is_authenticated,
+                "{case}: {closed:?}"
+            );
+        }
+    }
+}
+
+/// An encrypted `connect` takes two round trips, and the first datagram leaves then. A client that the server has asked for
+/// a certificate waits for a third, because it may be refused.
+#[tokio::test(start_paused = true)]
+async fn an_encrypted_connect_takes_two_round_trips() {
+    const ONE_WAY: Duration = Duration::from_millis(100);
+    for (shown, round_trips) in [(false, 2), (true, 3)] {
+        let quick = Link::new(Rate::from_bits_per_s(10_000_000_000), ONE_WAY);
+        let (client, server) = dtls(shown);
+        let (a, b) = quick.join().expect("a link");
+        let port = b.local_addr().port();
+        let listener = b
+            .listen_with(port, &[SERVICE], server, ListenOptions::new())
+            .expect("a free port");
+        let reading = tokio::spawn(async move {
+            let there = listener.accept().await.expect("a client");
+            there.recv().await.expect("a datagram");
+            tokio::time::Instant::now()
+        });
+        let began = tokio::time::Instant::now();
+        let here = a.connect_with(b.local_addr(), SERVICE, client, ConnectOptions::new());
+        let here = here.await.expect("connected");
+        let connected = began.elapsed();
+        here.try_send(Bytes::from_static(b"first")).expect("room");
+        let read = reading.await.expect("no panic").duration_since(began);
+        // Each wait of the driver may take a tick of tokio's timer.
+        for (took, ways) in [(connected, 2 * round_trips), (read, 2 * round_trips + 1)] {
+            let expected = ONE_WAY * ways;
+            assert!(
+                (expected..expected + ONE_WAY / 10).contains(&took),
+                "{shown}: {took:?}, not {expected:?}"
+            );
+        }
+    }
+}
+
 /// A client whose certificate the server does not accept learns this from `connect`, not from a connection that ends.
 #[tokio::test(start_paused = true)]
 async fn a_refused_client_does_not_connect() {

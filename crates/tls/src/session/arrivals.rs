@@ -20,8 +20,10 @@ pub(super) const MAX_HANDSHAKE: usize = 256 << 10;
 /// What a record of a handshake costs besides its bytes: calls of the library.
 pub(super) const RECORD_COST: usize = 64;
 
-/// The most records that wait for the end of the handshake because they overtook it, and the most that wait for messages
-/// before them; and the bytes of both.
+/// The most records with data that may overtake the end of the handshake.
+const MAX_EARLY: usize = 32;
+
+/// The most records that wait for messages before them, and their bytes.
 const MAX_WAITING: usize = 16;
 const MAX_WAITING_BYTES: usize = 24 << 10;
 
@@ -116,12 +118,7 @@ impl Session {
         }
         if self.is_connected() {
             self.later.clear();
-            for mut record in std::mem::take(&mut self.early) {
-                let taken = self.take_protected(now, &mut record, None)?;
-                if taken != Taken::Read {
-                    self.miss(now, &record, taken);
-                }
-            }
+            self.early = Vec::new();
             self.answer()?;
         }
         Ok(())
@@ -159,10 +156,10 @@ impl Session {
                 return Ok(Taken::Unread);
             }
             (State::Open { .. }, Head::Sealed { .. }) => {
-                return self.take_protected(now, record, Some(start));
+                return self.take_protected(now, record, start);
             }
             (State::Handshake, Head::Sealed { epoch_bits: 3 }) => {
-                return Ok(self.take_early(record).into());
+                return Ok(self.take_early(record, start).into());
             }
             (State::Handshake, _) => {}
         }
@@ -202,26 +199,26 @@ impl Session {
         }
     }
 
-    /// Keeps a record that overtook the end of the handshake, if there is room. Those without room are lost like packets:
-    /// RFC 9147, section 4.2.1, has an end keep or drop them, and they do not count as bytes of the handshake. Returns
-    /// whether the next record is worth a look.
-    fn take_early(&mut self, record: &[u8]) -> bool {
-        // RFC 9147, 5.8.1. A copy takes no place from others.
-        if self.early.iter().any(|kept| kept == record) {
-            return true;
-        }
-        let has_room = self.early.len() < MAX_WAITING
-            && self.waiting() + record.len() <= MAX_WAITING_BYTES
-            && self.clear.passed() > 0;
-        if !has_room {
+    /// Leaves a record that overtook the end of the handshake for the caller to keep, unless it is of no use. Such records
+    /// do not count as bytes of the handshake. Returns whether the next record is worth a look.
+    fn take_early(&mut self, record: &[u8], start: usize) -> bool {
+        if self.early.len() == MAX_EARLY || self.clear.passed() == 0 {
             self.missed = true;
             return true;
         }
         // A server has the keys before a client can use them. A client has them only when its handshake is complete.
-        if matches!(self.role, Role::Server) && !self.is_authentic(record) {
-            return false;
+        if matches!(self.role, Role::Server) {
+            let Some(number) = self.look_into(record) else {
+                return false;
+            };
+            // RFC 9147, 4.5.1. A copy takes no place from others.
+            if self.early.contains(&number) {
+                return true;
+            }
+            self.early.push(number);
         }
-        self.early.push(record.into());
+        let end = start + record.len();
+        self.early_in.get_or_insert(start..end).end = end;
         true
     }
 
@@ -263,8 +260,7 @@ impl Session {
 
     /// Returns the bytes of the records that wait.
     fn waiting(&self) -> usize {
-        let early = self.early.iter().map(Vec::len);
-        early.chain(self.later.values().map(Bytes::len)).sum()
+        self.later.values().map(Bytes::len).sum()
     }
 
     /// Takes records that waited for others, as far as those have come.

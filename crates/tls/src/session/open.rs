@@ -19,12 +19,12 @@ use crate::record::Unopened;
 const WARNING: u8 = 1;
 
 impl Session {
-    /// Takes a protected record, which begins at `start` of the present datagram, or has memory of its own.
+    /// Takes a protected record, which begins at `start` of the present datagram.
     pub(super) fn take_protected(
         &mut self,
         now: Instant,
         record: &mut [u8],
-        start: Option<usize>,
+        start: usize,
     ) -> Result<Taken, SessionError> {
         let Some(channel) = &mut self.channel else {
             return Ok(Taken::Unread);
@@ -50,8 +50,7 @@ impl Session {
         match opened.kind {
             DATA if epoch > HANDSHAKE_EPOCH => {
                 // Data in its place comes before all outputs.
-                let start = start.filter(|_| self.outputs.is_empty() && self.opened.is_none());
-                if let Some(start) = start {
+                if self.outputs.is_empty() && self.opened.is_none() {
                     self.opened = Some(start + at.start..start + at.end);
                 } else {
                     let data = Bytes::copy_from_slice(content);
@@ -244,12 +243,12 @@ impl Session {
         }
     }
 
-    /// Returns whether data that overtook the handshake are authentic.
-    pub(super) fn is_authentic(&mut self, record: &[u8]) -> bool {
+    /// Returns the number of a record with data that overtook the handshake, if it is authentic.
+    pub(super) fn look_into(&mut self, record: &[u8]) -> Option<u64> {
         let looked = Channel::look_into(&self.secrets, record);
         if looked == Err(Unopened::Forged) {
             self.stats.forged = self.stats.forged.saturating_add(1);
         }
-        looked.is_ok()
+        looked.ok()
     }
 }

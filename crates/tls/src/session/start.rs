@@ -62,6 +62,7 @@ impl Session {
             channel: None,
             clear,
             gate: Gate::new(allowed),
+            early_in: None,
             early: Vec::new(),
             later: BTreeMap::new(),
             longest_record: 0,

@@ -3,6 +3,7 @@
 mod close;
 mod cost;
 mod data_path;
+mod early;
 mod ends;
 mod forged;
 mod handshake;

@@ -1,6 +1,7 @@
 //! Two sessions and the path between them.
 
 use bytes::Bytes;
+use fairwire_proto::{Opened, Rest};
 use fairwire_tls::{
     ClientConfig, Date, Fingerprint, Identity, Output, ServerConfig, Session, SessionError,
     Validity,
@@ -41,6 +42,8 @@ pub(crate) struct Net {
     /// Every datagram that was sent: sender, datagram.
     pub(crate) sent: Vec<(usize, Bytes)>,
     pub(crate) failed: [Option<SessionError>; 2],
+    /// What each end keeps until its handshake is complete.
+    pub(crate) early: [Vec<Vec<u8>>; 2],
     /// Arrival, order of sending, receiver, datagram.
     on_the_way: Vec<(Instant, usize, usize, Bytes)>,
 }
@@ -63,6 +66,7 @@ impl Net {
             done: [Vec::new(), Vec::new()],
             sent: Vec::new(),
             failed: [None, None],
+            early: [Vec::new(), Vec::new()],
             on_the_way: Vec::new(),
         }
     }
@@ -117,9 +121,29 @@ impl Net {
 
     /// Gives a datagram to an end, now.
     pub(crate) fn arrive(&mut self, to: usize, datagram: &[u8]) {
-        let result = self.ends[to].handle_datagram(self.now, datagram);
-        self.note(to, result);
+        self.open(to, datagram);
         self.take_outputs();
+        if self.ends[to].is_connected() {
+            for early in std::mem::take(&mut self.early[to]) {
+                self.open(to, &early);
+                self.take_outputs();
+            }
+        }
+    }
+
+    /// Opens a datagram, and keeps what came early.
+    fn open(&mut self, to: usize, datagram: &[u8]) {
+        let mut opened = datagram.to_vec();
+        match self.ends[to].open(self.now, &mut opened) {
+            Ok(Opened { data, rest }) => {
+                let data = data.map(|data| Bytes::copy_from_slice(&opened[data]));
+                self.done[to].extend(data.map(Output::Data));
+                if let Rest::Early(place) = rest {
+                    self.early[to].push(datagram[place].to_vec());
+                }
+            }
+            Err(error) => self.note(to, Err(error)),
+        }
     }
 
     /// Sends data from an end over the path.

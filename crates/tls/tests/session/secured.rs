@@ -11,7 +11,7 @@ use fairwire_units::Duration;
 use fairwire_wire::{DropCode, Packet};
 
 use crate::ends::{Bare, Both, config, dtls};
-use crate::net::{CLIENT, DELAY, SERVER, TODAY, identity};
+use crate::net::{CLIENT, SERVER, TODAY, identity};
 
 /// However many records a peer puts into a datagram, each takes a place and its memory in the receive queue.
 #[test]
@@ -285,21 +285,6 @@ fn a_refused_client_is_never_secured() {
             assert!(ends.closed(end).is_some());
         }
     }
-}
-
-/// The first datagram of a client leaves after three round trips: one of DCCP, one of DTLS, which has no cookie, and one
-/// in which the server acknowledges the end of the handshake.
-#[test]
-fn a_handshake_takes_three_round_trips() {
-    let mut config = config();
-    config.resend = false;
-    let mut ends = Both::new(dtls(), config);
-    ends.send(CLIENT, b"first", SendOptions::default());
-    let tick = Duration::from_millis(1);
-    ends.run_for(DELAY * 7 - tick);
-    assert_eq!(ends.data(SERVER), Vec::<Vec<u8>>::new());
-    ends.run_for(tick * 2);
-    assert_eq!(ends.data(SERVER), [b"first"]);
 }
 
 /// A session waits for memory, and the connection ends if none comes.

@@ -5,28 +5,20 @@
 
 use std::sync::Arc;
 
-use fairwire_units::{Ecn, Instant};
+use fairwire_units::Instant;
 use fairwire_wire::{DropCode, Seq};
 
 use super::parts::receive_queue::Datagram;
-use super::parts::secure::{Beginning, Opened, Sealing, Secure, TAG, unmistakable};
+use super::parts::secure::{
+    Arrived, Beginning, Keeping, Opened, Sealing, Secure, TAG, unmistakable,
+};
 use super::{Carrier, Channel, Context, Taking};
 use crate::error::NoMemory;
 use crate::error_text::ErrorText;
 use crate::event::Event;
 use crate::id::DatagramId;
 use crate::payload::Payload;
-use crate::security::{PathFacts, Security, SecurityError, Session};
-
-/// What is known about a datagram beside its data.
-#[derive(Clone, Copy, Debug)]
-struct Arrived {
-    ecn: Ecn,
-    at: Instant,
-    seq: Seq,
-    /// The tag of a synthetic payload.
-    tag: Option<u64>,
-}
+use crate::security::{PathFacts, Rest, Security, SecurityError, Session};
 
 /// The session.
 impl Channel {
@@ -131,27 +123,76 @@ impl Channel {
             return self.begin_session(ctx, carrier);
         }
         self.note_arrival(ctx);
-        let Some(secure) = &mut self.secure else {
-            return;
-        };
         let arrived = Arrived {
             ecn: datagram.ecn,
             at: datagram.at,
             seq: datagram.seq,
             tag: datagram.payload.tag(),
         };
-        let (data, is_read) = secure.open(ctx.now, datagram.payload.as_slice(), ctx.records);
+        self.open_records(ctx, carrier, datagram.payload.as_slice(), arrived);
+        self.open_early(ctx, carrier);
+    }
+
+    /// Opens the records of a datagram.
+    fn open_records(
+        &mut self,
+        ctx: &mut Context<'_>,
+        carrier: &impl Carrier,
+        records: &[u8],
+        arrived: Arrived,
+    ) {
+        let Some(secure) = &mut self.secure else {
+            return;
+        };
+        let (data, rest) = secure.open(ctx.now, records, ctx.records);
         if let Some(data) = data {
             let opened = secure.read(data);
             self.take_opened(ctx, carrier, opened, arrived);
         }
         self.poll_session(ctx, carrier, Some(arrived));
-        if !is_read {
+        match rest {
+            Rest::Nothing => {}
             // RFC 4340, 11.7: its packet is acknowledged, and its data is not delivered. Whether it was changed or came
             // too late to be told from a copy is not said: that would tell where a record's hidden number lies.
-            self.received.miss();
-            self.refuse(arrived.seq, DropCode::Corrupt);
+            Rest::Unread => {
+                self.received.miss();
+                self.refuse(arrived.seq, DropCode::Corrupt);
+            }
+            Rest::Early(place) => self.keep_early(ctx, &records[place], arrived),
         }
+    }
+
+    /// Keeps records until the handshake is complete.
+    fn keep_early(&mut self, ctx: &Context<'_>, records: &[u8], arrived: Arrived) {
+        let Some(secure) = &mut self.secure else {
+            return;
+        };
+        let missing = self.received.missing();
+        match secure.early().keep(ctx.room, records, arrived, missing) {
+            Keeping::Kept | Keeping::Copy => {}
+            Keeping::NoRoom => {
+                self.received.refuse();
+                self.refuse(arrived.seq, DropCode::ReceiveBuffer);
+            }
+        }
+    }
+
+    /// Opens what came before the end of the handshake, once that has come.
+    fn open_early(&mut self, ctx: &mut Context<'_>, carrier: &impl Carrier) {
+        if !self
+            .secure
+            .as_ref()
+            .is_some_and(|secure| secure.has_early())
+        {
+            return;
+        }
+        // What has been missing since they came does not belong before them.
+        let missing = self.received.missing().take();
+        while let Some(kept) = self.secure.as_mut().and_then(|secure| secure.take_early()) {
+            self.received.count_missing(kept.lost_before);
+            self.open_records(ctx, carrier, &kept.records, kept.arrived);
+        }
+        self.received.count_missing(missing);
     }
 
     /// Notes that data is not taken for this reason. RFC 4340, 11.7.2: once Not Listening was reported, no other code is.
@@ -339,11 +380,21 @@ impl Channel {
         if let Some(own) = secure.own() {
             return Some(own.len());
         }
-        if !secure.is_ready() {
-            return None;
-        }
+        self.sealed_len(secure)
+    }
+
+    /// Returns the size of the application's next datagram once it is sealed, if it may leave.
+    fn sealed_len(&self, secure: &Secure) -> Option<usize> {
         let (_, may_return) = self.queue.front_id()?;
-        Some(self.queue.front_len()? + secure.added(may_return))
+        let sealed = self.queue.front_len()? + secure.added(may_return);
+        secure.may_leave(sealed).then_some(sealed)
+    }
+
+    /// Returns whether the end of the connection waits: datagrams have left that the peer may not be able to read yet.
+    pub(in crate::connection) fn awaits_confirmation(&self) -> bool {
+        self.secure
+            .as_ref()
+            .is_some_and(|secure| secure.awaits_confirmation())
     }
 
     /// Returns the datagram that leaves next, as its packet carries it. RFC 5238, 3.4: never in clear text on an encrypted
@@ -372,12 +423,13 @@ impl Channel {
 
     fn seal_front(&mut self, ctx: &mut Context<'_>, carrier: &impl Carrier) {
         let (next, copy_of) = (carrier.next_seq(), self.queue.front_copy_of());
+        let leaves = |secure: &Secure| secure.own().is_none() && self.sealed_len(secure).is_some();
+        if !self.secure.as_deref().is_some_and(leaves) {
+            return;
+        }
         let Some(secure) = &mut self.secure else {
             return;
         };
-        if secure.own().is_some() || !secure.is_ready() {
-            return;
-        }
         if let Some((id, may_return)) = self.queue.front_id()
             && let Some(data) = self.queue.front()
         {

@@ -1,6 +1,7 @@
 //! The encryption of a connection: its session, and what waits around it.
 
 mod copies;
+mod early;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -12,10 +13,14 @@ use fairwire_wire::Seq;
 use crate::id::DatagramId;
 use crate::payload::Payload;
 use crate::records::Records;
-use crate::security::{self, PathFacts, Security, SecurityError, Session, SessionOutput};
+use crate::security::{
+    self, PathFacts, Rest, Security, SecurityError, Session, SessionOutput, SessionStage,
+};
 use copies::Copies;
+use early::{Allowance, Early};
 
 pub(crate) use copies::{FRAME, Opened, TAG};
+pub(crate) use early::{Arrived, Keeping, Kept};
 
 /// The datagrams of the session that wait at most. It repeats what it loses.
 const OUTBOX: usize = 64;
@@ -42,6 +47,8 @@ pub(crate) struct Secure {
     /// What this end calls the peer's datagrams that may be sent again.
     tag: [u8; TAG],
     copies: Option<Box<Copies>>,
+    /// What came before the end of the handshake.
+    early: Early,
     progress: Progress,
     /// Whether this end announced its end, and whether the peer did.
     is_closing: bool,
@@ -65,6 +72,8 @@ enum Progress {
     /// It has sent nothing.
     Silent,
     Heard,
+    /// It has accepted this end and may lack the end of the handshake. So many of the application's datagrams may leave.
+    Accepted(Allowance),
     /// It has all keys: it has said so, or has sent data. The application's datagrams wait until it says whether it takes
     /// copies, or until this time.
     Confirmed(Instant),
@@ -114,6 +123,7 @@ impl Secure {
             made: None,
             tag,
             copies: None,
+            early: Early::default(),
             progress: Progress::Silent,
             is_closing: false,
             is_end_announced: false,
@@ -166,7 +176,8 @@ impl Secure {
     pub(crate) fn footprint(&self) -> usize {
         let session = self.session().map_or(0, Session::memory);
         let made = self.made.as_ref().map_or(0, |made| made.payload.len());
-        session + self.outbox_bytes + made + size_of::<Self>() + size_of::<Copies>()
+        let waiting = self.outbox_bytes + self.early.footprint() + made;
+        session + waiting + size_of::<Self>() + size_of::<Copies>()
     }
 
     /// Notes that something arrived. Returns true the first time.
@@ -180,8 +191,12 @@ impl Secure {
 
     /// Notes that the peer has all keys.
     fn confirm(&mut self, now: Instant) {
-        if matches!(self.progress, Progress::Silent | Progress::Heard) {
-            self.progress = Progress::Confirmed(now + ANNOUNCEMENT_TIME);
+        match self.progress {
+            Progress::Silent | Progress::Heard => {
+                self.progress = Progress::Confirmed(now + ANNOUNCEMENT_TIME);
+            }
+            Progress::Accepted(_) => self.progress = Progress::Ready,
+            Progress::Confirmed(_) | Progress::Ready => {}
         }
     }
 
@@ -197,29 +212,29 @@ impl Secure {
         }
     }
 
-    /// Gives the session a datagram that arrived. Returns its data, unless that is to be polled, and whether all data in
-    /// it was read.
+    /// Gives the session a datagram that arrived. Returns its data, unless that is to be polled, and what became of other
+    /// data in it.
     pub(crate) fn open(
         &mut self,
         now: Instant,
         datagram: &[u8],
         records: &mut Records,
-    ) -> (Option<Bytes>, bool) {
+    ) -> (Option<Bytes>, Rest) {
         let Some(session) = self.begun() else {
-            return (None, true);
+            return (None, Rest::Nothing);
         };
         let record = records.room(datagram.len());
         record.extend_from_slice(datagram);
         match session.open(now, record) {
-            Ok(security::Opened { data, is_read }) => {
+            Ok(security::Opened { data, rest }) => {
                 if data.is_some() {
                     self.confirm(now);
                 }
-                (data.map(|data| records.take(data)), is_read)
+                (data.map(|data| records.take(data)), rest)
             }
             Err(error) => {
                 self.note(Err(error));
-                (None, true)
+                (None, Rest::Nothing)
             }
         }
     }
@@ -230,6 +245,7 @@ impl Secure {
             // Nothing leaves any more: an acknowledgement of its handshake would tell a peer that it is accepted.
             self.outbox.clear();
             self.outbox_bytes = 0;
+            self.early = Early::default();
         }
     }
 
@@ -269,14 +285,14 @@ impl Secure {
         }
     }
 
-    /// Brings everything up to date after the session was polled. Returns true once: when it is ready.
+    /// Brings everything up to date after the session was polled. Returns true once: when datagrams of the application
+    /// may leave.
     pub(crate) fn settle(&mut self, now: Instant, records: &mut Records) -> bool {
         if self.failure.is_some() {
             return false;
         }
-        if matches!(self.progress, Progress::Silent | Progress::Heard)
-            && self.session().is_some_and(Session::is_confirmed)
-        {
+        let stage = self.stage();
+        if stage == SessionStage::Confirmed {
             self.confirm(now);
         }
         let due = match &mut self.copies {
@@ -290,15 +306,22 @@ impl Secure {
             }
         }
         self.tell_waiting(now);
-        let Progress::Confirmed(at) = self.progress else {
-            return false;
-        };
         let knows = self.copies.as_ref().is_none_or(|copies| copies.is_ready());
-        let is_ready = knows || at <= now;
-        if is_ready {
-            self.progress = Progress::Ready;
-        }
-        is_ready
+        let next = match self.progress {
+            Progress::Confirmed(at) if knows || at <= now => Progress::Ready,
+            // Where datagrams may be sent again, all of them wait for what the peer says about that.
+            Progress::Heard if stage == SessionStage::Accepted && self.copies.is_none() => {
+                Progress::Accepted(Allowance::default())
+            }
+            _ => return false,
+        };
+        self.progress = next;
+        true
+    }
+
+    fn stage(&self) -> SessionStage {
+        self.session()
+            .map_or(SessionStage::Handshake, Session::stage)
     }
 
     fn seal(
@@ -372,14 +395,44 @@ impl Secure {
         true
     }
 
-    /// Returns whether the application's datagrams may leave.
-    pub(crate) fn is_ready(&self) -> bool {
+    /// Returns whether a datagram of the application that has `sealed` bytes may leave.
+    #[inline]
+    pub(crate) fn may_leave(&self, sealed: usize) -> bool {
+        let has_room = match self.progress {
+            Progress::Ready => true,
+            Progress::Accepted(allowance) => allowance.has_room(sealed),
+            _ => false,
+        };
         // A peer that has announced its end reads nothing more.
-        self.can_speak() && !self.is_end_announced
+        has_room && self.is_live() && !self.is_end_announced
     }
 
     fn can_speak(&self) -> bool {
-        matches!(self.progress, Progress::Ready) && !self.is_closing && self.failure.is_none()
+        matches!(self.progress, Progress::Ready) && self.is_live()
+    }
+
+    fn is_live(&self) -> bool {
+        !self.is_closing && self.failure.is_none()
+    }
+
+    /// Returns whether datagrams of the application have left, or may, while the peer may lack the end of the handshake.
+    pub(crate) fn awaits_confirmation(&self) -> bool {
+        matches!(self.progress, Progress::Accepted(_)) && self.is_live()
+    }
+
+    /// Returns the records that came before the end of the handshake.
+    pub(crate) fn early(&mut self) -> &mut Early {
+        &mut self.early
+    }
+
+    /// Returns whether there are some, and they can be read.
+    pub(crate) fn has_early(&self) -> bool {
+        !self.early.is_empty() && self.stage().is_complete()
+    }
+
+    /// Removes and returns the first of them.
+    pub(crate) fn take_early(&mut self) -> Option<Kept> {
+        self.early.take()
     }
 
     /// Returns whether the peer announced its end.
@@ -484,6 +537,9 @@ impl Secure {
     /// Removes it; with the number that it has within the session.
     pub(crate) fn take_made(&mut self, id: DatagramId) -> Option<(Payload, Seq)> {
         let made = self.made.take().filter(|made| made.id == id)?;
+        if let Progress::Accepted(allowance) = &mut self.progress {
+            allowance.spend(made.payload.len());
+        }
         Some((made.payload, made.first))
     }
 }

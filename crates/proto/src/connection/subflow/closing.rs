@@ -85,10 +85,14 @@ impl Subflow {
         if !open || !(is_drained || is_late) {
             return;
         }
+        // RFC 5238, 3.4: the session ends before the connection does, and after its handshake. A peer that lacks the end
+        // of that could read nothing of what has left.
+        if !is_late && call.channel.awaits_confirmation() {
+            return;
+        }
         if is_late {
             call.channel.refuse_queued(call.ctx);
         }
-        // RFC 5238, 3.4: the session ends before the connection does.
         let has_more_to_say = call.channel.announce_end(call.ctx, self);
         self.note_dropped(call.channel);
         if !has_more_to_say || (is_late && !self.is_data_permitted(call)) {

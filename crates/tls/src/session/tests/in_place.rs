@@ -1,6 +1,7 @@
 //! Data that is opened in the datagram that arrived, and sealed behind others.
 
 use bytes::{Bytes, BytesMut};
+use fairwire_proto::Rest;
 use fairwire_units::Instant;
 
 use super::super::{OVERHEAD, Output, Session};
@@ -28,7 +29,7 @@ fn data_is_opened_in_its_place() {
     let mut seal = |kind, content| record(&mut client, kind, content);
     let mut datagram = [seal(DATA, b"first"), seal(DATA, b"second")].concat();
     let opened = server.open(NOW, &mut datagram).expect("genuine");
-    assert!(opened.is_read);
+    assert_eq!(opened.rest, Rest::Nothing);
     assert_eq!(&datagram[opened.data.expect("the first")], b"first");
 
     let mut datagram = seal(DATA, b"third");
@@ -41,13 +42,13 @@ fn data_is_opened_in_its_place() {
     let mut datagram = [seal(DATA, b"fourth"), vec![0x2f, 9, 9, 0, 17]].concat();
     datagram.extend([9; 17]);
     let opened = server.open(NOW, &mut datagram).expect("one is forged");
-    assert!(!opened.is_read);
+    assert_eq!(opened.rest, Rest::Unread);
     assert_eq!(&datagram[opened.data.expect("genuine")], b"fourth");
 
     let forged = [vec![0x2f, 9, 9, 0, 17], vec![9; 17]].concat();
     let mut datagram = [forged, seal(DATA, b"fifth")].concat();
     let opened = server.open(NOW, &mut datagram).expect("one is forged");
-    assert!(!opened.is_read);
+    assert_eq!(opened.rest, Rest::Unread);
     assert_eq!(&datagram[opened.data.expect("genuine")], b"fifth");
 
     let mut datagram = [seal(DATA, b"last"), seal(ALERT, &[2, 80])].concat();

@@ -8,7 +8,9 @@ use std::collections::VecDeque;
 use bytes::{Bytes, BytesMut};
 use fairwire_units::{Duration, Instant};
 
-use crate::security::{Opened, PathFacts, Security, SecurityError, Session, SessionOutput};
+use crate::security::{
+    Opened, PathFacts, Rest, Security, SecurityError, Session, SessionOutput, SessionStage,
+};
 
 /// The first byte of each kind of datagram.
 const HELLO: u8 = 1;
@@ -108,13 +110,13 @@ impl Turns {
         self.repeat_at = None;
     }
 
-    /// Takes what only the peer of an end with keys sends. Returns whether this end can read it.
-    fn reads(&mut self) -> bool {
+    /// Takes what only the peer of an end with keys sends. Returns what remains unread of it: all, or nothing.
+    fn reads(&mut self, len: usize) -> Rest {
         if self.stage == Stage::Silent {
-            return false;
+            return Rest::Early(0..len);
         }
         self.confirm();
-        true
+        Rest::Nothing
     }
 }
 
@@ -122,8 +124,9 @@ impl Session for Turns {
     fn open(&mut self, now: Instant, datagram: &mut [u8]) -> Result<Opened, SecurityError> {
         let mut opened = Opened {
             data: None,
-            is_read: true,
+            rest: Rest::Nothing,
         };
+        let len = datagram.len();
         let Some(&kind) = datagram.first() else {
             return Ok(opened);
         };
@@ -141,14 +144,14 @@ impl Session for Turns {
                 }
                 self.say(HEARD);
             }
-            (HEARD, true, _) => opened.is_read = self.reads(),
+            (HEARD, true, _) => opened.rest = self.reads(len),
             (DATA, ..) => {
-                opened.is_read = self.reads();
-                opened.data = opened.is_read.then_some(1..datagram.len());
+                opened.rest = self.reads(len);
+                opened.data = (opened.rest == Rest::Nothing).then_some(1..len);
             }
             (END, ..) => {
-                opened.is_read = self.reads();
-                let end = opened.is_read.then_some(SessionOutput::Closed);
+                opened.rest = self.reads(len);
+                let end = (opened.rest == Rest::Nothing).then_some(SessionOutput::Closed);
                 self.outputs.extend(end);
             }
             _ => {}
@@ -197,8 +200,12 @@ impl Session for Turns {
         self.say(END);
     }
 
-    fn is_confirmed(&self) -> bool {
-        self.stage == Stage::Confirmed
+    fn stage(&self) -> SessionStage {
+        match self.stage {
+            Stage::Silent => SessionStage::Handshake,
+            Stage::Keyed => SessionStage::Accepted,
+            Stage::Confirmed => SessionStage::Confirmed,
+        }
     }
 
     fn set_max_datagram(&mut self, _: usize) {}
