@@ -45,7 +45,11 @@ pub(super) async fn connect(
             let connecting = endpoint.connect_any(&remotes, service, security, options);
             connecting.await
         }
-        (None, None) => fairwire::connect_any(addrs, service, security, options).await,
+        (None, None) => {
+            // Streams that are measured side by side share nothing.
+            let options = options.own_endpoint(true);
+            fairwire::connect_any(addrs, service, security, options).await
+        }
         (None, Some(local)) => {
             let from = local.addr(IpAddr::V6(Ipv6Addr::UNSPECIFIED), 0);
             let from = from.map_err(|error| PerfError::Local(format!("-B {local}: {error}")))?;
