@@ -159,7 +159,9 @@ impl Connection {
     /// Sending lasts at most [`Config::drain_timeout`](crate::Config::drain_timeout). Datagrams that are still queued
     /// then are discarded, and the close is still orderly. An application that must know reads the
     /// [`fate`](Self::fate)s. If the peer does not answer the Close, the wait ends after
-    /// [`Config::close_timeout`](crate::Config::close_timeout).
+    /// [`Config::close_timeout`](crate::Config::close_timeout). If this end of an encrypted connection has sent datagrams
+    /// and the peer has not acknowledged the end of the handshake by the end of `drain_timeout`, the connection is reset:
+    /// the peer may never read them. In both cases the reason is [`CloseReason::CloseTimeout`].
     ///
     /// A close carries no code and no reason: RFC 4340 tells the peer to ignore application data that comes with it
     /// (section 5.5). To give a reason, send it in a last datagram, which may be lost, or use

@@ -385,7 +385,9 @@ impl fmt::Display for Reason<'_> {
                 f.write_str("our own packets were returned: the peer is an echo service")
             }
             CloseReason::IdleTimeout => f.write_str("the peer sent nothing until the idle timeout"),
-            CloseReason::CloseTimeout => f.write_str("the peer did not answer our Close"),
+            CloseReason::CloseTimeout => f.write_str(
+                "the peer did not answer our Close, or has not acknowledged the end of the DTLS handshake",
+            ),
             CloseReason::Aborted => {
                 f.write_str("this side aborted the connection, or its runtime ended")
             }

@@ -420,6 +420,9 @@ impl Endpoint {
 
     /// Sends the queue for at most [`Config::drain_timeout`], then closes.
     ///
+    /// If datagrams of an encrypted connection have left and the peer has not acknowledged the end of the handshake by
+    /// then, it may never read them. The connection is reset instead ([`CloseTimeout`](crate::CloseReason::CloseTimeout)).
+    ///
     /// `Closed` is the last event of the connection.
     pub fn close(&mut self, now: Instant, id: ConnectionId) {
         self.act(now, id, |connection, ctx| {
@@ -440,7 +443,7 @@ impl Endpoint {
         });
     }
 
-    /// Discards the send queue and closes with a normal Close.
+    /// Discards the send queue and closes at once with a normal Close, or a Reset where [`close`](Self::close) resets.
     pub fn discard(&mut self, now: Instant, id: ConnectionId) {
         self.act(now, id, |connection, ctx| {
             connection.with(ctx, Subflow::discard);

@@ -82,7 +82,9 @@ pub enum CloseReason {
     Reflected,
     /// The peer was silent for longer than the idle timeout.
     IdleTimeout,
-    /// The peer did not answer our Close within `Config::close_timeout`.
+    /// The peer did not answer our Close within `Config::close_timeout`. Or this end of an encrypted connection has sent
+    /// datagrams, and the peer has not acknowledged the end of the handshake within `Config::drain_timeout`: it may never
+    /// have read them.
     CloseTimeout,
     /// The application aborted the connection, or dropped it without closing it.
     Aborted,

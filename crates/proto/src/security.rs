@@ -75,6 +75,10 @@ pub trait Session: fmt::Debug + Send {
     /// If the session fails. Then the connection is reset, and nothing more leaves.
     fn open(&mut self, now: Instant, datagram: &mut [u8]) -> Result<Opened, SecurityError>;
 
+    /// Takes back that the last [`open`](Self::open) left records for its caller ([`Rest::Early`]): they are not kept, and
+    /// a copy of them is none.
+    fn forget_early(&mut self);
+
     /// Does what is due at `now`.
     ///
     /// # Errors
@@ -135,9 +139,14 @@ pub enum Rest {
     Nothing,
     /// They are changed, forged, copied, or so late that they may be copies.
     Unread,
-    /// They came before the end of the handshake, and may be genuine. This part of the datagram, which is as it arrived,
-    /// is given again once the session is [complete](SessionStage::is_complete).
-    Early(Range<usize>),
+    /// Some came before the end of the handshake, and may be genuine.
+    Early {
+        /// This part of the datagram, which is as it arrived, is given again once the session is
+        /// [complete](SessionStage::is_complete). If it is not kept, the session [is told](Session::forget_early).
+        place: Range<usize>,
+        /// Whether others are [unread](Self::Unread).
+        missed: bool,
+    },
 }
 
 /// How far the handshake of a session is, as far as its end knows.

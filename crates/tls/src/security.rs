@@ -126,6 +126,10 @@ impl proto::Session for Session {
         Self::open(self, now, datagram).map_err(SecurityError::new)
     }
 
+    fn forget_early(&mut self) {
+        Self::forget_early(self);
+    }
+
     fn handle_timeout(&mut self, now: Instant) -> Result<(), SecurityError> {
         Self::handle_timeout(self, now).map_err(SecurityError::new)
     }

@@ -128,6 +128,8 @@ pub struct Session {
     early_in: Option<Range<usize>>,
     /// The numbers of such records that were authentic.
     early: Vec<u64>,
+    /// How many of them came before the present datagram.
+    early_before: usize,
     /// Records of the handshake that wait for others: by the number and the place of their message.
     later: BTreeMap<(u16, usize), Bytes>,
     /// The longest record that the library got.
@@ -281,20 +283,20 @@ impl Session {
         }
         let before = (self.stats.opened, self.stats.forged);
         (self.missed, self.early_in) = (false, None);
+        self.early_before = self.early.len();
         let taken = self.take_records(now, datagram);
         let data = self.opened.take();
         if let Err(error) = taken {
             self.keep(data, datagram);
             return Err(error);
         }
-        if let Some(mut early) = self.early_in.take() {
-            // It is counted when it is given again; and with it what is unread behind it.
+        if let Some(place) = self.early_in.take() {
+            // It is counted when it is given again.
             self.stats.datagrams = self.stats.datagrams.saturating_sub(1);
-            if self.missed {
-                early.end = datagram.len();
-            }
-            let rest = Rest::Early(early);
-            return Ok(Opened { data, rest });
+            return Ok(Opened {
+                data,
+                rest: self.rest_of_early(place, datagram.len()),
+            });
         }
         self.stats.unread = self.stats.unread.saturating_add(self.missed.into());
         if open && before == (self.stats.opened, self.stats.forged) {
@@ -306,6 +308,22 @@ impl Session {
             Rest::Nothing
         };
         Ok(Opened { data, rest })
+    }
+
+    /// Returns what became of a datagram of `len` bytes whose records at `place` came early.
+    fn rest_of_early(&mut self, mut place: Range<usize>, len: usize) -> Rest {
+        let mut missed = self.missed;
+        if matches!(self.role, Role::Client { .. }) && missed {
+            // It has no keys, so what it has not looked at may be genuine, too.
+            (place.end, missed) = (len, false);
+        }
+        self.stats.unread = self.stats.unread.saturating_add(missed.into());
+        Rest::Early { place, missed }
+    }
+
+    /// Tells the session that what the last [`open`](Self::open) left for its caller was not kept. It may come again.
+    pub fn forget_early(&mut self) {
+        self.early.truncate(self.early_before);
     }
 
     /// Keeps data that was opened in its place until it is polled.

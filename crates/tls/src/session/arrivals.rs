@@ -211,8 +211,17 @@ impl Session {
             let Some(number) = self.look_into(record) else {
                 return false;
             };
-            // RFC 9147, 4.5.1. A copy takes no place from others.
+            // RFC 9147, 4.5.1. A copy of what the caller has kept takes no place from others.
             if self.early.contains(&number) {
+                return true;
+            }
+            // What lies between would be kept, too, and need not be authentic.
+            if self
+                .early_in
+                .as_ref()
+                .is_some_and(|early| early.end != start)
+            {
+                self.missed = true;
                 return true;
             }
             self.early.push(number);

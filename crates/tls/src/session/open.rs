@@ -185,10 +185,14 @@ impl Session {
 
     /// Announces a new key, unless one is announced or nothing is sealed any more. Returns whether it does.
     ///
+    /// A peer that may lack the end of the handshake has few places for what it cannot read yet, and they are for data. So
+    /// no key is announced before the peer has acknowledged that end, or has sealed something itself.
+    ///
     /// RFC 9147, 5.8.2: its timer begins with the first value.
     pub(super) fn announce(&mut self, asks: bool) -> bool {
         let sends = self.state == State::Open { sends: true };
-        let Some(channel) = self.channel.as_mut().filter(|_| sends) else {
+        let can_hear = self.is_confirmed || self.repeats_until.is_some();
+        let Some(channel) = self.channel.as_mut().filter(|_| sends && can_hear) else {
             return false;
         };
         let Some(record) = channel.sending.announce(asks) else {

@@ -64,6 +64,7 @@ impl Session {
             gate: Gate::new(allowed),
             early_in: None,
             early: Vec::new(),
+            early_before: 0,
             later: BTreeMap::new(),
             longest_record: 0,
             told: None,

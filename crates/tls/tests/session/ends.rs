@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use fairwire_proto::{
     CloseReason, Config, ConnectionId, Encapsulation, Endpoint, EndpointConfig, Event, Meta, Path,
-    Payload, Received, SendOptions,
+    Payload, Received, Security, SendOptions,
 };
 use fairwire_tls::{ClientConfig, Dtls, Output, ServerConfig, Session};
 use fairwire_units::{Duration, Instant};
@@ -23,7 +23,7 @@ pub(crate) type Loses = Box<dyn FnMut(usize, usize, &[u8]) -> bool>;
 pub(crate) struct Both {
     pub(crate) ends: [Endpoint; 2],
     pub(crate) ids: [Option<ConnectionId>; 2],
-    pub(crate) security: [Arc<Dtls>; 2],
+    pub(crate) security: [Arc<dyn Security>; 2],
     pub(crate) now: Instant,
     pub(crate) loses: Loses,
     pub(crate) sent: [Vec<Vec<u8>>; 2],
@@ -95,7 +95,7 @@ impl Both {
             .expect("a listener");
         let connected = ends[CLIENT].connect(now, path(CLIENT), None, PORT, SERVICE, config);
         let id = connected.expect("a connection");
-        let security = [Arc::new(client), Arc::new(server)];
+        let security: [Arc<dyn Security>; 2] = [Arc::new(client), Arc::new(server)];
         Self {
             ends,
             ids: [Some(id), None],
@@ -170,7 +170,7 @@ impl Both {
             if matches!(event, Event::Accepted { .. }) {
                 self.ids[end] = Some(id);
                 let security = Arc::clone(&self.security[end]);
-                self.ends[end].secure(self.now, id, security as _);
+                self.ends[end].secure(self.now, id, security);
             }
             self.events[end].push(event);
         }

@@ -10,6 +10,7 @@ mod handshake;
 mod hostile;
 mod identity;
 mod interop;
+mod kept;
 mod keyed;
 mod keys;
 mod net;

@@ -138,7 +138,7 @@ impl Net {
             Ok(Opened { data, rest }) => {
                 let data = data.map(|data| Bytes::copy_from_slice(&opened[data]));
                 self.done[to].extend(data.map(Output::Data));
-                if let Rest::Early(place) = rest {
+                if let Rest::Early { place, .. } = rest {
                     self.early[to].push(datagram[place].to_vec());
                 }
             }

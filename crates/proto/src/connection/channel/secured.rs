@@ -13,6 +13,7 @@ use super::parts::secure::{
     Arrived, Beginning, Keeping, Opened, Sealing, Secure, TAG, unmistakable,
 };
 use super::{Carrier, Channel, Context, Taking};
+use crate::connection::footprint;
 use crate::error::NoMemory;
 use crate::error_text::ErrorText;
 use crate::event::Event;
@@ -154,12 +155,20 @@ impl Channel {
             Rest::Nothing => {}
             // RFC 4340, 11.7: its packet is acknowledged, and its data is not delivered. Whether it was changed or came
             // too late to be told from a copy is not said: that would tell where a record's hidden number lies.
-            Rest::Unread => {
-                self.received.miss();
-                self.refuse(arrived.seq, DropCode::Corrupt);
+            Rest::Unread => self.miss_unread(arrived.seq),
+            Rest::Early { place, missed } => {
+                self.keep_early(ctx, &records[place], arrived);
+                if missed {
+                    self.miss_unread(arrived.seq);
+                }
             }
-            Rest::Early(place) => self.keep_early(ctx, &records[place], arrived),
         }
+    }
+
+    /// Notes that a packet has records that may have carried data and were not read.
+    fn miss_unread(&mut self, seq: Seq) {
+        self.received.miss();
+        self.refuse(seq, DropCode::Corrupt);
     }
 
     /// Keeps records until the handshake is complete.
@@ -167,10 +176,17 @@ impl Channel {
         let Some(secure) = &mut self.secure else {
             return;
         };
-        let missing = self.received.missing();
-        match secure.early().keep(ctx.room, records, arrived, missing) {
+        // RFC 4340, 11.7: what is dropped is reported with the acknowledgement of its packet. So what the receive queue
+        // could not take at the end of the handshake is not kept until then, whichever datagram the queue drops.
+        let early = secure.early();
+        let is_taken = self
+            .received
+            .has_room_beside(early.len(), early.footprint(), records.len());
+        let room = if is_taken { ctx.room } else { 0 };
+        match early.keep(room, records, arrived, self.received.missing()) {
             Keeping::Kept | Keeping::Copy => {}
             Keeping::NoRoom => {
+                secure.forget_early();
                 self.received.refuse();
                 self.refuse(arrived.seq, DropCode::ReceiveBuffer);
             }
@@ -190,9 +206,20 @@ impl Channel {
         let missing = self.received.missing().take();
         while let Some(kept) = self.secure.as_mut().and_then(|secure| secure.take_early()) {
             self.received.count_missing(kept.lost_before);
+            // They were counted as the connection's until now, so they need no memory of others.
+            let room = ctx.room;
+            ctx.room = room.saturating_add(footprint::of_datagram(kept.records.len()));
             self.open_records(ctx, carrier, &kept.records, kept.arrived);
+            ctx.room = room;
         }
         self.received.count_missing(missing);
+    }
+
+    /// Drops what came before the end of the handshake: that does not come any more.
+    pub(in crate::connection) fn discard_early(&mut self) {
+        if let Some(secure) = &mut self.secure {
+            secure.discard_early();
+        }
     }
 
     /// Notes that data is not taken for this reason. RFC 4340, 11.7.2: once Not Listening was reported, no other code is.
@@ -299,6 +326,7 @@ impl Channel {
             secure.handle_timeout(ctx.now);
         }
         self.poll_session(ctx, carrier, None);
+        self.open_early(ctx, carrier);
     }
 
     /// Returns why the session cannot go on, and how its peer is told.
@@ -390,11 +418,18 @@ impl Channel {
         secure.may_leave(sealed).then_some(sealed)
     }
 
-    /// Returns whether the end of the connection waits: datagrams have left that the peer may not be able to read yet.
+    /// Returns whether the end of the connection waits: datagrams may have left that the peer cannot read yet.
     pub(in crate::connection) fn awaits_confirmation(&self) -> bool {
         self.secure
             .as_ref()
             .is_some_and(|secure| secure.awaits_confirmation())
+    }
+
+    /// Returns whether datagrams have left that the peer may never have read, although it has acknowledged them.
+    pub(in crate::connection) fn has_unconfirmed(&self) -> bool {
+        self.secure
+            .as_ref()
+            .is_some_and(|secure| secure.has_unconfirmed())
     }
 
     /// Returns the datagram that leaves next, as its packet carries it. RFC 5238, 3.4: never in clear text on an encrypted

@@ -78,8 +78,15 @@ impl ReceiveQueue {
 
     /// Returns whether another `size` bytes of payload fit.
     fn has_room(&self, size: usize) -> bool {
-        let bytes = self.bytes.saturating_add(cost(size));
-        self.waiting.len() < self.max_packets && bytes <= self.max_bytes
+        self.has_room_beside(0, 0, size)
+    }
+
+    /// Returns whether another `size` bytes of payload fit together with so many datagrams that come before them, which
+    /// count `bytes`.
+    pub(crate) fn has_room_beside(&self, datagrams: usize, bytes: usize, size: usize) -> bool {
+        let datagrams = self.waiting.len().saturating_add(datagrams);
+        let bytes = self.bytes.saturating_add(bytes).saturating_add(cost(size));
+        datagrams < self.max_packets && bytes <= self.max_bytes
     }
 
     /// Drops the oldest datagram if the policy allows it and `size` bytes do not fit. Call it until it returns `None`.

@@ -262,7 +262,13 @@ impl Secure {
                     self.confirm(now);
                     return Some(data);
                 }
-                SessionOutput::Closed => self.is_end_announced = true,
+                SessionOutput::Closed => {
+                    // What ends the session before its handshake is complete is not authentic.
+                    if self.stage().is_complete() {
+                        self.confirm(now);
+                    }
+                    self.is_end_announced = true;
+                }
             }
         }
         None
@@ -417,12 +423,39 @@ impl Secure {
 
     /// Returns whether datagrams of the application have left, or may, while the peer may lack the end of the handshake.
     pub(crate) fn awaits_confirmation(&self) -> bool {
-        matches!(self.progress, Progress::Accepted(_)) && self.is_live()
+        self.allowance().is_some()
+    }
+
+    /// Returns whether some have left.
+    pub(crate) fn has_unconfirmed(&self) -> bool {
+        self.allowance().is_some_and(Allowance::is_used)
+    }
+
+    /// Returns what may still leave while the peer may lack the end of the handshake.
+    fn allowance(&self) -> Option<Allowance> {
+        match self.progress {
+            Progress::Accepted(allowance) if self.is_live() && !self.is_end_announced => {
+                Some(allowance)
+            }
+            _ => None,
+        }
     }
 
     /// Returns the records that came before the end of the handshake.
     pub(crate) fn early(&mut self) -> &mut Early {
         &mut self.early
+    }
+
+    /// Tells the session that what it left last is not among them.
+    pub(crate) fn forget_early(&mut self) {
+        if let Some(session) = self.begun() {
+            session.forget_early();
+        }
+    }
+
+    /// Drops them.
+    pub(crate) fn discard_early(&mut self) {
+        self.early = Early::default();
     }
 
     /// Returns whether there are some, and they can be read.

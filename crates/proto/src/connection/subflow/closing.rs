@@ -90,6 +90,11 @@ impl Subflow {
         if !is_late && call.channel.awaits_confirmation() {
             return;
         }
+        // It may have acknowledged datagrams that it never reads, so nobody may take this end for a success.
+        if call.channel.has_unconfirmed() {
+            let reason = CloseReason::CloseTimeout;
+            return self.reset(call, ResetCode::Aborted, [0; 3], reason);
+        }
         if is_late {
             call.channel.refuse_queued(call.ctx);
         }
@@ -253,6 +258,7 @@ impl Subflow {
         self.settle_outcome(call);
         call.channel.refuse_queued(call.ctx);
         call.channel.kept = None;
+        call.channel.discard_early();
         self.state = State::Closed;
         self.ended = Some(time_wait);
         call.emit(Event::Closed { reason });

@@ -1,5 +1,6 @@
 //! Rules of RFC 9147 for connected sessions, with records that no honest end would make at that moment.
 
+use bytes::Bytes;
 use fairwire_proto::Rest;
 use fairwire_units::{Duration, Instant};
 
@@ -136,10 +137,9 @@ fn forgeries_ask_for_another_key() {
     assert_eq!(result, Err(error));
 }
 
-/// Copies of a record that overtook the end of the handshake take no place from others.
-#[test]
-fn copies_do_not_wait() {
-    let mut ends = super::begun(None);
+/// Makes two ends with all keys, and returns them with the end of the client's handshake, which its server lacks.
+fn before_the_end(records_per_key: Option<u64>) -> ([Session; 2], Bytes) {
+    let mut ends = super::begun(records_per_key);
     let mut flight = None;
     while flight.is_none() {
         for from in [0, 1] {
@@ -160,7 +160,13 @@ fn copies_do_not_wait() {
             }
         }
     }
-    let flight = flight.expect("the end of the handshake");
+    (ends, flight.expect("the end of the handshake"))
+}
+
+/// Copies of a record that overtook the end of the handshake take no place from others.
+#[test]
+fn copies_do_not_wait() {
+    let (mut ends, flight) = before_the_end(None);
     let [first, second] = [b"1", b"2"].map(|data| {
         let record = sending(&mut ends[0]).seal(DATA, data);
         record.expect("a key")
@@ -168,7 +174,7 @@ fn copies_do_not_wait() {
     let mut early = Vec::new();
     for record in std::iter::repeat_n(&first, 20).chain([&second]) {
         let opened = ends[1].open(NOW, &mut record.to_vec()).expect("good");
-        if let Rest::Early(place) = opened.rest {
+        if let Rest::Early { place, .. } = opened.rest {
             early.push(record.slice(place));
         }
     }
@@ -177,6 +183,90 @@ fn copies_do_not_wait() {
         ends[1].handle_datagram(NOW, record).expect("good");
     }
     assert_eq!(exchange(&mut ends, NOW), [b"1", b"2"]);
+}
+
+/// A record that overtook the end of the handshake and was not kept is no copy when it comes again.
+#[test]
+fn what_is_not_kept_may_come_again() {
+    let (mut ends, flight) = before_the_end(None);
+    let [first, second] = [b"1", b"2"].map(|data| {
+        let record = sending(&mut ends[0]).seal(DATA, data);
+        record.expect("a key")
+    });
+    let open = |end: &mut Session, datagram: &[u8]| {
+        let opened = end.open(NOW, &mut datagram.to_vec());
+        opened.expect("good").rest
+    };
+    let early = |place| Rest::Early {
+        place,
+        missed: false,
+    };
+    let both = [&first[..], &second].concat();
+    assert_eq!(open(&mut ends[1], &first), early(0..first.len()));
+    assert_eq!(open(&mut ends[1], &both), early(first.len()..both.len()));
+    ends[1].forget_early();
+    assert_eq!(open(&mut ends[1], &first), Rest::Nothing, "a copy");
+    assert_eq!(open(&mut ends[1], &second), early(0..second.len()));
+    assert_eq!(open(&mut ends[1], &second), Rest::Nothing, "a copy");
+    for record in [&flight, &first, &second] {
+        ends[1].handle_datagram(NOW, record).expect("good");
+    }
+    assert_eq!(exchange(&mut ends, NOW), [b"1", b"2"]);
+}
+
+/// What follows an authentic record that overtook the end of the handshake is not left to the caller, which would keep it,
+/// unless it is authentic, too.
+#[test]
+fn only_authentic_records_are_left_to_be_kept() {
+    let (mut ends, _) = before_the_end(None);
+    let mut seal = || sending(&mut ends[0]).seal(DATA, b"data").expect("a key");
+    let (first, second) = (seal(), seal());
+    let mut forged = seal().to_vec();
+    *forged.last_mut().expect("a tag") ^= 1;
+    let mut datagram = [&first[..], &second, &forged, &forged].concat();
+    let unread = ends[1].stats().unread;
+    let opened = ends[1].open(NOW, &mut datagram).expect("it is dropped");
+    let rest = Rest::Early {
+        place: 0..first.len() + second.len(),
+        missed: true,
+    };
+    assert_eq!(opened.rest, rest);
+    assert_eq!(ends[1].stats().unread, unread + 1);
+}
+
+/// What lies between two such records is not kept, either: the second one counts as unread, and is no copy later.
+#[test]
+fn nothing_is_kept_between_records() {
+    let (mut ends, _) = before_the_end(None);
+    let [first, copied, last] =
+        [(); 3].map(|()| sending(&mut ends[0]).seal(DATA, b"data").expect("a key"));
+    let mut open = |datagram: &[u8]| {
+        let opened = ends[1].open(NOW, &mut datagram.to_vec());
+        opened.expect("good").rest
+    };
+    let early = |missed| Rest::Early {
+        place: 0..first.len(),
+        missed,
+    };
+    assert_eq!(open(&copied), early(false));
+    assert_eq!(open(&[&first[..], &copied, &last].concat()), early(true));
+    assert_eq!(open(&last), early(false));
+}
+
+/// A peer that may lack the end of the handshake keeps few records, which are for data: a client announces no new key
+/// before it knows that its server has all keys.
+#[test]
+fn no_key_before_the_end_of_the_handshake() {
+    let (mut ends, flight) = before_the_end(Some(4));
+    for _ in 0..10 {
+        ends[0].seal(b"data").expect("connected");
+        assert_eq!(sent(&mut ends[0]), b"");
+    }
+    ends[1].handle_datagram(NOW, &flight).expect("good");
+    exchange(&mut ends, NOW);
+    assert!(ends[0].is_confirmed());
+    ends[0].seal(b"data").expect("connected");
+    assert_ne!(sent(&mut ends[0]), b"", "a new key");
 }
 
 /// RFC 9147, 5.10: what has a number after that of `close_notify` is ignored, whatever it is; data before it are read,

@@ -37,6 +37,11 @@ impl Default for Allowance {
 }
 
 impl Allowance {
+    /// Returns whether a datagram has left.
+    pub(crate) fn is_used(self) -> bool {
+        self.datagrams < DATAGRAMS
+    }
+
     /// Returns whether a sealed datagram of this size may leave.
     pub(crate) fn has_room(self, sealed: usize) -> bool {
         self.datagrams > 0 && sealed <= self.bytes
@@ -116,6 +121,11 @@ impl Early {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.kept.is_empty()
+    }
+
+    /// Returns of how many datagrams there are records.
+    pub(crate) fn len(&self) -> usize {
+        self.kept.len()
     }
 
     /// Removes and returns those that came first.

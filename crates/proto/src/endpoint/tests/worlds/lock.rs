@@ -113,7 +113,10 @@ impl Turns {
     /// Takes what only the peer of an end with keys sends. Returns what remains unread of it: all, or nothing.
     fn reads(&mut self, len: usize) -> Rest {
         if self.stage == Stage::Silent {
-            return Rest::Early(0..len);
+            return Rest::Early {
+                place: 0..len,
+                missed: false,
+            };
         }
         self.confirm();
         Rest::Nothing
@@ -158,6 +161,8 @@ impl Session for Turns {
         }
         Ok(opened)
     }
+
+    fn forget_early(&mut self) {}
 
     fn handle_timeout(&mut self, now: Instant) -> Result<(), SecurityError> {
         let Some(kind) = self.said else {
