@@ -12,6 +12,7 @@ mod identity;
 mod interop;
 mod keyed;
 mod keys;
+mod migration;
 mod net;
 mod panics;
 mod records;
