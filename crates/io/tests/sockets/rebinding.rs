@@ -93,9 +93,10 @@ impl Place {
         let endpoint = Endpoint::bind((Ipv4Addr::LOCALHOST, 0).into()).expect("a free port");
         let server = identity();
         let client = is_encrypted.then(|| ClientConfig::pinned([server.fingerprint()]));
-        let security = match is_encrypted {
-            true => Security::dtls(ServerConfig::new(server)),
-            false => Security::None,
+        let security = if is_encrypted {
+            Security::dtls(ServerConfig::new(server))
+        } else {
+            Security::None
         };
         let options = ListenOptions::new().config(of_server.clone());
         let listener = endpoint.listen_with(PORT, &[SERVICE], security, options);
@@ -176,9 +177,9 @@ async fn is_followed(config: Config) {
         assert!(lost <= 1, "{lost} of 20 at {to}");
         assert_eq!(there.remote().expect("known").addr, to);
         let moved = loop {
-            match in_time(there.event()).await.expect("open") {
-                ConnectionEvent::PathChanged { from, to } => break (from, to),
-                _ => continue,
+            let event = in_time(there.event()).await.expect("open");
+            if let ConnectionEvent::PathChanged { from, to } = event {
+                break (from, to);
             }
         };
         assert_eq!(moved, (from, to));
