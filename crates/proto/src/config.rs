@@ -263,9 +263,11 @@ settings! {
         /// because its host changed the network.
         ///
         /// A server with it follows its client once the client has answered at the new address, inside the encryption
-        /// (RFC 9000, 9.3; RFC 9853, 5). A client with it answers. A server is never followed, and without encryption
-        /// nobody is: packets from another address then belong to no connection.
-        pub migration: bool = true;
+        /// (RFC 9000, 9.3; RFC 9853, 5). A client with it answers, so both ends must set it. A server is never followed,
+        /// and without encryption nobody is: packets from another address then belong to no connection.
+        ///
+        /// It is experimental: it has not been through the torture test.
+        pub migration: bool = false;
         /// Whether to report what became of each datagram ([`Event::Fate`](crate::Event::Fate)).
         pub report_fates: bool = false;
         /// Checksum coverage of our data packets (`CsCov`, RFC 4340, 9.2): 0 covers everything, n from 1 to 15 the

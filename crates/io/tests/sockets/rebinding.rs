@@ -131,6 +131,12 @@ impl Place {
     }
 }
 
+/// Returns a configuration with which an end takes part in migration.
+fn following(mut config: Config) -> Config {
+    config.migration = true;
+    config
+}
+
 /// Echoes all that a connection gets.
 fn echo(there: Connection) {
     tokio::spawn(async move {
@@ -160,8 +166,8 @@ async fn lost(here: &Connection, tag: u8, times: u8) -> u8 {
 #[tokio::test]
 async fn a_client_is_followed() {
     tokio::join!(
-        is_followed(Config::default()),
-        is_followed(Config::interactive())
+        is_followed(following(Config::default())),
+        is_followed(following(Config::interactive()))
     );
 }
 
@@ -194,7 +200,7 @@ async fn is_followed(config: Config) {
 /// at the old one.
 #[tokio::test]
 async fn a_client_is_followed_from_a_port_that_is_closed() {
-    let config = Config::interactive();
+    let config = following(Config::interactive());
     let place = Place::new(true, &config, &config);
     let (mut nat, here, there) = place.connect().await;
     let from_there = there.clone();
@@ -218,7 +224,7 @@ async fn a_client_is_followed_from_a_port_that_is_closed() {
 /// Two clients with the same DCCP ports, whose NAT gives both other addresses at one time: each keeps its own connection.
 #[tokio::test]
 async fn two_clients_of_one_nat_keep_theirs() {
-    let config = Config::default();
+    let config = following(Config::default());
     let place = Place::new(true, &config, &config);
     let (mut first_nat, first, at_first) = place.connect().await;
     let (mut second_nat, second, at_second) = place.connect().await;
@@ -237,7 +243,7 @@ async fn two_clients_of_one_nat_keep_theirs() {
 /// and moves nothing.
 #[tokio::test]
 async fn copies_move_nothing() {
-    let config = Config::default();
+    let config = following(Config::default());
     let place = Place::new(true, &config, &config);
     let (nat, here, there) = place.connect().await;
     echo(there.clone());
@@ -259,10 +265,9 @@ async fn copies_move_nothing() {
 /// if the server does not want to follow.
 #[tokio::test]
 async fn clear_text_is_not_followed() {
-    let mut refusing = Config::default();
-    refusing.migration = false;
-    for (is_encrypted, of_server) in [(false, Config::default()), (true, refusing)] {
-        let place = Place::new(is_encrypted, &Config::default(), &of_server);
+    let follows = following(Config::default());
+    for (is_encrypted, of_server) in [(false, &follows), (true, &Config::default())] {
+        let place = Place::new(is_encrypted, &follows, of_server);
         let (mut nat, here, there) = place.connect().await;
         echo(there.clone());
         assert_eq!(lost(&here, 0, 5).await, 0);

@@ -8,11 +8,18 @@ use fairwire_proto::{CloseReason, Config, EndpointConfig, Event, Meta, Path, Sen
 use fairwire_units::{Duration, Ecn, Instant};
 use fairwire_wire::{HeadBuf, ResetCode};
 
-use crate::ends::{Both, config, dtls, path};
+use crate::ends::{self, Both, dtls, path};
 use crate::net::{CLIENT, DELAY, SERVER};
 
 /// A round trip.
 const RTT: Duration = Duration::from_millis(40);
+
+/// Returns the configuration of an end that takes part.
+fn config() -> Config {
+    let mut config = ends::config();
+    config.migration = true;
+    config
+}
 
 fn address(host: u8, port: u16) -> SocketAddr {
     ([127, 0, 0, host], port).into()
@@ -204,6 +211,7 @@ impl Nat {
 /// Configurations in which a client is followed: the default one, and that of interactive traffic.
 fn followed() -> [Config; 2] {
     let mut interactive = Config::interactive();
+    interactive.migration = true;
     interactive.report_fates = true;
     [config(), interactive]
 }
