@@ -422,6 +422,7 @@ impl Attack {
                     outputs.data.push(data);
                 }
                 Output::Closed => outputs.ends = true,
+                Output::Check(_) => {}
                 Output::Idle => break,
                 Output::Connected { .. } => panic!("it was connected before"),
             }

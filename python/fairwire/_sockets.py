@@ -231,7 +231,8 @@ class Event(NamedTuple):
     """A change of a connection.
 
     name: "max-datagram-size" (value: bytes), "send-ccid" or "receive-ccid" (value: the CCID), "slow-receiver" (the peer
-    can hardly keep up), or "not-listening" (the peer stopped reading, for good).
+    can hardly keep up), "not-listening" (the peer stopped reading, for good), or "path-changed" (the peer has another
+    address now, and the connection has followed it: see `Connection.remote`).
     """
 
     name: str

@@ -271,7 +271,9 @@ impl Connection {
         service.unwrap_or(ServiceCode::NONE)
     }
 
-    /// Returns the peer's address, also after the end; `None` only if it was never known.
+    /// Returns the peer's address, also after the end; `None` only if it was never known. With
+    /// [`Config::migration`](crate::Config::migration) a client with DTLS may get another one
+    /// ([`ConnectionEvent::PathChanged`](crate::ConnectionEvent::PathChanged)).
     pub fn remote(&self) -> Option<DccpAddr> {
         let Inner { handle, id } = &*self.inner;
         let (_, dccp_port, path) = handle.lock().proto.addresses(*id)?;

@@ -1,5 +1,7 @@
 //! Events that a connection reports to its application.
 
+use std::net::SocketAddr;
+
 use fairwire_proto::{Direction, Event};
 use fairwire_wire::Ccid;
 
@@ -31,6 +33,17 @@ pub enum ConnectionEvent {
     /// The peer's application stopped reading, for good. Nothing more can be sent (RFC 4340, section 11.7.2), but its
     /// data may still arrive.
     NotListening,
+    /// The peer has another address, and the connection has followed it there: its NAT gave it another port, or its host
+    /// changed the network. [`Connection::remote`](crate::Connection::remote) is the new address.
+    ///
+    /// If more than a port is new, congestion control has begun anew. Only a server sees this, and only with DTLS
+    /// ([`Config::migration`](crate::Config::migration)).
+    PathChanged {
+        /// The peer's address before.
+        from: SocketAddr,
+        /// Its address from now on.
+        to: SocketAddr,
+    },
 }
 
 impl ConnectionEvent {
@@ -43,6 +56,7 @@ impl ConnectionEvent {
             Event::Ccid { direction, ccid } => Some(Self::Ccid { direction, ccid }),
             Event::SlowReceiver => Some(Self::SlowReceiver),
             Event::NotListening => Some(Self::NotListening),
+            Event::PathChanged { from, to } => Some(Self::PathChanged { from, to }),
             _ => None,
         }
     }

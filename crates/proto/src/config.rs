@@ -259,6 +259,15 @@ settings! {
         /// What may be sent again is kept in memory: up to `send_queue.bytes` in addition to the send queue, overhead
         /// included.
         pub resend: bool = false;
+        /// Whether an encrypted connection goes on when the client gets another address: because a NAT forgot its port, or
+        /// because its host changed the network.
+        ///
+        /// A server with it follows its client once the client has answered at the new address, inside the encryption
+        /// (RFC 9000, 9.3; RFC 9853, 5). A client with it answers, so both ends must set it. A server is never followed,
+        /// and without encryption nobody is: packets from another address then belong to no connection.
+        ///
+        /// It is experimental: it has not been through the torture test.
+        pub migration: bool = false;
         /// Whether to report what became of each datagram ([`Event::Fate`](crate::Event::Fate)).
         pub report_fates: bool = false;
         /// Checksum coverage of our data packets (`CsCov`, RFC 4340, 9.2): 0 covers everything, n from 1 to 15 the

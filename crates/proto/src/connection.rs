@@ -33,6 +33,7 @@ use crate::event::Received;
 use crate::flow::Flow;
 use crate::id::{ConnectionId, DatagramId};
 use crate::payload::Payload;
+use crate::records::Records;
 use crate::security::{Security, Session};
 use crate::sending::{SendOptions, Waiting};
 use crate::stats::Stats;
@@ -44,6 +45,7 @@ pub(crate) use call::Call;
 pub(crate) use channel::Channel;
 pub(crate) use context::{Context, Origin, State};
 pub(crate) use footprint::NEW as NEW_FOOTPRINT;
+pub(crate) use parts::migration::CookieKey;
 pub(crate) use parts::nonces::NonceKey;
 pub(crate) use subflow::Subflow;
 
@@ -181,6 +183,18 @@ impl Connection {
     /// Returns the session, if it has begun.
     pub(crate) fn session(&self) -> Option<&dyn Session> {
         self.channel.session()
+    }
+
+    /// Returns whether it follows its peer to another address now. Its session has to be complete, and not to end.
+    pub(crate) fn follows(&self) -> bool {
+        let secure = self.channel.secure.as_ref();
+        self.subflow.follows() && secure.is_some_and(|secure| secure.can_speak())
+    }
+
+    /// Returns whether a datagram that arrived is authentic and newer than all others of the session.
+    pub(crate) fn is_newest(&self, datagram: &[u8], records: &mut Records) -> bool {
+        let secure = self.channel.secure.as_ref();
+        secure.is_some_and(|secure| secure.is_newest(datagram, records))
     }
 
     /// Returns whether the peer announced its end inside the session.

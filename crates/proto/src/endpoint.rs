@@ -7,17 +7,20 @@
 //! - [`admission`]: which Requests are accepted, and how; [`admit`]: the application's hook that decides about them.
 //! - [`backlog`]: half-open connections; [`cookie`]: Init Cookies, which keep this state at the client.
 //! - [`source_limits`]: rate limits for answers to unknown sources; [`source`]: what counts as one source.
+//! - [`migration`]: packets of peers that have another address now; [`followers`]: the connections that follow them.
 //! - [`memory`]: the memory budget; [`secret`]: keys and unpredictable values; [`timers`]: the timer queue.
 
 mod admission;
 mod admit;
 mod backlog;
 mod cookie;
+mod followers;
 mod input;
 #[cfg(any(test, feature = "inspect"))]
 mod inspect;
 mod listener;
 mod memory;
+mod migration;
 mod output;
 mod ports;
 mod secret;
@@ -50,6 +53,7 @@ use crate::reply::Replies;
 use crate::stats::{EndpointStats, Stats};
 use crate::transmit::Path;
 use backlog::Backlog;
+use followers::Followers;
 use listener::Listeners;
 use secret::Secret;
 use source::{Source, SourceCounts};
@@ -75,6 +79,7 @@ pub struct Endpoint {
     /// Connections begun so far. It is the upper half of the next connection id.
     count: u32,
     table: Table,
+    followers: Followers,
     time_wait: TimeWait,
     timers: Timers,
     /// Queue of the slots that may have something to send, served round-robin.
@@ -118,6 +123,7 @@ impl Endpoint {
             memory: 0,
             count: 0,
             table: Table::new(secret.lookup()),
+            followers: Followers::default(),
             time_wait: TimeWait::default(),
             timers: Timers::default(),
             ready: VecDeque::new(),
@@ -329,6 +335,7 @@ impl Endpoint {
         }
         self.live -= 1;
         self.table.remove(&flow);
+        self.followers.remove(&flow, slot);
         self.timers.set(slot, None);
     }
 

@@ -1,5 +1,7 @@
 //! Events that the application receives.
 
+use std::net::SocketAddr;
+
 use fairwire_units::{Ecn, Instant};
 use fairwire_wire::{Ccid, DropCode, ResetCode, Seq};
 
@@ -162,6 +164,14 @@ pub enum Event {
         direction: Direction,
         /// The CCID in force.
         ccid: Ccid,
+    },
+    /// The peer of an encrypted connection was heard from another address and answered there. Everything goes there from
+    /// now on ([`Config::migration`](crate::Config::migration)).
+    PathChanged {
+        /// The peer's address before.
+        from: SocketAddr,
+        /// Its address from now on.
+        to: SocketAddr,
     },
     /// The connection is over. Data that was already received can still be read.
     Closed {

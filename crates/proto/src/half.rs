@@ -277,6 +277,11 @@ pub(crate) trait Tx: fmt::Debug + Send {
     /// Returns its memory use in bytes, itself included. It is called often, so its cost must not grow with the state.
     fn footprint(&self) -> usize;
 
+    /// Notes that packets leave on another path from now on, whose congestion is that of the old one: for example,
+    /// because only a port of the peer is new. What is in flight was most likely sent in vain. It leaves room for other
+    /// data, and its losses are no sign of congestion (RFC 9000, section 9.4).
+    fn leave_path(&mut self) {}
+
     /// Ends the connection: every datagram in flight gets [`Fate::Sent`].
     fn finish(&mut self, outcome: &mut FeedbackOutcome);
 }

@@ -103,7 +103,8 @@ pub use id::{ConnectionId, DatagramId};
 pub use inspect::{EndpointInspection, Inspection};
 pub use payload::{Arriving, Payload};
 pub use security::{
-    Opened, PathFacts, Rest, Security, SecurityError, Session, SessionOutput, SessionStage,
+    Opened, PathCheck, PathFacts, Rest, Security, SecurityError, Session, SessionOutput,
+    SessionStage,
 };
 pub use sending::{Resend, SendOptions, Waiting};
 pub use shard::Shard;

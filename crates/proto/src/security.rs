@@ -103,6 +103,21 @@ pub trait Session: fmt::Debug + Send {
         datagrams: &mut BytesMut,
     ) -> Result<(), SecurityError>;
 
+    /// Returns whether a datagram that arrived is authentic and newer than all that were opened: its first record is of
+    /// the newest epoch in use, or of a later one, and has the highest number there. It may write over the datagram and
+    /// changes nothing else, so the datagram can still be [opened](Self::open) from a copy.
+    ///
+    /// A session that cannot tell says no. Then its peer is not followed to another address.
+    fn is_newest(&self, _datagram: &mut [u8]) -> bool {
+        false
+    }
+
+    /// Seals a message that checks a path (RFC 9853), and appends the datagram that carries it to `datagrams`. Returns
+    /// false, and appends nothing, if the session has no such messages, or can send none now.
+    fn seal_check(&mut self, _now: Instant, _check: PathCheck, _datagrams: &mut BytesMut) -> bool {
+        false
+    }
+
     /// Ends this side: what [`poll`](Self::poll) then returns tells the peer that no more data follow.
     fn close(&mut self, now: Instant);
 
@@ -183,6 +198,24 @@ pub enum SessionOutput {
     Data(Bytes),
     /// The peer has announced that it sends nothing more.
     Closed,
+    /// The peer has sent a message that checks a path.
+    Check(PathCheck),
+}
+
+/// A message that checks whether a peer receives what is sent to an address (RFC 9853, section 4), with its cookie.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum PathCheck {
+    /// It asks the peer to send the cookie back.
+    Challenge([u8; 8]),
+    /// It sends the cookie back.
+    Response([u8; 8]),
+    /// It sends the cookie back and says that the address is not to be used.
+    Drop([u8; 8]),
+}
+
+impl PathCheck {
+    /// The bytes of a message.
+    pub const LEN: usize = 9;
 }
 
 /// Why a session failed or could not begin: the error of the library, which can be

@@ -87,6 +87,8 @@ pub struct Stats {
     pub discarded: u64,
     /// Packets with a wrong checksum.
     pub checksum_errors: u64,
+    /// How often the connection has followed its peer to another address ([`Config::migration`](crate::Config::migration)).
+    pub migrations: u64,
     /// Smoothed round-trip time.
     pub srtt: Option<Duration>,
     /// The newest sample of the round-trip time of our data under the CCID in use.
@@ -147,6 +149,9 @@ pub struct EndpointStats {
     pub cookies_accepted: u64,
     /// Packets whose cookie was wrong, expired or missing.
     pub cookies_refused: u64,
+    /// Packets from addresses that no connection has, which may have been from the peers of encrypted connections
+    /// ([`Config::migration`](crate::Config::migration)). They are not answered.
+    pub elsewhere: u64,
     /// Connections now, half-open ones included.
     pub connections: usize,
     /// Bytes of memory used by connections now, queues included (see `EndpointConfig::max_memory`).
@@ -172,6 +177,7 @@ impl AddAssign for EndpointStats {
             cookies_sent,
             cookies_accepted,
             cookies_refused,
+            elsewhere,
             connections,
             memory,
             half_open,
@@ -189,6 +195,7 @@ impl AddAssign for EndpointStats {
             (&mut self.cookies_sent, cookies_sent),
             (&mut self.cookies_accepted, cookies_accepted),
             (&mut self.cookies_refused, cookies_refused),
+            (&mut self.elsewhere, elsewhere),
         ] {
             *sum += more;
         }

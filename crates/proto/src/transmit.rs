@@ -125,10 +125,12 @@ pub(crate) struct Outgoing {
     pub(crate) dont_fragment: bool,
     pub(crate) payload: Payload,
     pub(crate) id: Option<DatagramId>,
+    /// The path on which it leaves, if that is not the one in use. Boxed, because that is rare.
+    pub(crate) to: Option<Box<Path>>,
 }
 
 impl Outgoing {
-    /// Returns it as a packet on a path; `None` as connection if it will be forgotten at once.
+    /// Returns it as a packet on a path, which is the one in use; `None` as connection if it will be forgotten at once.
     #[inline]
     pub(crate) fn on(self, path: Path, connection: Option<ConnectionId>) -> Transmit {
         let Self {
@@ -136,9 +138,10 @@ impl Outgoing {
             dont_fragment,
             payload,
             id,
+            to,
         } = self;
         Transmit {
-            path,
+            path: to.map_or(path, |to| *to),
             ecn,
             dont_fragment,
             payload,

@@ -14,6 +14,8 @@ pub(crate) const ALERT: u8 = 21;
 pub(crate) const HANDSHAKE: u8 = 22;
 pub(crate) const DATA: u8 = 23;
 pub(crate) const ACK: u8 = 26;
+/// The content type of messages that check a path (RFC 9853, section 4).
+pub(crate) const RETURN_ROUTABILITY_CHECK: u8 = 27;
 /// Flags of a protected record (RFC 9147, section 4).
 const HAS_LENGTH: u8 = 0b0100;
 pub(crate) const HAS_LONG_NUMBER: u8 = 0b1000;

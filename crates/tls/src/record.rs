@@ -253,6 +253,11 @@ impl Opener {
         self.epoch
     }
 
+    /// Returns the lowest number that is higher than all that have come.
+    pub(crate) const fn next(&self) -> u64 {
+        self.window.next()
+    }
+
     /// Returns whether a record that begins with these flags may be of this epoch.
     pub(crate) const fn fits(&self, flags: u8) -> bool {
         let [.., low] = self.epoch.to_be_bytes();

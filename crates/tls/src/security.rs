@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::BytesMut;
 use fairwire_proto::{
-    self as proto, NoMemory, Opened, PathFacts, Security, SecurityError, SessionOutput,
+    self as proto, NoMemory, Opened, PathCheck, PathFacts, Security, SecurityError, SessionOutput,
     SessionStage,
 };
 use fairwire_units::Instant;
@@ -143,6 +143,7 @@ impl proto::Session for Session {
             Output::Send(datagram) => SessionOutput::Send(datagram),
             Output::Connected { .. } => SessionOutput::Ready,
             Output::Data(data) => SessionOutput::Data(data),
+            Output::Check(check) => SessionOutput::Check(check),
             Output::Closed => SessionOutput::Closed,
             Output::Idle => return None,
         })
@@ -159,6 +160,15 @@ impl proto::Session for Session {
             crate::SealError::Failed(error) => SecurityError::new(error),
             error => SecurityError::new(error),
         })
+    }
+
+    fn is_newest(&self, datagram: &mut [u8]) -> bool {
+        Self::is_newest(self, datagram)
+    }
+
+    fn seal_check(&mut self, now: Instant, check: PathCheck, datagrams: &mut BytesMut) -> bool {
+        self.tell_time(now);
+        self.append_check(check, datagrams)
     }
 
     fn close(&mut self, now: Instant) {

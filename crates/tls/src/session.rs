@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use dimpl::Dtls;
-use fairwire_proto::{Opened, Rest, SessionStage};
+use fairwire_proto::{Opened, PathCheck, Rest, SessionStage};
 use fairwire_units::{Duration, Instant};
 
 use crate::acknowledgement;
@@ -183,6 +183,8 @@ pub enum Output {
     },
     /// Data from the peer: those of one record.
     Data(Bytes),
+    /// The peer has sent a message that checks a path.
+    Check(PathCheck),
     /// The peer sends nothing more (`close_notify`). Data that were sent before and arrive late still follow.
     Closed,
     /// Nothing until the next call.

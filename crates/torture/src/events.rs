@@ -4,12 +4,13 @@ use fairwire_proto::{CloseReason, Event};
 use fairwire_wire::ResetCode;
 
 /// Events without a further distinction.
-const PLAIN: [&str; 11] = [
+const PLAIN: [&str; 12] = [
     "Accepted",
     "Ccid",
     "Connected",
     "Heard",
     "NotListening",
+    "PathChanged",
     "PathMtu",
     "Readable",
     "Secured",

@@ -17,6 +17,7 @@ mod native;
 mod native_hosts;
 mod own_socket;
 mod rate;
+mod rebinding;
 mod relay;
 mod runtime;
 mod shards;

@@ -23,6 +23,8 @@ struct Packet {
     size: u32,
     /// Whether its fate is known.
     settled: bool,
+    /// Whether it left on a path that is no longer in use. Then it is not in flight, and says nothing about congestion.
+    is_left: bool,
     /// The peer's reason, if its data did not reach the application.
     dropped: Option<DropCode>,
     id: Option<DatagramId>,
@@ -50,6 +52,24 @@ pub(super) struct Outcome {
 }
 
 impl Outcome {
+    /// Notes that a packet in flight arrived; `is_newest` says that the report acknowledges it by number.
+    fn arrived(&mut self, packet: &Packet, marked: bool, is_newest: bool) {
+        self.acked += 1;
+        self.acked_bytes += u64::from(packet.size);
+        self.largest = self.largest.max(packet.size);
+        let oldest = self.oldest_acked_sent.get_or_insert(packet.sent_at);
+        *oldest = packet.sent_at.min(*oldest);
+        self.newest_acked_sent = self.newest_acked_sent.max(Some(packet.sent_at));
+        if is_newest {
+            self.acked_sent_at = Some(packet.sent_at);
+        }
+        // RFC 4340, 11.7.1: a mark counts, whatever happened to the data.
+        if marked || packet.dropped.is_some_and(counts_as_marked) {
+            self.marked += 1;
+            self.congested(Signal::Marked, packet.sent_at);
+        }
+    }
+
     fn congested(&mut self, signal: Signal, sent_at: Instant) {
         let congestion = self.congestion.get_or_insert(Congestion {
             signal,
@@ -69,9 +89,11 @@ impl Outcome {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pipe {
     packets: VecDeque<Packet>,
-    /// The number of packets that are not settled.
+    /// The number of packets that are not settled, without those that were left behind.
     in_flight: u32,
     bytes: u64,
+    /// The number of packets that were left behind and are not settled.
+    left: u32,
     /// The newest packets, of any type, known to have arrived; newest first.
     arrived: [Option<Seq>; NUMDUPACK],
 }
@@ -105,6 +127,7 @@ impl Pipe {
             sent_at,
             size,
             settled: false,
+            is_left: false,
             dropped: None,
             id,
         });
@@ -157,6 +180,31 @@ impl Pipe {
         u32::try_from((to - from) as u64 + forgotten).unwrap_or(u32::MAX)
     }
 
+    /// Leaves behind what is in flight, because the path is another one. Reports still say what became of it.
+    pub(super) fn leave(&mut self) {
+        for packet in self.packets.iter_mut().filter(|packet| !packet.settled) {
+            packet.is_left = true;
+        }
+        self.left += std::mem::take(&mut self.in_flight);
+        self.bytes = 0;
+    }
+
+    /// Returns whether packets that were left behind are not settled.
+    pub(super) fn has_left(&self) -> bool {
+        self.left > 0
+    }
+
+    /// Notes that a packet is settled. Returns whether it was in flight.
+    fn settle(&mut self, packet: Packet) -> bool {
+        if packet.is_left {
+            self.left -= 1;
+        } else {
+            self.in_flight -= 1;
+            self.bytes -= u64::from(packet.size);
+        }
+        !packet.is_left
+    }
+
     /// Empties the pipe after a timeout: all packets in flight count as lost.
     pub(super) fn lose_all(&mut self, fates: &mut Vec<(Option<DatagramId>, Fate)>) {
         self.empty(Fate::Lost, fates);
@@ -173,6 +221,7 @@ impl Pipe {
         self.packets.clear();
         self.in_flight = 0;
         self.bytes = 0;
+        self.left = 0;
     }
 
     /// Returns when the first remaining data packet after `seq` left.
@@ -234,28 +283,17 @@ impl Pipe {
         let from = self.position(stretch.low);
         let to = self.position(stretch.high.next());
         let marked = stretch.state == EntryState::Marked;
-        for packet in self.packets.range_mut(from..to.max(from)) {
+        for at in from..to.max(from) {
+            let packet = &mut self.packets[at];
             // RFC 4341, 5: once per packet, however often it is acknowledged. RFC 4340, 11.4.1: the first state
             // reported stays.
             if packet.settled {
                 continue;
             }
             packet.settled = true;
-            self.in_flight -= 1;
-            self.bytes -= u64::from(packet.size);
-            outcome.acked += 1;
-            outcome.acked_bytes += u64::from(packet.size);
-            outcome.largest = outcome.largest.max(packet.size);
-            let oldest = outcome.oldest_acked_sent.get_or_insert(packet.sent_at);
-            *oldest = packet.sent_at.min(*oldest);
-            outcome.newest_acked_sent = outcome.newest_acked_sent.max(Some(packet.sent_at));
-            if packet.seq == ackno {
-                outcome.acked_sent_at = Some(packet.sent_at);
-            }
-            // RFC 4340, 11.7.1: a mark counts, whatever happened to the data.
-            if marked || packet.dropped.is_some_and(counts_as_marked) {
-                outcome.marked += 1;
-                outcome.congested(Signal::Marked, packet.sent_at);
+            let packet = *packet;
+            if self.settle(packet) {
+                outcome.arrived(&packet, marked, packet.seq == ackno);
             }
             let fate = match packet.dropped {
                 Some(code) => Fate::Dropped { code },
@@ -278,9 +316,9 @@ impl Pipe {
             if packet.settled {
                 continue;
             }
-            self.in_flight -= 1;
-            self.bytes -= u64::from(packet.size);
-            outcome.congested(Signal::Lost, packet.sent_at);
+            if self.settle(packet) {
+                outcome.congested(Signal::Lost, packet.sent_at);
+            }
             fates.push((packet.id, Fate::Lost));
         }
     }
@@ -298,16 +336,19 @@ impl Pipe {
             return;
         };
         let before = self.position(newest);
-        let (in_flight, bytes) = (&mut self.in_flight, &mut self.bytes);
-        let late = self.packets.range_mut(..before);
-        for packet in late.take_while(|packet| packet.sent_at + wait <= now) {
+        for at in 0..before {
+            let packet = &mut self.packets[at];
+            if packet.sent_at + wait > now {
+                break;
+            }
             if packet.settled {
                 continue;
             }
             packet.settled = true;
-            *in_flight -= 1;
-            *bytes -= u64::from(packet.size);
-            outcome.congested(Signal::Lost, packet.sent_at);
+            let packet = *packet;
+            if self.settle(packet) {
+                outcome.congested(Signal::Lost, packet.sent_at);
+            }
             fates.push((packet.id, Fate::Lost));
         }
         self.drop_settled();

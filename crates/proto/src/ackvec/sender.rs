@@ -198,7 +198,8 @@ impl Sender {
 
     /// Returns when the retransmission timer expires.
     fn deadline(&self) -> Option<Instant> {
-        self.timer.filter(|_| self.pipe.in_flight() > 0)
+        let waits = self.pipe.in_flight() > 0 || self.pipe.has_left();
+        self.timer.filter(|_| waits)
     }
 
     /// Starts the retransmission timer.
@@ -472,8 +473,12 @@ impl Tx for Sender {
         if self.deadline().is_none_or(|deadline| now < deadline) {
             return;
         }
+        let was_in_flight = self.pipe.in_flight() > 0;
         // RFC 4341, 5: a transmit timeout empties the pipe; the timer backs off as TCP's does.
         self.pipe.lose_all(&mut outcome.fates);
+        if !was_in_flight {
+            return; // RFC 9000, 9.4: what was sent on another path says nothing about this one.
+        }
         outcome.silence = true;
         self.rtt.back_off();
         if let Some(outage) = &mut self.outage {
@@ -556,6 +561,11 @@ impl Tx for Sender {
 
     fn gauges(&self) -> Gauges {
         self.controller.gauges()
+    }
+
+    fn leave_path(&mut self) {
+        self.pipe.leave();
+        self.sample_from = self.newest_sent.map(Seq::next);
     }
 
     fn finish(&mut self, outcome: &mut FeedbackOutcome) {

@@ -55,7 +55,7 @@ impl Connection {
             reported, timestamps, window, short, syncs, nonces, liveness, icmp_errors, due, retry, fired_at, deadline,
             pace_at, next_ack_at, rest_deferred_until, ndp_run, handshake_sent, response_limit, older_peer, echoed,
             unconfirmed, peer_first, own_valid_from, peer_valid_from, ccids, rtt, cookies, cookie_until, listens,
-            took_handshake_data, is_peer_aggressive, begun_by, ended; config, target, negotiation, stats
+            took_handshake_data, is_peer_aggressive, begun_by, migration, moved_from, ended; config, target, negotiation, stats
         );
         write!(out, "{:?};", subflow.negotiation.between_packets())?;
         let Stats {

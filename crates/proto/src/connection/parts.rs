@@ -13,6 +13,7 @@ pub(super) mod dropped;
 pub(super) mod groups;
 pub(super) mod icmp_errors;
 pub(super) mod liveness;
+pub(super) mod migration;
 pub(super) mod nonces;
 mod ordered;
 pub(super) mod path_mtu;

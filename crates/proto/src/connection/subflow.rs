@@ -13,6 +13,7 @@
 //! - [`dropped`] and [`reported`]: Data Dropped and Slow Receiver, sent and received; [`target`]: the bitrate that the
 //!   application can follow.
 //! - [`clock`]: every timer; [`mod@unreachable`]: ICMP errors; [`mtu`]: how large packets may be.
+//! - [`migration`]: how it follows its peer to another address.
 //! - [`features`]: what negotiated values change; [`halves`]: how half-connections are created and replaced.
 //!
 //! # Round-trip time
@@ -31,6 +32,7 @@ mod halves;
 mod handshake;
 mod integrity;
 mod invite;
+mod migration;
 mod mtu;
 mod nonce;
 mod options;
@@ -61,6 +63,7 @@ use super::parts::ccids::{CcidChanges, ValidFrom};
 use super::parts::dropped::Dropped;
 use super::parts::icmp_errors::IcmpErrors;
 use super::parts::liveness::Liveness;
+use super::parts::migration::Migration;
 use super::parts::nonces::NonceSource;
 use super::parts::path_mtu::PathMtu;
 use super::parts::reported::Reported;
@@ -173,6 +176,10 @@ pub(crate) struct Subflow {
     /// Whether the peer gave false feedback so often that the connection has to end.
     pub(super) is_peer_aggressive: bool,
     pub(super) begun_by: BegunBy,
+    /// The checks of other addresses, if the connection is encrypted.
+    pub(super) migration: Option<Box<Migration>>,
+    /// Set when the connection has moved, and taken by the endpoint: its flow before.
+    pub(super) moved_from: Option<Box<Flow>>,
     /// Set when the connection is over, and taken by the endpoint: whether the flow must stay in TIMEWAIT.
     pub(super) ended: Option<bool>,
     pub(super) stats: Stats,
@@ -233,6 +240,8 @@ impl Subflow {
                 State::Respond => BegunBy::Peer,
                 _ => BegunBy::Application,
             },
+            migration: None,
+            moved_from: None,
             ended: None,
             stats: Stats::default(),
             config,
@@ -322,7 +331,8 @@ impl Subflow {
         let halves = self.tx.as_ref().map_or(0, |tx| tx.footprint())
             + self.rx.as_ref().map_or(0, |rx| rx.footprint());
         let histories = self.dropped.footprint() + self.reported.footprint();
-        halves + histories + self.cookies.capacity()
+        let migration = self.migration.as_ref().map_or(0, |of| size_of_val(&**of));
+        halves + histories + self.cookies.capacity() + migration
     }
 
     /// Returns the number of the packet that is written next. `Subflow::sent` uses it up.

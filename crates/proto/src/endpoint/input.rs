@@ -54,6 +54,9 @@ impl Endpoint {
             Some(slot) if self.defer_if_full(now, slot, &packet) => self.stats.deferred += 1,
             Some(slot) => self.deliver(now, slot, &packet, payload, meta.ecn),
             None if self.handle_echoed_request(now, &meta.path, &packet) => {}
+            None if self.handle_elsewhere(now, &meta, &packet, &payload, &flow) => {
+                self.stats.elsewhere += 1;
+            }
             None => self.handle_stray(now, meta, &packet, payload, flow),
         }
     }
@@ -140,7 +143,7 @@ impl Endpoint {
     }
 
     /// Returns whether the source of `flow` may get an answer of this cost, and if so charges it.
-    fn take_allowance(&mut self, now: Instant, flow: &Flow, cost: u64) -> bool {
+    pub(super) fn take_allowance(&mut self, now: Instant, flow: &Flow, cost: u64) -> bool {
         let networks = self.secret.networks(Source::of(flow.path.remote.ip()));
         let may = self.source_limits.take(now, networks, cost);
         self.stats.rate_limited += u64::from(!may);

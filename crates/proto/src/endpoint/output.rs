@@ -107,11 +107,15 @@ impl Endpoint {
         };
         act(connection, &mut ctx);
         let after = connection.state();
+        let moved_from = connection.subflow_mut().take_moved_from();
         let ended = connection.subflow_mut().take_ended();
         if let Some(port) = awaited
             && connection.is_announced()
         {
             self.listeners.take_place(port);
+        }
+        if let Some(flow) = moved_from {
+            self.follow(slot, &flow);
         }
         if before != after {
             self.on_state_change(slot, before, after);

@@ -13,7 +13,7 @@ use siphasher::sip128::{Hasher128, SipHasher13 as Sip128, SipHasher24 as Proof};
 use zeroize::Zeroize;
 
 use super::source::Source;
-use crate::connection::NonceKey;
+use crate::connection::{CookieKey, NonceKey};
 use crate::constants::MAX_SHORT_RATE;
 use crate::flow::Flow;
 
@@ -29,6 +29,7 @@ pub(crate) struct Secret {
     draw: (u64, u64),
     nonce: (u64, u64),
     source: (u64, u64),
+    path: (u64, u64),
     /// The initial sequence number, for tests near a wrap.
     #[cfg(any(test, feature = "inspect"))]
     pub(super) first: Option<Seq>,
@@ -58,6 +59,7 @@ impl Secret {
             draw: key(7),
             nonce: key(8),
             source: key(9),
+            path: key(10),
             #[cfg(any(test, feature = "inspect"))]
             first: None,
         }
@@ -99,6 +101,15 @@ impl Secret {
         flow.hash(&mut hasher);
         iss.get().hash(&mut hasher);
         hasher.finish128().h1.to_be_bytes()
+    }
+
+    /// Returns the key from which an encrypted connection that begins with number `iss` draws its cookies for paths.
+    pub(crate) fn path_key(&self, flow: &Flow, iss: Seq) -> CookieKey {
+        let mut hasher = Sip128::new_with_keys(self.path.0, self.path.1);
+        flow.hash(&mut hasher);
+        iss.get().hash(&mut hasher);
+        let hash = hasher.finish128();
+        CookieKey([hash.h1, hash.h2])
     }
 
     /// Returns the key that the ECN nonces of `flow` are derived from. Nobody outside can guess it.
@@ -165,11 +176,12 @@ impl Zeroize for Secret {
             draw,
             nonce,
             source,
+            path,
             #[cfg(any(test, feature = "inspect"))]
                 first: _,
         } = self;
         for key in [
-            sequence, timestamp, port, time_wait, lookup, cookie, draw, nonce, source,
+            sequence, timestamp, port, time_wait, lookup, cookie, draw, nonce, source, path,
         ] {
             key.zeroize();
         }
@@ -289,7 +301,8 @@ mod tests {
                 keys.draw,
                 keys.nonce,
                 keys.source,
-            ] == [zero; 9]
+                keys.path,
+            ] == [zero; 10]
         };
         assert!(wiped);
         assert!(std::mem::needs_drop::<Secret>() && std::mem::needs_drop::<CookieKeys>());

@@ -79,12 +79,14 @@ impl Endpoint {
     /// text. If the encryption fails, the connection is reset
     /// ([`CloseReason::Security`](crate::CloseReason::Security)).
     pub fn secure(&mut self, now: Instant, id: ConnectionId, with: Arc<dyn Security>) {
-        let Some(tag) = self.get(id).map(|connection| {
+        let Some((tag, key)) = self.get(id).map(|connection| {
             let (flow, iss) = connection.subflow().origin();
-            self.secret.copies_tag(&flow, iss)
+            let tag = self.secret.copies_tag(&flow, iss);
+            (tag, self.secret.path_key(&flow, iss))
         }) else {
             return;
         };
+        self.begin_migration(id.slot(), key);
         self.act(now, id, |connection, ctx| connection.secure(ctx, with, tag));
     }
 

@@ -368,6 +368,7 @@ fn described(event: ConnectionEvent) -> (&'static str, Option<u64>) {
         ConnectionEvent::Ccid { ccid, .. } => ("receive-ccid", Some(ccid.number().into())),
         ConnectionEvent::SlowReceiver => ("slow-receiver", None),
         ConnectionEvent::NotListening => ("not-listening", None),
+        ConnectionEvent::PathChanged { .. } => ("path-changed", None),
         _ => ("other", None),
     }
 }

@@ -103,6 +103,24 @@ impl Receiving {
         opened
     }
 
+    /// Returns whether a record with a protected head is authentic and newer than all that were opened. It is written
+    /// over, and nothing else changes.
+    pub(crate) fn is_newest(&self, record: &mut [u8]) -> bool {
+        let flags = record.first().copied().unwrap_or(0);
+        let mut epochs = self.epochs.iter().flatten();
+        let in_use = epochs.clone().find(|opener| opener.next() > 0);
+        let in_use = in_use.map_or(FIRST_EPOCH, |opener| opener.epoch());
+        let Some(opener) = epochs.find(|opener| opener.fits(flags)) else {
+            return false;
+        };
+        let (epoch, next) = (opener.epoch(), opener.next());
+        // RFC 9853, 4: only what was said with the keys of data counts.
+        epoch >= in_use.max(FIRST_EPOCH)
+            && opener
+                .look_into(record)
+                .is_ok_and(|opened| opened.number >= next && !self.is_over(epoch, opened.number))
+    }
+
     /// Forgets the epochs before the newest one in time.
     ///
     /// RFC 9147, 8: not before a record of the newest one was opened. RFC 9147, 5.8.1: that of the handshake is kept while

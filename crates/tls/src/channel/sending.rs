@@ -3,7 +3,7 @@
 use bytes::{Bytes, BytesMut};
 
 use super::messages::{FIRST_EPOCH, KEY_UPDATE, UPDATE_NOT_REQUESTED, UPDATE_REQUESTED};
-use crate::head::{DATA, HANDSHAKE, Part};
+use crate::head::{DATA, HANDSHAKE, Part, RETURN_ROUTABILITY_CHECK};
 use crate::record::{Sealer, Secret, Suite};
 
 /// Seals what this end says.
@@ -61,6 +61,12 @@ impl Sending {
     #[inline]
     pub(crate) fn append(&mut self, data: &[&[u8]], records: &mut BytesMut) -> Option<()> {
         self.sealer.append(DATA, data, records)
+    }
+
+    /// Seals a record with a message that checks a path, and appends it as [`append`](Self::append) does.
+    pub(crate) fn append_check(&mut self, content: &[u8], records: &mut BytesMut) -> Option<()> {
+        self.sealer
+            .append(RETURN_ROUTABILITY_CHECK, &[content], records)
     }
 
     /// Returns how many records a key may protect.

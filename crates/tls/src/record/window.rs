@@ -20,6 +20,11 @@ impl Window {
         }
     }
 
+    /// Returns one more than the highest number that has come.
+    pub(crate) const fn next(&self) -> u64 {
+        self.next
+    }
+
     /// Returns the number that is nearest to the next one, of those that end in these bits.
     pub(crate) const fn nearest(&self, low: u64, bits: u32) -> u64 {
         let span = 1 << bits;

@@ -1,6 +1,7 @@
 //! A connected session: what it does with the records that it opens, and its new keys.
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
+use fairwire_proto::PathCheck;
 use fairwire_units::Instant;
 
 use super::arrivals::{LATE, Taken};
@@ -11,8 +12,9 @@ use super::{
 use crate::acknowledgement;
 use crate::alert::Alert;
 use crate::channel::{Channel, FIRST_EPOCH, HANDSHAKE_EPOCH, Heard};
+use crate::check;
 use crate::error::SessionError;
-use crate::head::{ACK, ALERT, DATA, HANDSHAKE};
+use crate::head::{self, ACK, ALERT, DATA, HANDSHAKE, Head, RETURN_ROUTABILITY_CHECK};
 use crate::record::Unopened;
 
 /// The level of the alert that ends a direction. Nobody reads it (RFC 8446, section 6).
@@ -60,6 +62,9 @@ impl Session {
             ALERT => self.hear_alert(epoch, number, content)?,
             ACK => self.hear_acknowledgement(now, content)?,
             HANDSHAKE => self.hear_messages(epoch, number, content)?,
+            RETURN_ROUTABILITY_CHECK if epoch > HANDSHAKE_EPOCH => {
+                self.outputs.extend(check::read(content).map(Output::Check));
+            }
             _ => {}
         }
         Ok(Taken::Read)
@@ -226,6 +231,32 @@ impl Session {
     /// Returns when a new key is announced again.
     pub(super) fn next_announcement(&self) -> Option<Instant> {
         self.renewal.map(|renewal| self.clock.when(renewal.at()))
+    }
+
+    /// Returns whether a datagram is authentic and newer than all that were opened, as far as its first record goes. It may
+    /// be written over, and nothing else changes.
+    pub fn is_newest(&self, datagram: &mut [u8]) -> bool {
+        let State::Open { .. } = self.state else {
+            return false;
+        };
+        let (Some(channel), Some(record)) = (&self.channel, head::first_record(datagram)) else {
+            return false;
+        };
+        matches!(Head::of(record), Head::Sealed { .. }) && channel.receiving.is_newest(record)
+    }
+
+    /// Seals a message that checks a path, and appends the datagram with it to `datagrams` (RFC 9853, section 4). It has
+    /// to be sent. Returns false if nothing is sealed now.
+    ///
+    /// RFC 9853, 3: both ends have to have agreed on such messages. The library has no extension for that, so the caller
+    /// sends one only where the session would otherwise be over.
+    pub fn append_check(&mut self, check: PathCheck, datagrams: &mut BytesMut) -> bool {
+        let sends = self.state == State::Open { sends: true };
+        let Some(channel) = self.channel.as_mut().filter(|_| sends) else {
+            return false;
+        };
+        let content = check::write(check);
+        channel.sending.append_check(&content, datagrams).is_some()
     }
 
     /// Forgets a new key that is not acknowledged: nothing is sealed any more.

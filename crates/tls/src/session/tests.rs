@@ -53,7 +53,7 @@ fn exchange(ends: &mut [Session; 2], now: Instant) -> Vec<Vec<u8>> {
                             .expect("a good peer");
                     }
                     Output::Data(bytes) => data.push(bytes.to_vec()),
-                    Output::Connected { .. } | Output::Closed => {}
+                    Output::Connected { .. } | Output::Closed | Output::Check(_) => {}
                 }
                 idle = false;
             }

@@ -68,7 +68,16 @@ impl Both {
     }
 
     pub(crate) fn with_memory(dtls: [Dtls; 2], config: Config, endpoint: EndpointConfig) -> Self {
-        let mut ends = Self::begin(dtls, config, endpoint);
+        Self::encrypted(dtls, [config.clone(), config], endpoint)
+    }
+
+    /// Both ends, each with its settings, before their handshake.
+    pub(crate) fn encrypted(
+        dtls: [Dtls; 2],
+        configs: [Config; 2],
+        endpoint: EndpointConfig,
+    ) -> Self {
+        let mut ends = Self::between(dtls, configs, endpoint);
         let (now, id) = (ends.now, ends.id(CLIENT));
         let security = Arc::clone(&ends.security[CLIENT]);
         ends.ends[CLIENT].secure(now, id, security);
@@ -80,9 +89,13 @@ impl Both {
         Self::begin(dtls, config, EndpointConfig::default())
     }
 
-    pub(crate) fn begin(
+    pub(crate) fn begin(dtls: [Dtls; 2], config: Config, endpoint: EndpointConfig) -> Self {
+        Self::between(dtls, [config.clone(), config], endpoint)
+    }
+
+    fn between(
         [client, server]: [Dtls; 2],
-        config: Config,
+        [of_client, of_server]: [Config; 2],
         endpoint: EndpointConfig,
     ) -> Self {
         let mut ends = [
@@ -91,9 +104,9 @@ impl Both {
         ];
         let now = Instant::START + Duration::from_secs(5);
         ends[SERVER]
-            .listen(PORT, &[SERVICE], config.clone())
+            .listen(PORT, &[SERVICE], of_server)
             .expect("a listener");
-        let connected = ends[CLIENT].connect(now, path(CLIENT), None, PORT, SERVICE, config);
+        let connected = ends[CLIENT].connect(now, path(CLIENT), None, PORT, SERVICE, of_client);
         let id = connected.expect("a connection");
         let security: [Arc<dyn Security>; 2] = [Arc::new(client), Arc::new(server)];
         Self {

@@ -13,6 +13,7 @@ mod interop;
 mod kept;
 mod keyed;
 mod keys;
+mod migration;
 mod net;
 mod panics;
 mod records;

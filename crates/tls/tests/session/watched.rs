@@ -114,7 +114,7 @@ impl Watched {
                     self.received += data.len();
                 }
                 Output::Idle => break,
-                Output::Closed => {}
+                Output::Closed | Output::Check(_) => {}
             }
             let before = bytes();
             drop(output);

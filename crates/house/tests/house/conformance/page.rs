@@ -7,7 +7,7 @@ use super::table::{Row, rows};
 use crate::sources::{root, text_of};
 
 /// The RFCs of the list and what each is about.
-const TITLES: [(u16, &str); 13] = [
+const TITLES: [(u16, &str); 15] = [
     (4340, "DCCP (with errata 974 and 1049)"),
     (4341, "CCID 2, TCP-like"),
     (4342, "CCID 3, TFRC in DCCP"),
@@ -20,7 +20,9 @@ const TITLES: [(u16, &str); 13] = [
     (6773, "DCCP in UDP"),
     (8311, "ECN for DCCP (section 6)"),
     (8899, "path MTU discovery by probes"),
+    (9000, "validation of addresses (QUIC, sections 8 and 9)"),
     (9147, "DTLS 1.3, without the handshake"),
+    (9853, "checks of paths for DTLS"),
 ];
 
 /// How a status begins, best first.

@@ -132,6 +132,12 @@ impl Channel {
         false
     }
 
+    /// Returns whether a datagram in flight may have to be sent again.
+    pub(in crate::connection) fn keeps_copy(&mut self, now: Instant, id: DatagramId) -> bool {
+        let kept = self.kept.as_mut().and_then(|kept| kept.at(now, id));
+        kept.is_some()
+    }
+
     fn forget_copy(&mut self, id: DatagramId) {
         if let Some(kept) = &mut self.kept {
             kept.remove(id);

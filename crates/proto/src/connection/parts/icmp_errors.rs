@@ -1,6 +1,6 @@
 //! ICMP errors about the packets of a connection, and what they prove together.
 
-use fairwire_units::Instant;
+use fairwire_units::{Duration, Instant};
 use fairwire_wire::Seq;
 
 use crate::event::CloseReason;
@@ -25,17 +25,19 @@ impl IcmpErrors {
     }
 
     /// Returns whether an error about packet `seq` confirms an earlier one: its packet left after the first error came,
-    /// and nothing was received since. Without a first error, this one is recorded as the first.
+    /// and nothing was received since. Without a first error, this one is recorded as the first. It counts once `patience`
+    /// has passed.
     pub(crate) fn confirms(
         &mut self,
         now: Instant,
         seq: Seq,
         gss: Seq,
         heard_at: Option<Instant>,
+        patience: Duration,
     ) -> bool {
         let doubt = self.doubt.filter(|&(since, _)| heard_at < Some(since));
-        if let Some((_, sent)) = doubt {
-            return seq.is_after(sent);
+        if let Some((since, sent)) = doubt {
+            return seq.is_after(sent) && now >= since + patience;
         }
         self.doubt = Some((now, gss));
         false

@@ -14,7 +14,7 @@ use crate::id::DatagramId;
 use crate::payload::Payload;
 use crate::records::Records;
 use crate::security::{
-    self, PathFacts, Rest, Security, SecurityError, Session, SessionOutput, SessionStage,
+    self, PathCheck, PathFacts, Rest, Security, SecurityError, Session, SessionOutput, SessionStage,
 };
 use copies::Copies;
 use early::{Allowance, Early};
@@ -54,6 +54,8 @@ pub(crate) struct Secure {
     is_closing: bool,
     is_end_announced: bool,
     failure: Option<SecurityError>,
+    /// The last message about a path that arrived, until it is taken.
+    check: Option<PathCheck>,
 }
 
 #[derive(Debug)]
@@ -128,6 +130,7 @@ impl Secure {
             is_closing: false,
             is_end_announced: false,
             failure: None,
+            check: None,
         }
     }
 
@@ -269,6 +272,7 @@ impl Secure {
                     }
                     self.is_end_announced = true;
                 }
+                SessionOutput::Check(check) => self.check = Some(check),
             }
         }
         None
@@ -356,6 +360,40 @@ impl Secure {
         }
     }
 
+    /// Returns whether a datagram is authentic and newer than all that arrived. Nothing changes.
+    pub(crate) fn is_newest(&self, datagram: &[u8], records: &mut Records) -> bool {
+        let Some(session) = self.session().filter(|_| self.failure.is_none()) else {
+            return false;
+        };
+        let record = records.room(datagram.len());
+        record.extend_from_slice(datagram);
+        session.is_newest(record)
+    }
+
+    /// Takes the last message about a path that arrived.
+    pub(crate) fn take_check(&mut self) -> Option<PathCheck> {
+        self.check.take()
+    }
+
+    /// Seals a message about a path, which leaves now.
+    pub(crate) fn seal_check(
+        &mut self,
+        now: Instant,
+        check: PathCheck,
+        records: &mut Records,
+    ) -> Option<Bytes> {
+        if !self.can_speak() {
+            return None;
+        }
+        let record = records.room(PathCheck::LEN + self.with.overhead());
+        let session = self.begun()?;
+        if !session.seal_check(now, check, record) {
+            return None;
+        }
+        let len = record.len();
+        Some(records.take(0..len))
+    }
+
     /// Returns when the session is to be served.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
         if self.failure.is_some() {
@@ -413,7 +451,8 @@ impl Secure {
         has_room && self.is_live() && !self.is_end_announced
     }
 
-    fn can_speak(&self) -> bool {
+    /// Returns whether this end can still say something that the peer reads.
+    pub(crate) fn can_speak(&self) -> bool {
         matches!(self.progress, Progress::Ready) && self.is_live()
     }
 

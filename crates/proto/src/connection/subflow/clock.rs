@@ -62,7 +62,9 @@ impl Subflow {
             return at;
         }
         let probes = self.mtu.due(self.syncs.probes_from());
-        Instant::earliest([at, self.liveness.keep_alive_at(), probes])
+        let migration = self.migration.as_ref();
+        let checks = migration.and_then(|migration| migration.next_timeout());
+        Instant::earliest([at, self.liveness.keep_alive_at(), probes, checks])
     }
 
     /// Returns when an Ack should leave by itself.
@@ -115,6 +117,7 @@ impl Subflow {
             }
         }
         self.on_probe_timeout(call);
+        self.on_migration_timeout(now);
         call.channel.expire_queued(call.ctx);
         call.channel.on_session_timeout(call.ctx, self);
         self.note_dropped(call.channel);

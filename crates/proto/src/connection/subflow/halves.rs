@@ -214,8 +214,13 @@ impl Subflow {
         }
         // Another path may take packets of another size.
         self.rediscover_path_mtu(call);
+        self.restart_halves(call, None);
+    }
+
+    /// Replaces what knows the old path in both halves. `rtt` is the round trip of the new one, if it is known.
+    pub(super) fn restart_halves(&mut self, call: &mut Call<'_, '_>, rtt: Option<Duration>) {
         // RFC 4340, 10.5: sender and receiver start again as on a new connection.
-        self.rtt = None;
+        self.rtt = rtt;
         self.handshake_sent = None;
         if let Some(profile) = self.agreed.send {
             self.make_sender(call, profile);

@@ -58,6 +58,7 @@ impl Subflow {
             dont_fragment: false,
             payload: Payload::EMPTY,
             id: None,
+            to: None,
         })
     }
 

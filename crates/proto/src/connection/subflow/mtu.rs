@@ -8,7 +8,7 @@ use fairwire_units::{Duration, Instant};
 use fairwire_wire::{HeadBuf, Kind, PacketType, Seq};
 
 use super::packet::Written;
-use super::parts::path_mtu::plateau_below;
+use super::parts::path_mtu::{PathMtu, plateau_below};
 use super::parts::size::Sizes;
 use super::{Call, State, Subflow};
 use crate::config::PathMtuDiscovery;
@@ -140,6 +140,17 @@ impl Subflow {
         true
     }
 
+    /// Begins the search of another path, with packets that are no larger than now.
+    pub(super) fn begin_path_mtu(&mut self, call: &mut Call<'_, '_>) {
+        let in_use = self.mtu.in_use();
+        self.mtu = PathMtu::new(call.now, &self.flow.path, &self.config);
+        self.mtu.search.begin_at(in_use);
+        if self.mtu.mode == PathMtuDiscovery::Probe {
+            self.mtu.search.restart();
+        }
+        self.apply_sizes(call);
+    }
+
     /// Notes that packet `seq` left, with the given lengths of its header and its payload.
     pub(super) fn note_size(
         &mut self,
@@ -176,10 +187,13 @@ impl Subflow {
 
     /// Applies a change of the path MTU.
     fn refresh_sizes(&mut self, call: &mut Call<'_, '_>) {
-        let mtu = self.mtu.in_use();
-        if mtu == self.sizes.path_mtu() {
-            return;
+        if self.mtu.in_use() != self.sizes.path_mtu() {
+            self.apply_sizes(call);
         }
+    }
+
+    fn apply_sizes(&mut self, call: &mut Call<'_, '_>) {
+        let mtu = self.mtu.in_use();
         self.sizes = Sizes::new(&self.flow.path, mtu);
         call.channel
             .set_max_datagram(call.now, self.sizes.max_datagram());

@@ -245,6 +245,7 @@ impl Subflow {
             dont_fragment: !matches!(packet_type, PacketType::Request | PacketType::Response),
             payload,
             id,
+            to: None,
         }
     }
 

@@ -296,6 +296,7 @@ impl Subflow {
         self.stats.marks_received += u64::from(datagram.ecn == Ecn::Ce);
         if is_secure {
             call.channel.open(call.ctx, self, datagram);
+            self.take_check(call);
         } else {
             call.channel.queue_data(call.ctx, datagram);
         }

@@ -72,6 +72,7 @@ impl Subflow {
                 .or_else(|| self.transmit_sync(call, head)),
             State::PartOpen | State::Open => self
                 .transmit_sync(call, head)
+                .or_else(|| self.transmit_check(call, head))
                 .or_else(|| self.transmit_probe(call, head))
                 .or_else(|| self.transmit_open(call, head)),
             State::CloseReq | State::Closing => self
@@ -237,7 +238,7 @@ impl Subflow {
     }
 
     /// Returns `CCVal` and `CsCov` of a data packet of `size` bytes.
-    fn data_fields(&mut self, now: Instant, size: usize) -> (u8, u8) {
+    pub(super) fn data_fields(&mut self, now: Instant, size: usize) -> (u8, u8) {
         let ccval = self.tx.as_mut().map_or(0, |tx| tx.ccval(now));
         (ccval, self.coverage_of(size))
     }

@@ -10,11 +10,14 @@
 //!   The second must be about a packet that left after the first error came, and nothing may arrive from the peer in
 //!   between. The first makes us ask the peer with a Sync. Guessing one number out of 2^48 would be as hard as for a
 //!   Reset. The second error is required because of RFC 5927, 5.2: a firewall that restarts, or a route that briefly
-//!   leads to the wrong host, rejects a packet or two of a connection that is still good.
+//!   leads to the wrong host, rejects a packet or two of a connection that is still good. A server that follows its
+//!   client waits for three seconds more.
 //! - **A half-open connection of a server, and one that invites its client**, rely on their timers (RFC 5596, 2.2.2).
 
+use fairwire_units::Duration;
 use fairwire_wire::{ResetCode, Seq};
 
+use super::migration::PATIENCE;
 use super::parts::syncs::Sender;
 use super::{Call, State, Subflow};
 use crate::event::CloseReason;
@@ -69,7 +72,16 @@ impl Subflow {
             return;
         }
         let (gss, heard_at) = (self.sequence.gss, self.sequence.heard_at);
-        if self.icmp_errors.confirms(call.now, seq, gss, heard_at) {
+        // A client that changes its network is not heard for a moment, and nobody is where it was.
+        let patience = if self.follows() {
+            PATIENCE
+        } else {
+            Duration::ZERO
+        };
+        if self
+            .icmp_errors
+            .confirms(call.now, seq, gss, heard_at, patience)
+        {
             // If the peer is there after all, the Reset tells it.
             let reason = CloseReason::Unreachable { why };
             self.reset(call, ResetCode::Aborted, [0; 3], reason);

@@ -162,7 +162,7 @@ impl World {
                 Output::Idle => return,
                 Output::Send(datagram) => self.depart(end, datagram),
                 Output::Data(data) => self.received.push(data),
-                Output::Connected { .. } | Output::Closed => {}
+                Output::Connected { .. } | Output::Closed | Output::Check(_) => {}
             }
         }
     }

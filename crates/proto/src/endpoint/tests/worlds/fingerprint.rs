@@ -86,6 +86,7 @@ pub(super) fn add(digest: &mut Digest, end: &Endpoint) -> fmt::Result {
         outcome: _,
         stats: _,
         records: _,
+        followers: _,
     } = end;
     assert!(events.is_empty() && ready.is_empty(), "not drained");
     write!(digest, "{listeners:?};{time_wait:?};{timers:?};")?;

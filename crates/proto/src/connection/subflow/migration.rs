@@ -1,0 +1,200 @@
+//! A peer that is heard from another address: whether it is followed there (RFC 9000, section 9.3).
+//!
+//! A server follows the client of an encrypted connection, because a NAT gave it another port, or because it changed its
+//! network. DCCP has no identifier of connections, so the endpoint asks the connections with the packet's ports. What
+//! the packet has to prove: that its record is authentic and newer than all others. Then the client is asked at that
+//! address, inside the session, and only its answer from there moves the connection.
+//! [`migration`](super::parts::migration) keeps what is known of the check.
+
+use fairwire_units::{Duration, Ecn, Instant};
+use fairwire_wire::{HeadBuf, Kind, Packet, PacketType};
+
+use super::packet::Written;
+use super::parts::migration::{CookieKey, Due, Found, Migration};
+use super::{Call, State, Subflow};
+use crate::event::{Event, Fate};
+use crate::feature::Role;
+use crate::flow::Flow;
+use crate::payload::{Arriving, Payload};
+use crate::seal::seal;
+use crate::security::PathCheck;
+use crate::transmit::{Outgoing, Path};
+
+/// For how long a following end takes errors of the old address for those of a client that is changing its network.
+pub(super) const PATIENCE: Duration = Duration::from_secs(3);
+
+/// The most bytes of a packet with a message about a path, without the message: its header with an NDP Count, an RTT
+/// Estimate and a Data Checksum.
+const AROUND: usize = 16 + 8 + 6 + 6;
+
+impl Subflow {
+    /// Makes the connection, which is encrypted from now on, take part in checks of paths. Returns whether it follows its
+    /// peer.
+    pub(crate) fn begin_migration(&mut self, key: CookieKey) -> bool {
+        let answers = self.config.migration;
+        let follows = answers && self.role == Role::Server;
+        self.migration = Some(Box::new(Migration::new(follows, answers, key)));
+        follows
+    }
+
+    /// Returns whether it follows its peer now.
+    pub(crate) fn follows(&self) -> bool {
+        let migration = self.migration.as_ref();
+        self.state == State::Open && migration.is_some_and(|migration| migration.follows())
+    }
+
+    /// Returns whether the peer has not answered at this address, or does not want it.
+    pub(crate) fn has_failed_at(&self, path: Path) -> bool {
+        let migration = self.migration.as_ref();
+        migration.is_some_and(|migration| migration.has_failed_at(path))
+    }
+
+    /// Handles a packet of `bytes` from another address whose record is authentic and newer than all others.
+    pub(crate) fn handle_newest(
+        &mut self,
+        call: &mut Call<'_, '_>,
+        packet: &Packet<'_>,
+        payload: Arriving<'_>,
+        (path, ecn, bytes): (Path, Ecn, usize),
+    ) {
+        if let Some(migration) = &mut self.migration {
+            migration.arriving = Some(path);
+        }
+        self.handle_packet(call, packet, payload, ecn);
+        if let Some(migration) = &mut self.migration {
+            migration.arriving = None;
+        }
+        if self.flow.path != path {
+            self.note_elsewhere(call.now, path, bytes, true);
+        }
+    }
+
+    /// Notes that a packet of `bytes` with valid numbers came from another address.
+    pub(crate) fn note_elsewhere(
+        &mut self,
+        now: Instant,
+        path: Path,
+        bytes: usize,
+        is_newest: bool,
+    ) {
+        let rtt = self.rtt();
+        if self.state == State::Open
+            && let Some(migration) = &mut self.migration
+        {
+            migration.on_packet(now, path, bytes, is_newest, rtt);
+        }
+    }
+
+    /// Takes the message about a path that the present packet brought, if it did.
+    #[inline]
+    pub(super) fn take_check(&mut self, call: &mut Call<'_, '_>) {
+        let check = call
+            .channel
+            .secure
+            .as_mut()
+            .and_then(|secure| secure.take_check());
+        if let Some(check) = check {
+            self.on_check(call, check);
+        }
+    }
+
+    fn on_check(&mut self, call: &mut Call<'_, '_>, check: PathCheck) {
+        let (in_use, state) = (self.flow.path, self.state);
+        let Some(migration) = self.migration.as_mut().filter(|_| state == State::Open) else {
+            return;
+        };
+        let from = migration.arriving.unwrap_or(in_use);
+        match migration.on_check(call.now, check, from, in_use) {
+            Found::Nothing => {}
+            Found::There { path, rtt } => self.move_to(call, path, rtt),
+        }
+    }
+
+    /// Follows the peer to an address at which it answered.
+    fn move_to(&mut self, call: &mut Call<'_, '_>, path: Path, rtt: Duration) {
+        let from = self.flow;
+        self.flow.path = path;
+        self.moved_from.get_or_insert_with(|| Box::new(from));
+        self.stats.migrations += 1;
+        let (old, new) = (from.path, path);
+        // RFC 9000, 9.4: if only a port is another, a NAT has most likely forgotten the old one, and the path is the same.
+        if (old.local.ip(), old.remote.ip()) != (new.local.ip(), new.remote.ip()) {
+            self.begin_path(call, rtt);
+        } else if let Some(tx) = &mut self.tx {
+            tx.leave_path();
+        }
+        call.emit(Event::PathChanged {
+            from: old.remote,
+            to: new.remote,
+        });
+    }
+
+    /// Begins anew what depends on the path, of which `rtt` is the round trip (RFC 9000, section 9.4).
+    fn begin_path(&mut self, call: &mut Call<'_, '_>, rtt: Duration) {
+        self.return_flight(call);
+        self.begin_path_mtu(call);
+        self.restart_halves(call, Some(rtt));
+    }
+
+    /// Gives up what is in flight on the old path. What may be sent again is: nobody reads feedback about it any more.
+    fn return_flight(&mut self, call: &mut Call<'_, '_>) {
+        if let Some(tx) = &mut self.tx {
+            tx.finish(call.ctx.outcome);
+        }
+        for (id, fate) in &mut call.ctx.outcome.fates {
+            if id.is_some_and(|id| call.channel.keeps_copy(call.now, id)) {
+                *fate = Fate::Lost;
+            }
+        }
+        self.settle_outcome(call);
+    }
+
+    /// Returns, once after the connection has moved, its flow before.
+    #[inline]
+    pub(crate) fn take_moved_from(&mut self) -> Option<Box<Flow>> {
+        self.moved_from.take()
+    }
+
+    /// Ends an attempt that was not answered.
+    pub(super) fn on_migration_timeout(&mut self, now: Instant) {
+        if let Some(migration) = &mut self.migration {
+            migration.handle_timeout(now);
+        }
+    }
+
+    /// Writes a message about a path, if one is due. It does not wait for the controller: where the old path carries
+    /// nothing any more, that would take a timeout. There are a few for each packet of the peer at most.
+    pub(super) fn transmit_check(
+        &mut self,
+        call: &mut Call<'_, '_>,
+        head: &mut HeadBuf,
+    ) -> Option<Outgoing> {
+        if self.state != State::Open {
+            return None;
+        }
+        let secure = call.channel.secure.as_mut()?;
+        let size = AROUND + PathCheck::LEN + secure.security().overhead();
+        let Due { check, to } = self.migration.as_mut()?.due(call.now, size)?;
+        let record = secure.seal_check(call.now, check, call.ctx.records)?;
+        let payload = Payload::Bytes(record);
+        let (ccval, cscov) = self.data_fields(call.now, payload.len());
+        let mut encoder = self.start(head, &Kind::Data, (ccval, cscov), payload.len());
+        self.write_ndp(&mut encoder);
+        self.write_rtt_estimate(&mut encoder);
+        self.write_data_checksum(&payload, &mut encoder);
+        let path = to.unwrap_or(self.flow.path);
+        let head_len = seal(encoder, &path, &payload, cscov);
+        let written = Written {
+            seq: self.next_seq(),
+            packet_type: PacketType::Data,
+            head_len,
+            payload,
+            id: None,
+        };
+        let outgoing = self.sent(call, written);
+        Some(Outgoing {
+            to: to.map(Box::new),
+            ..outgoing
+        })
+    }
+}
