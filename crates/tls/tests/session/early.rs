@@ -371,7 +371,11 @@ fn a_reset_ends_what_was_not_confirmed() {
 #[test]
 fn copies_in_other_packets_take_no_place() {
     let mut ends = without_end(2, plain(), EndpointConfig::default());
-    send(&mut ends, 0..1);
+    // Large ones: a flight that the server repeats waits in the same memory.
+    let send = |ends: &mut Both, number| {
+        ends.send(CLIENT, &[number; 1_000], SendOptions::default());
+    };
+    send(&mut ends, 0);
     while ends.sent[CLIENT]
         .iter()
         .all(|bytes| !carries_record_of_data(bytes))
@@ -384,11 +388,13 @@ fn copies_in_other_packets_take_no_place() {
     ends.run_for(DELAY * 2);
     let before = ends.ends[SERVER].endpoint_stats().memory;
     // Each of the next packets carries that record, in place of its own.
-    send(&mut ends, 1..u8::try_from(ALLOWED).expect("few"));
+    for number in 1..u8::try_from(ALLOWED).expect("few") {
+        send(&mut ends, number);
+    }
     let mut copies = 0;
     while !is_secured(&ends, SERVER) {
         let after = ends.ends[SERVER].endpoint_stats().memory;
-        assert!(after < before + 1_000, "{before}, {after}");
+        assert!(after < before + 6_000, "{before}, {after}");
         ends.serve(CLIENT);
         for (_, to, bytes) in &mut ends.on_the_way {
             let is_data = *to == SERVER && carries_record_of_data(bytes);
@@ -402,5 +408,5 @@ fn copies_in_other_packets_take_no_place() {
     }
     assert_eq!(copies, ALLOWED - 1);
     ends.run_for(Duration::from_secs(10));
-    assert_eq!(ends.data(SERVER), expected(0..1));
+    assert_eq!(ends.data(SERVER), [[0; 1_000]]);
 }
