@@ -1,5 +1,6 @@
 //! The encryption of a connection: its session, and what waits around it.
 
+mod checks;
 mod copies;
 mod early;
 
@@ -358,40 +359,6 @@ impl Secure {
             session.set_waiting(now, waits);
             self.is_waiting = waits;
         }
-    }
-
-    /// Returns whether a datagram is authentic and newer than all that arrived. Nothing changes.
-    pub(crate) fn is_newest(&self, datagram: &[u8], records: &mut Records) -> bool {
-        let Some(session) = self.session().filter(|_| self.failure.is_none()) else {
-            return false;
-        };
-        let record = records.room(datagram.len());
-        record.extend_from_slice(datagram);
-        session.is_newest(record)
-    }
-
-    /// Takes the last message about a path that arrived.
-    pub(crate) fn take_check(&mut self) -> Option<PathCheck> {
-        self.check.take()
-    }
-
-    /// Seals a message about a path, which leaves now.
-    pub(crate) fn seal_check(
-        &mut self,
-        now: Instant,
-        check: PathCheck,
-        records: &mut Records,
-    ) -> Option<Bytes> {
-        if !self.can_speak() {
-            return None;
-        }
-        let record = records.room(PathCheck::LEN + self.with.overhead());
-        let session = self.begun()?;
-        if !session.seal_check(now, check, record) {
-            return None;
-        }
-        let len = record.len();
-        Some(records.take(0..len))
     }
 
     /// Returns when the session is to be served.
