@@ -45,7 +45,7 @@ pub(crate) use call::Call;
 pub(crate) use channel::Channel;
 pub(crate) use context::{Context, Origin, State};
 pub(crate) use footprint::NEW as NEW_FOOTPRINT;
-pub(crate) use parts::migration::CookieKey;
+pub(crate) use parts::migration::{CookieKey, Standing};
 pub(crate) use parts::nonces::NonceKey;
 pub(crate) use subflow::Subflow;
 

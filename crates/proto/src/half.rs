@@ -282,6 +282,9 @@ pub(crate) trait Tx: fmt::Debug + Send {
     /// data, and its losses are no sign of congestion (RFC 9000, section 9.4).
     fn leave_path(&mut self) {}
 
+    /// Notes that the last data packet left on another path than the one in use.
+    fn leave_newest(&mut self) {}
+
     /// Ends the connection: every datagram in flight gets [`Fate::Sent`].
     fn finish(&mut self, outcome: &mut FeedbackOutcome);
 }

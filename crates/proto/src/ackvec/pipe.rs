@@ -189,6 +189,17 @@ impl Pipe {
         self.bytes = 0;
     }
 
+    /// Leaves the newest packet behind, because it left on another path.
+    pub(super) fn leave_newest(&mut self) {
+        let newest = self.packets.back_mut();
+        if let Some(packet) = newest.filter(|packet| !packet.settled && !packet.is_left) {
+            packet.is_left = true;
+            self.left += 1;
+            self.in_flight -= 1;
+            self.bytes -= u64::from(packet.size);
+        }
+    }
+
     /// Returns whether packets that were left behind are not settled.
     pub(super) fn has_left(&self) -> bool {
         self.left > 0

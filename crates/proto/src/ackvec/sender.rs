@@ -568,6 +568,10 @@ impl Tx for Sender {
         self.sample_from = self.newest_sent.map(Seq::next);
     }
 
+    fn leave_newest(&mut self) {
+        self.pipe.leave_newest();
+    }
+
     fn finish(&mut self, outcome: &mut FeedbackOutcome) {
         self.pipe.finish(&mut outcome.fates);
     }

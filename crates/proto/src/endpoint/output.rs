@@ -115,7 +115,7 @@ impl Endpoint {
             self.listeners.take_place(port);
         }
         if let Some(flow) = moved_from {
-            self.follow(slot, &flow);
+            self.follow(now, slot, &flow);
         }
         if before != after {
             self.on_state_change(slot, before, after);

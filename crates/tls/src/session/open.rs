@@ -249,7 +249,7 @@ impl Session {
     /// to be sent. Returns false if nothing is sealed now.
     ///
     /// RFC 9853, 3: both ends have to have agreed on such messages. The library has no extension for that, so the caller
-    /// sends one only where the session would otherwise be over.
+    /// sends one only if it was told that the peer knows them.
     pub fn append_check(&mut self, check: PathCheck, datagrams: &mut BytesMut) -> bool {
         let sends = self.state == State::Open { sends: true };
         let Some(channel) = self.channel.as_mut().filter(|_| sends) else {

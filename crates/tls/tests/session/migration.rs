@@ -368,6 +368,27 @@ fn only_a_new_record_counts() {
     assert!(nat.both.ends[SERVER].endpoint_stats().elsewhere >= 40);
 }
 
+/// Data and Syncs whose numbers are outside of the window are not answered where a connection has their ports: a Reset
+/// could find the client.
+#[test]
+fn numbers_outside_of_the_window_are_not_answered() {
+    let mut nat = Nat::new(config());
+    nat.talk(50);
+    let known = nat.sent[CLIENT].clone();
+    nat.talk(200);
+    let thief = address(66, 6_666);
+    // Data, DataAck, Sync and SyncAck.
+    let is_such = |seen: &&Seen| matches!(seen.bytes[8] >> 1 & 15, 2 | 4 | 8 | 9);
+    let old: Vec<&Seen> = known.iter().filter(is_such).collect();
+    assert!(old.len() >= 40, "{}", old.len());
+    for seen in old {
+        nat.inject(thief, &seen.bytes);
+    }
+    nat.run_for(RTT);
+    assert_eq!(nat.traffic[&thief][1], 0);
+    assert!(nat.is_open());
+}
+
 /// Somebody on the path sends the newest packet of the client from his own address, where nobody can answer. The client
 /// stays where it is, he gets at most three times what he sent, and the packet's data is delivered once.
 #[test]

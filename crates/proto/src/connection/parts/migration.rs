@@ -2,7 +2,7 @@
 //! section 5).
 //!
 //! An attempt is for one address. Up to three challenges go there, and one to the address in use, each with a cookie of
-//! its own. Whoever sends a cookie back from the address to which it was sent receives there. If the
+//! its own. If no authentic packet came from there, one challenge is all. Whoever sends a cookie back from the address to which it was sent receives there. If the
 //! address in use answers first, the peer is still there, and somebody else sent copies of its packets (RFC 9000, section
 //! 9.3.3).
 
@@ -23,6 +23,9 @@ const CHALLENGES: u8 = 3;
 /// Attempts at one address that fail before its packets are those of a stranger again.
 const ATTEMPTS: u8 = 2;
 
+/// For how long it is remembered that attempts at an address have failed.
+const FAILED_FOR: Duration = Duration::from_secs(30);
+
 /// Attempts per second, and how many at once.
 const ATTEMPTS_PER_S: u32 = 1;
 const ATTEMPTS_AT_ONCE: u32 = 4;
@@ -37,8 +40,12 @@ const ANSWERS: usize = 4;
 const SHORTEST_WAIT: Duration = Duration::from_millis(100);
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
-/// The shortest time from the last challenge to the end of an attempt. RFC 9853, 5.5: another path may be longer.
-const LAST_WAIT: Duration = Duration::from_secs(1);
+/// The shortest time from the first challenge to the end of an attempt. RFC 9000, 8.2.4, and RFC 9853, 5.5: another path
+/// may be longer.
+const SHORTEST_ATTEMPT: Duration = Duration::from_secs(3);
+
+/// The most packets of an attempt that cost their source nothing.
+const FREE_PACKETS: u8 = 64;
 
 type Cookie = [u8; 8];
 
@@ -68,12 +75,36 @@ pub(crate) struct Migration {
     drawn: u64,
     limit: RateLimit,
     attempt: Option<Attempt>,
-    /// The address at which attempts failed last, and how many.
-    failed: Option<(Path, u8)>,
+    /// The attempt before, at another address, until it ends: its challenges may still be answered.
+    before: Option<Attempt>,
+    /// The address at which attempts failed last.
+    failed: Option<Failed>,
     /// The address from which the present packet came, if it is not the one in use.
     pub(crate) arriving: Option<Path>,
     /// Answers to challenges, which leave next.
     owed: VecDeque<PathCheck>,
+}
+
+/// An address at which attempts failed.
+#[derive(Clone, Copy, Debug)]
+struct Failed {
+    path: Path,
+    times: u8,
+    /// Whether the peer has said that it does not want it.
+    is_refused: bool,
+    /// When it is forgotten.
+    until: Instant,
+}
+
+/// What is known of an address that is not in use.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Standing {
+    /// The peer may be there.
+    Open,
+    /// Nobody has answered there. What comes from there is ignored: it may be from the peer, so it is not answered.
+    Unanswered,
+    /// The peer does not want it.
+    Refused,
 }
 
 /// The check of one address.
@@ -86,14 +117,17 @@ struct Attempt {
     /// The cookie for the address in use, and whether it is still to be sent.
     stay_cookie: Cookie,
     asks_to_stay: bool,
-    /// When the next challenge is due. After the last one: when the attempt has failed.
+    /// When the next challenge is due, and when the attempt ends.
     next_at: Instant,
+    ends_at: Instant,
     wait: Duration,
     /// Whether an authentic packet came from the address.
     is_authentic: bool,
     /// Bytes that came from the address, and that went there.
     received: u64,
     spent: u64,
+    /// How many more packets cost their source nothing.
+    free: u8,
 }
 
 /// A message about a path that leaves now.
@@ -119,6 +153,12 @@ impl Attempt {
         let mut sent = self.cookies.iter().flatten();
         sent.find(|(sent, _)| *sent == cookie).map(|(_, at)| *at)
     }
+
+    /// Returns whether another challenge may go to the address. Somebody else can have sent what has no record, so it is
+    /// worth one.
+    fn may_ask(&self) -> bool {
+        self.challenges == 0 || (self.is_authentic && self.challenges < CHALLENGES)
+    }
 }
 
 impl Migration {
@@ -132,6 +172,7 @@ impl Migration {
             drawn: 0,
             limit: RateLimit::per_second(ATTEMPTS_PER_S, ATTEMPTS_AT_ONCE),
             attempt: None,
+            before: None,
             failed: None,
             arriving: None,
             owed: VecDeque::new(),
@@ -142,10 +183,22 @@ impl Migration {
         self.follows
     }
 
-    /// Returns whether the peer has not answered at this address, or does not want it.
-    pub(crate) fn has_failed_at(&self, path: Path) -> bool {
-        self.failed
-            .is_some_and(|(failed, times)| failed == path && times >= ATTEMPTS)
+    /// Returns what is known of an address that is not in use.
+    pub(crate) fn standing(&self, now: Instant, path: Path) -> Standing {
+        let failed = self.failed.filter(|of| of.path == path && now < of.until);
+        match failed {
+            Some(failed) if failed.is_refused => Standing::Refused,
+            Some(failed) if failed.times >= ATTEMPTS => Standing::Unanswered,
+            _ => Standing::Open,
+        }
+    }
+
+    /// Returns whether a packet from this address costs its source nothing, because the address is being checked. Only so
+    /// many do.
+    pub(crate) fn is_free(&mut self, path: Path) -> bool {
+        let attempt = self.attempt.as_mut().filter(|of| of.path == path);
+        let free = attempt.and_then(|of| Some((of.free.checked_sub(1)?, of)));
+        free.map(|(left, of)| of.free = left).is_some()
     }
 
     /// Notes that `bytes` came from an address that is not in use. `is_newest` says whether they held an authentic record
@@ -158,7 +211,7 @@ impl Migration {
         is_newest: bool,
         rtt: Duration,
     ) {
-        if !self.follows || self.has_failed_at(path) {
+        if !self.follows || self.standing(now, path) != Standing::Open {
             return;
         }
         let bytes = bytes as u64;
@@ -176,6 +229,9 @@ impl Migration {
             return;
         }
         let stay_cookie = self.draw();
+        if let Some(before) = self.attempt.take() {
+            self.before = Some(before);
+        }
         self.attempt = Some(Attempt {
             path,
             cookies: [None; CHALLENGES as usize],
@@ -183,10 +239,12 @@ impl Migration {
             stay_cookie,
             asks_to_stay: true,
             next_at: now,
+            ends_at: now + SHORTEST_ATTEMPT,
             wait: rtt.clamp(SHORTEST_WAIT, LONGEST_WAIT),
             is_authentic: is_newest,
             received: bytes,
             spent: 0,
+            free: FREE_PACKETS,
         });
     }
 
@@ -207,14 +265,20 @@ impl Migration {
         let cookie = self.attempt.is_some().then(|| self.draw())?;
         let attempt = self.attempt.as_mut()?;
         let number = usize::from(attempt.challenges);
-        if attempt.next_at <= now
+        if attempt.may_ask()
+            && attempt.next_at <= now
             && let Some(place) = attempt.cookies.get_mut(number)
         {
             attempt.challenges += 1;
-            let is_last = attempt.challenges == CHALLENGES;
-            let least = if is_last { LAST_WAIT } else { Duration::ZERO };
-            attempt.next_at = now + attempt.wait.max(least);
+            attempt.next_at = now + attempt.wait;
             attempt.wait = attempt.wait * 2;
+            // RFC 9000, 8.2.4: three times the timer of a path that is not known.
+            let least = if number == 0 {
+                SHORTEST_ATTEMPT
+            } else {
+                Duration::ZERO
+            };
+            attempt.ends_at = attempt.ends_at.max(attempt.next_at).max(now + least);
             let spent = attempt.spent.saturating_add(size as u64);
             if spent <= attempt.received.saturating_mul(AMPLIFICATION) {
                 attempt.spent = spent;
@@ -225,8 +289,8 @@ impl Migration {
                 });
             }
         }
-        // RFC 9000, 9.3.3: the address in use is asked, too.
-        let asks = std::mem::take(&mut attempt.asks_to_stay);
+        // RFC 9000, 9.3.3: the address in use is asked, too, once the peer itself has been heard from elsewhere.
+        let asks = attempt.is_authentic && std::mem::take(&mut attempt.asks_to_stay);
         asks.then_some(Due {
             check: PathCheck::Challenge(attempt.stay_cookie),
             to: None,
@@ -235,23 +299,52 @@ impl Migration {
 
     /// Returns when [`Self::handle_timeout`] or [`Self::due`] has something to do.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
-        self.attempt.as_ref().map(|attempt| attempt.next_at)
+        let attempt = self.attempt.as_ref()?;
+        Some(if attempt.may_ask() {
+            attempt.next_at.min(attempt.ends_at)
+        } else {
+            attempt.ends_at
+        })
     }
 
     /// Ends an attempt that was not answered.
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
-        let over =
-            |attempt: &mut Attempt| attempt.challenges == CHALLENGES && attempt.next_at <= now;
+        let over = |attempt: &mut Attempt| attempt.ends_at <= now;
+        self.before.take_if(over);
         // Somebody else can have sent what has no record.
         if let Some(attempt) = self.attempt.take_if(over).filter(|of| of.is_authentic) {
-            self.fail(attempt.path, 1);
+            self.fail(now, attempt.path, false);
         }
     }
 
-    fn fail(&mut self, path: Path, times: u8) {
-        let before = self.failed.filter(|(failed, _)| *failed == path);
-        let before = before.map_or(0, |(_, before)| before);
-        self.failed = Some((path, before.saturating_add(times)));
+    fn fail(&mut self, now: Instant, path: Path, is_refused: bool) {
+        let before = self.failed.filter(|of| of.path == path && now < of.until);
+        self.failed = Some(Failed {
+            path,
+            times: before.map_or(0, |of| of.times).saturating_add(1),
+            is_refused,
+            until: now + FAILED_FOR,
+        });
+    }
+
+    /// Ends the attempt, the present one or that before, whose challenge left for `from` with this cookie, if `from` is
+    /// given. Returns its address and when the challenge left.
+    fn take_answered(
+        &mut self,
+        now: Instant,
+        cookie: Cookie,
+        from: Option<Path>,
+    ) -> Option<(Path, Instant)> {
+        for place in [&mut self.attempt, &mut self.before] {
+            let answered = |of: &mut Attempt| {
+                let is_there = from.is_none_or(|from| of.path == from);
+                is_there && of.ends_at > now && of.sent_at(cookie).is_some()
+            };
+            if let Some(attempt) = place.take_if(answered) {
+                return attempt.sent_at(cookie).map(|at| (attempt.path, at));
+            }
+        }
+        None
     }
 
     /// Takes a message of the peer about a path. It came from `from`, and `in_use` is the address in use.
@@ -274,24 +367,19 @@ impl Migration {
                 }
             }
             PathCheck::Response(cookie) => {
-                let answers = |attempt: &mut Attempt| {
-                    attempt.path == from && attempt.sent_at(cookie).is_some()
-                };
-                if let Some(attempt) = self.attempt.take_if(answers)
-                    && let Some(sent_at) = attempt.sent_at(cookie)
-                {
-                    self.failed = None;
+                if let Some((path, sent_at)) = self.take_answered(now, cookie, Some(from)) {
+                    (self.failed, self.attempt, self.before) = (None, None, None);
                     let rtt = now.saturating_since(sent_at);
-                    return Found::There { path: from, rtt };
+                    return Found::There { path, rtt };
                 }
                 // RFC 9000, 9.3.3: it is where it was.
-                self.attempt
-                    .take_if(|attempt| from == in_use && attempt.stay_cookie == cookie);
+                let stays = |of: &mut Attempt| from == in_use && of.stay_cookie == cookie;
+                self.attempt.take_if(stays);
+                self.before.take_if(stays);
             }
             PathCheck::Drop(cookie) => {
-                let is_unwanted = |attempt: &mut Attempt| attempt.sent_at(cookie).is_some();
-                if let Some(attempt) = self.attempt.take_if(is_unwanted) {
-                    self.fail(attempt.path, ATTEMPTS);
+                if let Some((path, _)) = self.take_answered(now, cookie, None) {
+                    self.fail(now, path, true);
                 }
             }
         }
@@ -301,7 +389,9 @@ impl Migration {
 
 #[cfg(test)]
 mod tests {
-    use super::{AMPLIFICATION, CookieKey, Duration, Found, Instant, Migration, Path, PathCheck};
+    use super::{
+        AMPLIFICATION, CookieKey, Duration, Found, Instant, Migration, Path, PathCheck, Standing,
+    };
     use crate::transmit::Encapsulation;
 
     const RTT: Duration = Duration::from_millis(40);
@@ -383,34 +473,69 @@ mod tests {
         for ms in [100, 300] {
             cookies(&mut server, at(ms));
         }
-        server.handle_timeout(at(1_299));
-        assert_eq!(server.next_timeout(), Some(at(1_300)));
-        server.handle_timeout(at(1_300));
+        server.handle_timeout(at(2_999));
+        assert_eq!(server.next_timeout(), Some(at(3_000)));
+        server.handle_timeout(at(3_000));
         assert_eq!(server.next_timeout(), None);
         let late = PathCheck::Response(there[0]);
-        let found = server.on_check(at(1_301), late, path(2), path(1));
+        let found = server.on_check(at(3_001), late, path(2), path(1));
         assert_eq!(found, Found::Nothing);
-        assert!(!server.has_failed_at(path(2)));
-        server.on_packet(at(2_000), path(2), 1_000, true, RTT);
-        for ms in [2_000, 2_100, 2_300] {
+        assert_eq!(server.standing(at(3_001), path(2)), Standing::Open);
+        server.on_packet(at(4_000), path(2), 1_000, true, RTT);
+        for ms in [4_000, 4_100, 4_300] {
             cookies(&mut server, at(ms));
         }
-        server.handle_timeout(at(9_000));
-        assert!(server.has_failed_at(path(2)) && !server.has_failed_at(path(3)));
+        server.handle_timeout(at(7_000));
+        for (ms, port, standing) in [
+            (7_000, 2, Standing::Unanswered),
+            (36_999, 2, Standing::Unanswered),
+            (37_000, 2, Standing::Open),
+            (7_000, 3, Standing::Open),
+        ] {
+            assert_eq!(server.standing(at(ms), path(port)), standing, "{ms} {port}");
+        }
     }
 
-    /// Packets without a record make it ask, but neither take an attempt away nor count as failures of the peer.
+    /// An answer from the address of the attempt before counts until that attempt would have ended.
+    #[test]
+    fn the_attempt_before_may_be_answered() {
+        for (ms, is_there) in [(2_999, true), (3_000, false)] {
+            let mut server = server();
+            server.on_packet(at(0), path(2), 1_000, true, RTT);
+            let (there, _) = cookies(&mut server, at(0));
+            server.on_packet(at(1_000), path(3), 1_000, true, RTT);
+            let check = PathCheck::Response(there[0]);
+            let found = server.on_check(at(ms), check, path(2), path(1));
+            assert_eq!(found != Found::Nothing, is_there, "{ms}");
+            assert_eq!(server.next_timeout().is_none(), is_there, "{ms}");
+        }
+    }
+
+    /// Only so many packets from an address that is checked cost nothing, and none from elsewhere.
+    #[test]
+    fn few_packets_are_free() {
+        let mut server = server();
+        assert!(!server.is_free(path(2)));
+        server.on_packet(at(0), path(2), 1_000, true, RTT);
+        let free = (0..100).filter(|_| server.is_free(path(2))).count();
+        assert_eq!((free, server.is_free(path(3))), (64, false));
+    }
+
+    /// Packets without a record make it ask once, there only, but neither take an attempt away nor count as failures of the peer.
     #[test]
     fn what_proves_nothing_ends_nothing() {
         let mut server = server();
         for ms in [0, 10_000, 20_000] {
             server.on_packet(at(ms), path(2), 1_000, false, RTT);
-            for later in [0, 100, 300] {
-                cookies(&mut server, at(ms + later));
-            }
-            server.on_packet(at(ms + 400), path(3), 1_000, false, RTT);
+            let sent = [0, 100, 300, 700].map(|later| {
+                let (there, here) = cookies(&mut server, at(ms + later));
+                (there.len(), here.len())
+            });
+            assert_eq!(sent, [(1, 0), (0, 0), (0, 0), (0, 0)]);
+            server.on_packet(at(ms + 800), path(3), 1_000, false, RTT);
             server.handle_timeout(at(ms + 9_000));
-            assert!(!server.has_failed_at(path(2)) && server.next_timeout().is_none());
+            let standing = server.standing(at(ms + 9_000), path(2));
+            assert_eq!((standing, server.next_timeout()), (Standing::Open, None));
         }
     }
 

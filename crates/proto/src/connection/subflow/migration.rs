@@ -10,7 +10,7 @@ use fairwire_units::{Duration, Ecn, Instant};
 use fairwire_wire::{HeadBuf, Kind, Packet, PacketType};
 
 use super::packet::Written;
-use super::parts::migration::{CookieKey, Due, Found, Migration};
+use super::parts::migration::{CookieKey, Due, Found, Migration, Standing};
 use super::{Call, State, Subflow};
 use crate::event::{Event, Fate};
 use crate::feature::Role;
@@ -43,10 +43,16 @@ impl Subflow {
         self.state == State::Open && migration.is_some_and(|migration| migration.follows())
     }
 
-    /// Returns whether the peer has not answered at this address, or does not want it.
-    pub(crate) fn has_failed_at(&self, path: Path) -> bool {
+    /// Returns what is known of an address that is not in use.
+    pub(crate) fn standing(&self, now: Instant, path: Path) -> Standing {
         let migration = self.migration.as_ref();
-        migration.is_some_and(|migration| migration.has_failed_at(path))
+        migration.map_or(Standing::Open, |of| of.standing(now, path))
+    }
+
+    /// Returns whether a packet from this address costs its source nothing, because the address is being checked.
+    pub(crate) fn is_free(&mut self, path: Path) -> bool {
+        let migration = self.migration.as_mut();
+        migration.is_some_and(|migration| migration.is_free(path))
     }
 
     /// Handles a packet of `bytes` from another address whose record is authentic and newer than all others.
@@ -192,6 +198,10 @@ impl Subflow {
             id: None,
         };
         let outgoing = self.sent(call, written);
+        // Its loss says nothing about the path in use.
+        if let Some(tx) = self.tx.as_mut().filter(|_| to.is_some()) {
+            tx.leave_newest();
+        }
         Some(Outgoing {
             to: to.map(Box::new),
             ..outgoing
