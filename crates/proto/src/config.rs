@@ -259,8 +259,7 @@ settings! {
         /// What may be sent again is kept in memory: up to `send_queue.bytes` in addition to the send queue, overhead
         /// included.
         pub resend: bool = false;
-        /// Whether an encrypted connection goes on when the client gets another address: because a NAT forgot its port, or
-        /// because its host changed the network.
+        /// Whether an encrypted connection goes on when the client gets another address from a NAT.
         ///
         /// A server with it follows its client once the client has answered at the new address, inside the encryption
         /// (RFC 9000, 9.3; RFC 9853, 5). A client with it answers, so both ends must set it. A server is never followed,
