@@ -47,8 +47,8 @@ const ALLOCATIONS_PER_PACKET: u64 = 16;
 const HISTORIES: usize = 200_000;
 
 /// Bytes that an endpoint holds besides its connections: the shares of strangers (32 kB), and queues and tables in
-/// their smallest size.
-const FIXED_MEMORY: usize = 128 << 10;
+/// their smallest size. An event has room for two addresses.
+const FIXED_MEMORY: usize = 144 << 10;
 
 /// Bytes for each connection of the largest number at one time. Queues and tables keep up to twice the room that they
 /// once needed: a place by address and slot (120), timers (48), waiting events (72 each).
