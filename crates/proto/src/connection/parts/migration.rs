@@ -1,10 +1,10 @@
 //! Which address a peer is checked at, and what is known of the check (RFC 9000, section 8.2.1; RFC 9853,
 //! section 5).
 //!
-//! An attempt is for one address. Up to three challenges go there, and one to the address in use, each with a cookie of
-//! its own. If no authentic packet came from there, one challenge is all. Whoever sends a cookie back from the address to which it was sent receives there. If the
-//! address in use answers first, the peer is still there, and somebody else sent copies of its packets (RFC 9000, section
-//! 9.3.3).
+//! An attempt is for one address. Up to three challenges go there, or only one while no authentic packet has come from
+//! it, and one goes to the address in use. Each has a cookie of its own. Whoever sends a cookie back from the address to
+//! which it was sent receives there. If the address in use answers first, the peer has not moved, and somebody else sent
+//! copies of its packets (RFC 9000, section 9.3.3).
 
 use std::collections::VecDeque;
 use std::hash::Hasher;

@@ -1,7 +1,7 @@
 //! A peer that is heard from another address: whether it is followed there (RFC 9000, section 9.3).
 //!
-//! A server follows the client of an encrypted connection, because a NAT gave it another port, or because it changed its
-//! network. DCCP has no identifier of connections, so the endpoint asks the connections with the packet's ports. What
+//! A server follows the client of an encrypted connection to which a NAT gave another port or address.
+//! DCCP has no identifier of connections, so the endpoint asks the connections with the packet's ports. What
 //! the packet has to prove: that its record is authentic and newer than all others. Then the client is asked at that
 //! address, inside the session, and only its answer from there moves the connection.
 //! [`migration`](super::parts::migration) keeps what is known of the check.
@@ -20,7 +20,7 @@ use crate::seal::seal;
 use crate::security::PathCheck;
 use crate::transmit::{Outgoing, Path};
 
-/// For how long a following end takes errors of the old address for those of a client that is changing its network.
+/// For how long a following end takes errors of the old address for those of a client that has another one.
 pub(super) const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The most bytes of a packet with a message about a path, without the message: its header with an NDP Count, an RTT

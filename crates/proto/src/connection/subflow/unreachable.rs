@@ -72,7 +72,7 @@ impl Subflow {
             return;
         }
         let (gss, heard_at) = (self.sequence.gss, self.sequence.heard_at);
-        // A client that changes its network is not heard for a moment, and nobody is where it was.
+        // A client that has another address is not heard for a moment, and nobody is where it was.
         let patience = if self.follows() {
             PATIENCE
         } else {
