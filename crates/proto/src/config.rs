@@ -211,6 +211,11 @@ settings! {
         pub slow_receiver_percent: u8 = 75;
         /// How long an attempt to connect may take before it fails.
         pub connect_timeout: Duration as ["Time"] = Duration::from_secs(10);
+        /// How long the first Request waits for its Response before it is sent again. Each later one waits twice as long,
+        /// up to 64 seconds. By default it is the second of RFC 4340, 8.1.1; the profiles other than `rfc` wait 250 ms,
+        /// after which programs begin another attempt to connect (RFC 8305, 5). On a longer path that is one Request, or
+        /// two, more than needed.
+        pub request_timeout: Duration as ["Time"] = Duration::from_secs(1), "at least 10 ms and at most 64 s";
         /// How long a peer may leave a packet unanswered before the connection ends; more than zero. A Close counts as
         /// such a packet. With `keep_alive` there is always one, so a peer that vanished is detected in every state, at
         /// the latest after `keep_alive` plus `idle_timeout`.

@@ -83,7 +83,7 @@ fn run(rtt: Duration, loss: f64, seed: u64, is_quinn: bool) -> Result<Times, Box
             here.send_datagram(b"first".as_slice().into())?;
             (connected, reading.await?)
         } else {
-            let (calling, accepting) = ends::fairwire_halves(&link, Config::default())?;
+            let (calling, accepting) = ends::fairwire_halves(&link, Config::interactive())?;
             let reading = tokio::spawn(async move {
                 let there = accepting.await.ok()?;
                 timeout(PATIENCE, there.recv()).await.ok()?.ok()?;

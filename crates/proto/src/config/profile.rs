@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 use fairwire_cc::law;
 use fairwire_units::registry::nearest;
@@ -90,6 +91,7 @@ impl Config {
         config.ccid2.window_counts = WindowCounts::Bytes;
         config.ccid2.law = built_in("cubic");
         config.ccid2.losses_by_time = true;
+        config.request_timeout = Duration::from_millis(250);
         config
     }
 }

@@ -58,7 +58,7 @@ use super::context::{Origin, State};
 use super::parts;
 use super::parts::agreed::Agreed;
 use super::parts::arrivals::Arrivals;
-use super::parts::backoff::{Backoff, FIRST_RETRY};
+use super::parts::backoff::Backoff;
 use super::parts::ccids::{CcidChanges, ValidFrom};
 use super::parts::dropped::Dropped;
 use super::parts::icmp_errors::IcmpErrors;
@@ -213,7 +213,7 @@ impl Subflow {
             liveness: Liveness::new(now, &config),
             icmp_errors: IcmpErrors::default(),
             due: Due::default(),
-            retry: Backoff::new(FIRST_RETRY),
+            retry: Backoff::new(config.request_timeout.into()),
             fired_at: None,
             deadline: None,
             target: Box::default(),

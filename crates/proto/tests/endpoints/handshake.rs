@@ -74,6 +74,24 @@ fn requests_back_off_and_end_with_a_reset() {
     assert_eq!(pair.told(0), [closed(CloseReason::ConnectTimeout)]);
 }
 
+/// RFC 8305, 5: the profiles of sockets repeat an unanswered Request after a quarter of a second, and back off then.
+#[test]
+fn the_first_request_waits_as_long_as_set() {
+    for profile in [Config::interactive(), Config::live(), Config::bulk()] {
+        let mut pair = Pair::new();
+        pair.lose(|wire| wire.from == 0);
+        let start = pair.now;
+        pair.connect(profile, Config::default());
+        pair.run_for(ms(5_000));
+        let at: Vec<_> = pair
+            .log
+            .iter()
+            .map(|w| (w.at - start).as_millis())
+            .collect();
+        assert_eq!(at, [0, 250, 750, 1_750, 3_750]);
+    }
+}
+
 /// The handshake completes whichever packet is lost.
 #[test]
 fn completes_whatever_is_lost() {

@@ -2,7 +2,7 @@
 
 use fairwire_units::{Duration, Instant};
 
-/// Time after which the first Request is repeated (RFC 4340, 8.1.1).
+/// How long a timer waits first, if nothing says otherwise.
 pub(crate) const FIRST_RETRY: Duration = Duration::from_secs(1);
 
 /// Longest wait: at least one packet every 64 seconds (RFC 4340, 8.1.1 and 8.3).
