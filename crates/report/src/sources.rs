@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::markup::breakable;
 use super::topology::spaced;
 use fairwire_paper::Paper;
-use fairwire_scenario::explain;
+use fairwire_scenario::explain_sourced;
 
 /// The kinds of sources with their meanings, from the least certain to the most certain.
 const KINDS: [(&str, &str); 4] = [
@@ -96,7 +96,7 @@ impl Known {
 fn known(paper: &Paper) -> Vec<Known> {
     let mut known: Vec<Known> = Vec::new();
     for cell in &paper.cells {
-        for line in explain(cell) {
+        for line in explain_sourced(cell) {
             if !KINDS.iter().any(|(kind, _)| *kind == line.source) {
                 continue;
             }

@@ -235,10 +235,25 @@ impl Network {
     }
 }
 
+/// Returns whether two cells have the same values of the network, and the same of them are stated.
+fn have_one_network(one: &Cell, other: &Cell) -> bool {
+    fn stated(cell: &Cell) -> impl Iterator<Item = &String> {
+        let paths = cell.stated.iter().chain(cell.provenance.keys());
+        paths.filter(|path| path.starts_with("topology."))
+    }
+    one.scenario.topology == other.scenario.topology && stated(one).eq(stated(other))
+}
+
 /// Returns the values of the network that differ between runs.
 fn varies(cells: &[&Cell]) -> Markup {
     let mut paths: Vec<(String, Vec<String>)> = Vec::new();
+    // Most cells differ in their flows only.
+    let mut networks: Vec<&Cell> = Vec::new();
     for cell in cells {
+        if networks.iter().any(|known| have_one_network(known, cell)) {
+            continue;
+        }
+        networks.push(cell);
         for line in fairwire_scenario::explain(cell) {
             let Some(path) = line.path.strip_prefix("topology.") else {
                 continue;

@@ -51,6 +51,16 @@ impl fmt::Display for Explained {
 
 /// Returns every value of `cell`, in the order of the format. Of a link's way back it returns the values that differ.
 pub fn explain(cell: &Cell) -> Vec<Explained> {
+    explained(cell, &|_| true)
+}
+
+/// Returns the values of `cell` that have a [source](Cell::provenance), as [`explain`] does, in less time.
+pub fn explain_sourced(cell: &Cell) -> Vec<Explained> {
+    explained(cell, &|path| cell.provenance.contains_key(path))
+}
+
+/// Returns the values at the paths that are `wanted`.
+fn explained(cell: &Cell, wanted: &dyn Fn(&str) -> bool) -> Vec<Explained> {
     let mut lines = Vec::new();
     let source = Arc::new(SourceText {
         name: "resolved".into(),
@@ -59,6 +69,9 @@ pub fn explain(cell: &Cell) -> Vec<Explained> {
     if let Ok(tree) = Node::parse(&source) {
         let form = schema::form();
         tree.leaves("", &mut |path, node| {
+            if !wanted(path) {
+                return;
+            }
             // A list of tables has no text of its own, because its tables are at the end of the document.
             let value = match &node.value {
                 Value::Array(_) => node.inline(),

@@ -52,7 +52,7 @@ pub use crate::transport::dccp::{CcidChange, Dccp, Receive, SendQueue, Sending, 
 pub use crate::transport::tcp::{Preset, Tcp};
 pub use crate::transport::udp::Udp;
 pub use argument::WrittenDuration;
-pub use explain::{Explained, explain};
+pub use explain::{Explained, explain, explain_sourced};
 pub use fairwire_proto::{
     Ccid2Config, Ccid3Config, Encapsulation, QueuePolicy, ReceiveQueuePolicy,
 };
