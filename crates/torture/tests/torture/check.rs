@@ -75,7 +75,7 @@ fn drawn_plans_pass() {
 /// The shrinker removes a connection together with everything that names it.
 #[test]
 fn shrunk_plans_pass() {
-    for seed in 0..300 {
+    for seed in 0..60 {
         let plan = Plan::draw(seed);
         for without in without_one(&plan) {
             assert_eq!(without.check(), Ok(()), "seed {seed}");

@@ -128,7 +128,7 @@ fn a_failure_replays_and_shrinks() {
         forbid: Some("closed: Aborted".to_owned()),
         ..Options::default()
     };
-    let found = campaign::run(0, 100, campaign::cores(), &forbid);
+    let found = campaign::run(0, 10, campaign::cores(), &forbid);
     let (seed, failure) = found
         .failures
         .first()
