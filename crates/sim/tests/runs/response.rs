@@ -1,9 +1,11 @@
 //! The long-run rate of each CCID at five loss rates, compared with its law.
 //!
-//! Every n-th packet is lost, so that nothing is random and the loss event rate is known.
+//! Every n-th packet is lost, so that nothing is random and the loss event rate is known: 300 s of the steady state suffice.
 
 use fairwire_scenario::Adjust;
 use fairwire_sim::results::{Metric, Results, Subject};
+
+use fairwire_units::Duration;
 
 use super::{all_seeds, ours};
 
@@ -20,6 +22,7 @@ const SMALL_PAYLOAD: f64 = 300.0;
 fn results() -> Results {
     let adjust = Adjust {
         seeds: Some(1),
+        duration: Some(Duration::from_secs(400).into()),
         ..Adjust::default()
     };
     all_seeds(&ours("response.toml", &adjust))

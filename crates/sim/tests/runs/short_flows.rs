@@ -136,25 +136,26 @@ fn what_does_not_go_with_short_flows_is_refused() {
 #[test]
 fn the_scenario_shows_what_it_says() {
     let cells = ours("short-flows.toml", &Adjust::default());
-    let mean = |name: &str, metric| {
+    let runs = |name: &str| {
         let cell = cells.iter().find(|cell| cell.name == name).expect(name);
-        let of = |seed| {
-            let run = unperturbed(&cell.scenario, seed);
+        [1, 2, 3].map(|seed| unperturbed(&cell.scenario, seed))
+    };
+    let mean = |runs: &[RunResult], metric| {
+        let of = |run: &RunResult| {
             let value = run.value(&Subject::flow("requests"), WHOLE, metric);
             value.unwrap_or_else(|| panic!("no {metric}"))
         };
-        (1..=3).map(of).sum::<f64>() / 3.0
+        runs.iter().map(of).sum::<f64>() / runs.len() as f64
     };
-    let median = |name| mean(name, Metric::CompletionP50);
-    let (alone, droptail) = (median("alone"), median("droptail"));
-    let (fq_codel, dccp) = (median("fq-codel"), median("dccp"));
+    let cells = ["alone", "droptail", "fq-codel", "dccp"].map(runs);
+    let [alone, droptail, fq_codel, dccp] =
+        cells.each_ref().map(|it| mean(it, Metric::CompletionP50));
     assert!((0.07..0.09).contains(&alone), "{alone}");
     assert!(droptail > 0.28, "{droptail}");
     assert!(fq_codel < 1.5 * alone, "{fq_codel}");
     assert!(dccp > 1.2 * droptail, "{dccp}");
-    let loss = mean("droptail", Metric::Loss);
+    let [_, loss, _, less] = cells.each_ref().map(|it| mean(it, Metric::Loss));
     assert!((100.0 / 20.0..100.0 / 8.0).contains(&loss), "{loss}");
-    let less = mean("dccp", Metric::Loss);
     assert!(less < 0.6 * loss, "{less}");
 }
 

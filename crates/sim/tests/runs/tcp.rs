@@ -3,6 +3,8 @@
 use fairwire_scenario::{Adjust, Cell, ScenarioError, explain};
 use fairwire_sim::results::{Metric, Subject};
 
+use fairwire_units::Duration;
+
 use super::{all_seeds, ours, read, with_set};
 
 const PRESETS: [&str; 3] = ["ns2", "linux-2.6", "modern"];
@@ -274,6 +276,7 @@ fn the_laws_serve_ccid_2() {
         let adjust = Adjust {
             seeds: Some(1),
             only: vec!["ccid-2-1000".to_owned()],
+            duration: Some(Duration::from_secs(300).into()),
             ..with_set(&[format!("flows.dccp.dccp.ccid2.law={law}")])
         };
         let results = all_seeds(&ours("response.toml", &adjust));
