@@ -70,9 +70,9 @@ fn a_table_is_run_and_written() {
     let directory = place.display().to_string();
     let output = fairwire(&[
         "paper",
-        "long-delay",
+        "satellite",
         "--table",
-        "ssthresh",
+        "narrow",
         "--seeds",
         "2",
         "--csv",
@@ -82,18 +82,22 @@ fn a_table_is_run_and_written() {
     ]);
     assert!(output.status.success(), "{}", err(&output));
     let csv = out(&output);
-    // A line of names; six cells, and the same six with the DCCP of today's RFCs; five metrics; one window.
-    assert_eq!(csv.lines().count(), 1 + 2 * 6 * 5, "{csv}");
-    assert!(csv.contains("\nlong-delay,ssthresh,ssthresh-20,20 packets,dccp,t_max,s,whole,,2,"));
+    // A line of names; nine cells, and the same nine with the DCCP of today's RFCs; two flows; three metrics; one window.
+    assert_eq!(csv.lines().count(), 1 + 2 * 9 * 2 * 3, "{csv}");
+    let row =
+        "\nsatellite,narrow,narrow-16k-fb10,\"16 kbit/s, 10\",dccp,goodput,kbit/s,from-60,,2,";
+    assert!(csv.contains(row), "{csv}");
     assert_eq!(csv, read(&place.join("tables.csv")));
     let page = read(&place.join("report.html"));
-    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("Experiment 1"));
+    assert!(
+        page.starts_with("<!DOCTYPE html>") && page.contains("More feedback on a narrow way back")
+    );
     assert!(!page.contains("is partial"));
     let json: Value = serde_json::from_str(&unzipped(&place.join("paper.json.gz"))).expect("JSON");
     assert_eq!(json["partial"], false);
     let rows = json["tables"][0]["rows"].as_array().expect("rows");
-    assert_eq!(rows.len(), 60);
-    for file in ["report.txt", "results.json.gz", "ssthresh-20.toml"] {
+    assert_eq!(rows.len(), 108);
+    for file in ["report.txt", "results.json.gz", "narrow-16k-fb10.toml"] {
         assert!(place.join(file).is_file(), "{file}");
     }
     // Figures and verdicts were not computed: a file with column names only would suggest empty results.
