@@ -1,25 +1,25 @@
 //! What the first page of the report says of each paper, and the verdicts that it rests on.
 
-use fairwire_paper::{Overview, Verdict};
+use fairwire_paper::{Overview, Paper, Verdict};
 use fairwire_sim::results::Results;
 
-use crate::{Verdicts, quick};
+use crate::{Verdicts, load, quick};
 
 /// Each sentence of a finding, and each part of it between semicolons, rests on verdicts, which quick runs have.
 fn stands(name: &str) {
-    stands_at(name, None);
+    stands_at(&quick(name), None);
 }
 
 /// Like [`stands`], with the runs at one point of the paper's sweep. One point at which a claim fails decides that it
 /// has a condition; all points would take minutes.
-fn stands_at(name: &str, point: Option<&str>) {
-    let paper = quick(name);
+fn stands_at(paper: &Paper, point: Option<&str>) {
+    let name = &paper.name;
     let overview = paper.overview.as_ref().expect("an overview");
     assert_eq!(without_ground(overview), Vec::<&str>::new(), "{name}");
     let swept = paper.cells.iter().map(|cell| cell.name.as_str());
     let swept = swept.filter(|cell| point.is_some_and(|point| cell.ends_with(point)));
     let cells: Vec<&str> = paper.cells_of_overview().into_iter().chain(swept).collect();
-    let verdicts = Verdicts::after(&paper, &cells);
+    let verdicts = Verdicts::after(paper, &cells);
     assert_eq!(overview.unfounded(&verdicts.0), []);
     for id in overview.rests_on.iter().flat_map(|it| it.verdicts.keys()) {
         assert_ne!(*verdicts.of(id), Verdict::NotRun, "{id}");
@@ -49,7 +49,8 @@ fn of_satellite() {
 
 #[test]
 fn of_queue_size() {
-    stands("queue-size");
+    // Two seeds already have these verdicts. A run at 5096 kbit/s has 360,000 packets.
+    stands_at(&load("queue-size", true, Some(2)), None);
 }
 
 #[test]
@@ -60,7 +61,7 @@ fn of_long_delay() {
 #[test]
 fn of_wifi_handoff() {
     stands_at(
-        "wifi-handoff",
+        &quick("wifi-handoff"),
         Some("-at-router-10Mbit-radio-54Mbit-outage-1s"),
     );
 }
