@@ -82,7 +82,8 @@ fn a_table_is_run_and_written() {
     ]);
     assert!(output.status.success(), "{}", err(&output));
     let csv = out(&output);
-    // A line of names; nine cells, and the same nine with the DCCP of today's RFCs; two flows; three metrics; one window.
+    // A line of names; nine cells, and the same nine with the DCCP of today's RFCs; two flows; three metrics; one
+    // window.
     assert_eq!(csv.lines().count(), 1 + 2 * 9 * 2 * 3, "{csv}");
     let row =
         "\nsatellite,narrow,narrow-16k-fb10,\"16 kbit/s, 10\",dccp,goodput,kbit/s,from-60,,2,";

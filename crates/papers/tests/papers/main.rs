@@ -1,5 +1,5 @@
-//! The papers in as few runs as possible: the first seed of every cell, for its digest, and the others that verdicts
-//! depend on. No test repeats a run of another one.
+//! The papers in as few runs as possible: the first seed of every cell (of a sweep at a third of its points), for its
+//! digest, and the others that verdicts depend on. No test repeats a run of another one.
 
 mod findings;
 mod golden;

@@ -1,6 +1,7 @@
 //! The long-run rate of each CCID at five loss rates, compared with its law.
 //!
-//! Every n-th packet is lost, so that nothing is random and the loss event rate is known: 300 s of the steady state suffice.
+//! Every n-th packet is lost, so that nothing is random and the loss event rate is known: 300 s of the steady state
+//! suffice.
 
 use fairwire_scenario::Adjust;
 use fairwire_sim::results::{Metric, Results, Subject};
