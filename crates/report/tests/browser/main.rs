@@ -1,9 +1,9 @@
 //! The reports: what their pages say, and how they look in a real browser, Chromium, with the windows of a desktop, of a
 //! telephone of 390 pixels, and of paper.
 //!
-//! In the browser a page shows every paper of the catalogue with made-up numbers that are as long as possible, and others have real
-//! results of two seeds: two papers, and a scenario file. Without Chromium the tests are skipped with a message; with
-//! `FAIRWIRE_NO_SKIP=1` they fail (`scripts/setup` installs it).
+//! In the browser a page shows every paper of the catalogue with made-up numbers that are as long as possible, and
+//! others have results of real runs: two papers, and a scenario file. Without Chromium the tests are skipped with a
+//! message; with `FAIRWIRE_NO_SKIP=1` they fail (`scripts/setup` installs it).
 
 mod axis;
 mod cells;
