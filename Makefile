@@ -10,7 +10,7 @@ FEATURES = --features fairwire/emulated
 export PROPTEST_RNG_SEED ?= 4340
 # With FAIRWIRE_NO_SKIP=1 in the environment a missing tool is an error instead of a skipped test.
 
-.PHONY: help build setup test test-all lint py package own-app own-ccid realtime race bench fuzz torture torture-plants memcheck soak worlds demo digests fmt deny conformance-mutants interop interop-dtls hostile
+.PHONY: help build setup test test-all lint py package own-app own-ccid realtime link-errors race bench fuzz torture torture-plants memcheck soak worlds demo digests fmt deny conformance-mutants interop interop-dtls hostile
 
 help: ## List the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,6 +52,9 @@ own-ccid: ## A congestion control from outside, tested on an emulated network an
 
 realtime: ## Thin flows, live video, outages and connecting, beside quinn over emulated links; ARGS="--help" (three minutes to build, ten for all)
 	cd examples/realtime && CARGO_TARGET_DIR=../../target/realtime $(CARGO) run --release --locked --quiet -- $(ARGS)
+
+link-errors: build ## How far `fairwire link` is from what it says, seen by plain UDP programs (a minute)
+	scripts/link-errors
 
 race: ## Fairwire beside kernel UDP, QUIC, ENet and other simulators on the same work; ARGS="bulk --runs 3" (ten minutes to build, 35 for the whole table; Linux)
 	race/setup

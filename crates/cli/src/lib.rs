@@ -7,6 +7,7 @@
 mod cells;
 mod jobs;
 mod keygen;
+mod link;
 mod number;
 #[cfg(feature = "sweep")]
 mod origin;
@@ -48,6 +49,7 @@ enum Command {
     Store(store::Args),
     Schema(schema::Args),
     Perf(Box<perf::Args>),
+    Link(Box<link::Args>),
     Keygen(keygen::Args),
 }
 
@@ -58,7 +60,8 @@ Examples:
   fairwire paper long-delay --quick           run one paper: its tables beside ours, a verdict on each claim
   fairwire run scenarios/dumbbell.toml        one TCP and one DCCP flow on a dumbbell
   fairwire perf -s                            wait for a measurement, on one host
-  fairwire perf -c HOST -t 5                  measure the path to it, on another";
+  fairwire perf -c HOST -t 5                  measure the path to it, on another
+  fairwire link \"lte loss 2%\" 5000 --to 127.0.0.1:6000    a bad network between two UDP programs";
 
 /// Runs the command with these arguments, the first of which is its name. Returns the exit status.
 pub fn command(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -76,6 +79,7 @@ pub fn command(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::Store(args)) => args.run(),
         Some(Command::Schema(args)) => args.run(),
         Some(Command::Perf(args)) => args.run(),
+        Some(Command::Link(args)) => args.run(),
         Some(Command::Keygen(args)) => args.run(),
         None => print::text(&format!(
             "fairwire {}: DCCP in user space, with a simulator and a lab that reproduces papers.\n\n{EXAMPLES}\n\n\

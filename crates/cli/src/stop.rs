@@ -16,6 +16,12 @@ const INTERRUPTED: i32 = 130;
 pub(crate) fn on_interrupt() -> Arc<AtomicBool> {
     let flag = Arc::new(AtomicBool::new(false));
     let raised = Arc::clone(&flag);
+    call_on_interrupt(move || raised.store(true, Ordering::Relaxed));
+    flag
+}
+
+/// Calls `stop` at the first Ctrl-C, SIGTERM or SIGHUP, which no longer end the process directly.
+pub(crate) fn call_on_interrupt(stop: impl FnOnce() + Send + 'static) {
     let (ready, is_ready) = mpsc::channel::<()>();
     std::thread::spawn(move || {
         // Without a handler Ctrl-C ends the process at once, as it does by default.
@@ -31,7 +37,7 @@ pub(crate) fn on_interrupt() -> Arc<AtomicBool> {
             };
             drop(ready);
             signals.stop().await;
-            raised.store(true, Ordering::Relaxed);
+            stop();
             note(&"stopping; finished results are kept (press Ctrl-C again to end at once)");
             signals.stop().await;
             std::process::exit(INTERRUPTED);
@@ -39,5 +45,4 @@ pub(crate) fn on_interrupt() -> Arc<AtomicBool> {
     });
     // Nothing is ever sent: this returns when the sender is dropped, after the handlers were installed or failed.
     let _ = is_ready.recv();
-    flag
 }

@@ -154,6 +154,18 @@ struct InFlight {
     lost: Option<DropReason>,
 }
 
+/// Returns an idle transmitter, which has a rate or a trace.
+fn transmitter(
+    trace: Option<Arc<Trace>>,
+    rate: Rate,
+    changes: Vec<(Instant, Rate)>,
+) -> Transmitter {
+    match trace {
+        Some(trace) => Transmitter::traced(trace),
+        None => Transmitter::new(rate).changing(changes),
+    }
+}
+
 /// The state of a link.
 #[derive(Debug)]
 pub(crate) struct Link {
@@ -164,6 +176,8 @@ pub(crate) struct Link {
     variation: Option<DelayVariation>,
     /// Whether packets may overtake each other. If so, `flight` is sorted by arrival.
     reorders: bool,
+    /// Whether the settings have changed, so that the delay may have become shorter.
+    is_reshaped: bool,
     framing: u32,
     queue: Box<dyn Queue>,
     /// Whether packets that come to the idle link bypass the queue.
@@ -182,15 +196,13 @@ impl Link {
         Self {
             place: Place::Link(id),
             to,
-            transmitter: match spec.trace {
-                Some(trace) => Transmitter::traced(trace),
-                None => Transmitter::new(spec.rate).changing(spec.changes),
-            },
+            transmitter: transmitter(spec.trace, spec.rate, spec.changes),
             delay: spec.delay,
             reorders: spec
                 .variation
                 .as_ref()
                 .is_some_and(DelayVariation::reorders),
+            is_reshaped: false,
             variation: spec.variation,
             framing: spec.framing,
             bypasses: spec.queue.may_bypass(),
@@ -383,14 +395,9 @@ impl Link {
             }
         }
         self.transmitting = Some(packet);
-        let on_wire = u64::from(packet.wire_len) + u64::from(self.framing);
-        let departs = self.transmitter.send(on_wire);
-        let delay = match &mut self.variation {
-            None => self.delay,
-            Some(variation) => variation.delay(departs, self.delay),
-        };
+        let departs = self.transmitter.send(self.on_wire(&packet));
         let arrives = Key {
-            at: departs + delay,
+            at: departs + self.delay_from(departs),
             ticket: next.ticket,
         };
         self.fly(InFlight {
@@ -398,6 +405,68 @@ impl Link {
             packet,
             lost,
         });
+    }
+
+    /// Returns the bytes of a packet with the link's framing.
+    fn on_wire(&self, packet: &Packet) -> u64 {
+        u64::from(packet.wire_len) + u64::from(self.framing)
+    }
+
+    /// Returns the delay of a packet that leaves at `departs`.
+    fn delay_from(&mut self, departs: Instant) -> Duration {
+        match &mut self.variation {
+            None => self.delay,
+            Some(variation) => variation.delay(departs, self.delay),
+        }
+    }
+
+    /// Gives the link other settings from `now` on. What is on its way arrives as it would have; what waits goes into
+    /// the new queue, in its order; the packet in transmission goes on at the new rate.
+    pub(crate) fn reshape<S: Release, O: Observer<S>>(
+        &mut self,
+        now: Instant,
+        spec: LinkSpec,
+        world: &mut World<S, O>,
+    ) {
+        self.settle(now, world);
+        let cut = self.transmitting.and_then(|packet| {
+            let at = self
+                .flight
+                .iter()
+                .rposition(|one| one.packet.handle == packet.handle)?;
+            let left = self.transmitter.unsent(now, self.on_wire(&packet));
+            Some((self.flight.remove(at)?, left))
+        });
+        self.transmitter = transmitter(spec.trace, spec.rate, spec.changes);
+        self.transmitter.silent_until(now);
+        self.delay = spec.delay;
+        self.reorders = spec
+            .variation
+            .as_ref()
+            .is_some_and(DelayVariation::reorders);
+        self.variation = spec.variation;
+        self.is_reshaped = true;
+        self.framing = spec.framing;
+        self.bypasses = spec.queue.may_bypass();
+        self.losses = spec.losses;
+        if let Some((mut cut, left)) = cut {
+            let departs = self.transmitter.send(left);
+            cut.arrives.at = departs + self.delay_from(departs);
+            self.fly(cut);
+        }
+        let mut before = std::mem::replace(&mut self.queue, spec.queue);
+        for _ in 0..std::mem::take(&mut self.waiting) {
+            match before.dequeue(now) {
+                Next::Send(next) => {
+                    self.admit(now, next, world);
+                }
+                Next::Drop(gone, why) => {
+                    self.waiting += 1;
+                    self.discard(now, &gone.packet, why, world);
+                }
+                Next::Empty => {}
+            }
+        }
     }
 
     /// Puts a packet in flight.
@@ -411,7 +480,7 @@ impl Link {
             self.flight.insert(place, next);
             return;
         }
-        if self.variation.is_some()
+        if (self.variation.is_some() || self.is_reshaped)
             && let Some(last) = self.flight.back()
         {
             next.arrives.at = next.arrives.at.max(last.arrives.at);

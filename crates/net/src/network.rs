@@ -15,7 +15,8 @@ use crate::routing::Routes;
 use crate::schedule::{Key, Schedule};
 use crate::topology::Parts;
 use crate::{
-    Agent, Backlog, LinkId, LinkStats, Loss, NodeId, Packet, RadioStats, Release, Topology,
+    Agent, Backlog, LinkId, LinkSpec, LinkStats, Loss, NodeId, Packet, RadioStats, Release,
+    Topology,
 };
 
 /// How often agents may be woken while time stands still.
@@ -211,6 +212,20 @@ where
     /// If there is no such link, or if it is not a wire.
     pub fn add_loss(&mut self, link: LinkId, loss: impl Loss + 'static) {
         self.fabric.links[link.0 as usize].add_loss(Box::new(loss));
+    }
+
+    /// Gives a link other settings from now on. What is on its way arrives as it would have; what waits goes into the
+    /// new queue, in its order; the packet in transmission goes on at the new rate. Loss models that were added before
+    /// are gone.
+    ///
+    /// # Panics
+    /// If there is no such link, or if it is not a wire.
+    pub fn reshape(&mut self, link: LinkId, spec: LinkSpec) {
+        let slot = link.0 as usize;
+        let fabric = &mut self.fabric;
+        let link = &mut fabric.links[slot];
+        link.reshape(fabric.now, spec, &mut fabric.world);
+        fabric.schedule.set(slot, link.next_event());
     }
 
     /// Returns the store of packet contents.

@@ -112,6 +112,18 @@ impl Transmitter {
         }
     }
 
+    /// Returns the bytes that have not left at `now` of a packet of `bytes` bytes, which was taken last.
+    ///
+    /// Without a rate that is all of it: it has no part that left.
+    pub(crate) fn unsent(&self, now: Instant, bytes: u64) -> u64 {
+        let rest = u128::from(self.free_ns.saturating_sub(now.as_nanos()));
+        let sent_later = (rest * u128::from(self.rate)).div_ceil(8_000_000_000);
+        match u64::try_from(sent_later) {
+            Ok(left) if self.rate > 0 => left.min(bytes),
+            _ => bytes,
+        }
+    }
+
     /// Sends `bytes` bytes while the rate may change.
     fn send_in_parts(&mut self, bytes: u64) -> Instant {
         // In units of one bit per second for one nanosecond.

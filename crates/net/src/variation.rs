@@ -83,9 +83,19 @@ pub struct DelayVariation {
     deviation: Duration,
     hold: Duration,
     reorders: bool,
+    /// Which packets are not delayed at all, if any.
+    overtakes: Option<Overtaking>,
     stream: Stream,
     /// The last drawn delay, and until when it is used.
     drawn: Option<(Duration, Instant)>,
+}
+
+/// The packets that overtake all others: each with this probability, after so many that did not.
+#[derive(Clone, Copy, Debug)]
+struct Overtaking {
+    probability: f64,
+    gap: u32,
+    passed: u32,
 }
 
 impl DelayVariation {
@@ -98,6 +108,7 @@ impl DelayVariation {
             deviation,
             hold: Duration::ZERO,
             reorders: false,
+            overtakes: None,
             stream,
             drawn: None,
         }
@@ -115,12 +126,31 @@ impl DelayVariation {
         self
     }
 
+    /// Lets a packet pass without delay with this probability, and so overtake those before it. At least `gap - 1`
+    /// packets between two of them are delayed.
+    pub fn overtaking(mut self, probability: f64, gap: u32) -> Self {
+        self.reorders = true;
+        self.overtakes = Some(Overtaking {
+            probability,
+            gap,
+            passed: 0,
+        });
+        self
+    }
+
     pub(crate) fn reorders(&self) -> bool {
         self.reorders
     }
 
     /// Returns the delay of a packet that leaves at `departs`, on a link with the mean delay `mean`.
     pub(crate) fn delay(&mut self, departs: Instant, mean: Duration) -> Duration {
+        if let Some(overtakes) = &mut self.overtakes {
+            overtakes.passed += 1;
+            if overtakes.passed >= overtakes.gap && self.stream.bool(overtakes.probability) {
+                overtakes.passed = 0;
+                return Duration::ZERO;
+            }
+        }
         if let Some((delay, until)) = self.drawn
             && departs < until
         {
@@ -236,5 +266,20 @@ mod tests {
         let almost = Instant::from_nanos(49_999_999);
         assert_eq!(variation.delay(almost, ms(100)), first);
         assert_ne!(variation.delay(Instant::START + ms(50), ms(100)), first);
+    }
+
+    /// Packets that overtake have no delay, are as many as asked for, and are apart by the gap.
+    #[test]
+    fn some_packets_overtake() {
+        let mut all = variation(Distribution::Normal, Duration::ZERO).overtaking(0.25, 1);
+        let mut delays = (0..10_000).map(|_| all.delay(Instant::START, ms(7)));
+        let overtook = delays.by_ref().filter(Duration::is_zero).count();
+        // Four standard errors of 10,000 draws: 4 * sqrt(0.25 * 0.75 * 10,000).
+        assert!(overtook.abs_diff(2_500) < 174, "{overtook}");
+        let mut fifth = variation(Distribution::Normal, Duration::ZERO).overtaking(1.0, 5);
+        let delays: Vec<u64> = (0..10)
+            .map(|_| fifth.delay(Instant::START, ms(7)).as_millis())
+            .collect();
+        assert_eq!(delays, [7, 7, 7, 7, 0, 7, 7, 7, 7, 0]);
     }
 }

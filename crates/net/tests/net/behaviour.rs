@@ -401,3 +401,39 @@ fn a_new_flow_moves_nobody_elses_losses() {
     assert!(two[..] == three[..2], "with a third flow");
     assert_ne!(two[0].len(), 2_000, "something was lost");
 }
+
+/// A link changes while it works. At 1 Mbit/s four packets of 1,250 bytes take 10 ms each; 15 ms after the start, when
+/// half of the second has left, the rate becomes 500 kbit/s: its other half takes 10 ms, and each later one 20 ms.
+/// Nothing overtakes although the delay falls from 25 to 5 ms, and the new queue has no room for the fourth.
+#[test]
+fn a_link_changes_while_it_works() {
+    let (topology, a, b, wire) = pair(link(1_000_000, ms(25)));
+    let mut net = Network::new(topology, Ledger::default(), Log::default());
+    net.place(b, Host::default());
+    net.place(a, steady((a, b), 0, 4, 1_250, ms(0)));
+    net.run_through(at_ms(15));
+    net.reshape(wire, link(500_000, ms(5)).queue(DropTail::packets(1)));
+    net.run_until(at_ms(1_000));
+    let arrived: Vec<_> = received(&net, b)
+        .iter()
+        .map(|(at, packet)| (at.as_nanos() / 1_000_000, packet.handle.0))
+        .collect();
+    assert_eq!(arrived, [(35, 0), (35, 1), (50, 2)]);
+    assert_eq!(net.observer().times("full"), [(15, 3)]);
+    assert_eq!(net.store().alive.len(), 0);
+}
+
+/// A packet that would never leave, because the rate is zero, leaves when there is a rate again.
+#[test]
+fn a_stopped_link_goes_on() {
+    let (topology, a, b, wire) = pair(link(0, ms(5)));
+    let mut net = Network::new(topology, Ledger::default(), ());
+    net.place(b, Host::default());
+    net.place(a, steady((a, b), 0, 2, 1_250, ms(0)));
+    net.run_through(at_ms(100));
+    assert_eq!(received(&net, b).len(), 0);
+    net.reshape(wire, link(1_000_000, ms(5)));
+    net.run_until(at_ms(1_000));
+    let host = net.agent(b).expect("placed");
+    assert_eq!(host.arrivals(), [(0, 115_000_000), (1, 125_000_000)]);
+}

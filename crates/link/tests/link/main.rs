@@ -1,0 +1,6 @@
+//! Links between real sockets.
+
+mod commands;
+mod fate;
+mod words;
+mod world;
