@@ -4,6 +4,8 @@
 //! datagram arrives, a timer fires or the application changes something. It locks the state only while it calls the
 //! protocol, never during a system call. While it sleeps, handles may send ([`crate::sending`]).
 
+mod moving;
+
 use std::io;
 use std::sync::Arc;
 use std::task::Waker;
@@ -20,6 +22,7 @@ use crate::outbox::Outbox;
 use crate::state::Shared;
 use crate::timer::Timer;
 use crate::transport::{Batch, Facts, Inbox, Transport, arrived_at};
+use moving::Moving;
 
 /// Datagrams received after which the application gets its turn. Without this the application's queues overflow on a
 /// runtime with one thread.
@@ -43,6 +46,7 @@ pub(crate) struct Driver<T: Transport> {
     wakes: Vec<Waker>,
     /// Takes what is not DCCP.
     divert: Option<Divert>,
+    moving: Moving,
     /// Datagrams received since the application had its turn.
     received: usize,
     /// Whether the application gets its turn now, however few datagrams were received.
@@ -65,6 +69,7 @@ impl<T: Transport> Driver<T> {
             shared,
             wakes: Vec::new(),
             divert,
+            moving: Moving::default(),
             received: 0,
             must_yield: false,
             transport,
@@ -73,7 +78,8 @@ impl<T: Transport> Driver<T> {
 
     /// Runs until no handle and no connection is left.
     pub(crate) async fn run(mut self) {
-        while let Some((now, wake)) = self.flush() {
+        while let Some((now, wake, has_mobile)) = self.flush() {
+            self.moving.listen(&self.shared, has_mobile);
             let more = std::mem::take(&mut self.must_yield);
             if more || self.received >= YIELD_AFTER {
                 self.received = 0;
@@ -93,13 +99,15 @@ impl<T: Transport> Driver<T> {
                 () = self.shared.notify.notified() => self.received = 0,
                 () = std::future::ready(()), if more => {}
                 () = self.timer.fired() => {}
+                () = self.moving.changed() => drop(moving::look(&self.shared)),
             }
         }
     }
 
-    /// Sends everything that may leave now. Returns the time and when to wake, or `None` at the end.
-    fn flush(&mut self) -> Option<(Instant, Option<Instant>)> {
-        let shared = &self.shared;
+    /// Sends everything that may leave now. Returns the time, when to wake, and whether a connection may have to go to
+    /// another address of this host; or `None` at the end.
+    fn flush(&mut self) -> Option<(Instant, Option<Instant>, bool)> {
+        let shared = Arc::clone(&self.shared);
         let mut outbox = shared.outbox();
         let outbox = outbox.as_mut()?;
         // Done whatever woke us, so that a socket with a constant stream to read does not block sending.
@@ -120,6 +128,7 @@ impl<T: Transport> Driver<T> {
             let done = outbox.blocked.is_some() || (outbox.batch.is_empty() && !again);
             let stops = done || batches == MAX_BATCHES;
             let finished = state.is_finished();
+            let has_mobile = state.proto.has_mobile();
             // Whoever gets a handle from now on gets it too late.
             state.driver_ended |= stops && finished;
             self.must_yield |= std::mem::take(&mut state.is_backlog_full);
@@ -127,22 +136,26 @@ impl<T: Transport> Driver<T> {
             outbox.wake();
             self.must_yield |= batches == MAX_BATCHES;
             if stops {
-                return (!finished).then_some((now, wake));
+                return (!finished).then_some((now, wake, has_mobile));
             }
         }
     }
 
     /// Sends the gathered packets until the socket has no more room.
-    fn send(&self, outbox: &mut Outbox) {
+    fn send(&mut self, outbox: &mut Outbox) {
         while outbox.send(self.shared.clock).is_err() {
             self.send_again(outbox);
         }
     }
 
     /// Handles a failed send call. The call may only have reported an ICMP error about an earlier datagram.
-    fn send_again(&self, outbox: &mut Outbox) {
+    fn send_again(&mut self, outbox: &mut Outbox) {
         self.drain_errors();
         if let Err(error) = outbox.send_next(self.shared.clock) {
+            if self.moving.on_refused(&self.shared, outbox) {
+                outbox.batch.set_max_segments(outbox.outlet.max_segments());
+                return; // They leave from another address.
+            }
             // Send one by one, in case the system cannot split batches after all.
             let Outbox { outlet, batch, .. } = outbox;
             batch.set_max_segments(outlet.max_segments());

@@ -33,13 +33,15 @@ pub enum ConnectionEvent {
     /// The peer's application stopped reading, for good. Nothing more can be sent (RFC 4340, section 11.7.2), but its
     /// data may still arrive.
     NotListening,
-    /// The peer has another address, and the connection has followed it there: its NAT gave it another port, or its host
-    /// changed the network. [`Connection::remote`](crate::Connection::remote) is the new address.
+    /// The client has another address, and the connection goes on there: its NAT gave it another port, or its host has
+    /// another address or route. A server is told the addresses of its client
+    /// ([`Connection::remote`](crate::Connection::remote)), and a client its own
+    /// ([`Connection::local`](crate::Connection::local)).
     ///
-    /// If more than a port is new, congestion control has begun anew. Only a server sees this, and only with DTLS
+    /// If more than a port is new, congestion control has begun anew. This happens only with DTLS
     /// ([`Config::migration`](crate::Config::migration)).
     PathChanged {
-        /// The peer's address before.
+        /// The client's address before.
         from: SocketAddr,
         /// Its address from now on.
         to: SocketAddr,

@@ -10,9 +10,11 @@
 //! RFC 6773, 3.3 forbids UDP checksums of zero. We always send a checksum, which is the system's default. On IPv4 a
 //! user's socket cannot see that a received checksum was zero; on IPv6 the system drops such packets.
 
+mod changes;
 mod claim;
 #[cfg(target_os = "linux")]
 mod errors;
+mod lost;
 mod native;
 mod route;
 mod set;
@@ -22,6 +24,7 @@ mod watched;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, SocketAddrV6, UdpSocket};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 #[cfg(target_os = "linux")]
 use nix::sys::socket::{setsockopt, sockopt::ReceiveTimestampns};
@@ -64,7 +67,7 @@ pub(crate) struct SocketOptions {
 #[derive(Debug)]
 pub(crate) struct Socket {
     udp: Watched,
-    state: UdpSocketState,
+    state: RwLock<UdpSocketState>,
     local: SocketAddr,
     max_segments: usize,
 }
@@ -143,17 +146,13 @@ impl Socket {
     fn watch(socket: UdpSocket) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
         let state = UdpSocketState::new(UdpSockRef::from(&socket))?;
-        do_not_stamp(&socket);
-        // Without this option a closed port is only found by a timeout; nothing else depends on it. IPv6 raw sockets
-        // refuse this call and have set their own option. Elsewhere nobody would read the errors.
-        #[cfg(target_os = "linux")]
-        let _ = state.enable_transport_errors(UdpSockRef::from(&socket));
+        prepare(&socket, &state);
         let local = socket.local_addr()?;
         let udp = Watched::new(socket)?;
         Ok(Self {
             max_segments: state.max_gso_segments(),
             udp,
-            state,
+            state: RwLock::new(state),
             local,
         })
     }
@@ -165,7 +164,7 @@ impl Socket {
 
     /// Returns how many datagrams one system call can send.
     pub(crate) fn max_segments(&self) -> usize {
-        self.max_segments.min(self.state.max_gso_segments())
+        self.max_segments.min(self.state().max_gso_segments())
     }
 
     /// Waits until a datagram has arrived or an error is queued.
@@ -200,9 +199,28 @@ impl Socket {
             src_ip: self.source(batch.path().local.ip()),
         };
         let socket = UdpSockRef::from(self.udp.get());
-        match self.state.try_send(socket, &transmit) {
+        let sent = self.state().try_send(socket, &transmit);
+        match sent {
             Err(error) if is_local_drop(&error) => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+                if transmit.src_ip.is_some_and(lost::is_lost) {
+                    self.renew();
+                }
+                Err(error)
+            }
             sent => sent,
+        }
+    }
+
+    fn state(&self) -> RwLockReadGuard<'_, UdpSocketState> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Forgets what `quinn_udp` takes an address that is gone for: a system without ECN marks and segmentation.
+    fn renew(&self) {
+        if let Ok(state) = UdpSocketState::new(UdpSockRef::from(self.udp.get())) {
+            prepare(self.udp.get(), &state);
+            *self.state.write().unwrap_or_else(PoisonError::into_inner) = state;
         }
     }
 
@@ -210,7 +228,7 @@ impl Socket {
     pub(crate) fn receive(&self, inbox: &mut Inbox) -> io::Result<()> {
         let received = self.udp.try_io(Interest::READABLE, |socket| {
             let socket = UdpSockRef::from(socket);
-            let is_full = inbox.fill(|buffers, meta| self.state.recv(socket, buffers, meta))?;
+            let is_full = inbox.fill(|buffers, meta| self.state().recv(socket, buffers, meta))?;
             if is_full || !STOPS_WHEN_EMPTY {
                 return Ok(());
             }
@@ -268,6 +286,17 @@ fn udp(addr: SocketAddr) -> io::Result<socket2::Socket> {
         let _ = socket.set_only_v6(false);
     }
     Ok(socket)
+}
+
+/// Sets what `quinn_udp` does not, and the other way round.
+fn prepare(socket: &UdpSocket, state: &UdpSocketState) {
+    do_not_stamp(socket);
+    // Without this option a closed port is only found by a timeout; nothing else depends on it. IPv6 raw sockets refuse
+    // this call and have set their own option. Elsewhere nobody would read the errors.
+    #[cfg(target_os = "linux")]
+    let _ = state.enable_transport_errors(UdpSockRef::from(socket));
+    #[cfg(not(target_os = "linux"))]
+    let _ = state;
 }
 
 /// Switches off the time of arrival, which `quinn_udp` asks for. Nobody reads it, and it costs the kernel a clock read

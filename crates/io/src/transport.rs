@@ -17,6 +17,7 @@ use std::future::Future;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use fairwire_proto::Encapsulation;
 use tokio::io::Ready;
@@ -89,6 +90,12 @@ pub(crate) struct Route {
     pub mtu: Option<u32>,
 }
 
+/// What tells of changes of a host's routes and addresses. It may tell of more.
+pub(crate) trait Changes: fmt::Debug + Send {
+    /// Waits until there may be one.
+    fn poll_changed(&mut self, context: &mut Context<'_>) -> Poll<()>;
+}
+
 /// Reserves a DCCP port among the programs of a host, while it lives.
 pub(crate) type Claim = Box<dyn Send + Sync>;
 
@@ -102,6 +109,16 @@ pub(crate) trait System: fmt::Debug + Send + Sync {
     /// # Errors
     /// The system's error for a remote without a route.
     fn route(&self, bound: SocketAddr, remote: SocketAddr) -> io::Result<Route>;
+
+    /// Returns whether no datagram can leave from this address any more.
+    fn is_lost(&self, _ip: IpAddr) -> bool {
+        false
+    }
+
+    /// Begins to tell of changes of routes and addresses; `None` if there are none.
+    fn changes(&self) -> Option<Box<dyn Changes>> {
+        None
+    }
 
     /// Reserves a DCCP port of `ip` that UDP does not already reserve.
     ///

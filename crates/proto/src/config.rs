@@ -264,11 +264,13 @@ settings! {
         /// What may be sent again is kept in memory: up to `send_queue.bytes` in addition to the send queue, overhead
         /// included.
         pub resend: bool = false;
-        /// Whether an encrypted connection goes on when the client gets another address from a NAT.
+        /// Whether an encrypted connection goes on when the client has another address: from a NAT, or because its host
+        /// has.
         ///
         /// A server with it follows its client once the client has answered at the new address, inside the encryption
-        /// (RFC 9000, 9.3; RFC 9853, 5). A client with it answers, so both ends must set it. A server is never followed,
-        /// and without encryption nobody is: packets from another address then belong to no connection.
+        /// (RFC 9000, 9.2 and 9.3; RFC 9853, 5). A client with it answers, and goes to another address of its host
+        /// where sockets notice one; so both ends must set it. A server is never followed, and without encryption nobody
+        /// is: packets from another address then belong to no connection.
         ///
         /// It is experimental: it has not been through the torture test.
         pub migration: bool = false;

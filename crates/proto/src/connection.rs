@@ -34,7 +34,7 @@ use crate::flow::Flow;
 use crate::id::{ConnectionId, DatagramId};
 use crate::payload::Payload;
 use crate::records::Records;
-use crate::security::{Security, Session};
+use crate::security::{Look, Security, Session};
 use crate::sending::{SendOptions, Waiting};
 use crate::stats::Stats;
 use channel::Visibility;
@@ -45,8 +45,8 @@ pub(crate) use call::Call;
 pub(crate) use channel::Channel;
 pub(crate) use context::{Context, Origin, State};
 pub(crate) use footprint::NEW as NEW_FOOTPRINT;
-pub(crate) use parts::migration::{CookieKey, Standing};
-pub(crate) use parts::nonces::NonceKey;
+pub(crate) use parts::draws::DrawKey;
+pub(crate) use parts::migration::Standing;
 pub(crate) use subflow::Subflow;
 
 /// A DCCP connection.
@@ -191,10 +191,28 @@ impl Connection {
         self.subflow.follows() && secure.is_some_and(|secure| secure.can_speak())
     }
 
-    /// Returns whether a datagram that arrived is authentic and newer than all others of the session.
-    pub(crate) fn is_newest(&self, datagram: &[u8], records: &mut Records) -> bool {
+    /// Looks into a datagram that came from elsewhere.
+    pub(crate) fn look_into(
+        &mut self,
+        now: Instant,
+        datagram: &[u8],
+        records: &mut Records,
+    ) -> Look {
+        let secure = self.channel.secure.as_mut();
+        let Some(secure) = secure.filter(|_| self.subflow.may_look(now)) else {
+            return Look::Useless;
+        };
+        let look = secure.look_into(datagram, records);
+        if look == Look::Forged {
+            self.subflow.note_forged(now);
+        }
+        look
+    }
+
+    /// Returns whether its application may take it to another address of this host.
+    pub(crate) fn can_leave(&self) -> bool {
         let secure = self.channel.secure.as_ref();
-        secure.is_some_and(|secure| secure.is_newest(datagram, records))
+        self.subflow.can_leave() && secure.is_some_and(|secure| secure.can_speak())
     }
 
     /// Returns whether the peer announced its end inside the session.

@@ -31,7 +31,7 @@ mod table;
 mod time_wait;
 mod timers;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use fairwire_units::Instant;
@@ -80,6 +80,10 @@ pub struct Endpoint {
     count: u32,
     table: Table,
     followers: Followers,
+    /// How many connections may have to go to another address of this host.
+    mobile: usize,
+    /// The second flows of such connections: of the address that they leave, or go to.
+    seconds: BTreeMap<usize, Flow>,
     time_wait: TimeWait,
     timers: Timers,
     /// Queue of the slots that may have something to send, served round-robin.
@@ -124,6 +128,8 @@ impl Endpoint {
             count: 0,
             table: Table::new(secret.lookup()),
             followers: Followers::default(),
+            mobile: 0,
+            seconds: BTreeMap::new(),
             time_wait: TimeWait::default(),
             timers: Timers::default(),
             ready: VecDeque::new(),
@@ -334,6 +340,8 @@ impl Endpoint {
             self.incoming.remove(Source::of(flow.path.remote.ip()));
         }
         self.live -= 1;
+        self.mobile -= usize::from(connection.subflow().is_mobile());
+        self.forget_second(slot);
         self.table.remove(&flow);
         self.followers.remove(&flow, slot);
         self.timers.set(slot, None);
@@ -542,15 +550,6 @@ impl Endpoint {
             });
         });
         asked
-    }
-
-    /// Restarts congestion control in both directions, as on a new connection (RFC 4340, 10.5).
-    ///
-    /// Call it when the path has changed below the addresses: a tunnel, a handover, Mobile IP.
-    pub fn path_changed(&mut self, now: Instant, id: ConnectionId) {
-        self.act(now, id, |connection, ctx| {
-            connection.with(ctx, Subflow::path_changed);
-        });
     }
 
     /// Returns the counters and gauges of a connection.

@@ -165,10 +165,11 @@ pub enum Event {
         /// The CCID in force.
         ccid: Ccid,
     },
-    /// The peer of an encrypted connection was heard from another address and answered there. Everything goes there from
-    /// now on ([`Config::migration`](crate::Config::migration)).
+    /// The client of an encrypted connection has another address, and everything goes there from now on
+    /// ([`Config::migration`](crate::Config::migration)). A server is told the addresses of its client, and a client its
+    /// own.
     PathChanged {
-        /// The peer's address before.
+        /// The client's address before.
         from: SocketAddr,
         /// Its address from now on.
         to: SocketAddr,

@@ -103,7 +103,7 @@ pub use id::{ConnectionId, DatagramId};
 pub use inspect::{EndpointInspection, Inspection};
 pub use payload::{Arriving, Payload};
 pub use security::{
-    Opened, PathCheck, PathFacts, Rest, Security, SecurityError, Session, SessionOutput,
+    Look, Opened, PathCheck, PathFacts, Rest, Security, SecurityError, Session, SessionOutput,
     SessionStage,
 };
 pub use sending::{Resend, SendOptions, Waiting};

@@ -103,13 +103,13 @@ pub trait Session: fmt::Debug + Send {
         datagrams: &mut BytesMut,
     ) -> Result<(), SecurityError>;
 
-    /// Returns whether a datagram that arrived is authentic and newer than all that were opened: its first record is of
-    /// the newest epoch in use, or of a later one, and has the highest number there. It may write over the datagram and
-    /// changes nothing else, so the datagram can still be [opened](Self::open) from a copy.
+    /// Looks into the first record of a datagram that came from an address that is not known. It may write over the
+    /// datagram, and changes nothing but the count of forged ones, so the datagram can still be [opened](Self::open)
+    /// from a copy.
     ///
-    /// A session that cannot tell says no. Then its peer is not followed to another address.
-    fn is_newest(&self, _datagram: &mut [u8]) -> bool {
-        false
+    /// A session that cannot tell says [`Look::Useless`]. Then its peer is not followed to another address.
+    fn look_into(&mut self, _datagram: &mut [u8]) -> Look {
+        Look::Useless
     }
 
     /// Seals a message that checks a path (RFC 9853), and appends the datagram that carries it to `datagrams`. Returns
@@ -200,6 +200,20 @@ pub enum SessionOutput {
     Closed,
     /// The peer has sent a message that checks a path.
     Check(PathCheck),
+}
+
+/// What a look into a datagram finds ([`Session::look_into`]).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Look {
+    /// It is authentic and newer than all that were opened: its record is of the newest epoch in use, or of a later one,
+    /// and has the highest number there.
+    Newest,
+    /// It is authentic and has not come before, but a newer one has.
+    Late,
+    /// It is not authentic.
+    Forged,
+    /// It says nothing: a copy, or a record that nobody can read or wants.
+    Useless,
 }
 
 /// A message that checks whether a peer receives what is sent to an address (RFC 9853, section 4), with its cookie.

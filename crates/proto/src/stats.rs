@@ -87,7 +87,8 @@ pub struct Stats {
     pub discarded: u64,
     /// Packets with a wrong checksum.
     pub checksum_errors: u64,
-    /// How often the connection has followed its peer to another address ([`Config::migration`](crate::Config::migration)).
+    /// How often the connection has followed its peer to another address, or gone to another one itself
+    /// ([`Config::migration`](crate::Config::migration)).
     pub migrations: u64,
     /// Smoothed round-trip time.
     pub srtt: Option<Duration>,
@@ -152,6 +153,9 @@ pub struct EndpointStats {
     /// Packets from addresses that no connection has, which may have been from the peers of encrypted connections
     /// ([`Config::migration`](crate::Config::migration)). They are not answered.
     pub elsewhere: u64,
+    /// Of those, the records that a session found to be forged. They are not all attacks: two clients behind one NAT may
+    /// have the same DCCP ports.
+    pub elsewhere_forged: u64,
     /// Connections now, half-open ones included.
     pub connections: usize,
     /// Bytes of memory used by connections now, queues included (see `EndpointConfig::max_memory`).
@@ -178,6 +182,7 @@ impl AddAssign for EndpointStats {
             cookies_accepted,
             cookies_refused,
             elsewhere,
+            elsewhere_forged,
             connections,
             memory,
             half_open,
@@ -196,6 +201,7 @@ impl AddAssign for EndpointStats {
             (&mut self.cookies_accepted, cookies_accepted),
             (&mut self.cookies_refused, cookies_refused),
             (&mut self.elsewhere, elsewhere),
+            (&mut self.elsewhere_forged, elsewhere_forged),
         ] {
             *sum += more;
         }

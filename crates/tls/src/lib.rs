@@ -62,7 +62,7 @@
 //! - A window of 4,096 records against replays.
 //!
 //! There is not, because the library has none: resumption and 0-RTT (each connection makes a full handshake),
-//! connection identifiers (a DCCP connection identifies its session; [`Session::is_newest`] lets it recognise a peer
+//! connection identifiers (a DCCP connection identifies its session; [`Session::look_into`] lets it recognise a peer
 //! that has another address), exporters, the name of the server in the client's hello, chains of certificates (an end
 //! shows only its own), and alerts that say why a certificate was refused.
 //!

@@ -258,6 +258,11 @@ impl Opener {
         self.window.next()
     }
 
+    /// Returns whether a record with this number would not be taken for a copy.
+    pub(crate) fn is_new(&self, number: u64) -> bool {
+        self.window.is_new(number)
+    }
+
     /// Returns whether a record that begins with these flags may be of this epoch.
     pub(crate) const fn fits(&self, flags: u8) -> bool {
         let [.., low] = self.epoch.to_be_bytes();

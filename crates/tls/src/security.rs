@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use bytes::BytesMut;
 use fairwire_proto::{
-    self as proto, NoMemory, Opened, PathCheck, PathFacts, Security, SecurityError, SessionOutput,
-    SessionStage,
+    self as proto, Look, NoMemory, Opened, PathCheck, PathFacts, Security, SecurityError,
+    SessionOutput, SessionStage,
 };
 use fairwire_units::Instant;
 
@@ -162,8 +162,8 @@ impl proto::Session for Session {
         })
     }
 
-    fn is_newest(&self, datagram: &mut [u8]) -> bool {
-        Self::is_newest(self, datagram)
+    fn look_into(&mut self, datagram: &mut [u8]) -> Look {
+        Self::look_into(self, datagram)
     }
 
     fn seal_check(&mut self, now: Instant, check: PathCheck, datagrams: &mut BytesMut) -> bool {

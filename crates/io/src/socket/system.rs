@@ -3,9 +3,9 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
-use super::{claim, route};
+use super::{changes, claim, lost, route};
 use crate::clock::Clock;
-use crate::transport::{Claim, Route, System};
+use crate::transport::{Changes, Claim, Route, System};
 
 /// The operating system of this host.
 #[derive(Clone, Debug)]
@@ -21,6 +21,14 @@ impl System for OperatingSystem {
 
     fn route(&self, bound: SocketAddr, remote: SocketAddr) -> io::Result<Route> {
         route::find(bound, remote, self.interface.as_deref())
+    }
+
+    fn is_lost(&self, ip: IpAddr) -> bool {
+        lost::is_lost(ip)
+    }
+
+    fn changes(&self) -> Option<Box<dyn Changes>> {
+        Some(changes::watch())
     }
 
     fn claim(&self, ip: IpAddr, port: u16) -> io::Result<Claim> {

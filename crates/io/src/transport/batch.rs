@@ -117,6 +117,15 @@ impl Batch {
         self.held.count = 0;
     }
 
+    /// Lets the packets for one path leave on another.
+    pub(crate) fn redirect(&mut self, from: Path, to: Path) {
+        for run in [&mut self.current, &mut self.held] {
+            if run.path == from {
+                run.path = to;
+            }
+        }
+    }
+
     /// Changes how many packets the system can split from one buffer.
     pub(crate) fn set_max_segments(&mut self, max_segments: usize) {
         self.max_segments = max_segments.max(1);

@@ -12,6 +12,8 @@ mod examples;
 mod fair_turns;
 mod loopback;
 #[cfg(target_os = "linux")]
+mod moving_hosts;
+#[cfg(target_os = "linux")]
 mod native;
 #[cfg(target_os = "linux")]
 mod native_hosts;

@@ -239,6 +239,37 @@ async fn two_clients_of_one_nat_keep_theirs() {
     assert_eq!(at, [to.0, to.1]);
 }
 
+/// Two clients with the same DCCP ports whose NAT exchanges their addresses at one moment are not followed: each one's
+/// packets have the address of the other. Neither gets what belongs to the other.
+#[tokio::test]
+async fn two_clients_that_exchange_addresses_get_nothing() {
+    let config = following(Config::default());
+    let place = Place::new(true, &config, &config);
+    let (first_nat, first, at_first) = place.connect().await;
+    let (second_nat, second, at_second) = place.connect().await;
+    echo(at_first.clone());
+    echo(at_second.clone());
+    assert_eq!(lost(&first, 1, 5).await, 0);
+    assert_eq!(lost(&second, 2, 5).await, 0);
+    let of_second = second_nat.back.borrow().clone();
+    let of_first = first_nat.back.send_replace(of_second);
+    second_nat.back.send_replace(of_first);
+    for (here, tag) in [(&first, 1), (&second, 2)] {
+        for _ in 0..10 {
+            let sent = here.try_send(vec![tag, 0]);
+            let answer = tokio::time::timeout(Duration::from_millis(50), here.recv());
+            match (sent, answer.await) {
+                (Ok(_), Err(_)) => {}
+                (_, Ok(Ok(received))) => panic!("{received:?} has come"),
+                (_, _) => break, // One of them may have been reset.
+            }
+        }
+    }
+    for there in [&at_first, &at_second] {
+        assert_eq!(there.stats().migrations, 0);
+    }
+}
+
 /// Somebody who has seen all datagrams of a client and sends them from elsewhere gets nothing for those that have come,
 /// and moves nothing.
 #[tokio::test]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use fairwire_units::Instant;
 use fairwire_wire::{Seq, ServiceCode};
 
-use super::parts::nonces::NonceKey;
+use super::parts::draws::DrawKey;
 use crate::config::Config;
 use crate::event::ConnectionEvent;
 use crate::feature::Role;
@@ -58,6 +58,6 @@ pub(crate) struct Origin {
     pub(crate) service: ServiceCode,
     pub(crate) iss: Seq,
     pub(crate) timestamp_offset: u32,
-    pub(crate) nonce_key: NonceKey,
+    pub(crate) nonce_key: DrawKey,
     pub(crate) config: Arc<Config>,
 }

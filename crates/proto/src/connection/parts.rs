@@ -9,6 +9,7 @@ pub(super) mod cap;
 pub(super) mod ccids;
 mod codes;
 pub(super) mod counted;
+pub(super) mod draws;
 pub(super) mod dropped;
 pub(super) mod groups;
 pub(super) mod icmp_errors;

@@ -52,6 +52,7 @@ impl Endpoint {
         }
         match slot.filter(|&slot| self.keep_or_drop_spare(slot, &packet)) {
             Some(slot) if self.defer_if_full(now, slot, &packet) => self.stats.deferred += 1,
+            Some(slot) if self.handle_second(now, slot, &meta, &packet, &payload) => {}
             Some(slot) => self.deliver(now, slot, &packet, payload, meta.ecn),
             None if self.handle_echoed_request(now, &meta.path, &packet) => {}
             None if self.handle_elsewhere(now, &meta, &packet, &payload, &flow) => {
@@ -172,11 +173,18 @@ impl Endpoint {
         if seq.is_none() && head.len() >= NUMBERED_LEN {
             return; // The quote is long enough for a 48-bit sequence number, but has none.
         }
-        if let Some(slot) = quoted_flow(path, head).and_then(|flow| self.table.find(&flow)) {
+        if let Some(slot) = self.quoted_slot(path, head) {
             self.with_connection(now, slot, |connection, ctx| {
                 connection.with(ctx, |subflow, call| subflow.on_unreachable(call, seq, why));
             });
         }
+    }
+
+    /// Returns the connection of a quoted packet, if that left on the path in use.
+    fn quoted_slot(&mut self, path: Path, head: &[u8]) -> Option<usize> {
+        let slot = self.table.find(&quoted_flow(path, head)?)?;
+        let second = self.seconds.get(&slot);
+        second.is_none_or(|flow| flow.path != path).then_some(slot)
     }
 
     /// Tells all connections in REQUEST along `path` about the error, and no others.
@@ -199,7 +207,7 @@ impl Endpoint {
     fn handle_too_big(&mut self, now: Instant, path: Path, mtu: u32, head: &[u8]) {
         // RFC 6773, 3.6: without the DCCP ports the error may concern any connection of this path, and without a
         // sequence number it proves nothing. It is ignored.
-        if let Some(slot) = quoted_flow(path, head).and_then(|flow| self.table.find(&flow)) {
+        if let Some(slot) = self.quoted_slot(path, head) {
             self.with_connection(now, slot, |connection, ctx| {
                 connection.with(ctx, |subflow, call| {
                     subflow.on_too_big(call, quoted_seq(head), mtu);

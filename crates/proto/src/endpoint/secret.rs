@@ -13,7 +13,7 @@ use siphasher::sip128::{Hasher128, SipHasher13 as Sip128, SipHasher24 as Proof};
 use zeroize::Zeroize;
 
 use super::source::Source;
-use crate::connection::{CookieKey, NonceKey};
+use crate::connection::DrawKey;
 use crate::constants::MAX_SHORT_RATE;
 use crate::flow::Flow;
 
@@ -104,20 +104,20 @@ impl Secret {
     }
 
     /// Returns the key from which an encrypted connection that begins with number `iss` draws its cookies for paths.
-    pub(crate) fn path_key(&self, flow: &Flow, iss: Seq) -> CookieKey {
+    pub(crate) fn path_key(&self, flow: &Flow, iss: Seq) -> DrawKey {
         let mut hasher = Sip128::new_with_keys(self.path.0, self.path.1);
         flow.hash(&mut hasher);
         iss.get().hash(&mut hasher);
         let hash = hasher.finish128();
-        CookieKey([hash.h1, hash.h2])
+        DrawKey([hash.h1, hash.h2])
     }
 
     /// Returns the key that the ECN nonces of `flow` are derived from. Nobody outside can guess it.
-    pub(crate) fn nonce_key(&self, flow: &Flow) -> NonceKey {
+    pub(crate) fn nonce_key(&self, flow: &Flow) -> DrawKey {
         let mut hasher = Sip128::new_with_keys(self.nonce.0, self.nonce.1);
         flow.hash(&mut hasher);
         let hash = hasher.finish128();
-        NonceKey([hash.h1, hash.h2])
+        DrawKey([hash.h1, hash.h2])
     }
 
     /// Returns where the search for a free local port of `flow` starts (RFC 6056, section 3.3.3).
@@ -262,7 +262,7 @@ impl BuildHasher for KeyedHash {
 
 #[cfg(test)]
 mod tests {
-    use super::{CookieKeys, Flow, KeyedHash, NonceKey, Secret, Zeroize};
+    use super::{CookieKeys, DrawKey, Flow, KeyedHash, Secret, Zeroize};
     use crate::transmit::{Encapsulation, Path};
     use fairwire_units::{Duration, Instant};
 
@@ -306,7 +306,7 @@ mod tests {
         };
         assert!(wiped);
         assert!(std::mem::needs_drop::<Secret>() && std::mem::needs_drop::<CookieKeys>());
-        assert!(std::mem::needs_drop::<NonceKey>() && std::mem::needs_drop::<KeyedHash>());
+        assert!(std::mem::needs_drop::<DrawKey>() && std::mem::needs_drop::<KeyedHash>());
     }
 
     /// RFC 4340, 7.2: flows have unrelated initial numbers; on one flow they advance with the clock.

@@ -1,5 +1,6 @@
 //! The peer's direction: the keys of its last epochs, and the messages that it sends after the handshake.
 
+use fairwire_proto::Look;
 use fairwire_units::{Duration, Instant};
 
 use super::messages::{
@@ -103,22 +104,34 @@ impl Receiving {
         opened
     }
 
-    /// Returns whether a record with a protected head is authentic and newer than all that were opened. It is written
-    /// over, and nothing else changes.
-    pub(crate) fn is_newest(&self, record: &mut [u8]) -> bool {
+    /// Looks into a record with a protected head. It is written over, and only a forged one changes anything: it is
+    /// counted.
+    pub(crate) fn look_into(&mut self, record: &mut [u8]) -> Look {
         let flags = record.first().copied().unwrap_or(0);
         let mut epochs = self.epochs.iter().flatten();
         let in_use = epochs.clone().find(|opener| opener.next() > 0);
         let in_use = in_use.map_or(FIRST_EPOCH, |opener| opener.epoch());
         let Some(opener) = epochs.find(|opener| opener.fits(flags)) else {
-            return false;
+            return Look::Useless;
         };
-        let (epoch, next) = (opener.epoch(), opener.next());
+        let epoch = opener.epoch();
         // RFC 9853, 4: only what was said with the keys of data counts.
-        epoch >= in_use.max(FIRST_EPOCH)
-            && opener
-                .look_into(record)
-                .is_ok_and(|opened| opened.number >= next && !self.is_over(epoch, opened.number))
+        if epoch < FIRST_EPOCH {
+            return Look::Useless;
+        }
+        match opener.look_into(record) {
+            Ok(opened) if !opener.is_new(opened.number) || self.is_over(epoch, opened.number) => {
+                Look::Useless
+            }
+            Ok(opened) if epoch >= in_use && opened.number >= opener.next() => Look::Newest,
+            Ok(_) => Look::Late,
+            Err(Unopened::Useless) => Look::Useless,
+            // RFC 9147, 4.5.3: it is counted wherever it came from.
+            Err(Unopened::Forged) => {
+                self.forged = self.forged.saturating_add(1);
+                Look::Forged
+            }
+        }
     }
 
     /// Forgets the epochs before the newest one in time.

@@ -38,6 +38,13 @@ impl Window {
         }
     }
 
+    /// Returns whether a number would be taken.
+    pub(crate) fn is_new(&self, number: u64) -> bool {
+        let [word, ..] = (number / BITS).to_le_bytes();
+        let bits = self.bits[usize::from(word) % WORDS];
+        number >= self.next || (self.next - number <= SIZE && bits & 1 << (number % BITS) == 0)
+    }
+
     /// Takes a number. Returns false if it has come before, or is so old that it may have.
     pub(crate) fn take(&mut self, number: u64) -> bool {
         if number >= self.next {
@@ -110,6 +117,7 @@ mod tests {
             let is_late = highest.max(number) - number >= SIZE;
             let is_new = !is_late && all.insert(number);
             highest = highest.max(number);
+            assert_eq!(window.is_new(number), is_new, "{number} of {highest}");
             assert_eq!(window.take(number), is_new, "{number} of {highest}");
         }
     }

@@ -208,7 +208,7 @@ impl Session {
         }
         // A server has the keys before a client can use them. A client has them only when its handshake is complete.
         if matches!(self.role, Role::Server) {
-            let Some(number) = self.look_into(record) else {
+            let Some(number) = self.look_early(record) else {
                 return false;
             };
             // RFC 9147, 4.5.1. A copy of what the caller has kept takes no place from others.

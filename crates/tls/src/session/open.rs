@@ -1,7 +1,7 @@
 //! A connected session: what it does with the records that it opens, and its new keys.
 
 use bytes::{Bytes, BytesMut};
-use fairwire_proto::PathCheck;
+use fairwire_proto::{Look, PathCheck};
 use fairwire_units::Instant;
 
 use super::arrivals::{LATE, Taken};
@@ -233,16 +233,26 @@ impl Session {
         self.renewal.map(|renewal| self.clock.when(renewal.at()))
     }
 
-    /// Returns whether a datagram is authentic and newer than all that were opened, as far as its first record goes. It may
-    /// be written over, and nothing else changes.
-    pub fn is_newest(&self, datagram: &mut [u8]) -> bool {
+    /// Looks into the first record of a datagram, which is written over: whether it is authentic, and newer than all that
+    /// were opened. Only a forged one changes anything: it is counted.
+    pub fn look_into(&mut self, datagram: &mut [u8]) -> Look {
         let State::Open { .. } = self.state else {
-            return false;
+            return Look::Useless;
         };
-        let (Some(channel), Some(record)) = (&self.channel, head::first_record(datagram)) else {
-            return false;
+        let (Some(channel), Some(record)) = (&mut self.channel, head::first_record(datagram))
+        else {
+            return Look::Useless;
         };
-        matches!(Head::of(record), Head::Sealed { .. }) && channel.receiving.is_newest(record)
+        if !matches!(Head::of(record), Head::Sealed { .. }) {
+            return Look::Useless;
+        }
+        let look = channel.receiving.look_into(record);
+        if look == Look::Forged {
+            let forged = channel.receiving.forged();
+            // A session that fails of it says so as soon as it is asked for anything.
+            let _ = self.count_forged(forged);
+        }
+        look
     }
 
     /// Seals a message that checks a path, and appends the datagram with it to `datagrams` (RFC 9853, section 4). It has
@@ -279,7 +289,7 @@ impl Session {
     }
 
     /// Returns the number of a record with data that overtook the handshake, if it is authentic.
-    pub(super) fn look_into(&mut self, record: &[u8]) -> Option<u64> {
+    pub(super) fn look_early(&mut self, record: &[u8]) -> Option<u64> {
         let looked = Channel::look_into(&self.secrets, record);
         if looked == Err(Unopened::Forged) {
             self.stats.forged = self.stats.forged.saturating_add(1);

@@ -1,6 +1,7 @@
 //! Two endpoints of encrypted DCCP connections on a virtual clock, whose packets a test sees and may lose.
 
 use std::collections::VecDeque;
+use std::net::{Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -20,7 +21,59 @@ pub(crate) const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"test");
 /// Returns whether a packet is lost. It gets the sender, the packet's number among those of its sender, and the packet.
 pub(crate) type Loses = Box<dyn FnMut(usize, usize, &[u8]) -> bool>;
 
+/// How packets are carried. Tests name addresses as those of UDP over IPv4.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Dress {
+    Udp4,
+    Udp6,
+    /// Without UDP: host and port become the address of a host.
+    Native,
+}
+
+impl Dress {
+    pub(crate) fn dressed(self, plain: SocketAddr) -> SocketAddr {
+        let SocketAddr::V4(v4) = plain else {
+            panic!("{plain} is dressed");
+        };
+        let [_, _, _, host] = v4.ip().octets();
+        let [high, low] = v4.port().to_be_bytes();
+        match self {
+            Self::Udp4 => plain,
+            Self::Udp6 => {
+                let ip = Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, host.into());
+                (ip, v4.port()).into()
+            }
+            Self::Native => ([10, host, high, low], 0).into(),
+        }
+    }
+
+    /// Returns an address as tests name it.
+    pub(crate) fn off(self, dressed: SocketAddr) -> SocketAddr {
+        let (host, port) = match (self, dressed) {
+            (Self::Udp6, SocketAddr::V6(v6)) => (v6.ip().octets()[15], v6.port()),
+            (Self::Native, SocketAddr::V4(v4)) => {
+                let [_, host, high, low] = v4.ip().octets();
+                (host, u16::from_be_bytes([high, low]))
+            }
+            _ => return dressed,
+        };
+        ([127, 0, 0, host], port).into()
+    }
+
+    pub(crate) fn on(self, path: Path) -> Path {
+        Path {
+            encapsulation: match self {
+                Self::Native => Encapsulation::Native,
+                _ => Encapsulation::Udp,
+            },
+            local: self.dressed(path.local),
+            remote: self.dressed(path.remote),
+        }
+    }
+}
+
 pub(crate) struct Both {
+    pub(crate) dress: Dress,
     pub(crate) ends: [Endpoint; 2],
     pub(crate) ids: [Option<ConnectionId>; 2],
     pub(crate) security: [Arc<dyn Security>; 2],
@@ -77,7 +130,17 @@ impl Both {
         configs: [Config; 2],
         endpoint: EndpointConfig,
     ) -> Self {
-        let mut ends = Self::between(dtls, configs, endpoint);
+        Self::dressed(Dress::Udp4, dtls, configs, endpoint)
+    }
+
+    /// The same, with packets that are carried in another way.
+    pub(crate) fn dressed(
+        dress: Dress,
+        dtls: [Dtls; 2],
+        configs: [Config; 2],
+        endpoint: EndpointConfig,
+    ) -> Self {
+        let mut ends = Self::between(dress, dtls, configs, endpoint);
         let (now, id) = (ends.now, ends.id(CLIENT));
         let security = Arc::clone(&ends.security[CLIENT]);
         ends.ends[CLIENT].secure(now, id, security);
@@ -90,10 +153,11 @@ impl Both {
     }
 
     pub(crate) fn begin(dtls: [Dtls; 2], config: Config, endpoint: EndpointConfig) -> Self {
-        Self::between(dtls, [config.clone(), config], endpoint)
+        Self::between(Dress::Udp4, dtls, [config.clone(), config], endpoint)
     }
 
     fn between(
+        dress: Dress,
         [client, server]: [Dtls; 2],
         [of_client, of_server]: [Config; 2],
         endpoint: EndpointConfig,
@@ -106,10 +170,12 @@ impl Both {
         ends[SERVER]
             .listen(PORT, &[SERVICE], of_server)
             .expect("a listener");
-        let connected = ends[CLIENT].connect(now, path(CLIENT), None, PORT, SERVICE, of_client);
+        let way = dress.on(path(CLIENT));
+        let connected = ends[CLIENT].connect(now, way, None, PORT, SERVICE, of_client);
         let id = connected.expect("a connection");
         let security: [Arc<dyn Security>; 2] = [Arc::new(client), Arc::new(server)];
         Self {
+            dress,
             ends,
             ids: [Some(id), None],
             security,
@@ -125,7 +191,20 @@ impl Both {
 
     /// Both ends, with an encrypted connection.
     pub(crate) fn secured(config: Config) -> Self {
-        let mut ends = Self::new(dtls(), config);
+        Self::secured_over(
+            Dress::Udp4,
+            [config.clone(), config],
+            EndpointConfig::default(),
+        )
+    }
+
+    /// The same, with packets that are carried in another way, and each end with its settings.
+    pub(crate) fn secured_over(
+        dress: Dress,
+        configs: [Config; 2],
+        endpoint: EndpointConfig,
+    ) -> Self {
+        let mut ends = Self::dressed(dress, dtls(), configs, endpoint);
         ends.run_for(Duration::from_secs(3));
         for end in [CLIENT, SERVER] {
             assert!(
@@ -218,7 +297,7 @@ impl Both {
                 && let Some((_, end, bytes)) = self.on_the_way.pop_front()
             {
                 let meta = Meta {
-                    path: path(end),
+                    path: self.dress.on(path(end)),
                     ecn: fairwire_units::Ecn::NotEct,
                 };
                 let none: &[u8] = &[];

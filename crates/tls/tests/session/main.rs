@@ -14,6 +14,8 @@ mod kept;
 mod keyed;
 mod keys;
 mod migration;
+mod moving;
+mod nat;
 mod net;
 mod panics;
 mod records;

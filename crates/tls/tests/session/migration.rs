@@ -1,212 +1,13 @@
 //! Clients of encrypted connections that get another address (RFC 9000, sections 8 and 9; RFC 9853), behind a NAT that a
 //! test controls, and attackers who see every packet.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::net::SocketAddr;
+use fairwire_proto::{CloseReason, Config, EndpointConfig, Event, InitCookies, SendOptions};
+use fairwire_units::Duration;
+use fairwire_wire::Ccid;
 
-use fairwire_proto::{CloseReason, Config, EndpointConfig, Event, Meta, Path, SendOptions, Stats};
-use fairwire_units::{Duration, Ecn, Instant};
-use fairwire_wire::{HeadBuf, ResetCode};
-
-use crate::ends::{self, Both, dtls, path};
+use crate::ends::{Both, Dress, dtls, path};
+use crate::nat::{Nat, RTT, Seen, address, config, is_unknown};
 use crate::net::{CLIENT, DELAY, SERVER};
-
-/// A round trip.
-const RTT: Duration = Duration::from_millis(40);
-
-/// Returns the configuration of an end that takes part.
-fn config() -> Config {
-    let mut config = ends::config();
-    config.migration = true;
-    config
-}
-
-fn address(host: u8, port: u16) -> SocketAddr {
-    ([127, 0, 0, host], port).into()
-}
-
-/// What a packet is and where it was seen.
-#[derive(Clone, Debug)]
-struct Seen {
-    /// The client's side of the path, outside of the NAT.
-    outside: SocketAddr,
-    bytes: Vec<u8>,
-}
-
-/// Both ends, with a NAT in front of the client.
-struct Nat {
-    both: Both,
-    /// The client's address, as the server sees it, and the old one, if it still works.
-    outside: SocketAddr,
-    still: Option<SocketAddr>,
-    /// Whether packets of this end are lost.
-    loses: [bool; 2],
-    on_the_way: VecDeque<(Instant, usize, Seen)>,
-    sent: [Vec<Seen>; 2],
-    /// Bytes that the server got from each address, and that it sent there.
-    traffic: BTreeMap<SocketAddr, [usize; 2]>,
-}
-
-impl Nat {
-    fn new(config: Config) -> Self {
-        Self::around(Both::secured(config))
-    }
-
-    fn around(both: Both) -> Self {
-        Self {
-            both,
-            outside: path(SERVER).remote,
-            still: None,
-            loses: [false; 2],
-            on_the_way: VecDeque::new(),
-            sent: [Vec::new(), Vec::new()],
-            traffic: BTreeMap::new(),
-        }
-    }
-
-    /// Gives the client another address. Nothing reaches it at the old one.
-    fn rebind(&mut self, to: SocketAddr) {
-        self.outside = to;
-    }
-
-    fn path_from(outside: SocketAddr) -> Path {
-        Path {
-            remote: outside,
-            ..path(SERVER)
-        }
-    }
-
-    /// Gives the server a packet from an address, now.
-    fn inject(&mut self, outside: SocketAddr, bytes: &[u8]) {
-        self.traffic.entry(outside).or_default()[0] += bytes.len();
-        let meta = Meta {
-            path: Self::path_from(outside),
-            ecn: Ecn::NotEct,
-        };
-        let none: &[u8] = &[];
-        let now = self.both.now;
-        self.both.ends[SERVER].handle_datagram(now, meta, bytes, none);
-        self.serve();
-    }
-
-    fn serve(&mut self) {
-        for end in [CLIENT, SERVER] {
-            let mut head = HeadBuf::new();
-            while let Some(packet) = self.both.ends[end].poll_transmit(self.both.now, &mut head) {
-                let bytes = [head.as_slice(), packet.payload.as_slice()].concat();
-                let outside = match end {
-                    CLIENT => self.outside,
-                    _ => packet.path.remote,
-                };
-                if end == SERVER {
-                    self.traffic.entry(outside).or_default()[1] += bytes.len();
-                }
-                let seen = Seen { outside, bytes };
-                self.sent[end].push(seen.clone());
-                if !self.loses[end] {
-                    self.on_the_way
-                        .push_back((self.both.now + DELAY, 1 - end, seen));
-                }
-            }
-            while let Some((_, event)) = self.both.ends[end].poll_event() {
-                self.both.events[end].push(event);
-            }
-            while let Some(read) = self.both.ends[end].recv(self.both.id(end)) {
-                self.both.read[end].push(read);
-            }
-        }
-    }
-
-    fn run_for(&mut self, time: Duration) {
-        let until = self.both.now + time;
-        loop {
-            self.serve();
-            let arrival = self.on_the_way.front().map(|(at, ..)| *at);
-            let timers = [CLIENT, SERVER].map(|end| self.both.ends[end].next_timeout());
-            let next = timers.into_iter().chain([arrival]).flatten().min();
-            let Some(at) = next.filter(|&at| at <= until) else {
-                self.both.now = until;
-                return;
-            };
-            self.both.now = self.both.now.max(at);
-            let now = self.both.now;
-            for end in [CLIENT, SERVER] {
-                self.both.ends[end].handle_timeout(now);
-            }
-            let is_due = |front: &(Instant, usize, Seen)| front.0 <= now;
-            while self.on_the_way.front().is_some_and(is_due) {
-                if let Some((_, end, seen)) = self.on_the_way.pop_front() {
-                    self.arrive(end, &seen);
-                }
-            }
-        }
-    }
-
-    fn arrive(&mut self, end: usize, seen: &Seen) {
-        if end == SERVER {
-            return self.inject(seen.outside, &seen.bytes);
-        }
-        if seen.outside == self.outside || Some(seen.outside) == self.still {
-            let meta = Meta {
-                path: path(CLIENT),
-                ecn: Ecn::NotEct,
-            };
-            let none: &[u8] = &[];
-            let now = self.both.now;
-            self.both.ends[CLIENT].handle_datagram(now, meta, &seen.bytes, none);
-        }
-    }
-
-    /// Sends data from both ends, every 10 ms, for some time. Returns how many datagrams each end got of those.
-    fn talk(&mut self, times: usize) -> [usize; 2] {
-        let before = [CLIENT, SERVER].map(|end| self.both.read[end].len());
-        for number in 0..times {
-            for end in [CLIENT, SERVER] {
-                let data = number.to_be_bytes();
-                self.both.send(end, &data, SendOptions::default());
-            }
-            self.run_for(Duration::from_millis(10));
-        }
-        [CLIENT, SERVER].map(|end| self.both.read[end].len() - before[end])
-    }
-
-    fn stats(&self, end: usize) -> Stats {
-        let id = self.both.id(end);
-        self.both.ends[end].stats(id).expect("a connection")
-    }
-
-    /// Returns where the server sends to.
-    fn remote(&self) -> SocketAddr {
-        let id = self.both.id(SERVER);
-        let (_, _, path) = self.both.ends[SERVER].addresses(id).expect("a connection");
-        path.remote
-    }
-
-    /// Returns the addresses between which the server says that its client moved.
-    fn moves(&self) -> Vec<(SocketAddr, SocketAddr)> {
-        let moves = self.both.events[SERVER].iter();
-        let moves = moves.filter_map(|event| match event {
-            Event::PathChanged { from, to } => Some((*from, *to)),
-            _ => None,
-        });
-        moves.collect()
-    }
-
-    fn is_open(&self) -> bool {
-        [CLIENT, SERVER].map(|end| self.both.closed(end).is_none()) == [true; 2]
-    }
-
-    /// Takes the newest packet of the client off the path: the server has not got it.
-    fn capture(&mut self) -> Vec<u8> {
-        self.loses[CLIENT] = true;
-        let before = self.sent[CLIENT].len();
-        self.both.send(CLIENT, b"captured", SendOptions::default());
-        self.serve();
-        self.loses[CLIENT] = false;
-        assert_eq!(self.sent[CLIENT].len(), before + 1);
-        self.sent[CLIENT][before].bytes.clone()
-    }
-}
 
 /// Configurations in which a client is followed: the default one, and that of interactive traffic.
 fn followed() -> [Config; 2] {
@@ -441,7 +242,7 @@ fn a_forwarder_does_not_keep_the_client() {
     assert!(nat.is_open());
 }
 
-/// Late packets from the old address neither move the connection back nor are answered.
+/// Late packets from the old address neither move the connection back nor are answered. Their data is delivered, once.
 #[test]
 fn late_packets_change_nothing() {
     let mut nat = Nat::new(config());
@@ -452,9 +253,16 @@ fn late_packets_change_nothing() {
     nat.talk(20);
     nat.still = Some(old);
     let before = nat.traffic[&old][1];
-    nat.inject(old, &late);
-    nat.run_for(RTT);
+    for _ in 0..2 {
+        nat.inject(old, &late);
+        nat.run_for(RTT);
+    }
     assert_eq!(nat.traffic[&old][1], before);
+    let captured = nat.both.data(SERVER);
+    assert_eq!(
+        captured.iter().filter(|data| *data == b"captured").count(),
+        1
+    );
     nat.talk(20);
     assert_eq!(nat.remote(), address(1, 7_001));
     assert!(nat.is_open());
@@ -515,8 +323,74 @@ fn a_handshake_is_not_followed_nor_an_end() {
     }
 }
 
-/// Returns whether the server told the client that it does not know it.
-fn is_unknown(reason: Option<&CloseReason>) -> bool {
-    let no_longer = ResetCode::NoConnection;
-    matches!(reason, Some(CloseReason::Reset { code, .. }) if *code == no_longer)
+/// Forged records with good numbers are counted, also for their key, and so many of them are looked into. When they end, a
+/// client with another address is followed.
+#[test]
+fn forged_records_are_counted() {
+    let mut nat = Nat::new(config());
+    nat.talk(50);
+    let mut forged = nat.capture();
+    let end = forged.len();
+    forged[end - 3] ^= 1;
+    for host in 2..=250 {
+        nat.inject(address(host, 6_666), &forged);
+    }
+    let looked = nat.both.ends[SERVER].endpoint_stats().elsewhere_forged;
+    assert!((1..=64).contains(&looked), "{looked}");
+    let session = nat.both.ends[SERVER].session(nat.both.id(SERVER));
+    let session =
+        session.and_then(|session| session.as_any().downcast_ref::<fairwire_tls::Session>());
+    assert_eq!(session.expect("DTLS").stats().forged, looked);
+    assert!(nat.moves().is_empty());
+    nat.run_for(Duration::from_secs(2));
+    let to = address(1, 7_001);
+    nat.rebind(to);
+    nat.talk(20);
+    assert_eq!(nat.remote(), to);
+}
+
+/// When a client has left an address, a copy of its packet with the Init Cookie begins no other connection there.
+#[test]
+fn a_cookie_begins_nothing_where_the_client_was() {
+    let mut endpoint = EndpointConfig::default();
+    endpoint.init_cookies = InitCookies::Always;
+    let both = Both::secured_over(Dress::Udp4, [config(), config()], endpoint);
+    let mut nat = Nat::around(both);
+    assert_eq!(nat.both.ends[SERVER].endpoint_stats().cookies_accepted, 1);
+    let old = nat.remote();
+    nat.rebind(address(1, 7_001));
+    nat.talk(10);
+    assert_eq!(nat.moves().len(), 1);
+    for bytes in nat.both.sent[CLIENT].clone() {
+        nat.inject(old, &bytes);
+    }
+    nat.run_for(RTT);
+    let stats = nat.both.ends[SERVER].endpoint_stats();
+    assert_eq!((stats.connections, stats.cookies_accepted), (1, 1));
+    let [here, there] = nat.talk(20);
+    assert!(here >= 18 && there >= 18, "{here} {there}");
+}
+
+/// A client behind a NAT is followed over IPv6, too, and with CCID 3.
+#[test]
+fn every_kind_of_client_is_followed() {
+    let mut by_rate = config();
+    by_rate.send_ccids = vec![Ccid::TFRC];
+    by_rate.receive_ccids = vec![Ccid::TFRC];
+    for (dress, config) in [(Dress::Udp6, config()), (Dress::Udp4, by_rate)] {
+        let configs = [config.clone(), config];
+        let both = Both::secured_over(dress, configs, EndpointConfig::default());
+        let mut nat = Nat::around(both);
+        nat.talk(50);
+        for to in [address(1, 7_001), address(9, 7_002)] {
+            nat.rebind(to);
+            nat.talk(30);
+            nat.run_for(Duration::from_secs(2));
+            assert_eq!(nat.remote(), to, "{dress:?}");
+            let before = nat.both.read[CLIENT].len();
+            nat.talk(20);
+            nat.run_for(Duration::from_secs(2));
+            assert_eq!(nat.both.read[CLIENT].len() - before, 20, "{dress:?}");
+        }
+    }
 }

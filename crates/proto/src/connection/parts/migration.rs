@@ -11,8 +11,8 @@ use std::hash::Hasher;
 
 use fairwire_units::{Duration, Instant};
 use siphasher::sip::SipHasher24;
-use zeroize::Zeroize;
 
+use super::draws::DrawKey;
 use crate::rate_limit::RateLimit;
 use crate::security::PathCheck;
 use crate::transmit::Path;
@@ -44,25 +44,13 @@ const LONGEST_WAIT: Duration = Duration::from_secs(1);
 /// may be longer.
 const SHORTEST_ATTEMPT: Duration = Duration::from_secs(3);
 
+/// How many forged records from elsewhere are looked into, per second and at once.
+const FORGED_PER_S: u32 = 64;
+
 /// The most packets of an attempt that cost their source nothing.
 const FREE_PACKETS: u8 = 64;
 
 type Cookie = [u8; 8];
-
-/// The key from which a connection's cookies are drawn; overwritten when it is dropped.
-pub(crate) struct CookieKey(pub(crate) [u64; 2]);
-
-impl Drop for CookieKey {
-    fn drop(&mut self) {
-        self.0.zeroize();
-    }
-}
-
-impl std::fmt::Debug for CookieKey {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("CookieKey")
-    }
-}
 
 /// The checks of one end.
 #[derive(Debug)]
@@ -70,10 +58,12 @@ pub(crate) struct Migration {
     /// Whether this end follows its peer, and whether it takes part in the checks of its peer.
     follows: bool,
     answers: bool,
-    key: CookieKey,
+    key: DrawKey,
     /// Cookies drawn so far.
     drawn: u64,
     limit: RateLimit,
+    /// Forged records from elsewhere.
+    forged: RateLimit,
     attempt: Option<Attempt>,
     /// The attempt before, at another address, until it ends: its challenges may still be answered.
     before: Option<Attempt>,
@@ -81,8 +71,12 @@ pub(crate) struct Migration {
     failed: Option<Failed>,
     /// The address from which the present packet came, if it is not the one in use.
     pub(crate) arriving: Option<Path>,
+    /// The path that this end has left.
+    left: Option<Path>,
     /// Answers to challenges, which leave next.
-    owed: VecDeque<PathCheck>,
+    owed: VecDeque<Due>,
+    /// The answer to a challenge that came from the address of the peer that is checked.
+    owed_there: Option<Due>,
 }
 
 /// An address at which attempts failed.
@@ -111,6 +105,8 @@ pub(crate) enum Standing {
 #[derive(Debug)]
 struct Attempt {
     path: Path,
+    /// Whether it is an address of this end, from which the peer is asked.
+    is_own: bool,
     /// The cookies of the challenges that were due, and when each left.
     cookies: [Option<(Cookie, Instant)>; CHALLENGES as usize],
     challenges: u8,
@@ -148,6 +144,16 @@ pub(crate) enum Found {
 }
 
 impl Attempt {
+    /// Returns whether `size` bytes more may go there, and counts them if so.
+    fn spend(&mut self, size: usize) -> bool {
+        let spent = self.spent.saturating_add(size as u64);
+        let may = spent <= self.received.saturating_mul(AMPLIFICATION);
+        if may {
+            self.spent = spent;
+        }
+        may
+    }
+
     /// Returns when the challenge with this cookie left for the address.
     fn sent_at(&self, cookie: Cookie) -> Option<Instant> {
         let mut sent = self.cookies.iter().flatten();
@@ -164,18 +170,21 @@ impl Attempt {
 impl Migration {
     /// Begins without an attempt. `follows` says whether this end follows its peer, `answers` whether it confirms its
     /// own addresses.
-    pub(crate) fn new(follows: bool, answers: bool, key: CookieKey) -> Self {
+    pub(crate) fn new(follows: bool, answers: bool, key: DrawKey) -> Self {
         Self {
             follows,
             answers,
             key,
             drawn: 0,
             limit: RateLimit::per_second(ATTEMPTS_PER_S, ATTEMPTS_AT_ONCE),
+            forged: RateLimit::per_second(FORGED_PER_S, FORGED_PER_S),
             attempt: None,
             before: None,
             failed: None,
             arriving: None,
+            left: None,
             owed: VecDeque::new(),
+            owed_there: None,
         }
     }
 
@@ -191,6 +200,16 @@ impl Migration {
             Some(failed) if failed.times >= ATTEMPTS => Standing::Unanswered,
             _ => Standing::Open,
         }
+    }
+
+    /// Returns whether a record from elsewhere may be looked into: not if too many were forged.
+    pub(crate) fn may_look(&self, now: Instant) -> bool {
+        self.forged.allowed_from() <= now
+    }
+
+    /// Notes that a record from elsewhere was forged.
+    pub(crate) fn note_forged(&mut self, now: Instant) {
+        self.forged.allow(now);
     }
 
     /// Returns whether a packet from this address costs its source nothing, because the address is being checked. Only so
@@ -228,21 +247,49 @@ impl Migration {
         if !self.limit.allow(now) {
             return;
         }
-        let stay_cookie = self.draw();
         if let Some(before) = self.attempt.take() {
             self.before = Some(before);
         }
+        self.begin(now, path, rtt);
+        if let Some(attempt) = &mut self.attempt {
+            attempt.is_authentic = is_newest;
+            attempt.received = bytes;
+        }
+    }
+
+    /// Asks the peer from another address of this end, along `path`. `left` is the path that this end can no longer use,
+    /// if it cannot.
+    pub(crate) fn probe(&mut self, now: Instant, path: Path, left: Option<Path>, rtt: Duration) {
+        self.left = left.or(self.left);
+        self.begin(now, path, rtt);
+        if let Some(attempt) = &mut self.attempt {
+            // RFC 9000, 8.1: the limit is for an address that somebody else may have named.
+            attempt.received = u64::MAX;
+            attempt.is_own = true;
+            attempt.is_authentic = true;
+            attempt.asks_to_stay = false;
+        }
+    }
+
+    /// Returns whether the peer is asked from another address of this end, along this path.
+    pub(crate) fn probes(&self, path: Path) -> bool {
+        let attempt = self.attempt.as_ref();
+        attempt.is_some_and(|of| of.is_own && of.path == path)
+    }
+
+    fn begin(&mut self, now: Instant, path: Path, rtt: Duration) {
         self.attempt = Some(Attempt {
             path,
+            is_own: false,
             cookies: [None; CHALLENGES as usize],
             challenges: 0,
-            stay_cookie,
+            stay_cookie: self.draw(),
             asks_to_stay: true,
             next_at: now,
             ends_at: now + SHORTEST_ATTEMPT,
             wait: rtt.clamp(SHORTEST_WAIT, LONGEST_WAIT),
-            is_authentic: is_newest,
-            received: bytes,
+            is_authentic: false,
+            received: 0,
             spent: 0,
             free: FREE_PACKETS,
         });
@@ -255,41 +302,55 @@ impl Migration {
         hasher.finish().to_be_bytes()
     }
 
-    /// Returns the message that leaves next, if one is due. A challenge to an address that is not checked has `size`
-    /// bytes.
+    /// Returns the message that leaves next, if one is due. One to an address that is not checked has `size` bytes.
     pub(crate) fn due(&mut self, now: Instant, size: usize) -> Option<Due> {
-        if let Some(check) = self.owed.pop_front() {
-            return Some(Due { check, to: None });
+        if let Some(due) = self.owed.pop_front() {
+            return Some(due);
         }
-        // RFC 9000, 8.2.1: no challenge has the cookie of another.
-        let cookie = self.attempt.is_some().then(|| self.draw())?;
+        let due = self.challenge(now, size).or_else(|| self.challenge_here());
+        due.or_else(|| {
+            let due = self.owed_there.take()?;
+            let attempt = self.attempt.as_mut();
+            let attempt = attempt.filter(|attempt| Some(attempt.path) == due.to)?;
+            attempt.spend(size).then_some(due)
+        })
+    }
+
+    /// Returns a challenge for the address that is checked.
+    fn challenge(&mut self, now: Instant, size: usize) -> Option<Due> {
         let attempt = self.attempt.as_mut()?;
-        let number = usize::from(attempt.challenges);
-        if attempt.may_ask()
-            && attempt.next_at <= now
-            && let Some(place) = attempt.cookies.get_mut(number)
-        {
-            attempt.challenges += 1;
-            attempt.next_at = now + attempt.wait;
-            attempt.wait = attempt.wait * 2;
-            // RFC 9000, 8.2.4: three times the timer of a path that is not known.
-            let least = if number == 0 {
-                SHORTEST_ATTEMPT
-            } else {
-                Duration::ZERO
-            };
-            attempt.ends_at = attempt.ends_at.max(attempt.next_at).max(now + least);
-            let spent = attempt.spent.saturating_add(size as u64);
-            if spent <= attempt.received.saturating_mul(AMPLIFICATION) {
-                attempt.spent = spent;
-                *place = Some((cookie, now));
-                return Some(Due {
-                    check: PathCheck::Challenge(cookie),
-                    to: Some(attempt.path),
-                });
-            }
+        if !attempt.may_ask() || now < attempt.next_at {
+            return None;
         }
-        // RFC 9000, 9.3.3: the address in use is asked, too, once the peer itself has been heard from elsewhere.
+        let number = usize::from(attempt.challenges);
+        attempt.challenges += 1;
+        attempt.next_at = now + attempt.wait;
+        attempt.wait = attempt.wait * 2;
+        // RFC 9000, 8.2.4: three times the timer of a path that is not known.
+        let least = if number == 0 {
+            SHORTEST_ATTEMPT
+        } else {
+            Duration::ZERO
+        };
+        attempt.ends_at = attempt.ends_at.max(attempt.next_at).max(now + least);
+        if !attempt.spend(size) {
+            return None;
+        }
+        let path = attempt.path;
+        // RFC 9000, 8.2.1: no challenge has the cookie of another.
+        let cookie = self.draw();
+        let place = self.attempt.as_mut()?.cookies.get_mut(number)?;
+        *place = Some((cookie, now));
+        Some(Due {
+            check: PathCheck::Challenge(cookie),
+            to: Some(path),
+        })
+    }
+
+    /// Returns a challenge for the address in use. RFC 9000, 9.3.3: it is asked, too, once the peer itself has been heard
+    /// from elsewhere.
+    fn challenge_here(&mut self) -> Option<Due> {
+        let attempt = self.attempt.as_mut()?;
         let asks = attempt.is_authentic && std::mem::take(&mut attempt.asks_to_stay);
         asks.then_some(Due {
             check: PathCheck::Challenge(attempt.stay_cookie),
@@ -312,7 +373,8 @@ impl Migration {
         let over = |attempt: &mut Attempt| attempt.ends_at <= now;
         self.before.take_if(over);
         // Somebody else can have sent what has no record.
-        if let Some(attempt) = self.attempt.take_if(over).filter(|of| of.is_authentic) {
+        let of_peer = |of: &Attempt| of.is_authentic && !of.is_own;
+        if let Some(attempt) = self.attempt.take_if(over).filter(of_peer) {
             self.fail(now, attempt.path, false);
         }
     }
@@ -347,6 +409,46 @@ impl Migration {
         None
     }
 
+    /// Answers a challenge of the peer. RFC 9000, 8.2.2, and RFC 9853, 5.4: once, where it came from.
+    fn answer(&mut self, cookie: Cookie, from: Path, in_use: Path) {
+        let leaves = self.attempt.as_ref().filter(|of| of.is_own);
+        let (stays, goes_there) = match leaves {
+            Some(attempt) => (attempt.path == in_use, attempt.path == from),
+            None => (true, false),
+        };
+        let (response, drop) = (PathCheck::Response(cookie), PathCheck::Drop(cookie));
+        let to = Some(from);
+        let due = if from == in_use {
+            // RFC 9853, 5.2: a path that this end wants to leave is dropped.
+            let check = if self.answers && stays {
+                response
+            } else {
+                drop
+            };
+            Due { check, to: None }
+        } else if !self.answers {
+            return;
+        } else if goes_there {
+            Due {
+                check: response,
+                to,
+            }
+        } else if self.left == to {
+            Due { check: drop, to }
+        } else {
+            // What goes to an address of the peer that is not checked counts.
+            let there = Due {
+                check: response,
+                to,
+            };
+            self.owed_there = Some(there).filter(|_| self.follows);
+            return;
+        };
+        if self.owed.len() < ANSWERS {
+            self.owed.push_back(due);
+        }
+    }
+
     /// Takes a message of the peer about a path. It came from `from`, and `in_use` is the address in use.
     pub(crate) fn on_check(
         &mut self,
@@ -356,16 +458,7 @@ impl Migration {
         in_use: Path,
     ) -> Found {
         match check {
-            PathCheck::Challenge(cookie) => {
-                // RFC 9000, 8.2.2, and RFC 9853, 5.4: one answer, where the challenge came from.
-                if from == in_use && self.owed.len() < ANSWERS {
-                    self.owed.push_back(if self.answers {
-                        PathCheck::Response(cookie)
-                    } else {
-                        PathCheck::Drop(cookie)
-                    });
-                }
-            }
+            PathCheck::Challenge(cookie) => self.answer(cookie, from, in_use),
             PathCheck::Response(cookie) => {
                 if let Some((path, sent_at)) = self.take_answered(now, cookie, Some(from)) {
                     (self.failed, self.attempt, self.before) = (None, None, None);
@@ -388,211 +481,4 @@ impl Migration {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{
-        AMPLIFICATION, CookieKey, Duration, Found, Instant, Migration, Path, PathCheck, Standing,
-    };
-    use crate::transmit::Encapsulation;
-
-    const RTT: Duration = Duration::from_millis(40);
-
-    fn at(ms: u64) -> Instant {
-        Instant::START + Duration::from_millis(ms)
-    }
-
-    fn path(port: u16) -> Path {
-        Path {
-            encapsulation: Encapsulation::Udp,
-            local: ([127, 0, 0, 1], 1).into(),
-            remote: ([127, 0, 0, 1], port).into(),
-        }
-    }
-
-    fn server() -> Migration {
-        Migration::new(true, true, CookieKey([1, 2]))
-    }
-
-    /// Returns the cookies that leave now: for the address that is checked, and for the one in use.
-    fn cookies(server: &mut Migration, now: Instant) -> (Vec<[u8; 8]>, Vec<[u8; 8]>) {
-        let (mut there, mut here) = (Vec::new(), Vec::new());
-        while let Some(due) = server.due(now, 60) {
-            let PathCheck::Challenge(cookie) = due.check else {
-                panic!("it answers nothing: {due:?}");
-            };
-            match due.to {
-                Some(to) => {
-                    assert_eq!(to, path(2));
-                    there.push(cookie);
-                }
-                None => here.push(cookie),
-            }
-        }
-        (there, here)
-    }
-
-    /// Three challenges leave with back-off, and one for the address in use. No cookie comes twice, and each is answered
-    /// by itself.
-    #[test]
-    fn each_challenge_has_a_cookie_of_its_own() {
-        let mut all = Vec::new();
-        for answered in 0..3 {
-            let mut server = server();
-            server.on_packet(at(0), path(2), 1_000, true, RTT);
-            let (mut there, here) = cookies(&mut server, at(0));
-            assert_eq!((there.len(), here.len()), (1, 1));
-            for (ms, sent) in [(99, 1), (100, 2), (299, 2), (300, 3), (1_000, 3)] {
-                there.extend(cookies(&mut server, at(ms)).0);
-                assert_eq!(there.len(), sent, "{ms}");
-            }
-            let check = PathCheck::Response(there[answered]);
-            let found = server.on_check(at(1_050), check, path(2), path(1));
-            let rtt = Duration::from_millis([1_050, 950, 750][answered]);
-            assert_eq!(found, Found::There { path: path(2), rtt });
-            all = [there, here].concat();
-        }
-        all.sort_unstable();
-        all.dedup();
-        assert_eq!(all.len(), 4);
-    }
-
-    /// Wrong cookies, answers from elsewhere, and those that come after the end of an attempt count for nothing.
-    #[test]
-    fn an_attempt_ends() {
-        let mut server = server();
-        server.on_packet(at(0), path(2), 1_000, true, RTT);
-        let (there, here) = cookies(&mut server, at(0));
-        for (cookie, from) in [
-            (there[0], path(1)),
-            (there[0], path(3)),
-            (here[0], path(2)),
-            ([0; 8], path(2)),
-        ] {
-            let found = server.on_check(at(40), PathCheck::Response(cookie), from, path(1));
-            assert_eq!(found, Found::Nothing);
-        }
-        for ms in [100, 300] {
-            cookies(&mut server, at(ms));
-        }
-        server.handle_timeout(at(2_999));
-        assert_eq!(server.next_timeout(), Some(at(3_000)));
-        server.handle_timeout(at(3_000));
-        assert_eq!(server.next_timeout(), None);
-        let late = PathCheck::Response(there[0]);
-        let found = server.on_check(at(3_001), late, path(2), path(1));
-        assert_eq!(found, Found::Nothing);
-        assert_eq!(server.standing(at(3_001), path(2)), Standing::Open);
-        server.on_packet(at(4_000), path(2), 1_000, true, RTT);
-        for ms in [4_000, 4_100, 4_300] {
-            cookies(&mut server, at(ms));
-        }
-        server.handle_timeout(at(7_000));
-        for (ms, port, standing) in [
-            (7_000, 2, Standing::Unanswered),
-            (36_999, 2, Standing::Unanswered),
-            (37_000, 2, Standing::Open),
-            (7_000, 3, Standing::Open),
-        ] {
-            assert_eq!(server.standing(at(ms), path(port)), standing, "{ms} {port}");
-        }
-    }
-
-    /// An answer from the address of the attempt before counts until that attempt would have ended.
-    #[test]
-    fn the_attempt_before_may_be_answered() {
-        for (ms, is_there) in [(2_999, true), (3_000, false)] {
-            let mut server = server();
-            server.on_packet(at(0), path(2), 1_000, true, RTT);
-            let (there, _) = cookies(&mut server, at(0));
-            server.on_packet(at(1_000), path(3), 1_000, true, RTT);
-            let check = PathCheck::Response(there[0]);
-            let found = server.on_check(at(ms), check, path(2), path(1));
-            assert_eq!(found != Found::Nothing, is_there, "{ms}");
-            assert_eq!(server.next_timeout().is_none(), is_there, "{ms}");
-        }
-    }
-
-    /// Only so many packets from an address that is checked cost nothing, and none from elsewhere.
-    #[test]
-    fn few_packets_are_free() {
-        let mut server = server();
-        assert!(!server.is_free(path(2)));
-        server.on_packet(at(0), path(2), 1_000, true, RTT);
-        let free = (0..100).filter(|_| server.is_free(path(2))).count();
-        assert_eq!((free, server.is_free(path(3))), (64, false));
-    }
-
-    /// Packets without a record make it ask once, there only, but neither take an attempt away nor count as failures of the peer.
-    #[test]
-    fn what_proves_nothing_ends_nothing() {
-        let mut server = server();
-        for ms in [0, 10_000, 20_000] {
-            server.on_packet(at(ms), path(2), 1_000, false, RTT);
-            let sent = [0, 100, 300, 700].map(|later| {
-                let (there, here) = cookies(&mut server, at(ms + later));
-                (there.len(), here.len())
-            });
-            assert_eq!(sent, [(1, 0), (0, 0), (0, 0), (0, 0)]);
-            server.on_packet(at(ms + 800), path(3), 1_000, false, RTT);
-            server.handle_timeout(at(ms + 9_000));
-            let standing = server.standing(at(ms + 9_000), path(2));
-            assert_eq!((standing, server.next_timeout()), (Standing::Open, None));
-        }
-    }
-
-    /// An address gets at most three times what came from there, also if that is next to nothing.
-    #[test]
-    fn an_address_gets_three_times_what_it_sent() {
-        for (bytes, most) in [(1, 0), (19, 0), (20, 1), (40, 2), (60, 3), (1_000, 3)] {
-            let mut server = server();
-            server.on_packet(at(0), path(2), bytes, true, RTT);
-            let times = [0, 100, 300, 700, 1_299];
-            let sent = times.map(|ms| cookies(&mut server, at(ms)).0.len());
-            let sent: usize = sent.iter().sum();
-            assert_eq!(sent, most, "{bytes}");
-            assert!((sent * 60) as u64 <= bytes as u64 * AMPLIFICATION);
-        }
-    }
-
-    /// If the peer answers at the address in use first, it stays there. Attempts are rare after the first four.
-    #[test]
-    fn an_answer_from_the_old_address_ends_an_attempt() {
-        let mut server = server();
-        let mut begun = 0;
-        for ms in 0..3_000 {
-            server.on_packet(at(ms), path(2), 1_000, true, RTT);
-            let (there, here) = cookies(&mut server, at(ms));
-            let (Some(there), Some(here)) = (there.first(), here.first()) else {
-                continue;
-            };
-            begun += 1;
-            for (cookie, from) in [(*here, path(1)), (*there, path(2))] {
-                let check = PathCheck::Response(cookie);
-                let found = server.on_check(at(ms), check, from, path(1));
-                assert_eq!(found, Found::Nothing);
-            }
-        }
-        assert!((4..=7).contains(&begun), "{begun}");
-    }
-
-    /// Each challenge that comes on the path in use is answered once, and no other. An end that does not take part says
-    /// so.
-    #[test]
-    fn challenges_are_answered_once() {
-        for answers in [true, false] {
-            let mut client = Migration::new(false, answers, CookieKey([1, 2]));
-            for (cookie, from) in [([1; 8], path(1)), ([2; 8], path(2)), ([3; 8], path(1))] {
-                client.on_check(at(0), PathCheck::Challenge(cookie), from, path(1));
-            }
-            let due = std::iter::from_fn(|| client.due(at(0), 60));
-            let due: Vec<_> = due.map(|due| (due.check, due.to)).collect();
-            let answer = if answers {
-                PathCheck::Response
-            } else {
-                PathCheck::Drop
-            };
-            assert_eq!(due, [(answer([1; 8]), None), (answer([3; 8]), None)]);
-            client.on_packet(at(0), path(2), 1_000, true, RTT);
-            assert_eq!(client.next_timeout(), None, "it follows nobody");
-        }
-    }
-}
+mod tests;

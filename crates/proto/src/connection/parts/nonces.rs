@@ -5,28 +5,13 @@ use std::hash::Hasher;
 
 use fairwire_wire::Seq;
 use siphasher::sip::SipHasher24;
-use zeroize::Zeroize;
 
-/// The key from which a connection's ECN nonces are drawn; overwritten when it is dropped.
-#[derive(Clone)]
-pub(crate) struct NonceKey(pub(crate) [u64; 2]);
-
-impl Drop for NonceKey {
-    fn drop(&mut self) {
-        self.0.zeroize();
-    }
-}
-
-impl std::fmt::Debug for NonceKey {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("NonceKey")
-    }
-}
+use super::draws::DrawKey;
 
 /// A source of one bit for each sequence number, from a keyed hash.
 #[derive(Clone, Debug)]
 pub(crate) struct NonceSource {
-    key: NonceKey,
+    key: DrawKey,
     /// The last block of 64 numbers asked for (a number divided by 64), and its bits.
     drawn: Option<(u64, u64)>,
     /// The last block of 4 numbers asked for (a number divided by 4), and its 16-bit random values.
@@ -34,7 +19,7 @@ pub(crate) struct NonceSource {
 }
 
 impl NonceSource {
-    pub(crate) fn new(key: NonceKey) -> Self {
+    pub(crate) fn new(key: DrawKey) -> Self {
         Self {
             key,
             drawn: None,

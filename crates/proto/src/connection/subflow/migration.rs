@@ -1,16 +1,21 @@
-//! A peer that is heard from another address: whether it is followed there (RFC 9000, section 9.3).
+//! An end with another address (RFC 9000, sections 9.2 and 9.3): whether its peer follows it there, and how it goes
+//! there itself.
 //!
 //! A server follows the client of an encrypted connection to which a NAT gave another port or address.
 //! DCCP has no identifier of connections, so the endpoint asks the connections with the packet's ports. What
 //! the packet has to prove: that its record is authentic and newer than all others. Then the client is asked at that
 //! address, inside the session, and only its answer from there moves the connection.
+//!
+//! A client whose host has another address asks the server from there, with a challenge of its own: that is an authentic
+//! record, so the server follows. If the old address still works, the client uses it until the server has answered.
 //! [`migration`](super::parts::migration) keeps what is known of the check.
 
 use fairwire_units::{Duration, Ecn, Instant};
 use fairwire_wire::{HeadBuf, Kind, Packet, PacketType};
 
 use super::packet::Written;
-use super::parts::migration::{CookieKey, Due, Found, Migration, Standing};
+use super::parts::draws::DrawKey;
+use super::parts::migration::{Due, Found, Migration, Standing};
 use super::{Call, State, Subflow};
 use crate::event::{Event, Fate};
 use crate::feature::Role;
@@ -30,7 +35,7 @@ const AROUND: usize = 16 + 8 + 6 + 6;
 impl Subflow {
     /// Makes the connection, which is encrypted from now on, take part in checks of paths. Returns whether it follows its
     /// peer.
-    pub(crate) fn begin_migration(&mut self, key: CookieKey) -> bool {
+    pub(crate) fn begin_migration(&mut self, key: DrawKey) -> bool {
         let answers = self.config.migration;
         let follows = answers && self.role == Role::Server;
         self.migration = Some(Box::new(Migration::new(follows, answers, key)));
@@ -55,13 +60,41 @@ impl Subflow {
         migration.is_some_and(|migration| migration.is_free(path))
     }
 
-    /// Handles a packet of `bytes` from another address whose record is authentic and newer than all others.
-    pub(crate) fn handle_newest(
+    /// Returns whether a record from elsewhere may be looked into.
+    pub(crate) fn may_look(&self, now: Instant) -> bool {
+        let migration = self.migration.as_ref();
+        migration.is_some_and(|migration| migration.may_look(now))
+    }
+
+    /// Notes that a record from elsewhere was forged.
+    pub(crate) fn note_forged(&mut self, now: Instant) {
+        if let Some(migration) = &mut self.migration {
+            migration.note_forged(now);
+        }
+    }
+
+    /// Handles a packet of `bytes` from another address whose record is authentic and has not come before. Only one that
+    /// `is_newest` says that the peer is there.
+    pub(crate) fn handle_elsewhere(
         &mut self,
         call: &mut Call<'_, '_>,
         packet: &Packet<'_>,
         payload: Arriving<'_>,
-        (path, ecn, bytes): (Path, Ecn, usize),
+        (path, ecn, bytes, is_newest): (Path, Ecn, usize, bool),
+    ) {
+        self.handle_on(call, packet, payload, (path, ecn));
+        if self.flow.path != path && is_newest {
+            self.note_elsewhere(call.now, path, bytes, true);
+        }
+    }
+
+    /// Handles a packet that came on another path than the one in use.
+    pub(crate) fn handle_on(
+        &mut self,
+        call: &mut Call<'_, '_>,
+        packet: &Packet<'_>,
+        payload: Arriving<'_>,
+        (path, ecn): (Path, Ecn),
     ) {
         if let Some(migration) = &mut self.migration {
             migration.arriving = Some(path);
@@ -70,8 +103,34 @@ impl Subflow {
         if let Some(migration) = &mut self.migration {
             migration.arriving = None;
         }
-        if self.flow.path != path {
-            self.note_elsewhere(call.now, path, bytes, true);
+    }
+
+    /// Returns whether this end is one that can go to another address: the client of an encrypted connection whose
+    /// server may follow it.
+    pub(crate) fn is_mobile(&self) -> bool {
+        self.role == Role::Client && self.config.migration && self.migration.is_some()
+    }
+
+    /// Returns whether it can go now.
+    pub(crate) fn can_leave(&self) -> bool {
+        self.is_mobile() && self.state == State::Open
+    }
+
+    /// Returns whether the peer is asked from another address of this end, along this path.
+    pub(crate) fn probes(&self, path: Path) -> bool {
+        let migration = self.migration.as_ref();
+        migration.is_some_and(|migration| migration.probes(path))
+    }
+
+    /// Asks the peer along `path`, which begins at another address of this host. If the present address `is_lost`,
+    /// everything leaves there from now on, and otherwise once the peer has answered (RFC 9000, section 9.2).
+    pub(crate) fn leave_for(&mut self, call: &mut Call<'_, '_>, path: Path, is_lost: bool) {
+        let (now, rtt, before) = (call.now, self.rtt(), self.flow.path);
+        if is_lost {
+            self.move_to(call, path, None);
+        }
+        if let Some(migration) = &mut self.migration {
+            migration.probe(now, path, is_lost.then_some(before), rtt);
         }
     }
 
@@ -112,12 +171,14 @@ impl Subflow {
         let from = migration.arriving.unwrap_or(in_use);
         match migration.on_check(call.now, check, from, in_use) {
             Found::Nothing => {}
-            Found::There { path, rtt } => self.move_to(call, path, rtt),
+            // It has answered where this end already is.
+            Found::There { path, rtt } if path == in_use => self.measured(call.now, rtt),
+            Found::There { path, rtt } => self.move_to(call, path, Some(rtt)),
         }
     }
 
-    /// Follows the peer to an address at which it answered.
-    fn move_to(&mut self, call: &mut Call<'_, '_>, path: Path, rtt: Duration) {
+    /// Uses another path: the peer has answered there after `rtt`, or the old one is lost.
+    fn move_to(&mut self, call: &mut Call<'_, '_>, path: Path, rtt: Option<Duration>) {
         let from = self.flow;
         self.flow.path = path;
         self.moved_from.get_or_insert_with(|| Box::new(from));
@@ -129,17 +190,18 @@ impl Subflow {
         } else if let Some(tx) = &mut self.tx {
             tx.leave_path();
         }
-        call.emit(Event::PathChanged {
-            from: old.remote,
-            to: new.remote,
-        });
+        let (from, to) = match self.role {
+            Role::Server => (old.remote, new.remote),
+            Role::Client => (old.local, new.local),
+        };
+        call.emit(Event::PathChanged { from, to });
     }
 
-    /// Begins anew what depends on the path, of which `rtt` is the round trip (RFC 9000, section 9.4).
-    fn begin_path(&mut self, call: &mut Call<'_, '_>, rtt: Duration) {
+    /// Begins anew what depends on the path, of which `rtt` is the round trip, if it is known (RFC 9000, section 9.4).
+    fn begin_path(&mut self, call: &mut Call<'_, '_>, rtt: Option<Duration>) {
         self.return_flight(call);
         self.begin_path_mtu(call);
-        self.restart_halves(call, Some(rtt));
+        self.restart_halves(call, rtt);
     }
 
     /// Gives up what is in flight on the old path. What may be sent again is: nobody reads feedback about it any more.
@@ -181,6 +243,7 @@ impl Subflow {
         let secure = call.channel.secure.as_mut()?;
         let size = AROUND + PathCheck::LEN + secure.security().overhead();
         let Due { check, to } = self.migration.as_mut()?.due(call.now, size)?;
+        let to = to.filter(|to| *to != self.flow.path);
         let record = secure.seal_check(call.now, check, call.ctx.records)?;
         let payload = Payload::Bytes(record);
         let (ccval, cscov) = self.data_fields(call.now, payload.len());

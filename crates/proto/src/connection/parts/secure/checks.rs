@@ -6,17 +6,20 @@ use fairwire_units::Instant;
 
 use super::Secure;
 use crate::records::Records;
-use crate::security::PathCheck;
+use crate::security::{Look, PathCheck};
 
 impl Secure {
-    /// Returns whether a datagram is authentic and newer than all that arrived. Nothing changes.
-    pub(crate) fn is_newest(&self, datagram: &[u8], records: &mut Records) -> bool {
-        let Some(session) = self.session().filter(|_| self.failure.is_none()) else {
-            return false;
+    /// Looks into a datagram that came from elsewhere. Nothing changes but the count of forged ones.
+    pub(crate) fn look_into(&mut self, datagram: &[u8], records: &mut Records) -> Look {
+        if self.failure.is_some() {
+            return Look::Useless;
+        }
+        let Some(session) = self.begun() else {
+            return Look::Useless;
         };
         let record = records.room(datagram.len());
         record.extend_from_slice(datagram);
-        session.is_newest(record)
+        session.look_into(record)
     }
 
     /// Takes the last message about a path that arrived.

@@ -87,6 +87,8 @@ pub(super) fn add(digest: &mut Digest, end: &Endpoint) -> fmt::Result {
         stats: _,
         records: _,
         followers: _,
+        mobile: _,
+        seconds: _,
     } = end;
     assert!(events.is_empty() && ready.is_empty(), "not drained");
     write!(digest, "{listeners:?};{time_wait:?};{timers:?};")?;
