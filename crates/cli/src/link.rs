@@ -152,10 +152,11 @@ impl Args {
             .map_err(|error: fairwire_link::WordsError| error.to_string())?;
         let changes = self.at.iter().map(|text| change_at(text));
         let changes: Result<Vec<_>, _> = changes.collect();
+        let listen = address("LISTEN", &self.listen.unwrap_or_default(), None)?;
         Ok(Options {
             words,
-            listen: address("LISTEN", &self.listen.unwrap_or_default(), true)?,
-            to: address("--to", &self.to.unwrap_or_default(), false)?,
+            listen,
+            to: address("--to", &self.to.unwrap_or_default(), Some(listen))?,
             seed: self.seed,
             idle: self.idle,
             changes: changes.map_err(|error| error.to_string())?,
@@ -165,23 +166,21 @@ impl Args {
     }
 }
 
-/// Reads an address; a port alone is one of this host.
-fn address(what: &str, text: &str, may_be_port: bool) -> Result<SocketAddr, String> {
-    if let Ok(port) = text.parse::<u16>()
-        && may_be_port
-    {
+/// Reads the address at which a link listens, where a port alone is one of this host; or the one to which it sends from
+/// there, for which a name's address of the same kind is taken if it has one.
+fn address(what: &str, text: &str, from: Option<SocketAddr>) -> Result<SocketAddr, String> {
+    if let (Ok(port), None) = (text.parse::<u16>(), from) {
         return Ok(([127, 0, 0, 1], port).into());
     }
-    let found = text.to_socket_addrs().map(|mut all| all.next());
-    match found {
-        Ok(Some(addr)) if may_be_port || addr.port() != 0 => Ok(addr),
-        Ok(_) => Err(format!(
-            "{what}: {text} has no address with a port to send to"
-        )),
-        Err(error) => Err(format!(
-            "{what}: '{text}' is no address ({error}): write it as 127.0.0.1:5000"
-        )),
-    }
+    let found = text.to_socket_addrs().map_err(|error| {
+        format!("{what}: '{text}' is no address ({error}): write it as 127.0.0.1:5000")
+    })?;
+    let mut found: Vec<SocketAddr> = found.collect();
+    found.sort_by_key(|addr| from.is_some_and(|from| from.is_ipv4() != addr.is_ipv4()));
+    let usable = found
+        .into_iter()
+        .find(|addr| from.is_none() || addr.port() != 0);
+    usable.ok_or_else(|| format!("{what}: {text} has no address with a port to send to"))
 }
 
 /// Prints what a link that runs has answered.

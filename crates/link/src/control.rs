@@ -15,7 +15,7 @@ pub use elsewhere::ask;
 #[cfg(unix)]
 mod unix {
     use std::fs::{self, DirBuilder};
-    use std::io::{self, BufRead, BufReader, Read, Write};
+    use std::io::{self, Read, Write};
     use std::os::unix::fs::{DirBuilderExt, MetadataExt};
     use std::os::unix::net::UnixStream;
     use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ mod unix {
     /// How long a command may take to be written, and an answer to be read.
     const PATIENCE: Duration = Duration::from_millis(200);
     /// The longest command, bytes.
-    const LONGEST: u64 = 4_096;
+    const LONGEST: usize = 4_096;
     const MOST_LETTERS: usize = 64;
 
     /// The place of a link's socket, which is removed with it.
@@ -110,16 +110,15 @@ mod unix {
         }
 
         /// Returns the next command, or none if nobody asks now.
-        pub(crate) fn next(&self) -> io::Result<Option<Command>> {
+        ///
+        /// Whoever cannot be heard, because no descriptor is left for it, asks in vain: datagrams go on.
+        pub(crate) fn next(&self) -> Option<Command> {
             loop {
-                let stream = match self.listener.accept() {
-                    Ok((stream, _)) => UnixStream::from(stream),
-                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
-                    Err(error) => return Err(error),
-                };
+                let (stream, _) = self.listener.accept().ok()?;
+                let stream = UnixStream::from(stream);
                 // A command that does not come, or is too long, is nobody's.
                 if let Ok(text) = read(&stream) {
-                    return Ok(Some(Command { text, stream }));
+                    return Some(Command { text, stream });
                 }
             }
         }
@@ -135,9 +134,14 @@ mod unix {
         stream.set_nonblocking(false)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
-        let mut line = String::new();
-        BufReader::new(stream.take(LONGEST)).read_line(&mut line)?;
-        Ok(line.trim().to_owned())
+        // It was written in one piece. Who writes slowly does not hold up the link.
+        let mut bytes = [0; LONGEST];
+        let len = (&*stream).read(&mut bytes)?;
+        let text = String::from_utf8_lossy(&bytes[..len]);
+        match text.split_once('\n') {
+            Some((line, _)) => Ok(line.trim().to_owned()),
+            None => Err(io::ErrorKind::InvalidData.into()),
+        }
     }
 
     /// Sends a command to the link called `name`, and returns its answer.
@@ -149,7 +153,7 @@ mod unix {
         let asked = || -> io::Result<String> {
             let mut stream = UnixStream::connect(&path)?;
             stream.set_read_timeout(Some(Duration::from_secs(5)))?;
-            writeln!(stream, "{command}")?;
+            stream.write_all(format!("{command}\n").as_bytes())?;
             let mut answer = String::new();
             stream.read_to_string(&mut answer)?;
             Ok(answer.trim_end().to_owned())
@@ -210,7 +214,7 @@ mod elsewhere {
             match *self {}
         }
 
-        pub(crate) fn next(&self) -> std::io::Result<Option<Command>> {
+        pub(crate) fn next(&self) -> Option<Command> {
             match *self {}
         }
     }

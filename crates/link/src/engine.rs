@@ -12,6 +12,9 @@ use slab::Slab;
 use crate::way::Way;
 use crate::words::{Words, WordsError};
 
+/// The most bytes that are on the link and wait for it: those of 1 Gbit/s in four seconds.
+const MOST_HELD: usize = 512 << 20;
+
 /// A direction of the link.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Direction {
@@ -58,12 +61,28 @@ pub(crate) struct Datagram {
 #[derive(Debug, Default)]
 struct Store {
     flying: Slab<Datagram>,
+    /// The bytes of these.
+    held: usize,
     arrived: VecDeque<Datagram>,
+}
+
+impl Store {
+    fn keep(&mut self, datagram: Datagram) -> Handle {
+        self.held += datagram.bytes.len();
+        let at = self.flying.insert(datagram);
+        Handle(u32::try_from(at).expect("fewer than 2^32 in flight"))
+    }
+
+    fn take(&mut self, handle: Handle) -> Option<Datagram> {
+        let datagram = self.flying.try_remove(handle.0 as usize)?;
+        self.held -= datagram.bytes.len();
+        Some(datagram)
+    }
 }
 
 impl Release for Store {
     fn release(&mut self, handle: Handle) {
-        self.flying.try_remove(handle.0 as usize);
+        self.take(handle);
     }
 }
 
@@ -77,7 +96,7 @@ impl Agent for Station {
     type Store = Store;
 
     fn handle_packet(&mut self, now: Instant, packet: Packet, store: &mut Store) {
-        if let Some(mut datagram) = store.flying.try_remove(packet.handle.0 as usize) {
+        if let Some(mut datagram) = store.take(packet.handle) {
             datagram.ecn = packet.ecn;
             datagram.due = now;
             store.arrived.push_back(datagram);
@@ -118,7 +137,7 @@ impl<S> Observer<S> for Counts {
 /// The datagrams of one direction that did not arrive, by reason.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Drops {
-    /// The queue was full.
+    /// The queue was full, or more than 512 MiB were on the link.
     pub queue_full: u64,
     /// `codel` or `fq_codel` dropped it, or it should have been marked and was not ECN-capable.
     pub queue_management: u64,
@@ -158,6 +177,8 @@ struct Side {
     duplicated: u64,
     corrupted: u64,
     down: u64,
+    /// For which there was no memory.
+    too_many: u64,
 }
 
 impl Side {
@@ -170,6 +191,7 @@ impl Side {
             duplicated: 0,
             corrupted: 0,
             down: 0,
+            too_many: 0,
         }
     }
 }
@@ -230,7 +252,8 @@ impl Engine {
             // A direction that stays as it is goes on with its random numbers.
             if old != new {
                 let spec = new.link(&name, self.streams);
-                self.network.reshape(direction.link(), spec);
+                let keeps = old.has_queue_of(new);
+                self.network.reshape(direction.link(), spec, keeps);
             }
         }
         self.words = words;
@@ -253,6 +276,10 @@ impl Engine {
             side.corrupted += 1;
             return;
         }
+        if self.network.store().held > MOST_HELD {
+            side.too_many += 1;
+            return;
+        }
         let copies = 1 + usize::from(duplicate > 0.0 && side.duplicate.bool(duplicate));
         side.duplicated += copies as u64 - 1;
         self.network.run_through(now);
@@ -266,14 +293,14 @@ impl Engine {
             });
             for datagram in [Some(datagram), again].into_iter().flatten() {
                 let ecn = datagram.ecn;
-                let at = store.flying.insert(datagram);
+                let handle = store.keep(datagram);
                 station.outgoing.push_back(Packet {
                     source,
                     destination,
                     flow,
                     wire_len: wire_len.saturating_add(headers),
                     ecn,
-                    handle: Handle(u32::try_from(at).expect("fewer than 2^32 in flight")),
+                    handle,
                 });
             }
         });
@@ -307,6 +334,7 @@ impl Engine {
             drops: Drops {
                 corrupted: side.corrupted,
                 down: side.down,
+                queue_full: counted.queue_full + side.too_many,
                 ..counted
             },
             waiting: self.network.backlog(direction.link()).packets,

@@ -12,7 +12,6 @@ use std::time::Duration;
 
 use fairwire_units::Instant;
 use mio::Waker;
-use slab::Slab;
 
 use crate::clock::Clock;
 use crate::control::Control;
@@ -94,6 +93,10 @@ pub struct Report {
     pub refused: u64,
     /// Datagrams that the system did not send: its buffer was full, or the datagram too large.
     pub unsent: u64,
+    /// Datagrams that others than the far side sent to the clients' sockets.
+    pub strangers: u64,
+    /// Changes that were not possible when their time came.
+    pub problems: Vec<String>,
     /// How late datagrams left, against the link's time.
     pub lateness: Lateness,
 }
@@ -117,6 +120,8 @@ impl Stopper {
 #[derive(Debug)]
 struct Client {
     addr: SocketAddr,
+    /// The address of this host to which it sends.
+    at: Option<IpAddr>,
     udp: Udp,
     /// When it was last heard, or answered.
     last: Duration,
@@ -133,12 +138,16 @@ pub struct Relay {
     listener: Udp,
     local: SocketAddr,
     control: Option<Control>,
-    clients: Slab<Client>,
+    /// By number. No number comes twice, because datagrams of a client that is forgotten may still be on the link.
+    clients: BTreeMap<usize, Client>,
+    next_client: usize,
     known: BTreeMap<SocketAddr, usize>,
     buffers: Buffers,
     clock: Clock,
     refused: u64,
     unsent: u64,
+    strangers: u64,
+    problems: Vec<String>,
     lateness: Lateness,
 }
 
@@ -152,13 +161,24 @@ fn headers(addr: SocketAddr) -> u32 {
 
 /// Returns whether what is sent to `to` comes to a socket at `local`.
 fn is_same(local: SocketAddr, to: SocketAddr) -> bool {
-    let is_own = |ip: IpAddr| ip == local.ip() || (local.ip().is_unspecified() && ip.is_loopback());
-    let to_ip = match to.ip() {
+    // Only an address of this host can be bound.
+    let is_ours = || Udp::bind((to.ip(), 0).into()).is_ok();
+    to.port() == local.port()
+        && (to.ip() == local.ip() || (local.ip().is_unspecified() && is_ours()))
+}
+
+/// Returns the address from which answers come if datagrams go to `to`: an address that is none is this host's.
+fn real(to: SocketAddr) -> SocketAddr {
+    let ip = match to.ip() {
         IpAddr::V4(Ipv4Addr::UNSPECIFIED) => Ipv4Addr::LOCALHOST.into(),
         IpAddr::V6(Ipv6Addr::UNSPECIFIED) => Ipv6Addr::LOCALHOST.into(),
         ip => ip.to_canonical(),
     };
-    to.port() == local.port() && is_own(to_ip)
+    if ip == to.ip() {
+        to
+    } else {
+        (ip, to.port()).into()
+    }
 }
 
 impl Relay {
@@ -167,6 +187,7 @@ impl Relay {
     /// # Errors
     /// See [`RelayError`].
     pub fn bind(mut options: Options) -> Result<Self, RelayError> {
+        options.to = real(options.to);
         let mut after = options.words.clone();
         options.changes.sort_by_key(|(at, _)| *at);
         for (_, change) in &options.changes {
@@ -197,12 +218,15 @@ impl Relay {
             listener,
             local,
             control,
-            clients: Slab::new(),
+            clients: BTreeMap::new(),
+            next_client: 0,
             known: BTreeMap::new(),
             buffers: Buffers::new(),
             clock: Clock::start(),
             refused: 0,
             unsent: 0,
+            strangers: 0,
+            problems: Vec::new(),
             lateness: Lateness::default(),
         })
     }
@@ -237,7 +261,7 @@ impl Relay {
         loop {
             let now = self.clock.now();
             self.deliver(now);
-            self.change(now)?;
+            self.change(now);
             if now >= next_sweep {
                 self.forget_silent()?;
                 next_sweep = now + SWEEP;
@@ -275,13 +299,14 @@ impl Relay {
     }
 
     /// Makes the changes whose time has come.
-    fn change(&mut self, now: Duration) -> Result<(), RelayError> {
+    fn change(&mut self, now: Duration) {
         let due = self.options.changes.iter().take_while(|(at, _)| *at <= now);
         let due = due.count();
         for (_, words) in self.options.changes.drain(..due) {
-            self.engine.change(moment(now), &words)?;
+            if let Err(error) = self.engine.change(moment(now), &words) {
+                self.problems.push(format!("'{words}': {error}"));
+            }
         }
-        Ok(())
     }
 
     /// Reads what has come to a socket. Returns whether more may be there.
@@ -289,7 +314,7 @@ impl Relay {
         match key {
             LISTENER => self.take_from_clients(),
             CONTROL => {
-                self.take_commands()?;
+                self.take_commands();
                 Ok(false)
             }
             _ => self.take_from_target(key - FIRST_CLIENT),
@@ -303,7 +328,7 @@ impl Relay {
         })?;
         let now = self.clock.now();
         for (one, bytes) in came {
-            match self.client(one.from) {
+            match self.client(one.from, one.to) {
                 Some(client) => self.offer(now, client, Direction::There, (one, bytes)),
                 None => self.refused += 1,
             }
@@ -312,7 +337,7 @@ impl Relay {
     }
 
     fn take_from_target(&mut self, client: usize) -> Result<bool, RelayError> {
-        let Some(of) = self.clients.get_mut(client) else {
+        let Some(of) = self.clients.get_mut(&client) else {
             return Ok(false);
         };
         let mut came = Vec::new();
@@ -320,6 +345,8 @@ impl Relay {
             // Anybody can send to this socket.
             if one.from == self.options.to {
                 came.push((one, bytes.into()));
+            } else {
+                self.strangers += 1;
             }
         })?;
         if !came.is_empty() {
@@ -352,24 +379,28 @@ impl Relay {
     }
 
     /// Returns the client at an address, which may be new; none if there are too many.
-    fn client(&mut self, addr: SocketAddr) -> Option<usize> {
+    fn client(&mut self, addr: SocketAddr, at: Option<IpAddr>) -> Option<usize> {
         if let Some(&client) = self.known.get(&addr) {
-            self.clients.get_mut(client)?.last = self.clock.now();
+            let known = self.clients.get_mut(&client)?;
+            (known.last, known.at) = (self.clock.now(), at);
             return Some(client);
         }
         if self.clients.len() >= MAX_CLIENTS {
             return None;
         }
         let mut udp = Udp::towards(self.options.to).ok()?;
-        let entry = self.clients.vacant_entry();
-        let client = entry.key();
+        let client = self.next_client;
         let added = self.waiting.add(udp.socket(), client + FIRST_CLIENT);
         added.ok()?;
-        entry.insert(Client {
+        self.next_client += 1;
+        let last = self.clock.now();
+        let known = Client {
             addr,
+            at,
             udp,
-            last: self.clock.now(),
-        });
+            last,
+        };
+        self.clients.insert(client, known);
         self.known.insert(addr, client);
         Some(client)
     }
@@ -378,17 +409,19 @@ impl Relay {
     fn deliver(&mut self, now: Duration) {
         self.engine.advance(moment(now));
         while let Some(datagram) = self.engine.arrived() {
-            let Some(client) = self.clients.get(datagram.client) else {
+            let Some(client) = self.clients.get(&datagram.client) else {
                 self.unsent += 1;
                 continue;
             };
             let sent = match datagram.direction {
-                Direction::There => client
-                    .udp
-                    .send(self.options.to, datagram.ecn, &datagram.bytes),
-                Direction::Back => self
-                    .listener
-                    .send(client.addr, datagram.ecn, &datagram.bytes),
+                Direction::There => {
+                    let way = (None, self.options.to);
+                    client.udp.send(way, datagram.ecn, &datagram.bytes)
+                }
+                Direction::Back => {
+                    let way = (client.at, client.addr);
+                    self.listener.send(way, datagram.ecn, &datagram.bytes)
+                }
             };
             if sent.is_err() {
                 self.unsent += 1;
@@ -405,23 +438,21 @@ impl Relay {
             .clients
             .iter()
             .filter(|(_, client)| now.saturating_sub(client.last) > idle)
-            .map(|(key, _)| key)
+            .map(|(client, _)| *client)
             .collect();
         for key in silent {
-            let mut client = self.clients.remove(key);
-            self.known.remove(&client.addr);
-            self.waiting.remove(client.udp.socket())?;
+            if let Some(mut client) = self.clients.remove(&key) {
+                self.known.remove(&client.addr);
+                self.waiting.remove(client.udp.socket())?;
+            }
         }
         Ok(())
     }
 
     /// Answers whoever asked at the control socket.
-    fn take_commands(&mut self) -> io::Result<()> {
-        let Some(control) = &self.control else {
-            return Ok(());
-        };
+    fn take_commands(&mut self) {
         let mut commands = Vec::new();
-        while let Some(command) = control.next()? {
+        while let Some(command) = self.control.as_ref().and_then(Control::next) {
             commands.push(command);
         }
         for command in commands {
@@ -436,7 +467,6 @@ impl Relay {
             };
             command.answer(&answer);
         }
-        Ok(())
     }
 
     fn report(&self) -> Report {
@@ -447,6 +477,8 @@ impl Relay {
             clients: self.clients.len(),
             refused: self.refused,
             unsent: self.unsent,
+            strangers: self.strangers,
+            problems: self.problems.clone(),
             lateness: self.lateness.clone(),
         }
     }

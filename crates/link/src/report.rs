@@ -45,6 +45,8 @@ impl Report {
             "back": self.back.json(),
             "refused": self.refused,
             "unsent": self.unsent,
+            "strangers": self.strangers,
+            "problems": self.problems,
             "late_p50_s": quantile(0.5),
             "late_p99_s": quantile(0.99),
             "late_most_s": self.lateness.most().as_secs_f64(),
@@ -111,6 +113,9 @@ impl Report {
                 "not sent by this system: its buffers were full, or a datagram too large",
             ),
         ];
+        for problem in &self.problems {
+            let _ = writeln!(text, "      not changed: {problem}");
+        }
         for (count, reason) in counts.into_iter().filter(|(count, _)| *count > 0) {
             let _ = writeln!(text, "      {count} {reason}");
         }

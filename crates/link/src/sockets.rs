@@ -1,7 +1,7 @@
 //! The UDP sockets of a relay: one at which clients arrive, and one for each client towards the other side.
 
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use fairwire_units::Ecn;
@@ -43,6 +43,8 @@ impl Buffers {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Came {
     pub(crate) from: SocketAddr,
+    /// The address of this host to which it was sent.
+    pub(crate) to: Option<IpAddr>,
     pub(crate) ecn: Ecn,
     /// How long ago the kernel had it.
     pub(crate) ago: Duration,
@@ -91,7 +93,8 @@ impl Udp {
             .iter_mut()
             .map(|piece| io::IoSliceMut::new(piece))
             .collect();
-        let count = match self.state.recv((&self.socket).into(), &mut slices, meta) {
+        let read = || self.state.recv((&self.socket).into(), &mut slices, meta);
+        let count = match self.socket.try_io(read) {
             Ok(count) => count,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
             // An error that an earlier datagram caused; the next call reads on.
@@ -101,6 +104,7 @@ impl Udp {
         for (piece, meta) in pieces.iter().zip(&meta[..count]) {
             let came = Came {
                 from: meta.addr,
+                to: meta.dst_ip,
                 ecn: ecn_of(meta.ecn),
                 ago: meta.timestamp.map_or(Duration::ZERO, Clock::since),
             };
@@ -114,14 +118,19 @@ impl Udp {
         Ok(true)
     }
 
-    /// Sends a datagram.
-    pub(crate) fn send(&self, to: SocketAddr, ecn: Ecn, bytes: &[u8]) -> io::Result<()> {
+    /// Sends a datagram, from an address of this host if one is given.
+    pub(crate) fn send(
+        &self,
+        (from, to): (Option<IpAddr>, SocketAddr),
+        ecn: Ecn,
+        bytes: &[u8],
+    ) -> io::Result<()> {
         let transmit = Transmit {
             destination: to,
             ecn: codepoint(ecn),
             contents: bytes,
             segment_size: None,
-            src_ip: None,
+            src_ip: from,
         };
         self.state.try_send((&self.socket).into(), &transmit)
     }

@@ -142,6 +142,14 @@ impl Way {
         Ok(())
     }
 
+    /// Returns whether both have the same queue.
+    pub(crate) fn has_queue_of(&self, other: &Self) -> bool {
+        let is_timed = self.longest_wait.is_some();
+        (self.limit, self.longest_wait, self.discipline)
+            == (other.limit, other.longest_wait, other.discipline)
+            && !(is_timed && self.rate != other.rate)
+    }
+
     /// Makes the link of the simulator. The names of its random streams begin with `name`.
     pub(crate) fn link(&self, name: &str, streams: Streams) -> LinkSpec {
         let rate = self.rate.unwrap_or(Rate::from_bits_per_s(NO_RATE));

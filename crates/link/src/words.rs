@@ -70,6 +70,15 @@ impl Words {
     /// # Errors
     /// If a word is unknown, or if its value is not possible. Then nothing is changed.
     pub fn change(&mut self, text: &str) -> Result<(), WordsError> {
+        let changed = self.changed(text)?;
+        changed.there.check().map_err(error)?;
+        changed.back.check().map_err(error)?;
+        *self = changed;
+        Ok(())
+    }
+
+    /// Returns it with what `text` names, which may not go together.
+    fn changed(&self, text: &str) -> Result<Self, WordsError> {
         let mut changed = self.clone();
         let mut words = text.split_whitespace().peekable();
         let mut is_back = false;
@@ -102,10 +111,7 @@ impl Words {
             }
             apply(&mut changed.back, word, &values)?;
         }
-        changed.there.check().map_err(error)?;
-        changed.back.check().map_err(error)?;
-        *self = changed;
-        Ok(())
+        Ok(changed)
     }
 }
 
@@ -130,7 +136,8 @@ pub fn change_at(text: &str) -> Result<(Duration, String), WordsError> {
         ))
     })?;
     let at = time_of("the time of a change", at)?;
-    Words::default().change(words)?;
+    // Whether it goes together depends on what the link then is.
+    Words::default().changed(words)?;
     Ok((at, words.to_owned()))
 }
 
@@ -150,6 +157,7 @@ fn apply(way: &mut Way, word: &str, values: &[&str]) -> Result<(), WordsError> {
             ));
         }
         ("trace", [file]) => (way.rate, way.trace) = (None, Some(trace_of(file)?)),
+        ("overhead", ["0"]) => way.overhead = 0,
         ("overhead", [bytes]) => way.overhead = number("overhead", bytes, 65_535)?,
         ("delay" | "latency", [delay]) => {
             (way.delay, way.jitter) = (time_of("delay", delay)?, None);
@@ -163,17 +171,25 @@ fn apply(way: &mut Way, word: &str, values: &[&str]) -> Result<(), WordsError> {
         ("loss", values) => way.losses = losses_of(values)?,
         ("duplicate", [share]) => way.duplicate = share_of("duplicate", share)?,
         ("corrupt", [share]) => way.corrupt = share_of("corrupt", share)?,
-        ("reorder", [share]) => way.reorder = share_of("reorder", share)?,
+        ("reorder", [share]) => {
+            way.reorder = share_of("reorder", share)?;
+            if way.reorder == 0.0 {
+                way.gap = 1;
+            }
+        }
         ("duplicate" | "corrupt" | "reorder", [_, ..]) => return Err(no_correlation(word)),
         ("gap", [gap]) => way.gap = number("gap", gap, 1_000_000)?.max(1),
         ("ecn", []) => way.ecn = true,
+        ("ecn", ["off"]) => way.ecn = false,
         ("limit", [packets]) => {
             way.limit = QueueLimit::Packets(number("limit", packets, MOST_PACKETS)?);
+            way.longest_wait = None;
         }
         ("queue", [size]) => way.queue(size).map_err(error)?,
         ("droptail", []) => way.discipline = Discipline::DropTail,
         ("codel", []) => way.discipline = Discipline::Codel,
         ("fq_codel", []) => way.discipline = Discipline::FqCodel,
+        ("mtu", ["none"]) => way.mtu = None,
         ("mtu", [bytes]) => way.mtu = Some(number("mtu", bytes, 65_535)?),
         ("down", []) => way.is_down = true,
         ("up", []) => way.is_down = false,

@@ -420,12 +420,12 @@ impl Link {
         }
     }
 
-    /// Gives the link other settings from `now` on. What is on its way arrives as it would have; what waits goes into
-    /// the new queue, in its order; the packet in transmission goes on at the new rate.
+    /// Gives the link other settings from `now` on ([`Network::reshape`](crate::Network::reshape)).
     pub(crate) fn reshape<S: Release, O: Observer<S>>(
         &mut self,
         now: Instant,
         spec: LinkSpec,
+        keeps_queue: bool,
         world: &mut World<S, O>,
     ) {
         self.settle(now, world);
@@ -447,13 +447,16 @@ impl Link {
         self.variation = spec.variation;
         self.is_reshaped = true;
         self.framing = spec.framing;
-        self.bypasses = spec.queue.may_bypass();
         self.losses = spec.losses;
         if let Some((mut cut, left)) = cut {
             let departs = self.transmitter.send(left);
             cut.arrives.at = departs + self.delay_from(departs);
             self.fly(cut);
         }
+        if keeps_queue {
+            return;
+        }
+        self.bypasses = spec.queue.may_bypass();
         let mut before = std::mem::replace(&mut self.queue, spec.queue);
         for _ in 0..std::mem::take(&mut self.waiting) {
             match before.dequeue(now) {

@@ -214,17 +214,20 @@ where
         self.fabric.links[link.0 as usize].add_loss(Box::new(loss));
     }
 
-    /// Gives a link other settings from now on. What is on its way arrives as it would have; what waits goes into the
-    /// new queue, in its order; the packet in transmission goes on at the new rate. Loss models that were added before
-    /// are gone.
+    /// Gives a link other settings from now on. What is on its way arrives as it would have; the packet in transmission
+    /// goes on at the new rate (of a link with changes of its rate, at the last of them). Loss models that were added
+    /// before are gone.
+    ///
+    /// If it `keeps_queue`, the queue stays as it is, and that of `spec` is not used. Otherwise what waits goes into the
+    /// new one, in its order; the old one may drop packets in its manner as they leave it.
     ///
     /// # Panics
     /// If there is no such link, or if it is not a wire.
-    pub fn reshape(&mut self, link: LinkId, spec: LinkSpec) {
+    pub fn reshape(&mut self, link: LinkId, spec: LinkSpec, keeps_queue: bool) {
         let slot = link.0 as usize;
         let fabric = &mut self.fabric;
         let link = &mut fabric.links[slot];
-        link.reshape(fabric.now, spec, &mut fabric.world);
+        link.reshape(fabric.now, spec, keeps_queue, &mut fabric.world);
         fabric.schedule.set(slot, link.next_event());
     }
 

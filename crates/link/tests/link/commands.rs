@@ -84,6 +84,22 @@ fn changes_come_at_their_times() {
     assert!(report.there.delivered >= 1, "{report:?}");
 }
 
+/// A change that a command has made impossible is told at the end, and the link goes on.
+#[test]
+fn an_impossible_change_is_told() {
+    let link = Running::start(Options {
+        changes: vec![(Duration::from_secs(1), "queue 200ms".to_owned())],
+        ..options("rate 1mbit", echo())
+    });
+    let (name, client) = (link.name(), socket());
+    assert_eq!(ask(&name, "set rate none"), Ok("ok".to_owned()));
+    pause(Duration::from_millis(1_200));
+    client.send_to(b"on", link.addr).expect("sent");
+    assert_eq!(all(&client), [b"on"]);
+    let report = link.end();
+    assert_eq!(report.problems.len(), 1, "{report:?}");
+}
+
 /// A second link of a name that runs is refused, and a name with a slash has no file.
 #[test]
 fn names_are_taken_once() {

@@ -107,6 +107,25 @@ fn silent_clients_are_forgotten() {
     assert!(link.end().clients <= 1);
 }
 
+/// What is still on the link for a client that was forgotten reaches no other client.
+#[test]
+fn nobody_gets_the_answers_of_a_forgotten_client() {
+    let link = Running::start(Options {
+        idle: Duration::from_millis(100),
+        ..options("delay 1ms back delay 4s", echo())
+    });
+    socket().send_to(b"secret", link.addr).expect("sent");
+    pause(Duration::from_millis(2_500));
+    let other = socket();
+    for _ in 0..8 {
+        other.send_to(b"mine", link.addr).expect("sent");
+        pause(Duration::from_millis(250));
+    }
+    assert!(all(&other).iter().all(|one| one == b"mine"));
+    let report = link.end();
+    assert_eq!(report.unsent, 1, "{report:?}");
+}
+
 /// Datagrams of any size that UDP has pass, the empty one included.
 #[test]
 fn sizes_are_kept() {

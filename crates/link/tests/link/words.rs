@@ -18,6 +18,12 @@ fn words_have_their_meaning() {
         ("delay 20ms 5ms", "delay 20ms 5ms distribution uniform"),
         ("latency 20ms", "delay 20ms"),
         ("limit 50 rate none", "limit 50"),
+        ("rate 1mbit queue 200ms limit 50", "rate 1mbit limit 50"),
+        (
+            "ecn mtu 1400 overhead 14 ecn off mtu none overhead 0",
+            "rate none",
+        ),
+        ("delay 1ms reorder 5% gap 3 reorder 0%", "delay 1ms"),
     ] {
         assert_eq!(words(one), words(other), "{one} | {other}");
     }
@@ -101,5 +107,12 @@ fn what_cannot_be_is_refused() {
     for text in ["down", "10 down", "10s", "5s rate 0bit"] {
         assert!(change_at(text).is_err(), "{text}");
     }
-    assert!(change_at("2.5s rate 500kbit back down").is_ok());
+    // Whether these go together depends on the link.
+    for text in [
+        "2.5s rate 500kbit back down",
+        "1s reorder 25%",
+        "1s queue 200ms",
+    ] {
+        assert!(change_at(text).is_ok(), "{text}");
+    }
 }

@@ -412,7 +412,8 @@ fn a_link_changes_while_it_works() {
     net.place(b, Host::default());
     net.place(a, steady((a, b), 0, 4, 1_250, ms(0)));
     net.run_through(at_ms(15));
-    net.reshape(wire, link(500_000, ms(5)).queue(DropTail::packets(1)));
+    let slower = link(500_000, ms(5)).queue(DropTail::packets(1));
+    net.reshape(wire, slower, false);
     net.run_until(at_ms(1_000));
     let arrived: Vec<_> = received(&net, b)
         .iter()
@@ -432,7 +433,7 @@ fn a_stopped_link_goes_on() {
     net.place(a, steady((a, b), 0, 2, 1_250, ms(0)));
     net.run_through(at_ms(100));
     assert_eq!(received(&net, b).len(), 0);
-    net.reshape(wire, link(1_000_000, ms(5)));
+    net.reshape(wire, link(1_000_000, ms(5)), true);
     net.run_until(at_ms(1_000));
     let host = net.agent(b).expect("placed");
     assert_eq!(host.arrivals(), [(0, 115_000_000), (1, 125_000_000)]);
