@@ -187,6 +187,7 @@ local dccp_ext = Proto("dccp_ext", "DCCP, what Wireshark leaves out")
 
 local MULTIPATH_OPTION = 46
 local COPY_OF = 120
+local CLOSE_CODE = 121
 local RTT_ESTIMATE = 128
 local DROPPED_PACKETS = 195
 local MULTIPATH_FEATURE = 10
@@ -198,6 +199,7 @@ local MULTIPATH_RESET = 13
 local option_names = {
     [MULTIPATH_OPTION] = "Multipath (RFC 9897), not supported here",
     [COPY_OF] = "Copy Of (Fairwire, experimental)",
+    [CLOSE_CODE] = "Close Code (Fairwire, experimental)",
     [RTT_ESTIMATE] = "RTT Estimate (CCID 3 and 4, RFC 6323)",
     [DROPPED_PACKETS] = "Dropped Packets (CCID 4, RFC 5622)",
 }
@@ -232,6 +234,7 @@ local packet_types = {
 
 local shown = {
     option = ProtoField.uint8("dccp_ext.option", "Option", base.DEC, option_names),
+    close_code = ProtoField.bytes("dccp_ext.close_code", "Code and text, or a DTLS record of them"),
     copy_of = ProtoField.uint64("dccp_ext.copy_of", "First sent in packet", base.DEC),
     rtt_estimate = ProtoField.uint24("dccp_ext.rtt_estimate", "RTT Estimate, microseconds"),
     dropped = ProtoField.uint24("dccp_ext.dropped_packets", "Lost or marked in the interval"),
@@ -279,6 +282,15 @@ local function add_copy_of(item, data)
     item:add(shown.copy_of, data, data:uint64())
 end
 
+-- docs/close.md: a code of four bytes and a text, or a DTLS record that holds them.
+local function add_close_code(item, data)
+    if not data or data:len() < 4 then
+        item:add_proto_expert_info(bad_length)
+        return
+    end
+    item:add(shown.close_code, data)
+end
+
 -- RFC 6323, section 3.2.1: one to three bytes; the ends of the range say something else.
 local function add_rtt_estimate(item, data)
     if not data or data:len() > 3 then
@@ -311,6 +323,7 @@ end
 local option_readers = {
     [MULTIPATH_OPTION] = add_multipath,
     [COPY_OF] = add_copy_of,
+    [CLOSE_CODE] = add_close_code,
     [RTT_ESTIMATE] = add_rtt_estimate,
     [DROPPED_PACKETS] = add_dropped_packets,
 }

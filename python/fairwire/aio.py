@@ -207,13 +207,14 @@ class Connection(BaseConnection):
         """
         return TargetBitrate(*await _done(self._native.rate_changed()))
 
-    async def close(self) -> None:
+    async def close(self, code: int | None = None, text: str = "") -> None:
         """Sends what is queued, closes the connection, and waits until it is closed.
 
-        That takes at most the settings `drain_timeout` and `close_timeout`. Cancelling stops only the wait. Raises
+        That takes at most the settings `drain_timeout` and `close_timeout`. Cancelling stops only the wait. With a code
+        (0 to 2^32 - 1) the peer's ConnectionClosed has the code and the text; with DTLS they are authentic. Raises
         ConnectionClosed if the end is not orderly.
         """
-        await _done(self._native.close())
+        await _done(self._native.close(None if code is None else (code, text)))
 
     async def wait_closed(self) -> str:
         """Waits until the connection is over. Returns the reason, as ConnectionClosed has it."""

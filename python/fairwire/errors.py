@@ -94,8 +94,9 @@ class ConnectionClosed(FairwireError, ConnectionError):
     orderly: whether it was closed, by either side. If not, the last datagrams may be missing.
     reason: "closed", "reset", "peer-error", "unreachable", "idle-timeout", "close-timeout", "aborted", "dtls" (its
         encryption failed) or another word.
-    peer_text: what the peer said in its Reset. It is not authenticated.
+    peer_text: what the peer said in its Reset, which is not authenticated, or as it closed.
     refusal: why the peer's DTLS refused this end, if it said so: "not-dtls", "no-certificate" or "certificate".
+    code: the code with which the peer closed, if it gave one. With DTLS it is authentic, and so is its text.
     authenticated: whether the peer announced the end within DTLS, so that nobody on the path can have forged it.
     """
 
@@ -107,6 +108,7 @@ class ConnectionClosed(FairwireError, ConnectionError):
         peer_text: str | None = None,
         refusal: str | None = None,
         authenticated: bool = False,
+        code: int | None = None,
     ) -> None:
         super().__init__(message)
         self.orderly = orderly
@@ -114,6 +116,7 @@ class ConnectionClosed(FairwireError, ConnectionError):
         self.peer_text = peer_text
         self.refusal = refusal
         self.authenticated = authenticated
+        self.code = code
 
 
 class ListenerClosed(FairwireError, ConnectionError):

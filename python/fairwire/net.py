@@ -105,13 +105,14 @@ class Connection(BaseConnection):
         """
         return TargetBitrate(*self._native.rate_changed().wait(timeout))
 
-    def close(self, *, timeout: float | None = None) -> None:
+    def close(self, code: int | None = None, text: str = "", *, timeout: float | None = None) -> None:
         """Sends what is queued, closes the connection, and waits until it is closed.
 
-        That takes at most the settings `drain_timeout` and `close_timeout`. After TimeoutError the close goes on.
+        That takes at most the settings `drain_timeout` and `close_timeout`. After TimeoutError the close goes on. With
+        a code (0 to 2^32 - 1) the peer's ConnectionClosed has the code and the text; with DTLS they are authentic.
         Raises ConnectionClosed if the end is not orderly.
         """
-        self._native.close().wait(timeout)
+        self._native.close(None if code is None else (code, text)).wait(timeout)
 
     def wait_closed(self, *, timeout: float | None = None) -> str:
         """Waits until the connection is over. Returns the reason, as ConnectionClosed has it. Raises TimeoutError."""

@@ -119,6 +119,25 @@ def test_an_orderly_end_ends_the_loop() -> None:
     run(main())
 
 
+def test_a_close_says_why() -> None:
+    async def main() -> None:
+        for encrypted in (False, True):
+            server_security: fw.ServerSecurity = Dtls.server(SERVER) if encrypted else CLEAR_TEXT
+            client_security: fw.ClientSecurity = Dtls.pinned(SERVER.fingerprint) if encrypted else CLEAR_TEXT
+            async with pair(server_security, client_security) as (client, server):
+                await client.close(2**32 - 1, "no more players")
+                with pytest.raises(errors.ConnectionClosed, match="no more players") as closed:
+                    await server.recv()
+                assert closed.value.orderly and closed.value.reason == "closed"
+                assert closed.value.code == 2**32 - 1 and closed.value.peer_text == "no more players"
+                assert closed.value.authenticated == encrypted
+            async with pair() as (client, _):
+                with pytest.raises(OverflowError):
+                    await client.close(2**32)
+
+    run(main())
+
+
 def test_other_ends_raise() -> None:
     """A reset has the reason. A connection that was dropped is reset, and so is one whose block an exception ended."""
 

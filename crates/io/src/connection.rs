@@ -163,9 +163,7 @@ impl Connection {
     /// and the peer has not acknowledged the end of the handshake by the end of `drain_timeout`, the connection is reset:
     /// the peer may never read them. In both cases the reason is [`CloseReason::CloseTimeout`].
     ///
-    /// A close carries no code and no reason: RFC 4340 tells the peer to ignore application data that comes with it
-    /// (section 5.5). To give a reason, send it in a last datagram, which may be lost, or use
-    /// [`abort_with`](Self::abort_with).
+    /// To tell the peer why, use [`close_with`](Self::close_with).
     ///
     /// Cancelling stops only the wait. Once this future was polled, the close goes on, even if the connection is then
     /// dropped. A runtime that shuts down ends it.
@@ -174,10 +172,33 @@ impl Connection {
     /// [`ConnectionClosed`] if the connection did not end with an orderly close.
     pub async fn close(&self) -> Result<(), ConnectionClosed> {
         self.with_proto(fairwire_proto::Endpoint::close);
-        match self.closed().await {
-            CloseReason::Closed => Ok(()),
-            reason => Err(self.closed_for(reason)),
+        self.ended().await
+    }
+
+    /// Closes as [`close`](Self::close) does, and tells the peer's application why: it finds the code and the text in
+    /// [`CloseReason::ApplicationClosed`].
+    ///
+    /// Each Close carries both, so a lost packet loses neither. The text is for a person to read, and is cut between
+    /// characters after at most 249 bytes, or 211 with DTLS. The first call with a code counts.
+    ///
+    /// With DTLS both are authentic and secret. In clear text they are what the rest of the connection is: anybody on
+    /// the path can read and forge them. The peer does not learn them if the connection is reset and not closed, or if
+    /// it has announced its own end before; a peer that is not Fairwire ignores them.
+    ///
+    /// # Errors
+    /// As of [`close`](Self::close).
+    pub async fn close_with(&self, code: u32, text: &str) -> Result<(), ConnectionClosed> {
+        self.with_proto(|proto, now, id| proto.close_with(now, id, code, text));
+        self.ended().await
+    }
+
+    /// Waits for an end that this side has begun.
+    async fn ended(&self) -> Result<(), ConnectionClosed> {
+        let reason = self.closed().await;
+        if reason.is_orderly() {
+            return Ok(());
         }
+        Err(self.closed_for(reason))
     }
 
     /// Waits until the connection is over, whichever side ends it, and returns why.
@@ -193,8 +214,8 @@ impl Connection {
     /// Resets the connection at once and sends a reason: the peer finds `text` in [`CloseReason::Reset`].
     ///
     /// The Reset is sent once, so it may be lost. It carries the first [`ErrorText::MAX`](crate::ErrorText::MAX) bytes
-    /// of the text, for a person to read (RFC 4340, section 5.6). DCCP has no field for an application's error number:
-    /// put a number that programs need into the text. Other implementations may ignore the text.
+    /// of the text, for a person to read (RFC 4340, section 5.6). It has no field for an application's error number, as
+    /// [`close_with`](Self::close_with) has. Other implementations may ignore the text.
     pub fn abort_with(&self, text: &str) {
         self.with_proto(|proto, now, id| proto.abort_with(now, id, text));
     }

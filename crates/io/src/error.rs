@@ -246,7 +246,7 @@ pub struct ConnectionClosed {
     pub reason: CloseReason,
     /// Why DTLS ended the connection, if it did.
     pub dtls: Option<SessionError>,
-    /// Whether the peer announced the end inside its DTLS session (`close_notify`).
+    /// Whether the peer announced the end inside its DTLS session (`close_notify`, or the code of its close).
     ///
     /// Without it nobody can tell an end by the peer from one that somebody on the path has forged, or the announcement
     /// was lost, as any datagram may be. Always false without DTLS.
@@ -281,7 +281,18 @@ impl ConnectionClosed {
     /// False if it was reset, timed out, or was dropped without [`close`](crate::Connection::close). In either case the
     /// last datagrams may be missing: a close discards what could not leave within `Config::drain_timeout`.
     pub fn is_orderly(&self) -> bool {
-        self.reason == CloseReason::Closed
+        self.reason.is_orderly()
+    }
+
+    /// Returns the code with which the peer's application closed
+    /// ([`close_with`](crate::Connection::close_with)), if it gave one. Its text is in the [`reason`](Self::reason).
+    ///
+    /// With DTLS it is authentic. In clear text anybody on the path can have written it.
+    pub fn code(&self) -> Option<u32> {
+        match self.reason {
+            CloseReason::ApplicationClosed { code, .. } => Some(code),
+            _ => None,
+        }
     }
 }
 
@@ -349,6 +360,13 @@ impl fmt::Display for Reason<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             CloseReason::Closed => f.write_str("the connection was closed"),
+            CloseReason::ApplicationClosed { code, text } => {
+                write!(f, "the peer closed the connection with code {code}")?;
+                match text {
+                    Some(text) => write!(f, ", saying {text:?}"),
+                    None => Ok(()),
+                }
+            }
             CloseReason::Reset {
                 code: ResetCode::NoConnection,
                 ..

@@ -45,6 +45,7 @@ pub(crate) use call::Call;
 pub(crate) use channel::Channel;
 pub(crate) use context::{Context, Origin, State};
 pub(crate) use footprint::NEW as NEW_FOOTPRINT;
+pub(crate) use parts::close_code::CloseCode;
 pub(crate) use parts::draws::DrawKey;
 pub(crate) use parts::migration::Standing;
 pub(crate) use subflow::Subflow;

@@ -1,7 +1,7 @@
 //! All connections and listeners of one host, behind one set of calls.
 //!
 //! - [`input`]: received packets and ICMP errors; [`output`]: transmission and timers.
-//! - [`send`]: the send queues of connections.
+//! - [`send`]: the send queues of connections; [`close`]: how the application ends them.
 //! - [`table`]: finds a connection by its [`Flow`].
 //! - [`listener`]: the LISTEN state; [`time_wait`]: the TIMEWAIT state.
 //! - [`admission`]: which Requests are accepted, and how; [`admit`]: the application's hook that decides about them.
@@ -13,6 +13,7 @@
 mod admission;
 mod admit;
 mod backlog;
+mod close;
 mod cookie;
 mod followers;
 mod input;
@@ -42,7 +43,6 @@ use zeroize::Zeroize;
 use crate::config::{Config, EndpointConfig};
 use crate::connection::{Connection, NEW_FOOTPRINT, Origin, Subflow};
 use crate::error::{ChangeCcidError, ListenError, StartError};
-use crate::error_text::ErrorText;
 use crate::event::{ConnectionEvent, Direction, Event, Received};
 use crate::feature::Role;
 use crate::flow::Flow;
@@ -431,55 +431,6 @@ impl Endpoint {
     /// Returns whether the fates of the connection's datagrams are reported ([`Config::report_fates`]).
     pub fn reports_fates(&self, id: ConnectionId) -> bool {
         self.get(id).is_some_and(Connection::reports_fates)
-    }
-
-    /// Sends the queue for at most [`Config::drain_timeout`], then closes.
-    ///
-    /// If datagrams of an encrypted connection have left and the peer has not acknowledged the end of the handshake by
-    /// then, it may never read them. The connection is reset instead ([`CloseTimeout`](crate::CloseReason::CloseTimeout)).
-    ///
-    /// `Closed` is the last event of the connection.
-    pub fn close(&mut self, now: Instant, id: ConnectionId) {
-        self.act(now, id, |connection, ctx| {
-            connection.with(ctx, |subflow, call| {
-                let until = now + subflow.drain_timeout();
-                subflow.close(call, until);
-            });
-        });
-    }
-
-    /// Abandons a connection, as when a program drops it or panics.
-    ///
-    /// A connection that is not closing is reset at once (Reset 2, Aborted), so that the peer does not take the end for
-    /// a success. One that is already closing continues to close.
-    pub fn abandon(&mut self, now: Instant, id: ConnectionId) {
-        self.act(now, id, |connection, ctx| {
-            connection.with(ctx, Subflow::abandon);
-        });
-    }
-
-    /// Discards the send queue and closes at once with a normal Close, or a Reset where [`close`](Self::close) resets.
-    pub fn discard(&mut self, now: Instant, id: ConnectionId) {
-        self.act(now, id, |connection, ctx| {
-            connection.with(ctx, Subflow::discard);
-        });
-    }
-
-    /// Resets the connection at once (Reset 2, Aborted).
-    pub fn abort(&mut self, now: Instant, id: ConnectionId) {
-        self.act(now, id, |connection, ctx| {
-            connection.with(ctx, Subflow::abort);
-        });
-    }
-
-    /// Resets the connection at once (Reset 2, Aborted) and tells the peer why.
-    ///
-    /// The Reset carries the first [`ErrorText::MAX`] bytes of `text`. It may be lost.
-    pub fn abort_with(&mut self, now: Instant, id: ConnectionId, text: &str) {
-        let text = ErrorText::new(text);
-        self.act(now, id, |connection, ctx| {
-            connection.with(ctx, |subflow, call| subflow.abort_with(call, text));
-        });
     }
 
     fn act(

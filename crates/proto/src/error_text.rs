@@ -1,12 +1,12 @@
-//! The Error Text of the Reset that ends a connection (RFC 4340, section 5.6).
+//! The Error Text of the Reset that ends a connection (RFC 4340, section 5.6), and the text of a Close Code.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// The text of a Reset, in which the sender explains why it ended the connection.
+/// The text in which a peer explains why it ended the connection: that of its Reset, or of its close.
 ///
-/// **The text is not authenticated.** A peer may write anything, and so can anybody who reads the connection's packets,
-/// because they are not encrypted. [`Display`](fmt::Display) escapes what a terminal would interpret, such as control
+/// **The text of a Reset is not authenticated.** A peer may write anything, and so can anybody who reads the connection's
+/// packets, because they are not encrypted. The text of a close is authentic with DTLS. [`Display`](fmt::Display) escapes what a terminal would interpret, such as control
 /// characters and marks that change the direction of writing. [`as_str`](Self::as_str) returns the text as received.
 #[derive(Clone, Eq, Hash, PartialEq)]
 pub struct ErrorText(Arc<str>);
@@ -17,11 +17,17 @@ impl ErrorText {
 
     /// Returns the beginning of `text`, as much as fits, or `None` if it is empty.
     pub(crate) fn new(text: &str) -> Option<Self> {
-        let mut end = text.len().min(Self::MAX);
+        let text = Self::cut(text, Self::MAX);
+        (!text.is_empty()).then(|| Self(text.into()))
+    }
+
+    /// Returns the beginning of `text` that has at most `max` bytes.
+    pub(crate) fn cut(text: &str, max: usize) -> &str {
+        let mut end = text.len().min(max);
         while !text.is_char_boundary(end) {
             end -= 1;
         }
-        (end > 0).then(|| Self(text[..end].into()))
+        &text[..end]
     }
 
     /// Returns the text in a Reset's application data; bytes that are not UTF-8 become U+FFFD.

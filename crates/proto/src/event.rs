@@ -54,6 +54,17 @@ pub enum Fate {
 pub enum CloseReason {
     /// The closing handshake is complete; either side may have begun it.
     Closed,
+    /// The closing handshake is complete, and the peer's application has said why it closed
+    /// ([`Endpoint::close_with`](crate::Endpoint::close_with)). This end may have begun to close, too.
+    ///
+    /// With DTLS this is authentic and secret. In clear text anybody on the path can read and forge it, as the Close
+    /// itself.
+    ApplicationClosed {
+        /// A number that means what the applications agree on.
+        code: u32,
+        /// The explanation, if it is not empty.
+        text: Option<ErrorText>,
+    },
     /// The peer reset the connection.
     Reset {
         /// The reason. [`ResetCode::Aborted`] means that the peer's application aborted or dropped the connection.
@@ -95,6 +106,13 @@ pub enum CloseReason {
         /// Why.
         error: SecurityError,
     },
+}
+
+impl CloseReason {
+    /// Returns whether the closing handshake is complete.
+    pub fn is_orderly(&self) -> bool {
+        matches!(self, Self::Closed | Self::ApplicationClosed { .. })
+    }
 }
 
 /// One of the two directions of a connection's data, as seen from our end.

@@ -27,6 +27,8 @@ pub(crate) struct PacketOptions<'a> {
     pub is_slow: bool,
     /// CRC-32c of the payload.
     pub data_checksum: Option<u32>,
+    /// What the peer's application says as it closes; read on a Close and a `CloseReq` only.
+    pub close_code: Option<&'a [u8]>,
     /// What the peer agreed to say of its datagrams.
     pub marks: Marks,
     /// The Ack Vectors.
@@ -56,6 +58,7 @@ impl<'a> PacketOptions<'a> {
             }
             DccpOption::SlowReceiver => self.is_slow = true,
             DccpOption::DataChecksum(checksum) => self.data_checksum = Some(checksum),
+            DccpOption::CloseCode(value) => self.close_code = Some(value),
             DccpOption::AckVector { nonce, entries } => {
                 self.vectors.push(Vector { nonce, entries }, behind);
             }

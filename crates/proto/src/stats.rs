@@ -65,6 +65,8 @@ pub struct Stats {
     pub resent_duplicates: u64,
     /// Received copies that were dropped because they are so old that they may have been delivered before.
     pub resent_too_old: u64,
+    /// Closes of the peer whose Close Code said nothing: with DTLS it was changed, forged or in clear text.
+    pub unread_close_codes: u64,
     /// Datagrams in the send queue now that wait to be sent again.
     pub queued_resends: usize,
     /// Datagrams in the send queue now.

@@ -33,8 +33,9 @@ const FATES: [&str; 9] = [
 ];
 
 /// The reasons for the end of a connection that have no Reset Code.
-const ENDS: [&str; 8] = [
+const ENDS: [&str; 9] = [
     "Aborted",
+    "ApplicationClosed",
     "CloseTimeout",
     "Closed",
     "ConnectTimeout",

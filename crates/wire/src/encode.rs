@@ -209,9 +209,9 @@ impl<'a> Encoder<'a> {
             | DccpOption::ConfirmL { feature, value }
             | DccpOption::ChangeR { feature, value }
             | DccpOption::ConfirmR { feature, value } => self.put(option_type, &[feature], value),
-            DccpOption::InitCookie(data) | DccpOption::Unknown { data, .. } => {
-                self.put(option_type, &[], data)
-            }
+            DccpOption::InitCookie(data)
+            | DccpOption::CloseCode(data)
+            | DccpOption::Unknown { data, .. } => self.put(option_type, &[], data),
             DccpOption::NdpCount(count) => {
                 let bytes = count.min(MAX_NDP_COUNT).to_be_bytes();
                 self.put(option_type, &[], significant(&bytes))

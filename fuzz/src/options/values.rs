@@ -4,7 +4,7 @@ use arbitrary::{Result, Unstructured};
 use fairwire_kit::kind_of;
 use fairwire_wire::{
     AckEntries, DccpOption, DropBlocks, DropCounts, Kind, LossInterval, LossIntervals,
-    MAX_OPTION_DATA, PacketType, RTT_TOO_LARGE, ResetCode, Seq, SeqNo, ServiceCode,
+    MAX_OPTION_DATA, PacketType, RTT_TOO_LARGE, RawOption, ResetCode, Seq, SeqNo, ServiceCode,
 };
 
 /// Returns a type with its fields, and a Sequence Number in a form that the type allows.
@@ -115,6 +115,7 @@ pub(super) fn as_read(option: DccpOption<'_>) -> Option<DccpOption<'_>> {
         {
             None
         }
+        DccpOption::Unknown { option_type, data } => RawOption { option_type, data }.decode().ok(),
         option => Some(option),
     }
 }
@@ -130,7 +131,9 @@ pub(super) fn length(option: &DccpOption<'_>) -> usize {
         | DccpOption::ConfirmL { value, .. }
         | DccpOption::ChangeR { value, .. }
         | DccpOption::ConfirmR { value, .. } => 1 + value.len(),
-        DccpOption::InitCookie(data) | DccpOption::Unknown { data, .. } => data.len(),
+        DccpOption::InitCookie(data)
+        | DccpOption::CloseCode(data)
+        | DccpOption::Unknown { data, .. } => data.len(),
         DccpOption::NdpCount(count) => significant(count.min((1 << 48) - 1)),
         DccpOption::AckVector { entries, .. } => entries.iter().len(),
         DccpOption::DataDropped(blocks) => blocks.iter().len(),

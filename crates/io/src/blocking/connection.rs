@@ -133,6 +133,15 @@ impl Connection {
         self.runtime.wait(self.inner.close())
     }
 
+    /// Closes as [`close`](Self::close) does, and tells the peer's application why, as
+    /// [`Connection::close_with`](crate::Connection::close_with) does.
+    ///
+    /// # Errors
+    /// [`ConnectionClosed`] if the connection did not end with an orderly close.
+    pub fn close_with(&self, code: u32, text: &str) -> Result<(), ConnectionClosed> {
+        self.runtime.wait(self.inner.close_with(code, text))
+    }
+
     /// Waits until the connection is over, whichever side ends it, and returns why.
     pub fn closed(&self) -> CloseReason {
         self.runtime.wait(self.inner.closed())

@@ -23,7 +23,7 @@ fn echo(listener: Listener) -> thread::JoinHandle<bool> {
         loop {
             match connection.recv() {
                 Ok(received) => drop(connection.send(received.data).expect("open")),
-                Err(closed) => return closed.is_orderly(),
+                Err(closed) => return closed.is_orderly() && closed.code() == Some(3),
             }
         }
     })
@@ -47,7 +47,7 @@ fn threads_talk() {
     }
     let nothing = connection.recv_timeout(Duration::from_millis(20));
     assert!(nothing.expect("open").is_none());
-    connection.close().expect("an orderly end");
+    connection.close_with(3, "done").expect("an orderly end");
     assert!(server.join().expect("no panic"));
 }
 
@@ -84,7 +84,7 @@ fn clones_send_and_receive_at_once() {
     );
     let (_, fate) = connection.fate().expect("open");
     assert_eq!(fate, Fate::Acknowledged);
-    connection.close().expect("an orderly end");
+    connection.close_with(3, "").expect("an orderly end");
     assert!(serving.join().expect("no panic"));
     server.close();
 }

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use bytes::Bytes;
+use fairwire::tls::{ClientConfig, ServerConfig};
 use fairwire::{
     Ccid, CloseReason, ConnectError, Connection, ConnectionEvent, Direction, Endpoint, ErrorText,
     ListenError, Listener, ResetCode, Security, SendError, TryRecvError, TrySendError,
@@ -214,6 +215,45 @@ async fn an_abort_says_why() {
     let text = text.expect("it was sent");
     assert_eq!(text.as_str(), "code 7: \u{1b}[31mdisk full");
     assert_eq!(in_time(here.closed()).await, CloseReason::Aborted);
+}
+
+/// An application that closes can say why: the end is orderly, and the peer's application has the code and the text,
+/// with DTLS authentic ones.
+#[tokio::test]
+async fn a_close_says_why() {
+    let identity = crate::identity();
+    let trusted = ClientConfig::pinned([identity.fingerprint()]);
+    let ways = [
+        (Security::None, Security::None),
+        (
+            Security::dtls(trusted),
+            Security::dtls(ServerConfig::new(identity)),
+        ),
+    ];
+    for (of_client, of_server) in ways {
+        let is_encrypted = of_server.is_encrypted();
+        let listener = fairwire::listen(any(), &[SERVICE], of_server).expect("bound");
+        let client = Endpoint::bind(any()).expect("bound");
+        let connecting = client.connect(listener.local_addr(), SERVICE, of_client);
+        let (here, there) = in_time(async { tokio::join!(connecting, listener.accept()) }).await;
+        let (here, there) = (here.expect("connected"), there.expect("accepted"));
+        here.send("last").await.expect("open");
+        let closing = here.close_with(42, "no more \u{7} players");
+        let (closed, last) = in_time(async { tokio::join!(closing, there.recv()) }).await;
+        closed.expect("an orderly end");
+        assert_eq!(last.expect("it was sent before").data, "last");
+        let closed = in_time(there.recv()).await.expect_err("the end");
+        assert!(closed.is_orderly());
+        assert_eq!(
+            (closed.code(), closed.is_authenticated),
+            (Some(42), is_encrypted)
+        );
+        let shown = closed.to_string();
+        assert!(
+            shown.contains("code 42") && shown.contains(r"no more \u{7} players"),
+            "{shown}"
+        );
+    }
 }
 
 /// Closing an endpoint closes all its connections properly, ends its listeners, and refuses new connections.

@@ -8,8 +8,10 @@
 //!
 //! - [`send`]: the calls that fill the send queue; [`queued`]: datagrams that leave it unsent; [`resend`]: those that
 //!   are sent again.
-//! - [`receive`]: the receive queue; [`secured`]: the encryption.
+//! - [`receive`]: the receive queue; [`secured`]: the encryption; [`close_code`]: what the applications say as they
+//!   close.
 
+mod close_code;
 mod queued;
 mod receive;
 mod resend;
@@ -22,6 +24,7 @@ use fairwire_wire::{Ccid, DropCode, Seq};
 use super::context::{Context, Origin};
 use super::parts;
 use super::parts::cap::Cap;
+use super::parts::close_code::CloseCodes;
 use super::parts::groups::Groups;
 use super::parts::queue::SendQueue;
 use super::parts::receive_queue::ReceiveQueue;
@@ -92,6 +95,8 @@ pub(crate) struct Channel {
     pub(super) secure: Option<Box<Secure>>,
     /// Set once the application asked to close: until when the send queue may drain.
     pub(super) drain_until: Option<Instant>,
+    /// What both applications say as they close.
+    pub(super) codes: Option<Box<CloseCodes>>,
     /// The most that the application lets leave.
     pub(super) cap: Cap,
     pub(super) readers: Readers,
@@ -120,6 +125,7 @@ pub(super) struct Counts {
     recovered: u64,
     resent_duplicates: u64,
     resent_too_old: u64,
+    unread_close_codes: u64,
 }
 
 impl Channel {
@@ -142,6 +148,7 @@ impl Channel {
             dropped: Vec::new(),
             secure: None,
             drain_until: None,
+            codes: None,
             cap: Cap::new(config.max_rate),
             readers: Readers::default(),
             reports_fates: config.report_fates,
@@ -196,6 +203,7 @@ impl Channel {
             recovered,
             resent_duplicates,
             resent_too_old,
+            unread_close_codes,
         } = self.counts;
         stats.expired = expired;
         stats.refused = refused;
@@ -204,6 +212,7 @@ impl Channel {
         stats.recovered = recovered;
         stats.resent_duplicates = resent_duplicates;
         stats.resent_too_old = resent_too_old;
+        stats.unread_close_codes = unread_close_codes;
         stats.receive_drops = self.received.drops;
         stats.queued_packets = self.queue.len();
         stats.queued_bytes = self.queue.bytes();

@@ -7,6 +7,7 @@ pub(super) mod arrivals;
 pub(super) mod backoff;
 pub(super) mod cap;
 pub(super) mod ccids;
+pub(super) mod close_code;
 mod codes;
 pub(super) mod counted;
 pub(super) mod draws;

@@ -14,6 +14,7 @@ mod admit;
 mod adversarial;
 mod bounds;
 mod calls;
+mod close_code;
 mod closing;
 mod cookies;
 mod deadlines;

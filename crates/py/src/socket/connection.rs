@@ -177,11 +177,17 @@ impl Connection {
         ))
     }
 
-    /// Sends what is queued and closes.
-    fn close(&self) -> PyResult<Operation> {
+    /// Sends what is queued and closes, with a code and a text if there is one.
+    #[pyo3(signature = (said=None))]
+    fn close(&self, said: Option<(u32, String)>) -> PyResult<Operation> {
         let connection = self.handle()?;
         Ok(Operation::new(
-            async move { connection.close().await },
+            async move {
+                match said {
+                    Some((code, text)) => connection.close_with(code, &text).await,
+                    None => connection.close().await,
+                }
+            },
             |_, done| done.map_err(|error| closed(&error)),
         ))
     }

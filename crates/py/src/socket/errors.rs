@@ -112,6 +112,7 @@ pub(crate) fn closed(closed: &fairwire::ConnectionClosed) -> PyErr {
         peer_text(&closed.reason),
         refusal(closed),
         closed.is_authenticated,
+        closed.code(),
     ))
 }
 
@@ -125,10 +126,13 @@ fn refusal(closed: &fairwire::ConnectionClosed) -> Option<&'static str> {
     })
 }
 
-/// Returns what the peer said in its Reset.
+/// Returns what the peer said in its Reset, or as it closed.
 fn peer_text(reason: &CloseReason) -> Option<String> {
     match reason {
         CloseReason::Reset {
+            text: Some(text), ..
+        }
+        | CloseReason::ApplicationClosed {
             text: Some(text), ..
         } => Some(text.as_str().to_owned()),
         _ => None,
@@ -138,7 +142,7 @@ fn peer_text(reason: &CloseReason) -> Option<String> {
 /// Returns the name of a reason for the end of a connection.
 pub(crate) fn reason(reason: &CloseReason) -> &'static str {
     match reason {
-        CloseReason::Closed => "closed",
+        CloseReason::Closed | CloseReason::ApplicationClosed { .. } => "closed",
         CloseReason::Reset { .. } => "reset",
         CloseReason::PeerError { .. } => "peer-error",
         CloseReason::ConnectTimeout => "connect-timeout",

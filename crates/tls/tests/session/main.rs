@@ -1,6 +1,7 @@
 //! Sessions as their users see them: two ends on a virtual clock, joined by a path that a test controls.
 
 mod close;
+mod close_code;
 mod cost;
 mod data_path;
 mod early;

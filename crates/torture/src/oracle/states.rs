@@ -202,7 +202,7 @@ fn grounds(conn: &Conn, reason: &CloseReason, local: Instant, icmp: bool) -> Ver
     let asked = conn.asked.end.is_some();
     let is_grounded = match reason {
         // RFC 4340, 8.3. A repeated Close may find that the peer is gone (8.3.1: No Connection).
-        CloseReason::Closed => {
+        CloseReason::Closed | CloseReason::ApplicationClosed { .. } => {
             conn.got.close
                 || resets(&|code, _| code == ResetCode::Closed)
                 || (conn.out.closing.is_some()

@@ -106,6 +106,7 @@ fn check_counters(before: &Stats, after: &Stats) -> Verdict {
             s.recovered,
             s.resent_duplicates,
             s.resent_too_old,
+            s.unread_close_codes,
             s.syncs_sent,
             s.discarded,
             s.checksum_errors,

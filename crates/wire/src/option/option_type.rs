@@ -42,6 +42,8 @@ pub const MULTIPATH: u8 = 46;
 ///
 /// RFC 4340, section 19.3, reserves types 31 and 120 to 126 for experiments.
 pub const COPY_OF: u8 = 120;
+/// Close Code, an experimental option of ours: see [`DccpOption::CloseCode`](crate::DccpOption::CloseCode).
+pub const CLOSE_CODE: u8 = 121;
 /// The first type whose meaning depends on the CCID (RFC 4340, section 10.3).
 pub const FIRST_CCID_SPECIFIC: u8 = 128;
 /// RTT Estimate, from a CCID 3 or 4 sender (RFC 6323, section 3.2.1).

@@ -87,6 +87,11 @@ pub enum DccpOption<'a> {
     /// It is an experimental option of ours, with the number as six bytes. It has this meaning only if the feature
     /// Allow Copies was agreed on for the data of its sender.
     CopyOf(Seq),
+    /// What the application of its sender says as it closes: on a Close or `CloseReq`, at least four bytes.
+    ///
+    /// It is an experimental option of ours. In clear text the value is a code of 32 bits and a text in UTF-8. On a
+    /// connection with DTLS it is a record that holds these.
+    CloseCode(&'a [u8]),
     /// The sender's estimate of the round-trip time, in microseconds.
     ///
     /// It is 0 before the first sample, and [`RTT_TOO_LARGE`] for more than 16.7 s.
@@ -171,12 +176,15 @@ impl<'a> DccpOption<'a> {
             // RFC 4340, 5.8: an option of any other length is ignored.
             ty::DATA_CHECKSUM => word(data).map(Self::DataChecksum).ok_or(bad_length),
             ty::COPY_OF => number(data).map(Self::CopyOf).ok_or(bad_length),
+            ty::CLOSE_CODE if data.len() >= 4 => Ok(Self::CloseCode(data)),
             ty::RTT_ESTIMATE => rtt_estimate(data).ok_or(bad_length),
             ty::LOSS_EVENT_RATE => word(data).map(Self::LossEventRate).ok_or(bad_length),
             ty::LOSS_INTERVALS => loss_intervals(data).unwrap_or(Err(bad_length)),
             ty::RECEIVE_RATE => word(data).map(Self::ReceiveRate).ok_or(bad_length),
             ty::DROPPED_PACKETS => drop_counts(data).ok_or(bad_length),
-            ty::ACK_VECTOR_0 | ty::ACK_VECTOR_1 | ty::DATA_DROPPED => Err(bad_length),
+            ty::ACK_VECTOR_0 | ty::ACK_VECTOR_1 | ty::DATA_DROPPED | ty::CLOSE_CODE => {
+                Err(bad_length)
+            }
             option_type => Ok(Self::Unknown { option_type, data }),
         }
     }
@@ -201,6 +209,7 @@ impl<'a> DccpOption<'a> {
             Self::ElapsedTime(_) => ty::ELAPSED_TIME,
             Self::DataChecksum(_) => ty::DATA_CHECKSUM,
             Self::CopyOf(_) => ty::COPY_OF,
+            Self::CloseCode(_) => ty::CLOSE_CODE,
             Self::RttEstimate(_) => ty::RTT_ESTIMATE,
             Self::LossEventRate(_) => ty::LOSS_EVENT_RATE,
             Self::LossIntervals { .. } => ty::LOSS_INTERVALS,

@@ -233,7 +233,7 @@ impl Channel {
     }
 
     /// Takes what the session does after a call.
-    fn poll_session(
+    pub(super) fn poll_session(
         &mut self,
         ctx: &mut Context<'_>,
         carrier: &impl Carrier,
@@ -353,6 +353,7 @@ impl Channel {
         ctx: &mut Context<'_>,
         carrier: &impl Carrier,
     ) -> bool {
+        self.seal_close_code(ctx, carrier);
         if self
             .secure
             .as_mut()

@@ -1,6 +1,7 @@
 //! The encryption of a connection: its session, and what waits around it.
 
 mod checks;
+mod close_code;
 mod copies;
 mod early;
 

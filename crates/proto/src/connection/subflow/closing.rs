@@ -4,6 +4,7 @@ use fairwire_units::{Duration, Instant};
 use fairwire_wire::{HeadBuf, Kind, PacketType, ResetCode, Seq};
 
 use super::parts::backoff::Backoff;
+use super::parts::close_code::CloseCode;
 use super::{Call, State, Subflow};
 use crate::connection::channel::Carrier;
 use crate::error_text::ErrorText;
@@ -35,6 +36,12 @@ impl Subflow {
         if waits {
             self.abort(call);
         }
+    }
+
+    /// Closes the connection for the application, which says this.
+    pub(crate) fn close_with(&mut self, call: &mut Call<'_, '_>, until: Instant, said: CloseCode) {
+        call.channel.say(said);
+        self.close(call, until);
     }
 
     /// Resets the connection for the application, at once and without sending what is queued.
@@ -144,7 +151,8 @@ impl Subflow {
     }
 
     /// Step 13: handles the server's `CloseReq`.
-    pub(super) fn on_close_req(&mut self, call: &mut Call<'_, '_>) {
+    pub(super) fn on_close_req(&mut self, call: &mut Call<'_, '_>, said: Option<&[u8]>) {
+        self.hear_close_code(call, said);
         if self.state >= State::CloseReq {
             return;
         }
@@ -161,8 +169,16 @@ impl Subflow {
     }
 
     /// Step 14: answers the peer's Close with a Reset, which ends the connection.
-    pub(super) fn on_close(&mut self, call: &mut Call<'_, '_>) {
+    pub(super) fn on_close(&mut self, call: &mut Call<'_, '_>, said: Option<&[u8]>) {
+        self.hear_close_code(call, said);
         self.reset(call, ResetCode::Closed, [0; 3], CloseReason::Closed);
+    }
+
+    /// Takes what the peer's application says as it closes.
+    fn hear_close_code(&mut self, call: &mut Call<'_, '_>, said: Option<&[u8]>) {
+        if let Some(value) = said {
+            call.channel.hear_close_code(call.ctx, self, value);
+        }
     }
 
     /// Step 9: handles the peer's Reset, which ends the connection and puts its flow into TIMEWAIT.
@@ -261,6 +277,10 @@ impl Subflow {
         call.channel.discard_early();
         self.state = State::Closed;
         self.ended = Some(time_wait);
+        let reason = match reason {
+            CloseReason::Closed => call.channel.closed(),
+            reason => reason,
+        };
         call.emit(Event::Closed { reason });
     }
 

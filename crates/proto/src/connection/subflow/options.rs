@@ -213,6 +213,11 @@ impl Subflow {
                 }
                 Ok(wanted)
             }
+            // Anywhere else it says nothing.
+            DccpOption::CloseCode(_) => Ok(matches!(
+                packet_type,
+                PacketType::Close | PacketType::CloseReq
+            )),
             // Stored in `PacketOptions` for those who need them. RFC 4340, 11.6 and 11.7: Slow Receiver and Data
             // Dropped are valid under any CCID.
             DccpOption::NdpCount(_)

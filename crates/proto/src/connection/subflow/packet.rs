@@ -48,6 +48,11 @@ impl Subflow {
         if matches!(kind, Kind::Sync { .. } | Kind::SyncAck { .. }) {
             self.write_rtt_estimate(&mut encoder);
         }
+        if let Kind::Close { .. } | Kind::CloseReq { .. } = kind
+            && let Some(codes) = call.channel.close_codes()
+        {
+            codes.write(call.channel.secure.is_some(), &mut encoder);
+        }
         let transmit = self.finish(call, encoder, kind.packet_type());
         // RFC 4340, 7.5.4: a peer that is alive answers a Sync about a packet that it sent. It ignores a Sync about an
         // invalid packet, maybe a stranger's, so silence after that one proves nothing.

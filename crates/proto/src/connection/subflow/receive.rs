@@ -166,8 +166,8 @@ impl Subflow {
         }
         // Steps 13 to 15.
         match packet_type {
-            PacketType::CloseReq => self.on_close_req(call),
-            PacketType::Close => return self.on_close(call),
+            PacketType::CloseReq => self.on_close_req(call, options.close_code),
+            PacketType::Close => return self.on_close(call, options.close_code),
             PacketType::Sync => self.syncs.answer(call.now, seq),
             PacketType::SyncAck => ack.into_iter().for_each(|ack| self.on_sync_ack(call, ack)),
             _ => {}

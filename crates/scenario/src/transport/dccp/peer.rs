@@ -380,7 +380,7 @@ impl DccpPeer {
                 Event::Closed { reason } => {
                     self.end();
                     self.next_read = None;
-                    let in_order = matches!(reason, CloseReason::Closed);
+                    let in_order = reason.is_orderly();
                     self.ended = Some(in_order);
                     if !(self.closes && in_order) {
                         let note =

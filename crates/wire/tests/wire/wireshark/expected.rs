@@ -225,6 +225,9 @@ pub(crate) fn option(option: &DccpOption<'_>, fields: &mut Fields) {
                 format!("{:012x}", first.get()),
             );
         }
+        DccpOption::CloseCode(value) => {
+            add(fields, "dccp.option_reserved", hex(value.iter().copied()));
+        }
         DccpOption::RttEstimate(us) => add(fields, "dccp_ext.rtt_estimate", us),
         DccpOption::LossEventRate(rate) => add(fields, "dccp.ccid3_loss_event_rate", rate),
         DccpOption::LossIntervals { skip, intervals } => {
@@ -292,6 +295,10 @@ pub(crate) fn extension(sample: &Sample, fields: &mut Fields) {
             DccpOption::CopyOf(first) => {
                 add(fields, "dccp_ext.option", number);
                 add(fields, "dccp_ext.copy_of", first.get());
+            }
+            DccpOption::CloseCode(value) => {
+                add(fields, "dccp_ext.option", number);
+                add(fields, "dccp_ext.close_code", hex(value.iter().copied()));
             }
             DccpOption::RttEstimate(_) | DccpOption::DroppedPackets(_) => {
                 add(fields, "dccp_ext.option", number);

@@ -11,6 +11,8 @@ use bytes::Bytes;
 use fairwire_units::{Duration, Instant};
 use fairwire_wire::Seq;
 
+use crate::connection::parts::close_code::CloseCode;
+
 /// The bytes of a tag.
 pub(crate) const TAG: usize = 8;
 
@@ -27,6 +29,11 @@ const MAGIC: [u8; 16] = [
 /// What is put in front of data that begins like an announcement or like this, and removed by the peer.
 const ESCAPE: [u8; 16] = [
     0x95, 0x0E, 0xC4, 0x3B, 0xF8, 0x61, 0x17, 0xDA, 0x70, 0x2C, 0xBF, 0x46, 0xE3, 0x09, 0x58, 0xA1,
+];
+
+/// The beginning of what an application says as it closes (`docs/close.md`).
+const CLOSE_MAGIC: [u8; 16] = [
+    0x3D, 0xA0, 0x58, 0xE6, 0x9B, 0x14, 0xCF, 0x72, 0x86, 0x0B, 0xD3, 0x49, 0xFE, 0x25, 0x91, 0x6C,
 ];
 
 /// The bytes of an announcement: magic, tag, and whether the peer's announcement has arrived.
@@ -53,9 +60,12 @@ pub(crate) enum Opened {
     Nothing,
 }
 
-/// Returns data of the application that cannot pass for an announcement.
+/// Returns data of the application that cannot pass for an announcement, or for what is said at the close.
 pub(crate) fn unmistakable(data: Bytes) -> Bytes {
-    if data.starts_with(&MAGIC) || data.starts_with(&ESCAPE) {
+    if [MAGIC, CLOSE_MAGIC, ESCAPE]
+        .iter()
+        .any(|begin| data.starts_with(begin))
+    {
         return [&ESCAPE, &data[..]].concat().into();
     }
     data
@@ -73,9 +83,21 @@ fn is_announcement(data: &[u8]) -> bool {
     data.len() == ANNOUNCEMENT && data.starts_with(&MAGIC)
 }
 
+/// Returns what is sealed for an application that closes with these words, in at most `room` bytes.
+pub(super) fn close_message(said: &CloseCode, room: usize) -> Option<Vec<u8>> {
+    let said = said.bytes(room.checked_sub(CLOSE_MAGIC.len())?)?;
+    Some([&CLOSE_MAGIC[..], &said].concat())
+}
+
+/// Reads it. Data of an application cannot look like it, so nobody on the path can make an end take data for it.
+pub(super) fn close_code(data: &[u8]) -> Option<CloseCode> {
+    CloseCode::read(data.strip_prefix(&CLOSE_MAGIC)?)
+}
+
 /// Reads data at an end that has not agreed on copies.
 pub(super) fn read_without(data: Bytes) -> Opened {
-    if is_announcement(&data) {
+    // What is said at the close has its place in an option. Somebody on the path has put it elsewhere.
+    if is_announcement(&data) || data.starts_with(&CLOSE_MAGIC) {
         return Opened::Nothing;
     }
     Opened::Plain(unescaped(data))
@@ -165,7 +187,7 @@ impl Copies {
             return Opened::Nothing;
         }
         if !data.starts_with(&self.ours) || data.len() < FRAME {
-            return Opened::Plain(unescaped(data));
+            return read_without(data);
         }
         self.is_heard = true;
         let number = data[TAG + 1..FRAME].iter();
@@ -180,7 +202,9 @@ impl Copies {
 
 #[cfg(test)]
 mod tests {
-    use super::{ATTEMPTS, Bytes, Copies, ESCAPE, Instant, MAGIC, Opened, Seq, unmistakable};
+    use super::{
+        ATTEMPTS, Bytes, CLOSE_MAGIC, Copies, ESCAPE, Instant, MAGIC, Opened, Seq, unmistakable,
+    };
     use fairwire_units::Duration;
 
     fn at(ms: u64) -> Instant {
@@ -231,7 +255,7 @@ mod tests {
         let mut here = Copies::new(at(0), [1; 8]);
         let forged = Copies::new(at(0), [9; 8]).announcement();
         let escaped = [&ESCAPE[..], &forged].concat();
-        for hostile in [&forged[..], &escaped, &ESCAPE, &MAGIC] {
+        for hostile in [&forged[..], &escaped, &ESCAPE, &MAGIC, &CLOSE_MAGIC] {
             let sent = unmistakable(bytes(hostile));
             assert_eq!(here.read(sent), Opened::Plain(bytes(hostile)));
         }
