@@ -36,8 +36,9 @@ const NEVER: [&str; 7] = [
 ];
 
 /// The fields of our own dissector.
-const OURS: [&str; 10] = [
+const OURS: [&str; 11] = [
     "dccp_ext.option",
+    "dccp_ext.close_code",
     "dccp_ext.copy_of",
     "dccp_ext.rtt_estimate",
     "dccp_ext.dropped_packets",
