@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use fairwire_net::{Packet, Release};
 use fairwire_proto::{
-    ChangeCcidError, CloseReason, Config, ConnectionId, Direction, Encapsulation, Endpoint, Event,
-    Meta, Path, Payload, Security, SendError,
+    ChangeCcidError, Config, ConnectionId, Direction, Encapsulation, Endpoint, Event, Meta, Path,
+    Payload, Security, SendError,
 };
 use fairwire_units::{Duration, Instant, Rate};
 use fairwire_wire::{Ccid, HeadBuf, ServiceCode};
