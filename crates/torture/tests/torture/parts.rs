@@ -45,7 +45,7 @@ fn the_nearest_names_are_told() {
     );
     for asked in ["", "nonsense"] {
         let names = unknown(asked).lines().count() - 1;
-        assert_eq!(names, 12 + 9 + 8 + 2 * 13);
+        assert_eq!(names, 12 + 9 + 9 + 2 * 13);
     }
     assert!(is_name("closed: reset CcidSpecific(130)"));
     assert!(!is_name("closed: reset CcidSpecific(12)"));
