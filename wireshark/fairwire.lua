@@ -188,10 +188,12 @@ local dccp_ext = Proto("dccp_ext", "DCCP, what Wireshark leaves out")
 local MULTIPATH_OPTION = 46
 local COPY_OF = 120
 local CLOSE_CODE = 121
+local PART_OF = 122
 local RTT_ESTIMATE = 128
 local DROPPED_PACKETS = 195
 local MULTIPATH_FEATURE = 10
 local ALLOW_COPIES = 120
+local ALLOW_PARTS = 121
 local SEND_RTT_ESTIMATE = 128
 local PORT_REUSE = 12
 local MULTIPATH_RESET = 13
@@ -200,12 +202,14 @@ local option_names = {
     [MULTIPATH_OPTION] = "Multipath (RFC 9897), not supported here",
     [COPY_OF] = "Copy Of (Fairwire, experimental)",
     [CLOSE_CODE] = "Close Code (Fairwire, experimental)",
+    [PART_OF] = "Part Of (Fairwire, experimental)",
     [RTT_ESTIMATE] = "RTT Estimate (CCID 3 and 4, RFC 6323)",
     [DROPPED_PACKETS] = "Dropped Packets (CCID 4, RFC 5622)",
 }
 local feature_names = {
     [MULTIPATH_FEATURE] = "Multipath Capable (RFC 9897), not supported here",
     [ALLOW_COPIES] = "Allow Copies (Fairwire, experimental)",
+    [ALLOW_PARTS] = "Allow Parts (Fairwire, experimental)",
     [SEND_RTT_ESTIMATE] = "Send RTT Estimate (CCID 3 and 4, RFC 6323)",
 }
 local reset_names = {
@@ -235,6 +239,9 @@ local packet_types = {
 local shown = {
     option = ProtoField.uint8("dccp_ext.option", "Option", base.DEC, option_names),
     close_code = ProtoField.bytes("dccp_ext.close_code", "Code and text, or a DTLS record of them"),
+    message = ProtoField.uint32("dccp_ext.message", "Message"),
+    part = ProtoField.uint8("dccp_ext.part", "Part"),
+    last_part = ProtoField.uint8("dccp_ext.last_part", "Last part"),
     copy_of = ProtoField.uint64("dccp_ext.copy_of", "First sent in packet", base.DEC),
     rtt_estimate = ProtoField.uint24("dccp_ext.rtt_estimate", "RTT Estimate, microseconds"),
     dropped = ProtoField.uint24("dccp_ext.dropped_packets", "Lost or marked in the interval"),
@@ -282,6 +289,17 @@ local function add_copy_of(item, data)
     item:add(shown.copy_of, data, data:uint64())
 end
 
+-- docs/messages.md: the number of the message, four bytes, that of the part and that of the last part.
+local function add_part_of(item, data)
+    if not data or data:len() ~= 6 then
+        item:add_proto_expert_info(bad_length)
+        return
+    end
+    item:add(shown.message, data(0, 4))
+    item:add(shown.part, data(4, 1))
+    item:add(shown.last_part, data(5, 1))
+end
+
 -- docs/close.md: a code of four bytes and a text, or a DTLS record that holds them.
 local function add_close_code(item, data)
     if not data or data:len() < 4 then
@@ -324,6 +342,7 @@ local option_readers = {
     [MULTIPATH_OPTION] = add_multipath,
     [COPY_OF] = add_copy_of,
     [CLOSE_CODE] = add_close_code,
+    [PART_OF] = add_part_of,
     [RTT_ESTIMATE] = add_rtt_estimate,
     [DROPPED_PACKETS] = add_dropped_packets,
 }

@@ -174,6 +174,23 @@ class Connection(BaseConnection):
             id = await _done(self._native.send(data, deadline, priority, group, resend))
         return id
 
+    async def send_message(
+        self,
+        data: Data,
+        *,
+        deadline: float | None = None,
+        priority: int = 0,
+        group: int | None = None,
+        resend: float | None = None,
+    ) -> list[int]:
+        """Queues a message of up to 64 KiB, which arrives whole or not at all. Returns the ids of its datagrams.
+
+        Both ends need the setting `messages`, unless it fits into one datagram. The options are those of `send`, for
+        each part, so the deadline is that of the whole. The peer gets it from one `recv`.
+        """
+        ids: list[int] = await _done(self._native.send_message(data, deadline, priority, group, resend))
+        return ids
+
     async def recv(self) -> Datagram:
         """Waits for the next datagram. Raises ConnectionClosed after the last one."""
         return await self._datagrams.next()

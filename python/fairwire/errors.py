@@ -127,7 +127,8 @@ class SendError(FairwireError):
     """A datagram was not queued.
 
     reason: "too-large", "deadline-passed", "group-broken", "closing", "not-listening" (the peer stopped reading, for
-    good), "resend-not-agreed" (both ends need the setting `resend`) or "resend-without-losses" (it needs CCID 2).
+    good), "messages-not-agreed" (both ends need the setting `messages`), "resend-not-agreed" (the same for `resend`) or
+    "resend-without-losses" (it needs CCID 2).
     """
 
     def __init__(self, message: str, reason: str = "other") -> None:

@@ -68,6 +68,22 @@ class Connection(BaseConnection):
             id = self._native.send(data, deadline, priority, group, resend).wait(timeout)
         return id
 
+    def send_message(
+        self,
+        data: Data,
+        *,
+        deadline: float | None = None,
+        priority: int = 0,
+        group: int | None = None,
+        resend: float | None = None,
+        timeout: float | None = None,
+    ) -> list[int]:
+        """Queues a message, as `fairwire.aio.Connection.send_message` does. Raises TimeoutError, too."""
+        # Whether it is used or not.
+        seconds("timeout", timeout)
+        ids: list[int] = self._native.send_message(data, deadline, priority, group, resend).wait(timeout)
+        return ids
+
     def recv(self, *, timeout: float | None = None) -> Datagram:
         """Waits for the next datagram. Raises ConnectionClosed after the last one, and TimeoutError."""
         received: list[Datagram] = self._native.recv(1).wait(timeout)

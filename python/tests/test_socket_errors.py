@@ -138,6 +138,30 @@ def test_a_close_says_why() -> None:
     run(main())
 
 
+def test_a_message_is_whole() -> None:
+    """A message of several datagrams is received as one. Without the setting at both ends it is not sent."""
+
+    async def main() -> None:
+        message = bytes(range(256)) * 200
+        for willing in (False, True):
+            config = {"messages": willing}
+            listener = aio.listen("127.0.0.1:0", ECHO, security=CLEAR_TEXT, config=config)
+            async with listener:
+                client = await aio.connect(str(listener.address), ECHO, security=CLEAR_TEXT, config={"messages": True})
+                async with client, await listener.accept() as server:
+                    assert len(await client.send_message(b"short")) == 1
+                    assert (await server.recv()).data == b"short"
+                    if willing:
+                        assert len(await client.send_message(message, deadline=5)) > 30
+                        assert (await server.recv()).data == message
+                    else:
+                        with pytest.raises(errors.SendError) as refused:
+                            await client.send_message(message)
+                        assert refused.value.reason == "messages-not-agreed"
+
+    run(main())
+
+
 def test_other_ends_raise() -> None:
     """A reset has the reason. A connection that was dropped is reset, and so is one whose block an exception ended."""
 

@@ -193,6 +193,10 @@ pub enum SendError {
     /// with the peer.
     #[error("{}", proto::SendError::ResendNotAgreed)]
     ResendNotAgreed,
+    /// The message needs several datagrams ([`Connection::send_message`](crate::Connection::send_message)), but this was
+    /// not agreed with the peer: both ends need [`Config::messages`](crate::Config::messages).
+    #[error("{}", proto::SendError::MessagesNotAgreed)]
+    MessagesNotAgreed,
     /// The datagram may be sent again ([`SendOptions::resend`](crate::SendOptions::resend)), but the CCID in force
     /// reports no single losses.
     #[error("{}", proto::SendError::ResendWithoutLosses { ccid: *.ccid })]

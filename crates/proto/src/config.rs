@@ -264,6 +264,12 @@ settings! {
         /// What may be sent again is kept in memory: up to `send_queue.bytes` in addition to the send queue, overhead
         /// included.
         pub resend: bool = false;
+        /// Whether messages of several datagrams are put together
+        /// ([`Endpoint::send_message`](crate::Endpoint::send_message)), in both directions.
+        ///
+        /// It asks for an experimental feature that only Fairwire knows, so it takes effect only if both ends set it. What
+        /// waits for missing parts takes up to 512 KiB.
+        pub messages: bool = false;
         /// Whether an encrypted connection goes on when the client has another address: from a NAT, or because its host
         /// has.
         ///

@@ -232,6 +232,16 @@ impl Connection {
         self.channel.send(ctx, &self.subflow, payload, options)
     }
 
+    /// Queues a message, which may need several datagrams.
+    pub(crate) fn send_message(
+        &mut self,
+        ctx: &mut Context<'_>,
+        data: &Bytes,
+        options: SendOptions,
+    ) -> Result<Vec<DatagramId>, SendError> {
+        self.channel.send_message(ctx, &self.subflow, data, options)
+    }
+
     /// Queues datagrams from the front of `datagrams` until one is refused, which stays there.
     pub(crate) fn send_many(
         &mut self,

@@ -133,6 +133,13 @@ pub enum SendError {
         /// That CCID.
         ccid: Ccid,
     },
+    /// The message needs several datagrams ([`Endpoint::send_message`](crate::Endpoint::send_message)), but this was not
+    /// agreed with the peer.
+    #[error(
+        "the peer takes no messages of several datagrams: set `messages` in the configuration of both ends, wait until \
+         the connection is open, or send a smaller one"
+    )]
+    MessagesNotAgreed,
 }
 
 impl SendError {

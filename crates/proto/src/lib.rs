@@ -31,6 +31,7 @@ mod id;
 mod inspect;
 mod marks;
 mod packet_options;
+mod part;
 mod payload;
 mod rate_limit;
 mod records;

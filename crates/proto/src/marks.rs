@@ -1,15 +1,39 @@
 //! What a packet says about the datagram in it: the one place where what belongs to an application's data, and not to
 //! the path, meets the options of packets.
 //!
-//! Today this is Copy Of (`docs/resend.md`).
+//! These are Copy Of (`docs/resend.md`) and Part Of (`docs/messages.md`).
 
 use fairwire_wire::{DccpOption, Encoder, Seq};
+
+use crate::part::Part;
 
 /// What a packet says about the datagram in it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Marks {
     /// The packet in which it was first sent, if this is a copy.
     pub(crate) copy_of: Option<Seq>,
+    /// The place of the datagram in its message, if it is a part of one. A place that cannot be is kept: the data is none
+    /// of its own.
+    pub(crate) part: Option<Part>,
+}
+
+/// Which of them the peer agreed to send.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Agreement {
+    pub(crate) copies: bool,
+    pub(crate) parts: bool,
+}
+
+impl Agreement {
+    pub(crate) const NONE: Self = Self {
+        copies: false,
+        parts: false,
+    };
+
+    /// Returns whether something was agreed on.
+    pub(crate) fn is_any(self) -> bool {
+        self.copies || self.parts
+    }
 }
 
 impl Marks {
@@ -19,18 +43,30 @@ impl Marks {
         &mut self,
         option: &DccpOption<'_>,
         seq: Seq,
-        is_agreed: bool,
+        agreed: impl Fn() -> Agreement,
     ) -> Option<bool> {
-        let DccpOption::CopyOf(first) = *option else {
-            return None;
-        };
-        if !is_agreed {
-            return None;
+        match *option {
+            DccpOption::CopyOf(first) if agreed().copies => {
+                // A number that is not older than the packet's own is invalid.
+                let is_older = first.is_before(seq);
+                self.copy_of = is_older.then_some(first);
+                Some(is_older)
+            }
+            DccpOption::PartOf {
+                message,
+                index,
+                last,
+            } if agreed().parts => {
+                let part = Part {
+                    message,
+                    index,
+                    last,
+                };
+                self.part = Some(part);
+                Some(part.is_valid())
+            }
+            _ => None,
         }
-        // A number that is not older than the packet's own is invalid.
-        let is_older = first.is_before(seq);
-        self.copy_of = is_older.then_some(first);
-        Some(is_older)
     }
 
     /// Writes them. They always fit: they are written early, and room is reserved for them.
@@ -38,6 +74,10 @@ impl Marks {
         if let Some(first) = self.copy_of {
             let written = encoder.option(&DccpOption::CopyOf(first));
             debug_assert!(written.is_ok(), "room for a Copy Of is kept");
+        }
+        if let Some(part) = self.part {
+            let written = encoder.option(&part.option());
+            debug_assert!(written.is_ok(), "room for a Part Of is kept");
         }
     }
 

@@ -2,6 +2,8 @@
 
 use fairwire_units::Instant;
 
+use crate::part::Part;
+
 /// How one datagram is to be sent ([`Endpoint::send_with`](crate::Endpoint::send_with)).
 ///
 /// The default is what [`Endpoint::send`](crate::Endpoint::send) does: no deadline, priority 0, no group, sent once.
@@ -21,11 +23,14 @@ pub struct SendOptions {
     /// When one member of a group expires, is dropped from the send queue or is lost, the group is broken. Members that
     /// still wait are dropped with [`Fate::GroupBroken`](crate::Fate::GroupBroken), and further ones are refused with
     /// [`SendError::GroupBroken`](crate::SendError::GroupBroken). A connection remembers the last 64 broken groups, so
-    /// a number can be used for another group after 64 others. CCIDs 3 and 4 report no single losses: under them a
+    /// a number can be used for another group after 64 others. The last 2^32 numbers are those of
+    /// [messages](crate::Endpoint::send_message). CCIDs 3 and 4 report no single losses: under them a
     /// group breaks only in the send queue.
     pub group: Option<u64>,
     /// Whether the datagram is sent again if it is lost.
     pub resend: Resend,
+    /// Its place in its message, if it is a part of one.
+    pub(crate) part: Option<Part>,
 }
 
 /// Whether a datagram is sent again if it is lost.
@@ -51,6 +56,11 @@ pub enum Resend {
 }
 
 impl SendOptions {
+    /// Returns whether what stands in front of the data on an encrypted connection says what it is.
+    pub(crate) fn is_framed(&self) -> bool {
+        self.resend != Resend::Never || self.part.is_some()
+    }
+
     /// Returns the last moment at which a copy of the datagram may leave, if it may be sent again at all.
     pub fn resend_until(&self) -> Option<Instant> {
         match self.resend {

@@ -65,6 +65,9 @@ pub struct Stats {
     pub resent_duplicates: u64,
     /// Received copies that were dropped because they are so old that they may have been delivered before.
     pub resent_too_old: u64,
+    /// Messages of the peer that were given up, because a part was missing for too long or newer ones took its place, or
+    /// because their parts contradicted each other.
+    pub incomplete_messages: u64,
     /// Closes of the peer whose Close Code said nothing: with DTLS it was changed, forged or in clear text.
     pub unread_close_codes: u64,
     /// Datagrams in the send queue now that wait to be sent again.

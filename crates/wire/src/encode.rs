@@ -227,6 +227,11 @@ impl<'a> Encoder<'a> {
                 self.put(option_type, &[], elapsed_form(&elapsed.to_be_bytes()))
             }
             DccpOption::CopyOf(seq) => self.put(option_type, &[], &seq.get().to_be_bytes()[2..]),
+            DccpOption::PartOf {
+                message,
+                index,
+                last,
+            } => self.put(option_type, &message.to_be_bytes(), &[index, last]),
             DccpOption::RttEstimate(us) => {
                 let bytes = us.min(RTT_TOO_LARGE).to_be_bytes();
                 self.put(option_type, &[], significant(&bytes))

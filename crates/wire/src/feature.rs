@@ -36,6 +36,11 @@ pub enum Feature {
     ///
     /// It is an experimental feature of ours (RFC 4340, section 19.4, reserves 120 to 126 for experiments).
     AllowCopies = 120,
+    /// 121: whether the feature location may send messages of several datagrams, each part with
+    /// [`DccpOption::PartOf`](crate::DccpOption::PartOf).
+    ///
+    /// It is an experimental feature of ours.
+    AllowParts = 121,
     /// 128: whether the data sender must send RTT Estimates (RFC 6323, section 3.2.2).
     SendRttEstimate = 128,
     /// 192: whether the data receiver must send Loss Event Rates (RFC 4342, section 8.4).
@@ -53,7 +58,7 @@ pub enum Rule {
 
 impl Feature {
     /// Every known feature, in numerical order.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Ccid,
         Self::AllowShortSeqnos,
         Self::SequenceWindow,
@@ -64,6 +69,7 @@ impl Feature {
         Self::MinimumChecksumCoverage,
         Self::CheckDataChecksum,
         Self::AllowCopies,
+        Self::AllowParts,
         Self::SendRttEstimate,
         Self::SendLossEventRate,
     ];
@@ -212,6 +218,7 @@ impl fmt::Display for Feature {
             Self::MinimumChecksumCoverage => "Minimum Checksum Coverage",
             Self::CheckDataChecksum => "Check Data Checksum",
             Self::AllowCopies => "Allow Copies",
+            Self::AllowParts => "Allow Parts",
             Self::SendRttEstimate => "Send RTT Estimate",
             Self::SendLossEventRate => "Send Loss Event Rate",
         })

@@ -148,7 +148,7 @@ pub(super) fn length(option: &DccpOption<'_>) -> usize {
             1 + LossInterval::LEN * intervals.iter().len()
         }
         DccpOption::DroppedPackets(counts) => 3 * counts.iter().len(),
-        DccpOption::CopyOf(_) => 6,
+        DccpOption::CopyOf(_) | DccpOption::PartOf { .. } => 6,
     }
 }
 

@@ -47,6 +47,19 @@ impl Connection {
         self.runtime.wait(self.inner.send_with(data, options))
     }
 
+    /// Queues a message of up to 64 KiB, which arrives whole or not at all, as
+    /// [`Connection::send_message`](crate::Connection::send_message) does.
+    ///
+    /// # Errors
+    /// See [`SendError`].
+    pub fn send_message(
+        &self,
+        data: impl Into<Bytes>,
+        options: SendOptions,
+    ) -> Result<Vec<DatagramId>, SendError> {
+        self.runtime.wait(self.inner.send_message(data, options))
+    }
+
     /// Waits until there is room for one datagram, and queues as many as there is room for, from the front.
     ///
     /// # Errors

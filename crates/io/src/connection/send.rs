@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use fairwire_proto::{self as proto, DatagramId, Payload, Waiting};
+use fairwire_units::Instant;
 
 use super::{Connection, Inner};
 use crate::error::{ConnectionClosed, SendError, TrySendError};
@@ -65,13 +66,21 @@ impl Connection {
         data: impl Into<Bytes>,
         options: SendOptions,
     ) -> Result<DatagramId, SendError> {
-        let clock = self.inner.handle.clock;
-        let options = self.converted(options);
-        let Inner { handle, id } = &*self.inner;
-        let data = data.into();
+        let (options, data) = (self.converted(options), data.into());
         let queue = |state: &mut State| self.queue_or_wait(state, &data, options);
+        self.queue_by(options.deadline, queue).await
+    }
+
+    /// Waits until something was queued, or the deadline has passed, and sends it off.
+    async fn queue_by<T>(
+        &self,
+        deadline: Option<Instant>,
+        queue: impl FnMut(&mut State) -> Option<Result<Queued<T>, SendError>>,
+    ) -> Result<T, SendError> {
+        let Inner { handle, id } = &*self.inner;
+        let clock = handle.clock;
         let queued = handle.wait(Awaited::Writable(*id), queue);
-        let Some(deadline) = options.deadline else {
+        let Some(deadline) = deadline else {
             return queued.await.map(|queued| self.send_off(queued));
         };
         let late = async {
@@ -86,6 +95,79 @@ impl Connection {
             biased; // First what needs no timer.
             queued = queued => queued.map(|queued| self.send_off(queued)),
             () = late => Err(SendError::DeadlinePassed),
+        }
+    }
+
+    /// Queues a message of up to 64 KiB, which arrives whole or not at all, waiting until the send queue has room for all of
+    /// it or the deadline has passed. Returns the ids of its datagrams, in order. If the future is cancelled, nothing is
+    /// sent.
+    ///
+    /// A message that fits into one datagram is one. Others need [`Config::messages`](crate::Config::messages) at both
+    /// ends. The options are those of each part, so the deadline is that of the whole. Once a part has expired or is lost
+    /// for good, the others do not leave. With [`SendOptions::resend_within`] lost parts are sent again. The peer's
+    /// application gets the message from [`recv`](Connection::recv) as soon as its last part has arrived.
+    ///
+    /// ```no_run
+    /// # async fn frame(connection: &fairwire::Connection, frame: fairwire::Bytes) -> Result<(), fairwire::SendError> {
+    /// use std::time::Duration;
+    /// use fairwire::SendOptions;
+    ///
+    /// // A key frame that is of use for 100 ms, and only as a whole.
+    /// connection.send_message(frame, SendOptions::new().within(Duration::from_millis(100))).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// See [`SendError`]. Nothing is queued then.
+    ///
+    /// # Panics
+    /// As [`send_with`](Self::send_with).
+    pub async fn send_message(
+        &self,
+        data: impl Into<Bytes>,
+        options: SendOptions,
+    ) -> Result<Vec<DatagramId>, SendError> {
+        let (options, data) = (self.converted(options), data.into());
+        let queue = |state: &mut State| match self.queue_message(state, &data, options) {
+            Ok(queued) => Some(Ok(queued)),
+            Err(TrySendError::Full) => None,
+            Err(TrySendError::Send(error)) => Some(Err(error)),
+        };
+        self.queue_by(options.deadline, queue).await
+    }
+
+    /// Queues a message, as [`send_message`](Self::send_message) does, if there is room for all of it now.
+    ///
+    /// # Errors
+    /// See [`TrySendError`]. Nothing is queued then.
+    pub fn try_send_message(
+        &self,
+        data: impl Into<Bytes>,
+        options: SendOptions,
+    ) -> Result<Vec<DatagramId>, TrySendError> {
+        let (options, data) = (self.converted(options), data.into());
+        let queued = self.queue_message(&mut self.inner.handle.lock(), &data, options);
+        queued.map(|queued| self.send_off(queued))
+    }
+
+    fn queue_message(
+        &self,
+        state: &mut State,
+        data: &Bytes,
+        options: proto::SendOptions,
+    ) -> Result<Queued<Vec<DatagramId>>, TrySendError> {
+        let Inner { handle, id } = &*self.inner;
+        if state.driver_ended {
+            return Err(self.end_of(state).into());
+        }
+        let now = handle.clock.now();
+        match state.proto.send_message(now, *id, data, options) {
+            Ok(what) => {
+                let push = handle.queued(state, now, *id);
+                Ok(Queued { what, push })
+            }
+            Err(error) => Err(self.refusal(state, &error)),
         }
     }
 
@@ -224,6 +306,7 @@ impl Connection {
             proto::SendError::DeadlinePassed => SendError::DeadlinePassed,
             proto::SendError::GroupBroken { group } => SendError::GroupBroken { group },
             proto::SendError::ResendNotAgreed => SendError::ResendNotAgreed,
+            proto::SendError::MessagesNotAgreed => SendError::MessagesNotAgreed,
             proto::SendError::ResendWithoutLosses { ccid } => {
                 SendError::ResendWithoutLosses { ccid }
             }

@@ -7,11 +7,12 @@
 //! [`Carrier`].
 //!
 //! - [`send`]: the calls that fill the send queue; [`queued`]: datagrams that leave it unsent; [`resend`]: those that
-//!   are sent again.
+//!   are sent again; [`messages`]: messages of several datagrams.
 //! - [`receive`]: the receive queue; [`secured`]: the encryption; [`close_code`]: what the applications say as they
 //!   close.
 
 mod close_code;
+mod messages;
 mod queued;
 mod receive;
 mod resend;
@@ -23,6 +24,7 @@ use fairwire_wire::{Ccid, DropCode, Seq};
 
 use super::context::{Context, Origin};
 use super::parts;
+use super::parts::assembly::Assembly;
 use super::parts::cap::Cap;
 use super::parts::close_code::CloseCodes;
 use super::parts::groups::Groups;
@@ -61,6 +63,12 @@ pub(crate) trait Carrier {
     /// Returns whether the peer marks datagrams that it sends again.
     fn takes_copies(&self) -> bool;
 
+    /// Returns whether the peer puts messages of several datagrams together.
+    fn sends_parts(&self) -> bool;
+
+    /// Returns whether the peer sends such messages.
+    fn takes_parts(&self) -> bool;
+
     /// Returns the CCID of our data if it does not say which datagrams were lost.
     fn blind_ccid(&self) -> Option<Ccid>;
 }
@@ -88,6 +96,10 @@ pub(crate) struct Channel {
     /// The peer's datagrams that were delivered, by the number of the packet in which each was first sent; once the
     /// peer may send them again.
     pub(super) copies: Option<Window>,
+    /// The number of our next message of several datagrams.
+    pub(super) next_message: u32,
+    /// The peer's messages that lack parts.
+    pub(super) assembly: Option<Box<Assembly>>,
     pub(super) received: ReceiveQueue,
     /// Which of the peer's packets brought data that no application gets, and why; empty between calls.
     pub(super) dropped: Vec<(Seq, DropCode)>,
@@ -144,6 +156,8 @@ impl Channel {
                 .resend
                 .then(|| Box::new(ResendBuffer::new(config.send_queue.bytes))),
             copies: None,
+            next_message: 0,
+            assembly: None,
             received: ReceiveQueue::new(config),
             dropped: Vec::new(),
             secure: None,
@@ -213,6 +227,7 @@ impl Channel {
         stats.resent_duplicates = resent_duplicates;
         stats.resent_too_old = resent_too_old;
         stats.unread_close_codes = unread_close_codes;
+        stats.incomplete_messages = self.assembly.as_ref().map_or(0, |all| all.given_up);
         stats.receive_drops = self.received.drops;
         stats.queued_packets = self.queue.len();
         stats.queued_bytes = self.queue.bytes();

@@ -47,7 +47,7 @@ impl Connection {
             counted: _,
         } = self;
         decides!(
-            channel, Channel, out, id, known, queue, groups, kept, copies, received, dropped, secure, drain_until, codes, cap,
+            channel, Channel, out, id, known, queue, groups, kept, copies, next_message, assembly, received, dropped, secure, drain_until, codes, cap,
             readers; reports_fates, slow_receiver_percent, counts
         );
         decides!(

@@ -86,6 +86,7 @@ impl Connection {
         to_send
             .max(ONE_DATAGRAM)
             .saturating_add(self.channel.received.bytes().max(ONE_DATAGRAM))
+            .saturating_add(self.channel.assembly.as_ref().map_or(0, |all| all.bytes()))
             .saturating_add(self.channel.kept.as_ref().map_or(0, |kept| kept.bytes()))
             .saturating_add(self.encryption())
     }

@@ -4,6 +4,7 @@
 pub(super) mod again;
 pub(super) mod agreed;
 pub(super) mod arrivals;
+pub(super) mod assembly;
 pub(super) mod backoff;
 pub(super) mod cap;
 pub(super) mod ccids;

@@ -382,6 +382,14 @@ impl Carrier for Subflow {
         self.agreed.peer_copies
     }
 
+    fn sends_parts(&self) -> bool {
+        self.agreed.parts
+    }
+
+    fn takes_parts(&self) -> bool {
+        self.agreed.peer_parts
+    }
+
     fn blind_ccid(&self) -> Option<Ccid> {
         match (&self.tx, self.agreed.send) {
             (Some(tx), Some(profile)) if !tx.acknowledges_packets() => Some(profile.ccid()),

@@ -51,6 +51,32 @@ impl Endpoint {
         sent
     }
 
+    /// Queues a message of up to 64 KiB, which arrives whole or not at all. Returns the ids of its datagrams, in order.
+    ///
+    /// A message that fits into one datagram is one. Others need [`Config::messages`](crate::Config::messages) at both
+    /// ends. The options are those of each part, so the deadline is that of the whole. The parts are a group of their own,
+    /// unless the options name one: once a part has expired or is lost for good, the others do not leave. All parts are
+    /// queued or none, so the message has to fit into the send queue. The peer's application gets the message as one
+    /// [`Received`](crate::Received), as soon as the last part has arrived.
+    ///
+    /// # Errors
+    /// See [`SendError`]. Nothing is queued then.
+    pub fn send_message(
+        &mut self,
+        now: Instant,
+        id: ConnectionId,
+        data: &Bytes,
+        options: SendOptions,
+    ) -> Result<Vec<DatagramId>, SendError> {
+        let mut sent = Err(SendError::Closed);
+        if self.get(id).is_some() {
+            self.with_connection(now, id.slot(), |connection, ctx| {
+                sent = connection.send_message(ctx, data, options);
+            });
+        }
+        sent
+    }
+
     /// Queues datagrams from the front of `datagrams`, as [`send`](Self::send) does with each, until one is refused.
     /// Appends the ids of those that were queued to `ids`.
     ///

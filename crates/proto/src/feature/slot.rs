@@ -6,10 +6,10 @@ use fairwire_wire::feature::{Feature, Rule};
 use crate::constants::DEFAULT_CCID;
 
 /// The features that can be negotiated: those of RFC 4340 and those of CCID 3 and 4 (RFC 4342, section 8.4; RFC 6323,
-/// section 3.2.2), and Allow Copies. Two of them are here because CCID 2 needs them (RFC 4340, section 6.4).
+/// section 3.2.2), Allow Copies and Allow Parts. Two of them are here because CCID 2 needs them (RFC 4340, section 6.4).
 ///
 /// Any other number counts as unknown, and so do the features of a CCID that is not in use.
-pub(crate) const KNOWN: [Feature; 12] = [
+pub(crate) const KNOWN: [Feature; 13] = [
     Feature::Ccid,
     Feature::AllowShortSeqnos,
     Feature::SequenceWindow,
@@ -20,6 +20,7 @@ pub(crate) const KNOWN: [Feature; 12] = [
     Feature::MinimumChecksumCoverage,
     Feature::CheckDataChecksum,
     Feature::AllowCopies,
+    Feature::AllowParts,
     Feature::SendRttEstimate,
     Feature::SendLossEventRate,
 ];
@@ -31,8 +32,9 @@ pub(super) fn index(feature: Feature) -> Option<usize> {
     match number {
         1..=9 => Some(usize::from(number) - 1),
         120 => Some(9),
-        128 => Some(10),
-        192 => Some(11),
+        121 => Some(10),
+        128 => Some(11),
+        192 => Some(12),
         _ => None,
     }
 }

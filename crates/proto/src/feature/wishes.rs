@@ -66,6 +66,10 @@ impl Negotiation {
             self.wish(Feature::AllowCopies, Location::Local, PREFER_YES, false);
             self.accept(Feature::AllowCopies, Location::Remote, PREFER_YES);
         }
+        if config.messages {
+            self.wish(Feature::AllowParts, Location::Local, PREFER_YES, false);
+            self.accept(Feature::AllowParts, Location::Remote, PREFER_YES);
+        }
         self.refresh();
     }
 

@@ -28,6 +28,7 @@ mod invite;
 mod kernel;
 mod liars;
 mod liveness;
+mod messages;
 mod model;
 mod mtu;
 mod nonce;

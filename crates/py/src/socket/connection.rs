@@ -111,6 +111,27 @@ impl Connection {
         ))
     }
 
+    /// Queues a message when there is room. The operation gives the ids of its datagrams.
+    #[pyo3(signature = (data, deadline=None, priority=0, group=None, resend=None))]
+    fn send_message(
+        &self,
+        data: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = deadline_of)] deadline: Option<Duration>,
+        #[pyo3(from_py_with = priority_of)] priority: i8,
+        #[pyo3(from_py_with = group_of)] group: Option<u64>,
+        #[pyo3(from_py_with = resend_of)] resend: Option<Duration>,
+    ) -> PyResult<Operation> {
+        let options = options(deadline, priority, group, resend);
+        let (connection, data) = (self.handle()?, bytes(data)?);
+        Ok(Operation::new(
+            async move { connection.send_message(data, options).await },
+            |_, sent| match sent {
+                Ok(ids) => Ok(ids.into_iter().map(|id| id.0).collect::<Vec<_>>()),
+                Err(error) => Err(not_sent(&error)),
+            },
+        ))
+    }
+
     /// Receives what has arrived, at least one datagram and at most `limit`. The operation gives a list.
     fn recv(&self, limit: usize) -> PyResult<Operation> {
         let connection = self.handle()?;

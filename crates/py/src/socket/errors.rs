@@ -169,6 +169,7 @@ pub(crate) fn not_sent(error: &fairwire::SendError) -> PyErr {
         Error::DeadlinePassed => "deadline-passed",
         Error::GroupBroken { .. } => "group-broken",
         Error::ResendNotAgreed => "resend-not-agreed",
+        Error::MessagesNotAgreed => "messages-not-agreed",
         Error::ResendWithoutLosses { .. } => "resend-without-losses",
         _ => "other",
     };

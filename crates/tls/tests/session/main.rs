@@ -14,6 +14,7 @@ mod interop;
 mod kept;
 mod keyed;
 mod keys;
+mod messages;
 mod migration;
 mod moving;
 mod nat;

@@ -107,6 +107,7 @@ fn check_counters(before: &Stats, after: &Stats) -> Verdict {
             s.resent_duplicates,
             s.resent_too_old,
             s.unread_close_codes,
+            s.incomplete_messages,
             s.syncs_sent,
             s.discarded,
             s.checksum_errors,

@@ -44,6 +44,8 @@ pub const MULTIPATH: u8 = 46;
 pub const COPY_OF: u8 = 120;
 /// Close Code, an experimental option of ours: see [`DccpOption::CloseCode`](crate::DccpOption::CloseCode).
 pub const CLOSE_CODE: u8 = 121;
+/// Part Of, an experimental option of ours: see [`DccpOption::PartOf`](crate::DccpOption::PartOf).
+pub const PART_OF: u8 = 122;
 /// The first type whose meaning depends on the CCID (RFC 4340, section 10.3).
 pub const FIRST_CCID_SPECIFIC: u8 = 128;
 /// RTT Estimate, from a CCID 3 or 4 sender (RFC 6323, section 3.2.1).
@@ -114,6 +116,7 @@ mod tests {
         assert_eq!(allowed, expected);
         assert!(!ignored_on_data(128), "RFC 6323, 3.2.1");
         assert!(!ignored_on_data(super::COPY_OF), "it belongs on data");
+        assert!(!ignored_on_data(super::PART_OF), "it belongs on data");
     }
 
     /// RFC 4342, 8, 8.3, 8.5 and 8.6, and RFC 5622, 8: the reports of a CCID 3 or 4 receiver are ignored on a Data

@@ -92,6 +92,18 @@ pub enum DccpOption<'a> {
     /// It is an experimental option of ours. In clear text the value is a code of 32 bits and a text in UTF-8. On a
     /// connection with DTLS it is a record that holds these.
     CloseCode(&'a [u8]),
+    /// The data of this packet is a part of a message.
+    ///
+    /// It is an experimental option of ours: four bytes, one and one. It has this meaning only if the feature Allow Parts
+    /// was agreed on for the data of its sender.
+    PartOf {
+        /// The number of the message.
+        message: u32,
+        /// The number of the part, from 0.
+        index: u8,
+        /// The number of the last part.
+        last: u8,
+    },
     /// The sender's estimate of the round-trip time, in microseconds.
     ///
     /// It is 0 before the first sample, and [`RTT_TOO_LARGE`] for more than 16.7 s.
@@ -177,6 +189,7 @@ impl<'a> DccpOption<'a> {
             ty::DATA_CHECKSUM => word(data).map(Self::DataChecksum).ok_or(bad_length),
             ty::COPY_OF => number(data).map(Self::CopyOf).ok_or(bad_length),
             ty::CLOSE_CODE if data.len() >= 4 => Ok(Self::CloseCode(data)),
+            ty::PART_OF => part(data).ok_or(bad_length),
             ty::RTT_ESTIMATE => rtt_estimate(data).ok_or(bad_length),
             ty::LOSS_EVENT_RATE => word(data).map(Self::LossEventRate).ok_or(bad_length),
             ty::LOSS_INTERVALS => loss_intervals(data).unwrap_or(Err(bad_length)),
@@ -210,6 +223,7 @@ impl<'a> DccpOption<'a> {
             Self::DataChecksum(_) => ty::DATA_CHECKSUM,
             Self::CopyOf(_) => ty::COPY_OF,
             Self::CloseCode(_) => ty::CLOSE_CODE,
+            Self::PartOf { .. } => ty::PART_OF,
             Self::RttEstimate(_) => ty::RTT_ESTIMATE,
             Self::LossEventRate(_) => ty::LOSS_EVENT_RATE,
             Self::LossIntervals { .. } => ty::LOSS_INTERVALS,
@@ -246,6 +260,18 @@ fn word(data: &[u8]) -> Option<u32> {
 fn number(data: &[u8]) -> Option<Seq> {
     let number = big_endian(data, 6).filter(|_| data.len() == 6);
     number.map(Seq::new)
+}
+
+/// Decodes the place of a part in its message: exactly six bytes.
+fn part<'a>(data: &[u8]) -> Option<DccpOption<'a>> {
+    let &[a, b, c, d, index, last] = data else {
+        return None;
+    };
+    Some(DccpOption::PartOf {
+        message: u32::from_be_bytes([a, b, c, d]),
+        index,
+        last,
+    })
 }
 
 /// Decodes an elapsed time of two or four bytes (RFC 4340, section 13.2).

@@ -306,7 +306,7 @@ fn item_7_coverage_decides_what_is_noticed() {
 #[test]
 fn items_8_and_9_bad_lengths_have_names() {
     type IsGood = fn(usize) -> bool;
-    let good: [(u8, IsGood); 20] = [
+    let good: [(u8, IsGood); 21] = [
         (option_type::CHANGE_L, |n| n >= 1),
         (option_type::CONFIRM_L, |n| n >= 1),
         (option_type::CHANGE_R, |n| n >= 1),
@@ -322,6 +322,7 @@ fn items_8_and_9_bad_lengths_have_names() {
         (option_type::DATA_CHECKSUM, |n| n == 4),
         (option_type::COPY_OF, |n| n == 6),
         (option_type::CLOSE_CODE, |n| n >= 4),
+        (option_type::PART_OF, |n| n == 6),
         (option_type::RTT_ESTIMATE, |n| (1..=3).contains(&n)),
         (option_type::LOSS_EVENT_RATE, |n| n == 4),
         (option_type::LOSS_INTERVALS, |n| n >= 10 && n % 9 == 1),

@@ -36,10 +36,13 @@ const NEVER: [&str; 7] = [
 ];
 
 /// The fields of our own dissector.
-const OURS: [&str; 11] = [
+const OURS: [&str; 14] = [
     "dccp_ext.option",
     "dccp_ext.close_code",
     "dccp_ext.copy_of",
+    "dccp_ext.message",
+    "dccp_ext.part",
+    "dccp_ext.last_part",
     "dccp_ext.rtt_estimate",
     "dccp_ext.dropped_packets",
     "dccp_ext.negotiation",

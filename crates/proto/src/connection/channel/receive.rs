@@ -28,6 +28,7 @@ impl Channel {
     /// 4340, section 11.7.2).
     pub(in crate::connection) fn stop_reading(&mut self) {
         self.readers.has_stopped = true;
+        self.assembly = None;
         while let Some(seq) = self.received.discard() {
             self.drop_data(seq, DropCode::NotListening);
         }
@@ -51,6 +52,14 @@ impl Channel {
         ctx: &mut Context<'_>,
         datagram: Datagram<'_>,
     ) {
+        match datagram.part {
+            Some(part) => self.take_part(ctx, datagram, part),
+            None => self.queue_whole(ctx, datagram),
+        }
+    }
+
+    #[inline]
+    pub(super) fn queue_whole(&mut self, ctx: &mut Context<'_>, datagram: Datagram<'_>) {
         let (seq, corrupt) = (datagram.seq, datagram.corrupt);
         let (number, resent) = (datagram.number, datagram.resent);
         // An empty queue always takes a datagram: memory is reserved for one.

@@ -95,6 +95,7 @@ impl Channel {
         let is_clear = self.secure.is_none();
         Marks {
             copy_of: self.queue.front_copy_of().filter(|_| is_clear),
+            part: self.queue.front_part().filter(|_| is_clear),
         }
     }
 

@@ -18,6 +18,7 @@ use crate::error::NoMemory;
 use crate::error_text::ErrorText;
 use crate::event::Event;
 use crate::id::DatagramId;
+use crate::marks::Agreement;
 use crate::payload::Payload;
 use crate::security::{PathFacts, Rest, Security, SecurityError, Session};
 
@@ -99,6 +100,7 @@ impl Channel {
                     corrupt: raw.corrupt,
                     number: None,
                     resent: false,
+                    part: None,
                 },
             );
         }
@@ -118,6 +120,7 @@ impl Channel {
             let datagram = Datagram {
                 number: None,
                 resent: false,
+                part: None,
                 ..datagram
             };
             self.queue_data(ctx, datagram);
@@ -239,10 +242,13 @@ impl Channel {
         carrier: &impl Carrier,
         arrived: Option<Arrived>,
     ) {
-        let takes_copies = carrier.sends_copies() && carrier.takes_copies();
+        let takes = Agreement {
+            copies: carrier.sends_copies() && carrier.takes_copies(),
+            parts: carrier.sends_parts() && carrier.takes_parts(),
+        };
         let was_announced = self.is_end_announced();
         while let Some(secure) = &mut self.secure
-            && let Some(data) = secure.poll(takes_copies, ctx.now)
+            && let Some(data) = secure.poll(takes, ctx.now)
         {
             let opened = secure.read(data);
             if let Some(arrived) = arrived {
@@ -271,14 +277,15 @@ impl Channel {
         opened: Opened,
         arrived: Arrived,
     ) {
-        let (data, number, resent) = match opened {
+        let (data, number, resent, part) = match opened {
             Opened::Nothing => return,
-            Opened::Plain(data) => (data, None, false),
+            Opened::Plain(data) => (data, None, false, None),
             Opened::Numbered {
                 data,
                 first,
                 resent,
-            } => (data, Some(first), resent),
+                part,
+            } => (data, Some(first), resent, part),
         };
         let seq = arrived.seq;
         if self.readers.has_stopped {
@@ -304,6 +311,7 @@ impl Channel {
             corrupt: false,
             number,
             resent,
+            part,
         };
         self.queue_data(ctx, datagram);
     }
@@ -382,10 +390,10 @@ impl Channel {
 /// Datagrams on their way out.
 impl Channel {
     /// Returns the data as it is sealed: what would pass for an announcement of the session is escaped.
-    pub(in crate::connection) fn carried(&self, payload: Payload, may_return: bool) -> Payload {
+    pub(in crate::connection) fn carried(&self, payload: Payload, is_framed: bool) -> Payload {
         match payload {
-            // Data that may be sent again has a number in front.
-            Payload::Bytes(data) if self.secure.is_some() && !may_return => {
+            // What is framed has a tag in front.
+            Payload::Bytes(data) if self.secure.is_some() && !is_framed => {
                 unmistakable(data).into()
             }
             payload => payload,
@@ -414,8 +422,9 @@ impl Channel {
 
     /// Returns the size of the application's next datagram once it is sealed, if it may leave.
     fn sealed_len(&self, secure: &Secure) -> Option<usize> {
-        let (_, may_return) = self.queue.front_id()?;
-        let sealed = self.queue.front_len()? + secure.added(may_return);
+        let (_, is_framed) = self.queue.front_id()?;
+        let is_part = self.queue.front_part().is_some();
+        let sealed = self.queue.front_len()? + secure.added(is_framed, is_part);
         secure.may_leave(sealed).then_some(sealed)
     }
 
@@ -466,14 +475,15 @@ impl Channel {
         let Some(secure) = &mut self.secure else {
             return;
         };
-        if let Some((id, may_return)) = self.queue.front_id()
+        if let Some((id, is_framed)) = self.queue.front_id()
             && let Some(data) = self.queue.front()
         {
             let how = Sealing {
                 id,
                 first: copy_of.unwrap_or(next),
-                may_return,
+                is_framed,
                 is_copy: copy_of.is_some(),
+                part: self.queue.front_part(),
             };
             secure.make(ctx.now, data, how, ctx.records);
         }

@@ -21,7 +21,7 @@ impl Channel {
         options: SendOptions,
     ) -> Result<DatagramId, SendError> {
         let given = payload.len();
-        let payload = self.carried(payload, options.resend != Resend::Never);
+        let payload = self.carried(payload, options.is_framed());
         let size = payload.len();
         self.check_datagram(ctx.now, carrier, size, options)
             .map_err(|error| error.without(size - given))?;
@@ -70,7 +70,7 @@ impl Channel {
     }
 
     /// Returns whether the application may still give data: no end of the connection is near.
-    fn takes_data(&self, carrier: &impl Carrier) -> bool {
+    pub(super) fn takes_data(&self, carrier: &impl Carrier) -> bool {
         carrier.takes_data() && self.drain_until.is_none() && !self.is_end_announced()
     }
 

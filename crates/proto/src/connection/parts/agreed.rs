@@ -36,6 +36,10 @@ pub(crate) struct Agreed {
     pub(crate) copies: bool,
     /// Whether the peer may.
     pub(crate) peer_copies: bool,
+    /// Whether we may send messages of several datagrams.
+    pub(crate) parts: bool,
+    /// Whether the peer may.
+    pub(crate) peer_parts: bool,
     /// The Minimum Checksum Coverage of the peer, and ours.
     pub(crate) coverage: [u8; 2],
     /// The CCID of our data.
@@ -63,6 +67,8 @@ impl Agreed {
             peer_rtt_estimates: negotiation.is_on(Feature::SendRttEstimate, Location::Remote),
             copies: negotiation.is_on(Feature::AllowCopies, Location::Local),
             peer_copies: negotiation.is_on(Feature::AllowCopies, Location::Remote),
+            parts: negotiation.is_on(Feature::AllowParts, Location::Local),
+            peer_parts: negotiation.is_on(Feature::AllowParts, Location::Remote),
             coverage: [Location::Remote, Location::Local].map(|location| {
                 let least = negotiation.current(Feature::MinimumChecksumCoverage, location);
                 u8::try_from(least).unwrap_or(0)

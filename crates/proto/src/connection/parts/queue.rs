@@ -16,8 +16,9 @@ use super::again::Again;
 use super::ordered::{Entry, Ordered, Place};
 use crate::config::{QueueLimits, QueuePolicy};
 use crate::id::DatagramId;
+use crate::part::Part;
 use crate::payload::Payload;
-use crate::sending::{Resend, SendOptions};
+use crate::sending::SendOptions;
 use crate::work;
 
 /// A datagram without options in the queue.
@@ -90,6 +91,19 @@ impl SendQueue {
         self.is_empty()
             || (self.len() < self.limits.packets
                 && self.bytes.saturating_add(size) <= self.limits.bytes)
+    }
+
+    /// Returns whether so many datagrams of `bytes` bytes in all fit.
+    pub(crate) fn has_room_for(&self, count: usize, bytes: usize) -> bool {
+        self.is_empty()
+            || (self.len().saturating_add(count) <= self.limits.packets
+                && self.bytes.saturating_add(bytes) <= self.limits.bytes)
+    }
+
+    /// Returns the most bytes that the empty queue takes in at most `count` datagrams of at most `size` bytes.
+    pub(crate) fn most_in(&self, size: usize, count: usize) -> usize {
+        let count = count.min(self.limits.packets);
+        size.saturating_mul(count).min(self.limits.bytes)
     }
 
     /// Returns whether older datagrams make room for newer ones.
@@ -299,11 +313,11 @@ impl SendQueue {
         }
     }
 
-    /// Returns the id of the datagram that leaves next, and whether it may be sent again.
+    /// Returns the id of the datagram that leaves next, and whether it is framed on an encrypted connection.
     #[inline]
     pub(crate) fn front_id(&self) -> Option<(DatagramId, bool)> {
         match self.ordered_front() {
-            Some((place, entry)) => Some((place.id(), entry.options.resend != Resend::Never)),
+            Some((place, entry)) => Some((place.id(), entry.options.is_framed())),
             None => self.plain.front().map(|oldest| (oldest.id, false)),
         }
     }
@@ -312,6 +326,12 @@ impl SendQueue {
     #[inline]
     pub(crate) fn front_copy_of(&self) -> Option<Seq> {
         Some(self.ordered_front()?.1.again?.first)
+    }
+
+    /// Returns the place of the datagram that leaves next in its message, if it is a part of one.
+    #[inline]
+    pub(crate) fn front_part(&self) -> Option<Part> {
+        self.ordered_front()?.1.options.part
     }
 
     /// Returns the size of the datagram that leaves next, bytes.

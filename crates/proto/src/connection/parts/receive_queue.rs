@@ -12,6 +12,7 @@ use fairwire_wire::Seq;
 use crate::config::{Config, ReceiveQueuePolicy};
 use crate::constants::DATAGRAM_OVERHEAD;
 use crate::event::Received;
+use crate::part::Part;
 use crate::payload::Arriving;
 use crate::resend::Missing;
 
@@ -35,6 +36,8 @@ pub(crate) struct Datagram<'a> {
     pub(crate) number: Option<Seq>,
     /// Whether this is a copy.
     pub(crate) resent: bool,
+    /// Its place in its message, if it is a part of one.
+    pub(crate) part: Option<Part>,
 }
 
 /// Returns the bytes that a datagram with this much payload counts.
@@ -237,6 +240,7 @@ mod tests {
             corrupt: false,
             number: None,
             resent: false,
+            part: None,
         });
     }
 
@@ -366,6 +370,7 @@ mod tests {
                 corrupt: false,
                 number: None,
                 resent: false,
+                part: None,
             });
             assert_eq!(taken, seq == 1);
         }

@@ -4,6 +4,7 @@ mod checks;
 mod close_code;
 mod copies;
 mod early;
+mod framing;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,6 +14,8 @@ use fairwire_units::{Duration, Instant};
 use fairwire_wire::Seq;
 
 use crate::id::DatagramId;
+use crate::marks::Agreement;
+use crate::part::Part;
 use crate::payload::Payload;
 use crate::records::Records;
 use crate::security::{
@@ -21,7 +24,7 @@ use crate::security::{
 use copies::Copies;
 use early::{Allowance, Early};
 
-pub(crate) use copies::{FRAME, Opened, TAG};
+pub(crate) use copies::{Opened, TAG};
 pub(crate) use early::{Arrived, Keeping, Kept};
 
 /// The datagrams of the session that wait at most. It repeats what it loses.
@@ -100,9 +103,10 @@ pub(crate) struct Sealing {
     pub(crate) id: DatagramId,
     /// The packet in which it leaves first.
     pub(crate) first: Seq,
-    /// Whether it may be sent again, and whether it is a copy.
-    pub(crate) may_return: bool,
+    /// Whether it may be sent again or is a part, and whether it is a copy.
+    pub(crate) is_framed: bool,
     pub(crate) is_copy: bool,
+    pub(crate) part: Option<Part>,
 }
 
 /// What came of the wish to begin a session.
@@ -255,13 +259,14 @@ impl Secure {
     }
 
     /// Returns the next data of the peer, after everything that the session does besides.
-    pub(crate) fn poll(&mut self, takes_copies: bool, now: Instant) -> Option<Bytes> {
+    pub(crate) fn poll(&mut self, takes: Agreement, now: Instant) -> Option<Bytes> {
         while let Some(output) = self.begun()?.poll() {
             match output {
                 SessionOutput::Send(_) if self.failure.is_some() => {}
                 SessionOutput::Send(datagram) => self.queue(datagram),
                 SessionOutput::Ready => {
-                    self.copies = takes_copies.then(|| Box::new(Copies::new(now, self.tag)));
+                    let copies = || Box::new(Copies::new(now, self.tag, takes));
+                    self.copies = takes.is_any().then(copies);
                 }
                 SessionOutput::Data(data) => {
                     self.confirm(now);
@@ -489,24 +494,6 @@ impl Secure {
         self.note(Err(error));
     }
 
-    /// Returns whether datagrams may be sent again.
-    pub(crate) fn takes_copies(&self) -> bool {
-        self.copies.as_ref().is_some_and(|copies| copies.is_ready())
-    }
-
-    /// Returns the size of the largest datagram of the application, whether it may be sent again or not, where packets
-    /// carry `max_datagram` bytes.
-    pub(crate) fn max_data(&self, max_datagram: usize) -> usize {
-        let frame = if self.takes_copies() { FRAME } else { 0 };
-        self.with.max_data(max_datagram).saturating_sub(frame)
-    }
-
-    /// Returns the bytes that sealing adds to a datagram that may be sent again, or to another.
-    pub(crate) fn added(&self, may_return: bool) -> usize {
-        let frame = if may_return { FRAME } else { 0 };
-        frame + self.with.overhead()
-    }
-
     /// Returns the datagram of the session that leaves next.
     #[inline]
     pub(crate) fn own(&self) -> Option<&Payload> {
@@ -544,11 +531,15 @@ impl Secure {
             return;
         }
         let frame = match &self.copies {
-            Some(copies) if how.may_return => copies.frame(how.first, how.is_copy),
+            Some(copies) if how.is_framed => {
+                copies.frame(how.first, how.is_copy, how.part.is_some())
+            }
             _ => None,
         };
         let frame = frame.as_ref().map_or(&[][..], |frame| frame);
-        match self.seal(now, &[frame, &data.carried()], records) {
+        let place = how.part.map(Part::bytes);
+        let place = place.as_ref().map_or(&[][..], |place| place);
+        match self.seal(now, &[frame, place, &data.carried()], records) {
             Ok(record) => {
                 let payload = match *data {
                     Payload::Bytes(_) => Payload::Bytes(record),

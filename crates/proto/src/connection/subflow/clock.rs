@@ -53,6 +53,7 @@ impl Subflow {
         let at = Instant::earliest([
             at,
             copies,
+            channel.messages_end_at(),
             self.pace_at,
             self.tx.as_ref().and_then(|tx| tx.next_timeout()),
             self.ack_wanted_at(now),
@@ -119,6 +120,7 @@ impl Subflow {
         self.on_probe_timeout(call);
         self.on_migration_timeout(now);
         call.channel.expire_queued(call.ctx);
+        call.channel.expire_messages(now);
         call.channel.on_session_timeout(call.ctx, self);
         self.note_dropped(call.channel);
         let waiting = call.channel.waiting(now);

@@ -274,6 +274,7 @@ impl Subflow {
         self.settle_outcome(call);
         call.channel.refuse_queued(call.ctx);
         call.channel.kept = None;
+        call.channel.give_up_messages();
         call.channel.discard_early();
         self.state = State::Closed;
         self.ended = Some(time_wait);

@@ -6,6 +6,7 @@ use fairwire_wire::{DccpOption, Packet, PacketType, RawOption, ResetCode, Seq, o
 use super::{Call, Subflow};
 use crate::ccid::ccid_profile;
 use crate::feature::{Fatal, Handled, Location};
+use crate::marks::Agreement;
 use crate::packet_options::PacketOptions;
 
 /// Returns Reset 6, for a Mandatory option that was not processed (RFC 4340, section 5.8.2).
@@ -46,13 +47,19 @@ impl Subflow {
         option_type == option_type::RTT_ESTIMATE && agreed()
     }
 
-    /// Returns whether the peer agreed to mark datagrams that it sends again.
-    fn reads_copies(&self) -> bool {
+    /// Returns what the peer agreed to say of its datagrams.
+    fn reads_marks(&self) -> Agreement {
         if self.agreed.is_stale {
-            let (feature, there) = (Feature::AllowCopies, Location::Remote);
-            return self.negotiation.is_on(feature, there);
+            let is_on = |feature| self.negotiation.is_on(feature, Location::Remote);
+            return Agreement {
+                copies: is_on(Feature::AllowCopies),
+                parts: is_on(Feature::AllowParts),
+            };
         }
-        self.agreed.peer_copies
+        Agreement {
+            copies: self.agreed.peer_copies,
+            parts: self.agreed.peer_parts,
+        }
     }
 
     /// Returns whether the CCID of our data, if one is in force, has options of this type.
@@ -134,7 +141,8 @@ impl Subflow {
                     true
                 }
                 Ok(option) => {
-                    if let Some(is_valid) = said.marks.read(&option, seq, self.reads_copies()) {
+                    let read = said.marks.read(&option, seq, || self.reads_marks());
+                    if let Some(is_valid) = read {
                         is_valid
                     } else {
                         said.note(&option, options.remainder());

@@ -179,6 +179,7 @@ impl Subflow {
             let datagram = Datagram {
                 number: Some(number),
                 resent,
+                part: options.marks.part,
                 corrupt: is_damaged(options.data_checksum, &payload),
                 payload,
                 ecn,

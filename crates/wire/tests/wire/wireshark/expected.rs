@@ -228,6 +228,15 @@ pub(crate) fn option(option: &DccpOption<'_>, fields: &mut Fields) {
         DccpOption::CloseCode(value) => {
             add(fields, "dccp.option_reserved", hex(value.iter().copied()));
         }
+        DccpOption::PartOf {
+            message,
+            index,
+            last,
+        } => add(
+            fields,
+            "dccp.option_reserved",
+            format!("{message:08x}{index:02x}{last:02x}"),
+        ),
         DccpOption::RttEstimate(us) => add(fields, "dccp_ext.rtt_estimate", us),
         DccpOption::LossEventRate(rate) => add(fields, "dccp.ccid3_loss_event_rate", rate),
         DccpOption::LossIntervals { skip, intervals } => {
@@ -281,7 +290,7 @@ pub(crate) fn extension(sample: &Sample, fields: &mut Fields) {
             | DccpOption::ConfirmL { feature, value }
             | DccpOption::ChangeR { feature, value }
             | DccpOption::ConfirmR { feature, value }
-                if matches!(feature, 10 | 120 | 128) =>
+                if matches!(feature, 10 | 120 | 121 | 128) =>
             {
                 add(fields, "dccp_ext.negotiation", number);
                 add(fields, "dccp_ext.feature", feature);
@@ -295,6 +304,16 @@ pub(crate) fn extension(sample: &Sample, fields: &mut Fields) {
             DccpOption::CopyOf(first) => {
                 add(fields, "dccp_ext.option", number);
                 add(fields, "dccp_ext.copy_of", first.get());
+            }
+            DccpOption::PartOf {
+                message,
+                index,
+                last,
+            } => {
+                add(fields, "dccp_ext.option", number);
+                add(fields, "dccp_ext.message", message);
+                add(fields, "dccp_ext.part", index);
+                add(fields, "dccp_ext.last_part", last);
             }
             DccpOption::CloseCode(value) => {
                 add(fields, "dccp_ext.option", number);

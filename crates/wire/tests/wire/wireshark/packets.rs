@@ -254,6 +254,13 @@ fn options() -> Vec<DccpOption<'static>> {
     for first in [Seq::ZERO, Seq::new(0x1234_5678_9ABC), Seq::MAX] {
         options.push(DccpOption::CopyOf(first));
     }
+    for (message, index, last) in [(0, 0, 1), (0x1234_5678, 54, 55), (u32::MAX, 255, 255)] {
+        options.push(DccpOption::PartOf {
+            message,
+            index,
+            last,
+        });
+    }
     options.push(DccpOption::CloseCode(&[0, 0, 0, 7]));
     options.push(DccpOption::CloseCode(b"\x80\x00\x00\x01too many players"));
     for us in [0, 255, 256, 0xFFFF, 0x1_0000, RTT_TOO_LARGE] {

@@ -12,12 +12,19 @@ use fairwire_units::{Duration, Instant};
 use fairwire_wire::Seq;
 
 use crate::connection::parts::close_code::CloseCode;
+use crate::marks::Agreement;
+use crate::part::Part;
 
 /// The bytes of a tag.
 pub(crate) const TAG: usize = 8;
 
-/// The bytes in front of the data of a datagram that may be sent again: tag, whether it is a copy, number.
+/// The bytes in front of the data of a datagram that may be sent again or is a part of a message: tag, what it is, number.
+/// A part has its [place](Part::bytes) behind that.
 pub(crate) const FRAME: usize = TAG + 1 + NUMBER;
+
+/// What a datagram is: a copy, a part of a message, or both.
+const IS_COPY: u8 = 1;
+const IS_PART: u8 = 2;
 
 const NUMBER: usize = 6;
 
@@ -36,7 +43,12 @@ const CLOSE_MAGIC: [u8; 16] = [
     0x3D, 0xA0, 0x58, 0xE6, 0x9B, 0x14, 0xCF, 0x72, 0x86, 0x0B, 0xD3, 0x49, 0xFE, 0x25, 0x91, 0x6C,
 ];
 
-/// The bytes of an announcement: magic, tag, and whether the peer's announcement has arrived.
+/// What an announcement says besides the tag: that the peer's has arrived, and that its sender takes copies, or parts.
+const HEARD: u8 = 1;
+const TAKES_COPIES: u8 = 2;
+const TAKES_PARTS: u8 = 4;
+
+/// The bytes of an announcement: magic, tag, and what it says.
 const ANNOUNCEMENT: usize = MAGIC.len() + TAG + 1;
 
 /// The number of announcements that are sent without an answer.
@@ -50,11 +62,13 @@ const FIRST_WAIT: Duration = Duration::from_millis(150);
 pub(crate) enum Opened {
     /// Data for the application.
     Plain(Bytes),
-    /// Data that may be sent again: the number of the packet in which it was first sent, and whether this is a copy.
+    /// Data that may be sent again, or is a part of a message: the number of the packet in which it was first sent, whether
+    /// this is a copy, and its place.
     Numbered {
         data: Bytes,
         first: Seq,
         resent: bool,
+        part: Option<Part>,
     },
     /// Nothing that concerns the application.
     Nothing,
@@ -110,6 +124,9 @@ pub(super) struct Copies {
     ours: [u8; TAG],
     /// The tag that the peer has chosen for ours, once it has announced it.
     theirs: Option<[u8; TAG]>,
+    /// What we take, and what the peer does.
+    takes: Agreement,
+    peer_takes: Agreement,
     /// Whether the peer knows our tag.
     is_heard: bool,
     /// Whether an announcement of the peer waits for ours in answer.
@@ -121,11 +138,13 @@ pub(super) struct Copies {
 }
 
 impl Copies {
-    /// Begins to announce `tag`, which the peer cannot guess.
-    pub(super) fn new(now: Instant, tag: [u8; TAG]) -> Self {
+    /// Begins to announce `tag`, which the peer cannot guess, and what is taken.
+    pub(super) fn new(now: Instant, tag: [u8; TAG], takes: Agreement) -> Self {
         Self {
             ours: tag,
             theirs: None,
+            takes,
+            peer_takes: Agreement::NONE,
             is_heard: false,
             owes_answer: false,
             due: Some(now),
@@ -134,16 +153,24 @@ impl Copies {
         }
     }
 
-    /// Returns whether our datagrams may be sent again.
+    /// Returns whether the peer's announcement has arrived.
     pub(super) fn is_ready(&self) -> bool {
         self.theirs.is_some()
     }
 
-    /// Returns what stands in front of the data, if the peer takes copies.
-    pub(super) fn frame(&self, first: Seq, is_copy: bool) -> Option<[u8; FRAME]> {
+    /// Returns what both ends take.
+    pub(super) fn agreed(&self) -> Agreement {
+        Agreement {
+            copies: self.takes.copies && self.peer_takes.copies,
+            parts: self.takes.parts && self.peer_takes.parts,
+        }
+    }
+
+    /// Returns what stands in front of the data, if the peer reads it.
+    pub(super) fn frame(&self, first: Seq, is_copy: bool, is_part: bool) -> Option<[u8; FRAME]> {
         let mut frame = [0; FRAME];
         frame[..TAG].copy_from_slice(&self.theirs?);
-        frame[TAG] = is_copy.into();
+        frame[TAG] = flag(IS_COPY, is_copy) | flag(IS_PART, is_part);
         let [_, _, number @ ..] = first.get().to_be_bytes();
         frame[TAG + 1..].copy_from_slice(&number);
         Some(frame)
@@ -170,7 +197,9 @@ impl Copies {
         let mut bytes = [0; ANNOUNCEMENT];
         bytes[..MAGIC.len()].copy_from_slice(&MAGIC);
         bytes[MAGIC.len()..ANNOUNCEMENT - 1].copy_from_slice(&self.ours);
-        bytes[ANNOUNCEMENT - 1] = self.is_ready().into();
+        bytes[ANNOUNCEMENT - 1] = flag(HEARD, self.is_ready())
+            | flag(TAKES_COPIES, self.takes.copies)
+            | flag(TAKES_PARTS, self.takes.parts);
         bytes
     }
 
@@ -179,8 +208,15 @@ impl Copies {
         if is_announcement(&data) {
             let (_, rest) = data.split_at(MAGIC.len());
             let tag = rest.first_chunk().copied();
-            self.theirs = self.theirs.or(tag);
-            let hears_us = data[ANNOUNCEMENT - 1] != 0;
+            let says = data[ANNOUNCEMENT - 1];
+            if self.theirs.is_none() {
+                self.theirs = tag;
+                self.peer_takes = Agreement {
+                    copies: says & TAKES_COPIES != 0,
+                    parts: says & TAKES_PARTS != 0,
+                };
+            }
+            let hears_us = says & HEARD != 0;
             self.is_heard |= hears_us;
             // An answer is never answered.
             self.owes_answer |= !hears_us;
@@ -192,20 +228,42 @@ impl Copies {
         self.is_heard = true;
         let number = data[TAG + 1..FRAME].iter();
         let number = number.fold(0, |number, &byte| number << 8 | u64::from(byte));
+        let (is, first) = (data[TAG], Seq::new(number));
+        let (resent, mut data) = (is & IS_COPY != 0, data.slice(FRAME..));
+        let mut part = None;
+        if is & IS_PART != 0 {
+            // Where none was agreed on, it is no data of its own.
+            let Some(place) = data.first_chunk().filter(|_| self.takes.parts) else {
+                return Opened::Nothing;
+            };
+            part = Some(Part::read(*place));
+            data = data.slice(Part::LEN..);
+        }
         Opened::Numbered {
-            resent: data[TAG] > 0,
-            first: Seq::new(number),
-            data: data.slice(FRAME..),
+            data,
+            first,
+            resent,
+            part,
         }
     }
+}
+
+fn flag(bit: u8, is_set: bool) -> u8 {
+    if is_set { bit } else { 0 }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{
-        ATTEMPTS, Bytes, CLOSE_MAGIC, Copies, ESCAPE, Instant, MAGIC, Opened, Seq, unmistakable,
+        ATTEMPTS, Agreement, Bytes, CLOSE_MAGIC, Copies, ESCAPE, Instant, MAGIC, Opened, Seq,
+        unmistakable,
     };
     use fairwire_units::Duration;
+
+    const BOTH: Agreement = Agreement {
+        copies: true,
+        parts: true,
+    };
 
     fn at(ms: u64) -> Instant {
         Instant::START + Duration::from_millis(ms)
@@ -217,7 +275,10 @@ mod tests {
 
     /// Two ends that have heard each other.
     fn agreed() -> (Copies, Copies) {
-        let mut ends = (Copies::new(at(0), [1; 8]), Copies::new(at(0), [2; 8]));
+        let mut ends = (
+            Copies::new(at(0), [1; 8], BOTH),
+            Copies::new(at(0), [2; 8], BOTH),
+        );
         let (first, second) = (ends.0.announce(at(0)), ends.1.announce(at(0)));
         assert_eq!(ends.1.read(bytes(&first.unwrap())), Opened::Nothing);
         assert_eq!(ends.0.read(bytes(&second.unwrap())), Opened::Nothing);
@@ -234,13 +295,14 @@ mod tests {
     fn a_datagram_has_a_number() {
         let (here, mut there) = agreed();
         for (first, resent) in [(Seq::new(7), false), (Seq::new((1 << 48) - 1), true)] {
-            let frame = here.frame(first, resent).expect("it takes copies");
+            let frame = here.frame(first, resent, false).expect("it takes copies");
             let framed = [&frame[..], b"data"].concat();
             let data = bytes(b"data");
             let expected = Opened::Numbered {
                 data,
                 first,
                 resent,
+                part: None,
             };
             assert_eq!(there.read(framed.into()), expected);
         }
@@ -252,8 +314,8 @@ mod tests {
     /// Data that somebody else chose cannot set the tag of a peer, nor get lost, whatever it looks like.
     #[test]
     fn data_is_no_announcement() {
-        let mut here = Copies::new(at(0), [1; 8]);
-        let forged = Copies::new(at(0), [9; 8]).announcement();
+        let mut here = Copies::new(at(0), [1; 8], BOTH);
+        let forged = Copies::new(at(0), [9; 8], BOTH).announcement();
         let escaped = [&ESCAPE[..], &forged].concat();
         for hostile in [&forged[..], &escaped, &ESCAPE, &MAGIC, &CLOSE_MAGIC] {
             let sent = unmistakable(bytes(hostile));
@@ -267,7 +329,7 @@ mod tests {
     /// two ends fall silent.
     #[test]
     fn announcements_end() {
-        let mut alone = Copies::new(at(0), [1; 8]);
+        let mut alone = Copies::new(at(0), [1; 8], BOTH);
         let mut times = Vec::new();
         while let Some(due) = alone.next_timeout() {
             assert!(alone.announce(due).is_some());
@@ -275,7 +337,7 @@ mod tests {
         }
         assert_eq!(times, [0, 150, 450, 1_050, 2_250]);
         assert_eq!(times.len(), usize::from(ATTEMPTS));
-        assert!(!alone.is_ready() && alone.frame(Seq::ZERO, false).is_none());
+        assert!(!alone.is_ready() && alone.frame(Seq::ZERO, false, false).is_none());
         let (mut here, mut there) = agreed();
         for end in [&mut here, &mut there] {
             assert_eq!((end.next_timeout(), end.announce(at(9_000))), (None, None));
@@ -286,7 +348,10 @@ mod tests {
     /// A peer that announces late is heard, and answered once.
     #[test]
     fn a_late_announcement_counts() {
-        let (mut here, mut there) = (Copies::new(at(0), [1; 8]), Copies::new(at(0), [2; 8]));
+        let (mut here, mut there) = (
+            Copies::new(at(0), [1; 8], BOTH),
+            Copies::new(at(0), [2; 8], BOTH),
+        );
         while let Some(due) = here.next_timeout() {
             here.announce(due);
         }
