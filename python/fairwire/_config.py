@@ -60,6 +60,7 @@ Keys = TypedDict("Keys", {
     "keep_alive": float | str | timedelta | None,
     "max_rate": float | str | None,
     "max_sequence_window": int | str,
+    "messages": bool,
     "migration": bool,
     "minimum_checksum_coverage": int,
     "path_mtu": int | str,

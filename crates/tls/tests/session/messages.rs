@@ -55,7 +55,7 @@ fn a_missing_part_takes_the_message_with_it() {
     let mut ends = Both::secured(with_messages(false));
     let lost = ends.sent[CLIENT].len() + 2;
     ends.loses = Box::new(move |from, number, _| from == CLIENT && number == lost);
-    send(&mut ends, &[7; 20_000], SendOptions::default()).expect("there is room");
+    send(&mut ends, &vec![7; 20_000], SendOptions::default()).expect("there is room");
     send(&mut ends, b"next", SendOptions::default()).expect("there is room");
     ends.run_for(Duration::from_secs(20));
     assert_eq!(ends.data(SERVER), [b"next"]);
@@ -73,7 +73,7 @@ fn both_ends_have_to_agree() {
         (configs[CLIENT].messages, configs[SERVER].messages) = (client, server);
         let mut ends = Both::encrypted(dtls(), configs, EndpointConfig::default());
         ends.run_for(Duration::from_secs(3));
-        let refused = send(&mut ends, &[7; 20_000], SendOptions::default());
+        let refused = send(&mut ends, &vec![7; 20_000], SendOptions::default());
         assert_eq!(refused, Err(SendError::MessagesNotAgreed));
         // Sending again is agreed on all the same.
         let mut options = SendOptions::default();

@@ -79,7 +79,7 @@ pub struct Dccp {
 }
 
 /// The settings of a connection that are no keys of a flow.
-const FIXED: [&str; 21] = [
+const FIXED: [&str; 22] = [
     // A flow states them in another way.
     "send_ccids",
     "receive_ccids",
@@ -102,6 +102,7 @@ const FIXED: [&str; 21] = [
     "damaged_data",
     "idle_timeout",
     "max_sequence_window",
+    "messages",
     "report_fates",
     "slow_receiver_percent",
 ];
