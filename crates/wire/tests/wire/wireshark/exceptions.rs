@@ -89,7 +89,7 @@ pub(crate) fn feature_names(fields: &mut Fields) {
     for (text, number) in texts.iter_mut().zip(numbers) {
         let values = text.rfind('(').expect("values in parentheses");
         *text = match number.as_str() {
-            "10" | "120" | "128" => format!("Reserved({number})"),
+            "10" | "120" | "121" | "128" => format!("Reserved({number})"),
             _ => format!("Reserved{}", &text[values..]),
         };
     }
