@@ -94,7 +94,7 @@ fn a_missing_part_is_awaited_for_a_while() {
         Placed::Kept
     );
     assert_eq!(all.next_expiry(), Some(late));
-    all.expire(late - tick);
+    all.expire(AT + (AGE - tick));
     assert_eq!(all.given_up, 0);
     all.expire(late);
     assert_eq!((all.given_up, all.take_vain()), (1, 1));
