@@ -26,6 +26,7 @@ fn the_table_of_features() {
             (8, ServerPriority, 0, false),
             (9, ServerPriority, 0, false),
             (120, ServerPriority, 0, false),
+            (121, ServerPriority, 0, false),
             (128, ServerPriority, 0, false),
             (192, ServerPriority, 0, false),
         ]
