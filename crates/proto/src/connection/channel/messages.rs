@@ -41,6 +41,10 @@ impl Channel {
         let count = size.div_ceil(most.max(1));
         let each = size.div_ceil(count);
         self.expire_queued(ctx);
+        if self.queue.is_empty() {
+            // As for a datagram: memory is reserved for one message, so that nobody waits for room that others have.
+            ctx.room = ctx.room.max(count * footprint_of_part(each, options));
+        }
         if !self.has_room_for(ctx, count, each, options) {
             self.queue.refuse();
             return Err(SendError::Full);
@@ -81,15 +85,9 @@ impl Channel {
         each: usize,
         options: SendOptions,
     ) -> bool {
-        let part = Some(Part {
-            message: 0,
-            index: 0,
-            last: 1,
-        });
-        let needed = footprint::of_queued(each, SendOptions { part, ..options });
         self.queue.drops_oldest()
             || (self.queue.has_room_for(count, count * each)
-                && (self.queue.is_empty() || count.saturating_mul(needed) <= ctx.room))
+                && count * footprint_of_part(each, options) <= ctx.room)
     }
 
     fn check_messages(&self, carrier: &impl Carrier) -> Result<(), SendError> {
@@ -104,6 +102,16 @@ impl Channel {
             SendError::Closed
         })
     }
+}
+
+/// Returns the memory of a part of `size` bytes in the send queue.
+fn footprint_of_part(size: usize, options: SendOptions) -> usize {
+    let part = Some(Part {
+        message: 0,
+        index: 0,
+        last: 1,
+    });
+    footprint::of_queued(size, SendOptions { part, ..options })
 }
 
 /// Receiving.
@@ -122,7 +130,13 @@ impl Channel {
         } = datagram;
         let assembly = self.assembly.get_or_insert_default();
         let data = payload.as_slice();
-        if !assembly.is_empty() && ctx.room < Assembly::cost(part, data.len()) {
+        let completes = assembly.completes(part, data.len());
+        let has_room = match completes {
+            // What its parts hold becomes the message. One that never fits is given up in the receive queue.
+            Some((size, _)) => self.received.takes(size) || self.received.is_empty(),
+            None => ctx.room >= Assembly::cost(part, data.len()),
+        };
+        if !has_room {
             self.received.refuse();
             return self.drop_data(seq, DropCode::ReceiveBuffer);
         }
@@ -157,7 +171,11 @@ impl Channel {
                 resent: whole.resent,
                 part: None,
             };
-            self.queue_whole(ctx, message);
+            ctx.room += completes.map_or(0, |(_, held)| held);
+            if !self.push_whole(ctx, message) {
+                // The packet's own datagram is counted there.
+                self.received.count_missing(part.last.into());
+            }
         }
     }
 

@@ -28,7 +28,7 @@ impl Channel {
     /// 4340, section 11.7.2).
     pub(in crate::connection) fn stop_reading(&mut self) {
         self.readers.has_stopped = true;
-        self.assembly = None;
+        self.give_up_messages();
         while let Some(seq) = self.received.discard() {
             self.drop_data(seq, DropCode::NotListening);
         }
@@ -59,30 +59,38 @@ impl Channel {
     }
 
     #[inline]
-    pub(super) fn queue_whole(&mut self, ctx: &mut Context<'_>, datagram: Datagram<'_>) {
+    fn queue_whole(&mut self, ctx: &mut Context<'_>, datagram: Datagram<'_>) {
         let (seq, corrupt) = (datagram.seq, datagram.corrupt);
-        let (number, resent) = (datagram.number, datagram.resent);
+        if self.push_whole(ctx, datagram) && corrupt {
+            // RFC 4340, 9.3: reported, although it was delivered.
+            self.drop_data(seq, DropCode::DeliveredCorrupt);
+        }
+    }
+
+    /// Puts a whole datagram or message into the receive queue. Returns false if it is dropped, which is reported.
+    #[inline]
+    pub(super) fn push_whole(&mut self, ctx: &mut Context<'_>, datagram: Datagram<'_>) -> bool {
+        let (seq, number, resent) = (datagram.seq, datagram.number, datagram.resent);
         // An empty queue always takes a datagram: memory is reserved for one.
         if !self.received.is_empty() && ctx.room < footprint::of_datagram(datagram.payload.len()) {
             self.received.refuse();
-            return self.drop_data(seq, DropCode::ReceiveBuffer);
+            self.drop_data(seq, DropCode::ReceiveBuffer);
+            return false;
         }
         while let Some(oldest) = self.received.displace(datagram.payload.len()) {
             self.undelivered(oldest);
             self.drop_data(oldest, DropCode::ReceiveBuffer);
         }
         if !self.received.push(datagram) {
-            return self.drop_data(seq, DropCode::ReceiveBuffer);
+            self.drop_data(seq, DropCode::ReceiveBuffer);
+            return false;
         }
         if let Some(number) = number {
             self.delivered(seq, number, resent);
         }
-        if corrupt {
-            // RFC 4340, 9.3: reported, although it was delivered.
-            self.drop_data(seq, DropCode::DeliveredCorrupt);
-        }
         if self.received.len() == 1 {
             self.emit(ctx, Event::Readable);
         }
+        true
     }
 }

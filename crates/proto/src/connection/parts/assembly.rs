@@ -95,8 +95,8 @@ pub(crate) struct Assembly {
     waiting: BTreeMap<u32, Waiting>,
     /// In the order in which they began.
     order: VecDeque<u32>,
-    /// The messages that ended, oldest first.
-    ended: VecDeque<u32>,
+    /// The messages that ended, oldest first, and whether each was given up.
+    ended: VecDeque<(u32, bool)>,
     bytes: usize,
     /// Parts that arrived in vain and were not counted as missing yet.
     vain: u64,
@@ -111,10 +111,20 @@ impl Assembly {
         size + slots + 3 * DATAGRAM_OVERHEAD
     }
 
+    /// Returns the size of the message that a part of `size` bytes completes, and what its parts hold; `None` if it
+    /// completes none.
+    pub(crate) fn completes(&self, part: Part, size: usize) -> Option<(usize, usize)> {
+        let waiting = self.waiting.get(&part.message)?;
+        let slot = waiting.parts.get(usize::from(part.index))?;
+        (waiting.missing == 1 && slot.is_none()).then(|| (waiting.bytes + size, waiting.cost()))
+    }
+
     /// Takes a part.
     pub(crate) fn add(&mut self, now: Instant, arrival: Arrival<'_>) -> Placed {
         let Arrival { part, data, .. } = arrival;
-        if self.ended.contains(&part.message) {
+        let ended = self.ended.iter().find(|(ended, _)| *ended == part.message);
+        if let Some((_, was_given_up)) = ended {
+            self.vain += u64::from(*was_given_up);
             return Placed::Useless;
         }
         let count = usize::from(part.last) + 1;
@@ -161,7 +171,7 @@ impl Assembly {
     }
 
     fn finish(&mut self, message: u32, ecn: Ecn) -> Placed {
-        let Some(waiting) = self.remove(message) else {
+        let Some(waiting) = self.remove(message, false) else {
             return Placed::Useless;
         };
         let mut data = BytesMut::with_capacity(waiting.bytes);
@@ -208,16 +218,16 @@ impl Assembly {
     }
 
     fn give_up(&mut self, message: u32) {
-        let waiting = self.remove(message);
+        let waiting = self.remove(message, true);
         self.vain += waiting.map_or(0, |waiting| waiting.arrived() as u64);
         self.given_up += 1;
     }
 
-    fn remove(&mut self, message: u32) -> Option<Waiting> {
+    fn remove(&mut self, message: u32, is_given_up: bool) -> Option<Waiting> {
         if self.ended.len() == REMEMBERED {
             self.ended.pop_front();
         }
-        self.ended.push_back(message);
+        self.ended.push_back((message, is_given_up));
         let waiting = self.waiting.remove(&message)?;
         self.order.retain(|&other| other != message);
         self.bytes -= waiting.cost();
@@ -229,7 +239,8 @@ impl Assembly {
         std::mem::take(&mut self.vain)
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    #[cfg(test)]
+    fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
 

@@ -79,6 +79,11 @@ impl ReceiveQueue {
         &mut self.missing
     }
 
+    /// Returns whether `size` bytes of payload can be added, if need be in place of older ones.
+    pub(crate) fn takes(&self, size: usize) -> bool {
+        self.policy == ReceiveQueuePolicy::DropOldest || self.has_room(size)
+    }
+
     /// Returns whether another `size` bytes of payload fit.
     fn has_room(&self, size: usize) -> bool {
         self.has_room_beside(0, 0, size)
