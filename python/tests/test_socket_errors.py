@@ -144,7 +144,7 @@ def test_a_message_is_whole() -> None:
     async def main() -> None:
         message = bytes(range(256)) * 200
         for willing in (False, True):
-            config = {"messages": willing}
+            config: fw.Config = {"messages": willing}
             listener = aio.listen("127.0.0.1:0", ECHO, security=CLEAR_TEXT, config=config)
             async with listener:
                 client = await aio.connect(str(listener.address), ECHO, security=CLEAR_TEXT, config={"messages": True})
