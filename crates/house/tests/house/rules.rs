@@ -31,6 +31,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("io", &["units", "wire", "proto", "tls", "net"]),
     ("tools", &["units", "io", "measure"]),
     ("sweep", &["units", "measure", "scenario", "sim"]),
+    ("link", &["units", "net"]),
     ("cli", CLI),
     ("py", PY),
     // For development only: no crate uses it.
@@ -45,7 +46,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 ];
 
 const CLI: &[&str] = &[
-    "units", "measure", "scenario", "sim", "paper", "papers", "report", "sweep", "tools",
+    "units", "measure", "scenario", "sim", "paper", "papers", "report", "sweep", "tools", "link",
 ];
 const PY: &[&str] = &[
     "units", "measure", "scenario", "sim", "paper", "papers", "report", "sweep", "io", "cli",

@@ -43,6 +43,12 @@ fn three_packets_open_both_ends() {
     assert_eq!(stats.sequence_window, 1_024);
 }
 
+/// Returns when each packet left, in milliseconds since the first.
+fn times(pair: &Pair) -> Vec<u64> {
+    let after = |at: Instant| (at - pair.log[0].at).as_millis();
+    pair.log.iter().map(|wire| after(wire.at)).collect()
+}
+
 /// RFC 4340, 8.1.1: an unanswered Request is repeated after 1, 2 and 4 seconds, and the attempt ends with a Reset.
 ///
 /// Each has the next number and the same service. The Reset, after ten seconds, acknowledges nothing.
@@ -50,15 +56,9 @@ fn three_packets_open_both_ends() {
 fn requests_back_off_and_end_with_a_reset() {
     let mut pair = Pair::new();
     pair.lose(|wire| wire.from == 0);
-    let start = pair.now;
     pair.connect(Config::default(), Config::default());
     pair.run_for(ms(60_000));
-    let at: Vec<_> = pair
-        .log
-        .iter()
-        .map(|w| (w.at - start).as_millis())
-        .collect();
-    assert_eq!(at, [0, 1_000, 3_000, 7_000, 10_000]);
+    assert_eq!(times(&pair), [0, 1_000, 3_000, 7_000, 10_000]);
     let first = pair.log[0].packet().seq.long().unwrap();
     for (i, wire) in pair.log[..4].iter().enumerate() {
         let packet = wire.packet();
@@ -80,15 +80,9 @@ fn the_first_request_waits_as_long_as_set() {
     for profile in [Config::interactive(), Config::live(), Config::bulk()] {
         let mut pair = Pair::new();
         pair.lose(|wire| wire.from == 0);
-        let start = pair.now;
         pair.connect(profile, Config::default());
         pair.run_for(ms(5_000));
-        let at: Vec<_> = pair
-            .log
-            .iter()
-            .map(|w| (w.at - start).as_millis())
-            .collect();
-        assert_eq!(at, [0, 250, 750, 1_750, 3_750]);
+        assert_eq!(times(&pair), [0, 250, 750, 1_750, 3_750]);
     }
 }
 
