@@ -91,7 +91,9 @@ impl<T: Transport> Driver<T> {
             }
             self.timer.set(now, wake);
             tokio::select! {
-                biased; // Every turn serves all three; the order matters only here.
+                biased; // Every turn serves the others; the order matters only here.
+                // First, or a socket that is always ready would hide it. It pauses by itself.
+                () = self.moving.changed(&self.shared) => drop(self.moving.look(&self.shared, None)),
                 ready = self.transport.ready() => match ready {
                     Ok(ready) => self.on_ready(ready),
                     Err(_) => return, // The runtime shuts down.
@@ -99,7 +101,6 @@ impl<T: Transport> Driver<T> {
                 () = self.shared.notify.notified() => self.received = 0,
                 () = std::future::ready(()), if more => {}
                 () = self.timer.fired() => {}
-                () = self.moving.changed() => drop(moving::look(&self.shared)),
             }
         }
     }
@@ -152,7 +153,7 @@ impl<T: Transport> Driver<T> {
     fn send_again(&mut self, outbox: &mut Outbox) {
         self.drain_errors();
         if let Err(error) = outbox.send_next(self.shared.clock) {
-            if self.moving.on_refused(&self.shared, outbox) {
+            if self.moving.on_refused(&self.shared, outbox, &error) {
                 outbox.batch.set_max_segments(outbox.outlet.max_segments());
                 return; // They leave from another address.
             }

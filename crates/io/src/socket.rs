@@ -31,10 +31,12 @@ use nix::sys::socket::{setsockopt, sockopt::ReceiveTimestampns};
 use quinn_udp::{EcnCodepoint, UdpSockRef, UdpSocketState};
 use socket2::{Domain, Protocol, SockRef, Type};
 use tokio::io::{Interest, Ready};
+use tokio::time::Instant;
 
 use crate::error::BindError;
 use crate::transport::{Batch, Inbox, NetworkError};
 
+use lost::Refusals;
 pub(crate) use route::wildcard_for;
 pub(crate) use set::Sockets;
 pub(crate) use system::OperatingSystem;
@@ -68,6 +70,7 @@ pub(crate) struct SocketOptions {
 pub(crate) struct Socket {
     udp: Watched,
     state: RwLock<UdpSocketState>,
+    refusals: Refusals,
     local: SocketAddr,
     max_segments: usize,
 }
@@ -153,6 +156,7 @@ impl Socket {
             max_segments: state.max_gso_segments(),
             udp,
             state: RwLock::new(state),
+            refusals: Refusals::default(),
             local,
         })
     }
@@ -164,6 +168,9 @@ impl Socket {
 
     /// Returns how many datagrams one system call can send.
     pub(crate) fn max_segments(&self) -> usize {
+        if self.refusals.has_spoilt() {
+            return self.max_segments; // It is renewed before a datagram leaves from another address.
+        }
         self.max_segments.min(self.state().max_gso_segments())
     }
 
@@ -198,13 +205,16 @@ impl Socket {
             segment_size: segment,
             src_ip: self.source(batch.path().local.ip()),
         };
+        if self.refusals.has_spoilt() && self.refusals.may_renew(Instant::now(), transmit.src_ip) {
+            self.renew();
+        }
         let socket = UdpSockRef::from(self.udp.get());
         let sent = self.state().try_send(socket, &transmit);
         match sent {
             Err(error) if is_local_drop(&error) => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
-                if transmit.src_ip.is_some_and(lost::is_lost) {
-                    self.renew();
+                if let Some(ip) = transmit.src_ip {
+                    self.refusals.note(Instant::now(), ip, lost::is_lost);
                 }
                 Err(error)
             }

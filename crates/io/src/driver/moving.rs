@@ -2,9 +2,12 @@
 //! their peers begins at another one.
 //!
 //! The system tells of both ([`Changes`]), and so does a datagram that it refuses to send. Then it is asked for the route
-//! of each connection that can go. It is asked at most once in [`PAUSE`].
+//! to each peer whose connection can go. It rests after that, for [`PAUSE`] at least, and so that the questions take a
+//! small part of the time only.
 
+use std::collections::BTreeMap;
 use std::future::poll_fn;
+use std::io;
 
 use fairwire_proto::{Encapsulation, Path};
 use fairwire_units::{Duration, Instant};
@@ -13,14 +16,19 @@ use crate::outbox::Outbox;
 use crate::state::Shared;
 use crate::transport::Changes;
 
-/// The shortest time between two looks at the routes that refused datagrams cause.
+/// The shortest time between two looks at the routes.
 const PAUSE: Duration = Duration::from_millis(20);
+
+/// How many times as long as a look the time to the next one is at least.
+const REST: u64 = 10;
 
 /// What tells the driver that it has to look at the routes.
 #[derive(Debug, Default)]
 pub(super) struct Moving {
     changes: Option<Box<dyn Changes>>,
-    /// From when a refused datagram causes another look.
+    /// Whether there was a change since the last look.
+    is_changed: bool,
+    /// When the next look may be.
     next_at: Instant,
 }
 
@@ -28,31 +36,50 @@ impl Moving {
     /// Listens to the system while there is a connection that can go elsewhere.
     pub(super) fn listen(&mut self, shared: &Shared, has_mobile: bool) {
         if !has_mobile {
-            self.changes = None;
+            (self.changes, self.is_changed) = (None, false);
         } else if self.changes.is_none() {
             self.changes = shared.system.changes();
         }
     }
 
-    /// Waits until routes or addresses may have changed.
-    pub(super) async fn changed(&mut self) {
-        match &mut self.changes {
-            Some(changes) => poll_fn(|context| changes.poll_changed(context)).await,
-            None => std::future::pending().await,
+    /// Waits until routes or addresses may have changed, and may be looked at.
+    pub(super) async fn changed(&mut self, shared: &Shared) {
+        let Some(changes) = &mut self.changes else {
+            return std::future::pending().await;
+        };
+        if !self.is_changed {
+            poll_fn(|context| changes.poll_changed(context)).await;
+            self.is_changed = true;
+        }
+        let pause = self.next_at.saturating_since(shared.clock.now());
+        if pause > Duration::ZERO {
+            tokio::time::sleep(pause.into()).await;
         }
     }
 
     /// Looks at the routes, because the system has refused the next datagrams. Returns whether they can leave from
     /// another address now.
-    pub(super) fn on_refused(&mut self, shared: &Shared, outbox: &mut Outbox) -> bool {
+    pub(super) fn on_refused(
+        &mut self,
+        shared: &Shared,
+        outbox: &mut Outbox,
+        error: &io::Error,
+    ) -> bool {
+        // What the system says where an address or the route from it is gone.
+        let is_about_address = matches!(
+            error.kind(),
+            io::ErrorKind::InvalidInput
+                | io::ErrorKind::AddrNotAvailable
+                | io::ErrorKind::NetworkUnreachable
+                | io::ErrorKind::HostUnreachable
+        );
         let now = shared.clock.now();
-        if now < self.next_at || !shared.lock().proto.has_mobile() {
+        if !is_about_address || now < self.next_at || !shared.lock().proto.has_mobile() {
             return false;
         }
-        self.next_at = now + PAUSE;
         let here = outbox.batch.path();
         let mut leaves = false;
-        for (from, to) in look(shared) {
+        for (from, to) in self.look(shared, Some(here)) {
             // The checksum of a packet without UDP has the old address.
             if from.encapsulation == Encapsulation::Udp {
                 outbox.batch.redirect(from, to);
@@ -61,26 +88,45 @@ impl Moving {
         }
         leaves
     }
+
+    /// Takes each connection that can go elsewhere to the address with which the route to its peer begins; none if
+    /// `refused` is the path of none of them. Returns the old and the new paths of those whose address is gone.
+    pub(super) fn look(&mut self, shared: &Shared, refused: Option<Path>) -> Vec<(Path, Path)> {
+        let began = shared.clock.now();
+        let gone = look(shared, refused);
+        let ended = shared.clock.now();
+        self.next_at = ended + PAUSE.max(ended.saturating_since(began) * REST);
+        self.is_changed &= refused.is_some();
+        gone
+    }
 }
 
-/// Takes each connection that can go elsewhere to the address with which the route to its peer begins. Returns the old
-/// and the new paths of those whose address is gone.
-pub(super) fn look(shared: &Shared) -> Vec<(Path, Path)> {
+fn look(shared: &Shared, refused: Option<Path>) -> Vec<(Path, Path)> {
     let state = shared.lock();
     let ids = state.connections.keys();
     let mobile: Vec<_> = ids
         .filter_map(|&id| Some((id, state.proto.mobile_path(id)?)))
         .collect();
     drop(state);
+    if refused.is_some_and(|refused| mobile.iter().all(|(_, path)| *path != refused)) {
+        return Vec::new();
+    }
+    // The system is asked once for each: many connections may have the same peer.
+    let (mut routes, mut lost) = (BTreeMap::new(), BTreeMap::new());
     let mut gone = Vec::new();
     for (id, path) in mobile {
-        let Ok(route) = shared.system.route(shared.facts.local, path.remote) else {
-            continue; // The system tells when there is one.
-        };
-        if route.local == path.local {
+        let mut host = path.remote;
+        host.set_port(0); // With its zone, if it has one.
+        let route = routes.entry(host);
+        let route = route.or_insert_with(|| {
+            let route = shared.system.route(shared.facts.local, path.remote);
+            route.ok() // If there is none now, the system tells when there is one.
+        });
+        let Some(route) = route.filter(|route| route.local != path.local) else {
             continue;
-        }
-        let is_lost = shared.system.is_lost(path.local.ip());
+        };
+        let ip = path.local.ip();
+        let is_lost = *lost.entry(ip).or_insert_with(|| shared.system.is_lost(ip));
         let mut state = shared.lock();
         let now = shared.clock.now();
         if state.proto.change_local(now, id, route.local, is_lost) && is_lost {

@@ -53,6 +53,8 @@ struct Told {
     /// Ends when the next change may be told.
     pause: std::pin::Pin<Box<tokio::time::Sleep>>,
     is_changed: bool,
+    /// What tells in place of the socket once that is broken.
+    instead: Option<Looks>,
 }
 
 #[cfg(target_os = "linux")]
@@ -82,11 +84,16 @@ impl Told {
         // SAFETY: until it is dropped, an `OwnedFd` is one valid, open descriptor, which does not change. The `AsyncFd`
         // owns it and nobody takes it out.
         let socket = unsafe { tokio::io::unix::AsyncFd::register_with_interest(socket, interest) }?;
-        Ok(Self {
+        Ok(Self::on(socket))
+    }
+
+    fn on(socket: tokio::io::unix::AsyncFd<std::os::fd::OwnedFd>) -> Self {
+        Self {
             socket,
             pause: Box::pin(tokio::time::sleep(Duration::ZERO)),
             is_changed: false,
-        })
+            instead: None,
+        }
     }
 
     /// Reads all messages. What they say does not matter: the system is asked.
@@ -107,11 +114,20 @@ impl Told {
 #[cfg(target_os = "linux")]
 impl Changes for Told {
     fn poll_changed(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        if let Some(looks) = &mut self.instead {
+            return looks.poll_changed(context);
+        }
         while let Poll::Ready(ready) = self.socket.poll_read_ready(context) {
-            // A socket that is broken tells of nothing.
-            let Ok(mut guard) = ready else { break };
             self.is_changed = true;
-            let _ = guard.try_io(|socket| Self::drain(socket.get_ref()));
+            let drained = ready.map(|mut guard| {
+                let drained = guard.try_io(|socket| Self::drain(socket.get_ref()));
+                drained.is_err() // It would block: it is empty, and no longer ready.
+            });
+            if !drained.unwrap_or(false) {
+                // A socket that is broken tells of nothing, and would stay ready.
+                self.instead = Some(Looks::new(LOOK_EVERY));
+                break;
+            }
         }
         if self.is_changed && self.pause.as_mut().poll(context).is_ready() {
             self.is_changed = false;
@@ -127,16 +143,58 @@ impl Changes for Told {
 mod tests {
     use super::{Changes, Duration, Looks, Told};
     use std::future::poll_fn;
+    use std::io::Write;
+    use tokio::time::timeout;
 
-    /// Without a change nothing is told, and where the system does not tell, time does.
+    /// Longer than the pause between two changes that are told.
+    const A_WHILE: Duration = Duration::from_millis(30);
+
+    /// Without a change nothing is told. Another program may change something now and then.
     #[tokio::test]
     async fn without_a_change_nothing_is_told() {
         let mut told = Told::new().expect("a netlink socket");
-        let mut looks = Looks::new(Duration::from_millis(10));
-        tokio::select! {
-            biased;
-            () = poll_fn(|context| told.poll_changed(context)) => {} // Another program's doing.
-            () = poll_fn(|context| looks.poll_changed(context)) => {}
+        let mut is_silent = false;
+        for _ in 0..100 {
+            let changed = poll_fn(|context| told.poll_changed(context));
+            is_silent |= timeout(A_WHILE, changed).await.is_err();
+            if is_silent {
+                break;
+            }
         }
+        assert!(is_silent, "a hundred changes in a row");
+    }
+
+    /// Where the system does not tell, time does.
+    #[tokio::test]
+    async fn where_the_system_is_silent_time_tells() {
+        let mut looks = Looks::new(Duration::from_millis(10));
+        for _ in 0..2 {
+            poll_fn(|context| looks.poll_changed(context)).await;
+        }
+    }
+
+    /// A socket that fails for good is not read again and again: time tells in its place.
+    #[tokio::test]
+    async fn a_broken_socket_is_given_up() {
+        // Not a socket: it can be polled, but each attempt to receive fails.
+        let (read, mut write) = std::io::pipe().expect("a pipe");
+        write.write_all(&[0]).expect("room");
+        let read = std::os::fd::OwnedFd::from(read);
+        #[expect(unsafe_code, reason = "tokio asks for a promise about the descriptor")]
+        // SAFETY: an `OwnedFd` is one valid, open descriptor until it is dropped. The `AsyncFd` owns it.
+        let socket = unsafe { tokio::io::unix::AsyncFd::register(read) };
+        let socket = socket.expect("a pipe can be polled");
+        let mut told = Told::on(socket);
+        poll_fn(|context| told.poll_changed(context)).await;
+        let mut polls = 0;
+        let again = poll_fn(|context| {
+            polls += 1;
+            told.poll_changed(context)
+        });
+        assert!(
+            timeout(A_WHILE * 3, again).await.is_err(),
+            "a second has not passed"
+        );
+        assert!(polls < 10, "{polls}");
     }
 }
