@@ -22,6 +22,7 @@ mod inspect;
 mod listener;
 mod memory;
 mod migration;
+mod mobile;
 mod output;
 mod ports;
 mod secret;
@@ -80,8 +81,8 @@ pub struct Endpoint {
     count: u32,
     table: Table,
     followers: Followers,
-    /// How many connections may have to go to another address of this host.
-    mobile: usize,
+    /// The connections that may have to go to another address of this host.
+    mobile: mobile::Mobile,
     /// The second flows of such connections: of the address that they leave, or go to.
     seconds: BTreeMap<usize, Flow>,
     time_wait: TimeWait,
@@ -128,7 +129,7 @@ impl Endpoint {
             count: 0,
             table: Table::new(secret.lookup()),
             followers: Followers::default(),
-            mobile: 0,
+            mobile: mobile::Mobile::default(),
             seconds: BTreeMap::new(),
             time_wait: TimeWait::default(),
             timers: Timers::default(),
@@ -340,7 +341,9 @@ impl Endpoint {
             self.incoming.remove(Source::of(flow.path.remote.ip()));
         }
         self.live -= 1;
-        self.mobile -= usize::from(connection.subflow().is_mobile());
+        if connection.subflow().is_mobile() {
+            self.mobile.remove(&flow);
+        }
         self.forget_second(slot);
         self.table.remove(&flow);
         self.followers.remove(&flow, slot);

@@ -155,7 +155,7 @@ pub struct EndpointStats {
     pub cookies_accepted: u64,
     /// Packets whose cookie was wrong, expired or missing.
     pub cookies_refused: u64,
-    /// Packets from addresses that no connection has, which may have been from the peers of encrypted connections
+    /// Packets from or for addresses that no connection has, which may have been from the peers of encrypted connections
     /// ([`Config::migration`](crate::Config::migration)). They are not answered.
     pub elsewhere: u64,
     /// Of those, the records that a session found to be forged. They are not all attacks: two clients behind one NAT may

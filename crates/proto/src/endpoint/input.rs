@@ -58,6 +58,8 @@ impl Endpoint {
             None if self.handle_elsewhere(now, &meta, &packet, &payload, &flow) => {
                 self.stats.elsewhere += 1;
             }
+            // Its peer has not followed a connection that went elsewhere more than once: a Reset would end that.
+            None if self.mobile.may_have_left(&flow) => self.stats.elsewhere += 1,
             None => self.handle_stray(now, meta, &packet, payload, flow),
         }
     }

@@ -33,7 +33,9 @@ impl Endpoint {
             return;
         }
         let follows = connection.subflow_mut().begin_migration(key);
-        self.mobile += usize::from(connection.subflow().is_mobile());
+        if connection.subflow().is_mobile() {
+            self.mobile.insert(&flow);
+        }
         if follows {
             self.followers.insert(&flow, slot);
         }
@@ -68,7 +70,7 @@ impl Endpoint {
             {
                 self.with_connection(now, slot, |connection, _| {
                     let subflow = connection.subflow_mut();
-                    subflow.note_elsewhere(now, meta.path, bytes, false);
+                    subflow.note_elsewhere(now, meta.path, bytes);
                 });
             }
             return is_silent || !may_be.is_empty();
@@ -210,7 +212,7 @@ impl Endpoint {
     /// Returns whether a connection may have to go to another address of this host: the client of an encrypted
     /// connection with [`Config::migration`](crate::Config::migration).
     pub fn has_mobile(&self) -> bool {
-        self.mobile > 0
+        !self.mobile.is_empty()
     }
 
     /// Returns the path of a connection that can go to another address of this host now; see

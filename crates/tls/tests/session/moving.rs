@@ -119,6 +119,80 @@ fn a_silent_client_is_followed() {
     }
 }
 
+/// Whichever packet is lost while the client goes elsewhere, both ends talk there in the end.
+#[test]
+fn one_lost_packet_ends_nothing() {
+    for is_lost in [true, false] {
+        for end in [CLIENT, SERVER] {
+            for after in 0..30 {
+                let mut nat = Nat::new(config());
+                nat.delay = Duration::from_millis(10);
+                nat.delay_elsewhere = nat.delay;
+                nat.talk(50);
+                let to = address(9, 7_001);
+                nat.loses_after[end] = Some(after);
+                assert!(nat.go(to, is_lost));
+                nat.talk(200);
+                let what = format!("{is_lost} {end} {after}");
+                assert!(nat.is_open(), "{what}");
+                assert_eq!(nat.remote(), to, "{what}");
+                assert_eq!(
+                    [CLIENT, SERVER].map(|end| nat.moves_of(end).len()),
+                    [1; 2],
+                    "{what}"
+                );
+                let [here, there] = nat.talk(50);
+                assert!(here >= 48 && there >= 48, "{what}: {here} {there}");
+            }
+        }
+    }
+}
+
+/// A path that is slower than the one in use brings challenges late, behind newer records. They are answered all the same.
+#[test]
+fn a_slower_path_is_answered() {
+    for times in [2, 5] {
+        let mut nat = Nat::new(config());
+        nat.talk(50);
+        nat.delay_elsewhere = nat.delay * times;
+        let to = address(9, 7_001);
+        assert!(nat.go(to, false));
+        nat.talk(400);
+        assert!(nat.is_open(), "{times}");
+        assert_eq!(nat.remote(), to, "{times}");
+        let [here, there] = nat.talk(50);
+        assert!(here >= 30 && there >= 30, "{times}: {here} {there}");
+    }
+}
+
+/// A client that goes elsewhere again at once does not end the connection, although data come for an address that it has
+/// left.
+#[test]
+fn a_client_in_a_hurry_keeps_its_connection() {
+    for is_lost in [[false; 2], [true, false], [false, true], [true; 2]] {
+        for pause in [0, 5, 20, 40, 60, 90, 120] {
+            let mut nat = Nat::new(config());
+            nat.talk(50);
+            let places = [7_001, 7_002, 7_003].map(|port| address(9, port));
+            for (place, is_lost) in places.into_iter().zip([is_lost[0], is_lost[1], false]) {
+                assert!(nat.go(place, is_lost));
+                for _ in 0..pause / 5 {
+                    for end in [CLIENT, SERVER] {
+                        nat.both.send(end, b"on the way", SendOptions::default());
+                    }
+                    nat.run_for(Duration::from_millis(5));
+                }
+            }
+            for _ in 0..300 {
+                let closed = [CLIENT, SERVER].map(|end| nat.both.closed(end));
+                assert_eq!(closed, [None; 2], "{is_lost:?} {pause} at {}", nat.both.now);
+                nat.talk(1);
+            }
+            assert_eq!(nat.remote(), places[2], "{is_lost:?} {pause}");
+        }
+    }
+}
+
 /// A client goes back and forth: each time everything follows.
 #[test]
 fn a_client_comes_back() {

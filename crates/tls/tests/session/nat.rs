@@ -43,6 +43,11 @@ pub(crate) struct Nat {
     pub(crate) has_first: bool,
     /// Whether packets of this end are lost.
     pub(crate) loses: [bool; 2],
+    /// How many packets of this end leave before the one that is lost, if one is.
+    pub(crate) loses_after: [Option<usize>; 2],
+    /// Half of a round trip, and that of the paths of the client's other addresses.
+    pub(crate) delay: Duration,
+    pub(crate) delay_elsewhere: Duration,
     pub(crate) on_the_way: VecDeque<(Instant, usize, Seen)>,
     pub(crate) sent: [Vec<Seen>; 2],
     /// Bytes that the server got from each address, and that it sent there.
@@ -62,6 +67,9 @@ impl Nat {
             own: Vec::new(),
             has_first: true,
             loses: [false; 2],
+            loses_after: [None; 2],
+            delay: DELAY,
+            delay_elsewhere: DELAY,
             on_the_way: VecDeque::new(),
             sent: [Vec::new(), Vec::new()],
             traffic: BTreeMap::new(),
@@ -113,9 +121,8 @@ impl Nat {
                 }
                 let seen = Seen { outside, bytes };
                 self.sent[end].push(seen.clone());
-                if !self.loses[end] {
-                    self.on_the_way
-                        .push_back((self.both.now + DELAY, 1 - end, seen));
+                if !self.is_lost(end) {
+                    self.leave(end, seen);
                 }
             }
             while let Some((_, event)) = self.both.ends[end].poll_event() {
@@ -125,6 +132,24 @@ impl Nat {
                 self.both.read[end].push(read);
             }
         }
+    }
+
+    /// Returns whether the next packet of an end is lost.
+    fn is_lost(&mut self, end: usize) -> bool {
+        let after = self.loses_after[end];
+        self.loses_after[end] = after.and_then(|after| after.checked_sub(1));
+        self.loses[end] || after == Some(0)
+    }
+
+    fn leave(&mut self, end: usize, seen: Seen) {
+        let delay = if self.own.contains(&seen.outside) {
+            self.delay_elsewhere
+        } else {
+            self.delay
+        };
+        let at = self.both.now + delay;
+        let place = self.on_the_way.partition_point(|(other, ..)| *other <= at);
+        self.on_the_way.insert(place, (at, 1 - end, seen));
     }
 
     pub(crate) fn run_for(&mut self, time: Duration) {

@@ -54,6 +54,10 @@ type Cookie = [u8; 8];
 
 /// The checks of one end.
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own, and any may go with any"
+)]
 pub(crate) struct Migration {
     /// Whether this end follows its peer, and whether it takes part in the checks of its peer.
     follows: bool,
@@ -71,12 +75,18 @@ pub(crate) struct Migration {
     failed: Option<Failed>,
     /// The address from which the present packet came, if it is not the one in use.
     pub(crate) arriving: Option<Path>,
-    /// The path that this end has left.
+    /// The path that this end has left, or with which its peer was before it went elsewhere.
     left: Option<Path>,
+    /// Whether the peer is known to hear this end on the path in use: not if that was lost, until it answers.
+    is_heard: bool,
+    /// Whether the peer has sent a challenge of its own, and so goes elsewhere by itself.
+    peer_asks: bool,
     /// Answers to challenges, which leave next.
     owed: VecDeque<Due>,
-    /// The answer to a challenge that came from the address of the peer that is checked.
-    owed_there: Option<Due>,
+    /// The answer to a challenge that came from an address of the peer that is not checked.
+    owed_there: Option<Owed>,
+    /// Whether the present packet says that the peer does not want the path on which it came.
+    is_dropped: bool,
 }
 
 /// An address at which attempts failed.
@@ -134,6 +144,15 @@ pub(crate) struct Due {
     pub(crate) to: Option<Path>,
 }
 
+/// The answer to a challenge from an address that is not checked.
+#[derive(Clone, Copy, Debug)]
+struct Owed {
+    cookie: Cookie,
+    to: Path,
+    /// The bytes that came with the challenge.
+    received: u64,
+}
+
 /// What a message of the peer about a path means.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Found {
@@ -141,6 +160,8 @@ pub(crate) enum Found {
     Nothing,
     /// The peer receives at this address, and took `rtt` to answer.
     There { path: Path, rtt: Duration },
+    /// The peer reaches this end at the address from which it is asked: it has heard it there.
+    Heard { path: Path },
 }
 
 impl Attempt {
@@ -183,8 +204,11 @@ impl Migration {
             failed: None,
             arriving: None,
             left: None,
+            is_heard: true,
+            peer_asks: false,
             owed: VecDeque::new(),
             owed_there: None,
+            is_dropped: false,
         }
     }
 
@@ -257,6 +281,35 @@ impl Migration {
         }
     }
 
+    /// Notes that the packet of `bytes` that came from `path` held an authentic record, which is newer than all others if
+    /// it `is_newest`. RFC 9000, 8.2.2: a challenge is answered also if it comes late, and shows that the peer wants to go
+    /// there. But a late one does not take an attempt away from another address.
+    pub(crate) fn on_record(
+        &mut self,
+        now: Instant,
+        path: Path,
+        bytes: usize,
+        is_newest: bool,
+        rtt: Duration,
+    ) {
+        let owed = self
+            .owed_there
+            .as_mut()
+            .filter(|of| of.to == path && of.received == 0);
+        let asks = owed.is_some();
+        if let Some(owed) = owed {
+            owed.received = bytes as u64;
+        }
+        // RFC 9853, 5.2: it still answers where it was, but only that.
+        if std::mem::take(&mut self.is_dropped) {
+            return;
+        }
+        let attempt = self.attempt.as_ref();
+        if is_newest || (asks && attempt.is_none_or(|of| of.path == path)) {
+            self.on_packet(now, path, bytes, true, rtt);
+        }
+    }
+
     /// Asks the peer from another address of this end, along `path`. `left` is the path that this end can no longer use,
     /// if it cannot.
     pub(crate) fn probe(&mut self, now: Instant, path: Path, left: Option<Path>, rtt: Duration) {
@@ -307,12 +360,21 @@ impl Migration {
         if let Some(due) = self.owed.pop_front() {
             return Some(due);
         }
-        let due = self.challenge(now, size).or_else(|| self.challenge_here());
-        due.or_else(|| {
-            let due = self.owed_there.take()?;
-            let attempt = self.attempt.as_mut();
-            let attempt = attempt.filter(|attempt| Some(attempt.path) == due.to)?;
-            attempt.spend(size).then_some(due)
+        let due = self.answer_there(size);
+        let due = due.or_else(|| self.challenge(now, size));
+        due.or_else(|| self.challenge_here())
+    }
+
+    /// Returns the answer to a challenge from an address that is not checked. What goes there counts.
+    fn answer_there(&mut self, size: usize) -> Option<Due> {
+        let owed = self.owed_there.take()?;
+        let may = match self.attempt.as_mut().filter(|of| of.path == owed.to) {
+            Some(attempt) => attempt.spend(size),
+            None => size as u64 <= owed.received.saturating_mul(AMPLIFICATION),
+        };
+        may.then_some(Due {
+            check: PathCheck::Response(owed.cookie),
+            to: Some(owed.to),
         })
     }
 
@@ -379,12 +441,15 @@ impl Migration {
         }
     }
 
-    fn fail(&mut self, now: Instant, path: Path, is_refused: bool) {
+    fn fail(&mut self, now: Instant, path: Path, is_dropped: bool) {
         let before = self.failed.filter(|of| of.path == path && now < of.until);
+        let times = before.map_or(0, |of| of.times).saturating_add(1);
+        // A peer that drops the path that it has left may still have packets on it: a Reset would end its connection.
+        let has_left = self.left == Some(path);
         self.failed = Some(Failed {
             path,
-            times: before.map_or(0, |of| of.times).saturating_add(1),
-            is_refused,
+            times: if is_dropped { ATTEMPTS } else { times },
+            is_refused: is_dropped && !has_left,
             until: now + FAILED_FOR,
         });
     }
@@ -409,11 +474,15 @@ impl Migration {
         None
     }
 
-    /// Answers a challenge of the peer. RFC 9000, 8.2.2, and RFC 9853, 5.4: once, where it came from.
-    fn answer(&mut self, cookie: Cookie, from: Path, in_use: Path) {
+    /// Answers a challenge of the peer. RFC 9000, 8.2.2, and RFC 9853, 5.4: once, where it came from. Returns whether the
+    /// peer has heard this end at the address from which it asks, and is answered there.
+    fn answer(&mut self, cookie: Cookie, from: Path, in_use: Path) -> bool {
         let leaves = self.attempt.as_ref().filter(|of| of.is_own);
         let (stays, goes_there) = match leaves {
-            Some(attempt) => (attempt.path == in_use, attempt.path == from),
+            Some(attempt) => (
+                attempt.path == in_use || !self.is_heard,
+                attempt.path == from,
+            ),
             None => (true, false),
         };
         let (response, drop) = (PathCheck::Response(cookie), PathCheck::Drop(cookie));
@@ -427,26 +496,34 @@ impl Migration {
             };
             Due { check, to: None }
         } else if !self.answers {
-            return;
+            return false;
         } else if goes_there {
             Due {
                 check: response,
                 to,
             }
-        } else if self.left == to {
+        } else if self.left == to && !self.follows {
             Due { check: drop, to }
         } else {
-            // What goes to an address of the peer that is not checked counts.
-            let there = Due {
-                check: response,
-                to,
+            let owed = Owed {
+                cookie,
+                to: from,
+                received: 0,
             };
-            self.owed_there = Some(there).filter(|_| self.follows);
-            return;
+            self.owed_there = Some(owed).filter(|_| self.follows);
+            return false;
         };
-        if self.owed.len() < ANSWERS {
+        let has_room = self.owed.len() < ANSWERS;
+        if has_room {
             self.owed.push_back(due);
         }
+        has_room && goes_there && from != in_use
+    }
+
+    /// Notes that this end uses another path than `left`, and whether the peer is known to hear it there.
+    pub(crate) fn on_move(&mut self, left: Path, is_heard: bool) {
+        self.left = Some(left);
+        self.is_heard = is_heard;
     }
 
     /// Takes a message of the peer about a path. It came from `from`, and `in_use` is the address in use.
@@ -458,10 +535,16 @@ impl Migration {
         in_use: Path,
     ) -> Found {
         match check {
-            PathCheck::Challenge(cookie) => self.answer(cookie, from, in_use),
+            PathCheck::Challenge(cookie) => {
+                self.peer_asks = true;
+                if self.answer(cookie, from, in_use) {
+                    return Found::Heard { path: from };
+                }
+            }
             PathCheck::Response(cookie) => {
                 if let Some((path, sent_at)) = self.take_answered(now, cookie, Some(from)) {
                     (self.failed, self.attempt, self.before) = (None, None, None);
+                    self.is_heard = true;
                     let rtt = now.saturating_since(sent_at);
                     return Found::There { path, rtt };
                 }
@@ -471,7 +554,10 @@ impl Migration {
                 self.before.take_if(stays);
             }
             PathCheck::Drop(cookie) => {
-                if let Some((path, _)) = self.take_answered(now, cookie, None) {
+                self.is_dropped = from != in_use;
+                let answered = self.take_answered(now, cookie, None);
+                // One that goes elsewhere by itself may come back.
+                if let Some((path, _)) = answered.filter(|_| !self.peer_asks) {
                     self.fail(now, path, true);
                 }
             }

@@ -74,7 +74,7 @@ impl Subflow {
     }
 
     /// Handles a packet of `bytes` from another address whose record is authentic and has not come before. Only one that
-    /// `is_newest` says that the peer is there.
+    /// `is_newest`, or a challenge, says that the peer is there.
     pub(crate) fn handle_elsewhere(
         &mut self,
         call: &mut Call<'_, '_>,
@@ -83,8 +83,12 @@ impl Subflow {
         (path, ecn, bytes, is_newest): (Path, Ecn, usize, bool),
     ) {
         self.handle_on(call, packet, payload, (path, ecn));
-        if self.flow.path != path && is_newest {
-            self.note_elsewhere(call.now, path, bytes, true);
+        let (now, rtt) = (call.now, self.rtt());
+        if self.flow.path != path
+            && self.state == State::Open
+            && let Some(migration) = &mut self.migration
+        {
+            migration.on_record(now, path, bytes, is_newest, rtt);
         }
     }
 
@@ -127,26 +131,20 @@ impl Subflow {
     pub(crate) fn leave_for(&mut self, call: &mut Call<'_, '_>, path: Path, is_lost: bool) {
         let (now, rtt, before) = (call.now, self.rtt(), self.flow.path);
         if is_lost {
-            self.move_to(call, path, None);
+            self.move_to(call, path, None, false);
         }
         if let Some(migration) = &mut self.migration {
             migration.probe(now, path, is_lost.then_some(before), rtt);
         }
     }
 
-    /// Notes that a packet of `bytes` with valid numbers came from another address.
-    pub(crate) fn note_elsewhere(
-        &mut self,
-        now: Instant,
-        path: Path,
-        bytes: usize,
-        is_newest: bool,
-    ) {
+    /// Notes that a packet of `bytes` with valid numbers, but without a record, came from another address.
+    pub(crate) fn note_elsewhere(&mut self, now: Instant, path: Path, bytes: usize) {
         let rtt = self.rtt();
         if self.state == State::Open
             && let Some(migration) = &mut self.migration
         {
-            migration.on_packet(now, path, bytes, is_newest, rtt);
+            migration.on_packet(now, path, bytes, false, rtt);
         }
     }
 
@@ -173,14 +171,25 @@ impl Subflow {
             Found::Nothing => {}
             // It has answered where this end already is.
             Found::There { path, rtt } if path == in_use => self.measured(call.now, rtt),
-            Found::There { path, rtt } => self.move_to(call, path, Some(rtt)),
+            Found::There { path, rtt } => self.move_to(call, path, Some(rtt), true),
+            // The answer to this end's own challenge may be lost, and the server goes there once it has this end's.
+            Found::Heard { path } => self.move_to(call, path, None, true),
         }
     }
 
-    /// Uses another path: the peer has answered there after `rtt`, or the old one is lost.
-    fn move_to(&mut self, call: &mut Call<'_, '_>, path: Path, rtt: Option<Duration>) {
+    /// Uses another path: the peer has answered there after `rtt`, or asked there, or the old one is lost.
+    fn move_to(
+        &mut self,
+        call: &mut Call<'_, '_>,
+        path: Path,
+        rtt: Option<Duration>,
+        is_heard: bool,
+    ) {
         let from = self.flow;
         self.flow.path = path;
+        if let Some(migration) = &mut self.migration {
+            migration.on_move(from.path, is_heard);
+        }
         self.moved_from.get_or_insert_with(|| Box::new(from));
         self.stats.migrations += 1;
         let (old, new) = (from.path, path);
