@@ -16,6 +16,7 @@ mod paper;
 mod perf;
 mod print;
 mod progress;
+mod relay;
 mod run;
 mod schema;
 mod stop;
@@ -50,6 +51,7 @@ enum Command {
     Schema(schema::Args),
     Perf(Box<perf::Args>),
     Link(Box<link::Args>),
+    Relay(Box<relay::Args>),
     Keygen(keygen::Args),
 }
 
@@ -61,7 +63,8 @@ Examples:
   fairwire run scenarios/dumbbell.toml        one TCP and one DCCP flow on a dumbbell
   fairwire perf -s                            wait for a measurement, on one host
   fairwire perf -c HOST -t 5                  measure the path to it, on another
-  fairwire link \"lte loss 2%\" 5000 --to 127.0.0.1:6000    a bad network between two UDP programs";
+  fairwire link \"lte loss 2%\" 5000 --to 127.0.0.1:6000    a bad network between two UDP programs
+  fairwire relay --help                       carry the datagrams of any UDP program through DCCP";
 
 /// Runs the command with these arguments, the first of which is its name. Returns the exit status.
 pub fn command(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -80,6 +83,7 @@ pub fn command(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::Schema(args)) => args.run(),
         Some(Command::Perf(args)) => args.run(),
         Some(Command::Link(args)) => args.run(),
+        Some(Command::Relay(args)) => args.run(),
         Some(Command::Keygen(args)) => args.run(),
         None => print::text(&format!(
             "fairwire {}: DCCP in user space, with a simulator and a lab that reproduces papers.\n\n{EXAMPLES}\n\n\

@@ -43,6 +43,7 @@ pub use dtls::Dtls;
 pub use fairwire::laws::{Chosen, Law};
 pub use fairwire::tls::Fingerprint;
 pub use fairwire::{Profile, ServiceCode};
+pub(crate) use link::refused_by_dtls;
 pub use local::Local;
 pub use number::{parse_bit_rate, parse_byte_count, parse_seconds};
 pub use options::{
@@ -58,7 +59,7 @@ pub use server::{Server, server};
 /// The default port of a server: the one registered for DCCP in UDP.
 pub const DEFAULT_PORT: u16 = fairwire::DCCP_UDP_PORT;
 
-/// Why a measurement failed or ended early.
+/// Why a measurement, or a relay, failed or ended early.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PerfError {

@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 
+use super::PerfError;
 use super::report::{ErrorReport, Interval, Outcome};
 use super::text;
 
@@ -92,6 +93,27 @@ impl Console {
             self.print_json(outcome);
         } else {
             self.print(&text::summary(outcome));
+        }
+    }
+
+    /// Prints the results at the end: as text, or as JSON.
+    pub(crate) fn results(&mut self, text: &str, json: &impl serde::Serialize) {
+        if self.json {
+            self.print_json(json);
+        } else {
+            self.print(text);
+        }
+    }
+
+    /// Prints the error of a command that never began.
+    pub(crate) fn refuse(&mut self, error: &PerfError) {
+        self.failure(&ErrorReport::from(error));
+    }
+
+    /// Prints an error that the results name as well; with JSON output only these do.
+    pub(crate) fn refuse_in_text(&mut self, error: &PerfError) {
+        if !self.json {
+            self.refuse(error);
         }
     }
 

@@ -23,7 +23,7 @@ use super::defaults::PATIENCE;
 use super::options::{ClientOptions, Protocol, ServerOptions};
 
 pub(crate) use dccp::{builder, native_endpoint};
-pub(crate) use error::LinkError;
+pub(crate) use error::{LinkError, refused as refused_by_dtls};
 pub(crate) use tcp::Tcp;
 #[cfg(feature = "fuzz")]
 pub(super) use tcp::next_frame;
