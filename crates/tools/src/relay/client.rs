@@ -151,9 +151,8 @@ impl Client {
                 () = &mut stop => break None,
             }
         };
-        // The sessions end with their connections.
         let _ = timeout(CLOSING, shared.dialer.close()).await;
-        tasks.shutdown().await;
+        shared.uplinks.settled(&mut tasks).await;
         let totals = shared.uplinks.totals();
         if let Some(error) = &error {
             console.refuse_in_text(error);
@@ -188,13 +187,14 @@ impl Shared {
             counters.drop_one(Reason::SessionLimit);
             return;
         }
-        let question = self.recurrence().began(now, client, &datagram);
+        let session = Arc::new(Session::new(client, now, datagram.clone()));
+        let answered = session.answered.clone();
+        let question = (self.recurrence()).began(now, client, &datagram, answered);
         if let Some(question) = question {
             // If it is lost, the next new client is asked.
             let _ = self.socket.try_send_to(&question, client);
         }
         counters.change(|totals| totals.sessions_begun += 1);
-        let session = Arc::new(Session::new(client, now, datagram));
         sessions.insert(client, session.clone());
         tasks.spawn(self.clone().serve(session));
     }

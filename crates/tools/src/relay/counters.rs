@@ -74,7 +74,7 @@ impl Reason {
 pub struct Traffic {
     /// Datagrams.
     pub datagrams: u64,
-    /// Their bytes, without headers; also those of datagrams that the send queue dropped later.
+    /// Their bytes, without headers. Datagrams that the send queue dropped are taken out with their mean size.
     pub bytes: u64,
 }
 
@@ -182,10 +182,12 @@ impl Counters {
     }
 
     /// Counts datagrams that a connection took and did not send.
-    pub(super) fn not_sent_after_all(&self, reason: Reason, datagrams: u64) {
+    pub(super) fn not_sent_after_all(&self, reason: Reason, datagrams: u64, bytes: u64) {
         self.change(|totals| {
             totals.dropped.0[reason as usize] += datagrams;
-            totals.to_peer.datagrams = totals.to_peer.datagrams.saturating_sub(datagrams);
+            let sent = &mut totals.to_peer;
+            sent.datagrams = sent.datagrams.saturating_sub(datagrams);
+            sent.bytes = sent.bytes.saturating_sub(bytes);
         });
     }
 
@@ -214,7 +216,7 @@ mod tests {
         for _ in 0..3 {
             counters.taken(10);
         }
-        counters.not_sent_after_all(Reason::Expired, 2);
+        counters.not_sent_after_all(Reason::Expired, 2, 20);
         counters.too_large(65_507, 1_400);
         counters.too_large(2_000, 1_300);
         let totals = counters.totals();

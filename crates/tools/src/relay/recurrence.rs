@@ -2,19 +2,22 @@
 //!
 //! A far relay that sends to the near one's UDP port makes a new client there with each session, so that one datagram
 //! opens sessions without end. A datagram has no header that would tell. So when many clients of one address begin with
-//! the same datagram within a short time, the near relay sends random bytes back to the newest of them. If they arrive
-//! on a connection, the client is a far relay, and the loop is certain.
+//! the same datagram within a short time, and none of them has had an answer, the near relay sends random bytes back to
+//! the newest of them. If they arrive on a connection, the client is a far relay, and the loop is certain. Programs that
+//! begin alike, such as iperf3, have answers, and those that never have any do not wait for one.
 
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::time::Instant;
 
 /// How many clients with the same first datagram are a reason to ask.
-const SUSPICIOUS: usize = 8;
+const SUSPICIOUS: usize = 16;
 
 /// Within what time.
 const WITHIN: Duration = Duration::from_secs(10);
@@ -22,31 +25,47 @@ const WITHIN: Duration = Duration::from_secs(10);
 /// How many clients are remembered.
 const REMEMBERED: usize = 64;
 
-/// The first datagrams of the newest clients, and the question that was asked.
+/// The newest clients, and the question that was asked.
 #[derive(Debug, Default)]
 pub(super) struct Recurrence {
-    recent: VecDeque<(Instant, IpAddr, Bytes)>,
+    recent: VecDeque<Client>,
     question: Option<Bytes>,
 }
 
+#[derive(Debug)]
+struct Client {
+    at: Instant,
+    ip: IpAddr,
+    first: Bytes,
+    answered: Arc<AtomicBool>,
+}
+
 impl Recurrence {
-    /// Notes a new client and its first datagram. Returns what to send back to it if it looks like a loop.
+    /// Notes a new client, its first datagram, and where it is noted that it had an answer. Returns what to send back to
+    /// it if it looks like a loop.
     pub(super) fn began(
         &mut self,
-        now: Instant,
+        at: Instant,
         client: SocketAddr,
         first: &Bytes,
+        answered: Arc<AtomicBool>,
     ) -> Option<Bytes> {
         while self.recent.len() >= REMEMBERED
-            || (self.recent.front()).is_some_and(|(at, ..)| now.duration_since(*at) > WITHIN)
+            || (self.recent.front()).is_some_and(|old| at.duration_since(old.at) > WITHIN)
         {
             self.recent.pop_front();
         }
-        let alike = self.recent.iter();
-        let alike = alike.filter(|(_, ip, datagram)| *ip == client.ip() && datagram == first);
-        let alike = alike.count();
-        self.recent.push_back((now, client.ip(), first.clone()));
-        (alike >= SUSPICIOUS).then(|| self.question.get_or_insert_with(question).clone())
+        let ip = client.ip();
+        let alike = || (self.recent.iter()).filter(|old| old.ip == ip && old.first == first);
+        let has_answers = alike().any(|old| old.answered.load(Ordering::Relaxed));
+        let looks_like_loop = alike().count() >= SUSPICIOUS && !has_answers;
+        self.recent.push_back(Client {
+            at,
+            ip,
+            first: first.clone(),
+            answered,
+        });
+        looks_like_loop.then(|| self.question.get_or_insert_with(question).clone())
     }
 
     /// Returns whether a datagram of a connection is the question.
@@ -64,6 +83,8 @@ fn question() -> Bytes {
 #[cfg(test)]
 mod tests {
     use std::net::SocketAddr;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
     use std::time::Duration;
 
     use bytes::Bytes;
@@ -71,25 +92,37 @@ mod tests {
 
     use super::{Recurrence, SUSPICIOUS};
 
-    /// Clients are asked only if many of one address begin alike at about the same time.
+    /// Clients are asked only if many of one address begin alike at about the same time, and have no answers.
     #[test]
     fn only_a_likely_loop_is_asked() {
         let client = |host: u8, port| SocketAddr::from(([192, 0, 2, host], port));
         let start = Instant::now();
         let alike = Bytes::from_static(b"the same");
         let mut recurrence = Recurrence::default();
+        let answered = Arc::new(AtomicBool::new(false));
         let asked: Vec<_> = (0..=SUSPICIOUS)
-            .map(|at| recurrence.began(start, client(1, at as u16), &alike))
+            .map(|at| recurrence.began(start, client(1, at as u16), &alike, answered.clone()))
             .collect();
         assert!(asked[..SUSPICIOUS].iter().all(Option::is_none), "{asked:?}");
         let question = asked[SUSPICIOUS].clone().expect("asked");
         assert!(recurrence.is_question(&question) && !recurrence.is_question(&alike));
-        let other = recurrence.began(start, client(2, 1), &alike);
-        assert_eq!(other, None, "another address");
-        let other = recurrence.began(start, client(1, 99), &Bytes::from_static(b"other"));
-        assert_eq!(other, None, "another datagram");
+        let mut began = |at, client, first| recurrence.began(at, client, first, answered.clone());
+        assert_eq!(began(start, client(2, 1), &alike), None, "another address");
+        let other = Bytes::from_static(b"other");
+        assert_eq!(
+            began(start, client(1, 99), &other),
+            None,
+            "another datagram"
+        );
+        answered.store(true, Ordering::Relaxed);
+        assert_eq!(
+            began(start, client(1, 98), &alike),
+            None,
+            "one had an answer"
+        );
+        answered.store(false, Ordering::Relaxed);
+        assert!(began(start, client(1, 97), &alike).is_some(), "none had");
         let later = start + Duration::from_secs(11);
-        let other = recurrence.began(later, client(1, 100), &alike);
-        assert_eq!(other, None, "later");
+        assert_eq!(began(later, client(1, 100), &alike), None, "later");
     }
 }

@@ -119,7 +119,7 @@ impl Server {
             }
         };
         let _ = timeout(CLOSING, self.endpoint.close()).await;
-        tasks.shutdown().await;
+        shared.uplinks.settled(&mut tasks).await;
         let failed = self.listener.failed_handshakes();
         let counters = &shared.uplinks.counters;
         counters.change(|totals| totals.failed_attempts += failed);

@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -22,6 +23,8 @@ const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_sec
 #[derive(Debug)]
 pub(super) struct Session {
     pub client: SocketAddr,
+    /// Whether the peer has ever sent something.
+    pub answered: Arc<AtomicBool>,
     state: Mutex<State>,
     /// Wakes the session's task when a datagram asks for a connection.
     pub wanted: Notify,
@@ -50,6 +53,7 @@ impl Session {
     pub(super) fn new(client: SocketAddr, now: Instant, first: Bytes) -> Self {
         Self {
             client,
+            answered: Arc::default(),
             wanted: Notify::new(),
             state: Mutex::new(State {
                 way: Way::Connecting(VecDeque::from([(now, first)])),
@@ -116,6 +120,7 @@ impl Session {
 
     /// Notes that a datagram of the peer passed.
     pub(super) fn touch(&self, now: Instant) {
+        self.answered.store(true, Ordering::Relaxed);
         self.lock().last = now;
     }
 

@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
 use fairwire::{Connection, SendError, TrySendError};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
 
 use super::counters::{Counters, Reason, Totals};
 
@@ -16,11 +19,21 @@ pub(super) struct Uplink {
     seen: Mutex<Seen>,
 }
 
-/// What the send queue had dropped when it was last looked at.
+/// What the connection has taken, and what its send queue had dropped when it was last looked at.
 #[derive(Debug, Default)]
 struct Seen {
+    datagrams: u64,
+    bytes: u64,
     refused: u64,
     expired: u64,
+}
+
+impl Seen {
+    /// Returns the bytes of some datagrams that were dropped; nobody knows which, so they have the mean size.
+    fn bytes_of(&self, datagrams: u64) -> u64 {
+        let each = self.bytes.checked_div(self.datagrams).unwrap_or(0);
+        each.saturating_mul(datagrams)
+    }
 }
 
 impl Uplink {
@@ -28,7 +41,12 @@ impl Uplink {
     pub(super) fn send(&self, datagram: Bytes) {
         let bytes = datagram.len();
         match self.connection.try_send(datagram) {
-            Ok(_) => self.counters.taken(bytes),
+            Ok(_) => {
+                self.counters.taken(bytes);
+                let mut seen = self.seen();
+                seen.datagrams += 1;
+                seen.bytes += bytes as u64;
+            }
             Err(TrySendError::Full) => self.counters.drop_one(Reason::QueueFull),
             Err(TrySendError::Send(SendError::TooLarge { size, max })) => {
                 self.counters.too_large(size, max);
@@ -43,18 +61,24 @@ impl Uplink {
     /// Counts what the send queue has dropped since the last time. Returns how many datagrams still wait in it.
     fn settle(&self) -> u64 {
         let stats = self.connection.stats();
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let seen = &mut *seen;
-        for (reason, seen, now) in [
-            (Reason::QueueFull, &mut seen.refused, stats.refused),
-            (Reason::Expired, &mut seen.expired, stats.expired),
+        let mut seen = self.seen();
+        for (reason, datagrams) in [
+            (
+                Reason::QueueFull,
+                stats.refused.saturating_sub(seen.refused),
+            ),
+            (Reason::Expired, stats.expired.saturating_sub(seen.expired)),
         ] {
-            if now > *seen {
-                self.counters.not_sent_after_all(reason, now - *seen);
-                *seen = now;
-            }
+            let bytes = seen.bytes_of(datagrams);
+            (self.counters).not_sent_after_all(reason, datagrams, bytes);
         }
+        seen.refused = seen.refused.max(stats.refused);
+        seen.expired = seen.expired.max(stats.expired);
         stats.queued_packets as u64
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -81,9 +105,16 @@ impl Uplinks {
     /// Takes the accounts of a connection that is over. What is still in its queue is lost.
     pub(super) fn end(&self, uplink: &Uplink) {
         let queued = uplink.settle();
-        self.counters
-            .not_sent_after_all(Reason::SessionLost, queued);
+        let bytes = uplink.seen().bytes_of(queued);
+        (self.counters).not_sent_after_all(Reason::SessionLost, queued, bytes);
         self.lock().remove(&uplink.connection.stable_id());
+    }
+
+    /// Waits until the sessions whose connections are closed have ended, but not for long; then ends the others.
+    pub(super) async fn settled(&self, tasks: &mut JoinSet<()>) {
+        let ending = async { while self.count() > 0 && tasks.join_next().await.is_some() {} };
+        let _ = timeout(Duration::from_secs(1), ending).await;
+        tasks.shutdown().await;
     }
 
     /// Returns the number of connections.

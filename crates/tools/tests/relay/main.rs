@@ -202,6 +202,24 @@ async fn each_program_has_its_own_socket() {
     assert!(far_text.contains(&fingerprint.to_string()), "{far_text}");
 }
 
+/// Programs that begin with the same datagram and get answers, as those of iperf3 do, never get anything else, however
+/// many they are: only a relay that reaches itself looks alike without answers.
+#[tokio::test]
+async fn programs_that_begin_alike_are_left_alone() {
+    let (client, server) = pair(echo().await, |_| {}).await;
+    let mut buffer = [0; 64];
+    for _ in 0..40 {
+        let program = program().await;
+        program.send_to(b"9876", client.addr).await.expect("sent");
+        let answer = timeout(LIMIT, program.recv_from(&mut buffer)).await;
+        let (len, _) = answer.expect("an answer").expect("received");
+        assert_eq!(&buffer[2..len], b"9876");
+    }
+    let (near, text) = client.end().await;
+    assert_eq!(near.totals.from_peer.datagrams, 40, "{text}");
+    server.end().await;
+}
+
 /// A session ends after silence at both sides; the next datagram begins another one, with another socket.
 #[tokio::test]
 async fn silence_ends_a_session() {
