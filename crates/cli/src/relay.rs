@@ -72,6 +72,10 @@ pub(crate) struct Args {
     /// Seconds between two lines, at least 0.1; 0 prints only the summary. A quiet interval has no line.
     #[arg(short, long, default_value = "10", value_parser = parse_seconds, value_name = "SECONDS")]
     interval: Duration,
+    /// Show the counters in Prometheus' format over HTTP at this address, for example 127.0.0.1:9100. Whoever reaches it
+    /// can read them.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    metrics: Option<SocketAddr>,
     /// Print one JSON object at the end instead of text.
     #[arg(long)]
     json: bool,
@@ -110,6 +114,7 @@ impl Args {
         options.profile = self.profile;
         options.settings.clone_from(&self.set);
         options.interval = self.interval;
+        options.metrics = self.metrics;
         Ok(options)
     }
 }

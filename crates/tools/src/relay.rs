@@ -7,12 +7,13 @@
 //! - [`Options`] say what to carry, and [`Relay`] does it. [`Summary`] holds the counters: each datagram that is not
 //!   delivered is counted under a [`Reason`].
 //! - `client` and `server` are the two sides, `session` is one client of the near side, `uplink` sends through one
-//!   connection and counts, `dial` makes a connection, `recurrence` finds a relay that reaches itself.
+//!   connection and counts, `dial` makes a connection, `metrics` shows the counters, `recurrence` finds a relay that reaches itself.
 
 mod client;
 mod counters;
 mod dial;
 mod lines;
+mod metrics;
 mod options;
 mod recurrence;
 mod report;
@@ -86,6 +87,14 @@ impl Relay {
         match &self.0 {
             Bound::Client(client) => client.local_addr(),
             Bound::Server(server) => server.local_addr(),
+        }
+    }
+
+    /// Returns the address at which the counters can be read.
+    pub fn metrics_addr(&self) -> Option<SocketAddr> {
+        match &self.0 {
+            Bound::Client(client) => client.metrics_addr(),
+            Bound::Server(server) => server.metrics_addr(),
         }
     }
 

@@ -15,6 +15,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::counters::Reason;
 use super::dial::Dialer;
 use super::lines::Lines;
+use super::metrics::{Metrics, prometheus};
 use super::options::Options;
 use super::recurrence::Recurrence;
 use super::report::Summary;
@@ -35,6 +36,7 @@ pub(super) struct Client {
     shared: Arc<Shared>,
     local: SocketAddr,
     news: mpsc::Receiver<News>,
+    metrics: Metrics,
     /// What went wrong with the first connection.
     first: Option<String>,
 }
@@ -70,6 +72,7 @@ impl Client {
     /// Binds the UDP port and connects once.
     pub(super) async fn bind(options: Options) -> Result<Self, PerfError> {
         let config = options.configured()?;
+        let metrics = Metrics::bind(options.metrics).await?;
         let socket = socket::listen(options.listen)?;
         let local = socket.local_addr();
         let local = local.map_err(|error| PerfError::Local(error.to_string()))?;
@@ -101,9 +104,14 @@ impl Client {
                 news: tell,
             }),
             local,
+            metrics,
             news,
             first,
         })
+    }
+
+    pub(super) fn metrics_addr(&self) -> Option<SocketAddr> {
+        self.metrics.local_addr()
     }
 
     pub(super) fn local_addr(&self) -> SocketAddr {
@@ -147,6 +155,10 @@ impl Client {
                         self.local.port()
                     ))),
                 },
+                request = self.metrics.request() => {
+                    let text = prometheus(&shared.uplinks.totals(), shared.uplinks.count());
+                    self.metrics.answer(request, text);
+                }
                 _ = ticks.tick() => lines.tick(&shared.uplinks, console),
                 () = &mut stop => break None,
             }

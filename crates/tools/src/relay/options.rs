@@ -57,6 +57,8 @@ pub struct Options {
     pub within: Option<Duration>,
     /// The time between two lines; zero prints only the summary.
     pub interval: Duration,
+    /// The TCP address at which the counters can be read over HTTP; none if `None`.
+    pub metrics: Option<SocketAddr>,
 }
 
 impl Options {
@@ -76,6 +78,7 @@ impl Options {
             queue: 256,
             within: None,
             interval: Duration::from_secs(10),
+            metrics: None,
         }
     }
 

@@ -16,6 +16,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::counters::{Counters, Reason};
 use super::lines::Lines;
+use super::metrics::{Metrics, prometheus};
 use super::options::Options;
 use super::report::Summary;
 use super::socket::{self, BATCH, Buffer, SOCKET_BUFFER};
@@ -33,6 +34,7 @@ pub(super) struct Server {
     listener: Listener,
     fingerprint: Option<Fingerprint>,
     trouble: mpsc::Receiver<String>,
+    metrics: Metrics,
 }
 
 /// What the tasks of the sessions have in common.
@@ -48,6 +50,7 @@ impl Server {
     /// Listens.
     pub(super) async fn bind(options: Options) -> Result<Self, PerfError> {
         let config = options.configured()?;
+        let metrics = Metrics::bind(options.metrics).await?;
         // Before the port is bound, so that an error in these files is not taken for one of the port.
         let (security, fingerprint) = options.dtls.server()?;
         let to = socket::resolve_one(&options.to).await;
@@ -82,7 +85,12 @@ impl Server {
             listener,
             fingerprint,
             trouble,
+            metrics,
         })
+    }
+
+    pub(super) fn metrics_addr(&self) -> Option<SocketAddr> {
+        self.metrics.local_addr()
     }
 
     pub(super) fn local_addr(&self) -> SocketAddr {
@@ -114,6 +122,10 @@ impl Server {
                 },
                 Some(_) = tasks.join_next() => {}
                 Some(text) = self.trouble.recv() => lines.trouble(&text, console),
+                request = self.metrics.request() => {
+                    let text = prometheus(&shared.uplinks.totals(), shared.uplinks.count());
+                    self.metrics.answer(request, text);
+                }
                 _ = ticks.tick() => lines.tick(&shared.uplinks, console),
                 () = &mut stop => break None,
             }

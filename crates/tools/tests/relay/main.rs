@@ -11,7 +11,8 @@ use std::time::Duration;
 use fairwire_tools::identity::{self, Fingerprint};
 use fairwire_tools::perf::{Console, PerfError};
 use fairwire_tools::relay::{Options, Reason, Relay, Side, Summary};
-use tokio::net::UdpSocket;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpStream, UdpSocket};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
@@ -41,6 +42,7 @@ impl Write for Captured {
 /// A relay that runs.
 struct Running {
     addr: SocketAddr,
+    metrics: Option<SocketAddr>,
     captured: Captured,
     stop: oneshot::Sender<()>,
     task: JoinHandle<Summary>,
@@ -50,7 +52,7 @@ impl Running {
     async fn start(options: Options) -> Result<Self, PerfError> {
         let bound = timeout(LIMIT, Relay::bind(options)).await;
         let relay = bound.expect("it is bound or refused")?;
-        let addr = relay.local_addr();
+        let (addr, metrics) = (relay.local_addr(), relay.metrics_addr());
         let captured = Captured::default();
         let mut console = Console::to(Box::new(captured.clone()), false);
         let (stop, stopped) = oneshot::channel();
@@ -62,6 +64,7 @@ impl Running {
         });
         Ok(Self {
             addr,
+            metrics,
             captured,
             stop,
             task,
@@ -295,11 +298,31 @@ async fn a_relay_that_comes_back_is_found() {
     assert_eq!(far.totals.sessions_begun, 1, "{text}");
 }
 
-/// Programs beyond the limit of sessions are counted; those before it are served.
+/// Returns what the relay shows over HTTP.
+async fn metrics(addr: SocketAddr) -> String {
+    let asking = async {
+        let mut stream = TcpStream::connect(addr).await.expect("it listens");
+        let request = b"GET /metrics HTTP/1.1\r\nHost: relay\r\n\r\n";
+        stream.write_all(request).await.expect("sent");
+        let mut text = String::new();
+        stream.read_to_string(&mut text).await.expect("text");
+        text
+    };
+    timeout(LIMIT, asking).await.expect("an answer")
+}
+
+/// Programs beyond the limit of sessions are counted; those before it are served. The counters can be read meanwhile,
+/// also while somebody else is connected and says nothing.
 #[tokio::test]
 async fn the_limit_of_sessions_is_kept() {
     let far = echo().await;
-    let (client, server) = pair(far, |options| options.sessions = 3).await;
+    let set = |options: &mut Options| {
+        options.sessions = 3;
+        options.metrics = Some(loopback(0));
+    };
+    let (client, server) = pair(far, set).await;
+    let shown = client.metrics.expect("asked for");
+    let _silent = TcpStream::connect(shown).await.expect("it listens");
     let programs = [program().await, program().await, program().await];
     for program in &programs {
         ask(program, client.addr, b"served").await;
@@ -309,6 +332,14 @@ async fn the_limit_of_sessions_is_kept() {
         .await
         .expect("sent");
     ask(&programs[0], client.addr, b"served").await;
+    let shown = metrics(shown).await;
+    for line in [
+        "HTTP/1.1 200 OK\r\n",
+        "fairwire_relay_sessions 3\n",
+        "fairwire_relay_dropped_total{reason=\"session_limit\"} 1\n",
+    ] {
+        assert!(shown.contains(line), "{shown}");
+    }
     let (near, text) = client.end().await;
     assert_eq!(near.totals.dropped.of(Reason::SessionLimit), 1, "{text}");
     assert_eq!(near.totals.sessions_begun, 3, "{text}");
