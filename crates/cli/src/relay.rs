@@ -18,8 +18,8 @@ use fairwire_tools::relay::{self, Options, Side, parse_listen, parse_time};
 /// packet is dropped and counted. Start `fairwire relay -s 7001 --dtls ID --to 127.0.0.1:5000` near the UDP server, and
 /// `fairwire relay --listen udp:5000 --to HOST:7001 --dtls-pin FINGERPRINT` near its clients, which then use
 /// 127.0.0.1:5000 as the server. Each client has a session of its own, and a UDP socket of its own at the far end. A
-/// session ends after five minutes of silence, unless --idle says otherwise. Lines go to standard output. Exit status: 0
-/// ended by a signal, 1 failed, 2 wrong usage.
+/// session ends after five minutes of silence, unless --idle says otherwise. Lines go to standard output. Exit status:
+/// 0 ended by a signal, 1 failed, 2 wrong usage.
 #[derive(Debug, Parser)]
 #[command(group = ArgGroup::new("side").required(true).args(["listen", "server"]))]
 pub(crate) struct Args {
@@ -33,12 +33,12 @@ pub(crate) struct Args {
     /// Where the datagrams go: with --listen the other relay, with -s the UDP server.
     #[arg(long, value_name = "HOST:PORT")]
     to: String,
-    /// Encrypt with DTLS 1.3, with the identity in ID.key and ID.crt, which 'fairwire keygen --out ID' makes. With -s it
-    /// is needed; with --listen only if the other relay asks for it.
+    /// Encrypt with DTLS 1.3, with the identity in ID.key and ID.crt, which 'fairwire keygen --out ID' makes. With -s
+    /// it is needed; with --listen only if the other relay asks for it.
     #[arg(long, value_name = "ID")]
     dtls: Option<PathBuf>,
-    /// Encrypt, and trust the relay whose certificate has this SHA-256 fingerprint; may be given several times. With -s:
-    /// serve only these.
+    /// Encrypt, and trust the relay whose certificate has this SHA-256 fingerprint; may be given several times. With
+    /// -s: serve only these.
     #[arg(long, value_name = "FINGERPRINT")]
     dtls_pin: Vec<Fingerprint>,
     /// Encrypt, and trust relays whose certificate comes from an authority in this file (PEM). With --listen the
@@ -72,8 +72,8 @@ pub(crate) struct Args {
     /// Seconds between two lines, at least 0.1; 0 prints only the summary. A quiet interval has no line.
     #[arg(short, long, default_value = "10", value_parser = parse_seconds, value_name = "SECONDS")]
     interval: Duration,
-    /// Show the counters in Prometheus' format over HTTP at this address, for example 127.0.0.1:9100. Whoever reaches it
-    /// can read them.
+    /// Show the counters in Prometheus' format over HTTP at this address, for example 127.0.0.1:9100. Whoever reaches
+    /// it can read them.
     #[arg(long, value_name = "ADDRESS:PORT")]
     metrics: Option<SocketAddr>,
     /// Print one JSON object at the end instead of text.

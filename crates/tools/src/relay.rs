@@ -7,7 +7,8 @@
 //! - [`Options`] say what to carry, and [`Relay`] does it. [`Summary`] holds the counters: each datagram that is not
 //!   delivered is counted under a [`Reason`].
 //! - `client` and `server` are the two sides, `session` is one client of the near side, `uplink` sends through one
-//!   connection and counts, `dial` makes a connection, `metrics` shows the counters, `recurrence` finds a relay that reaches itself.
+//!   connection and counts, `dial` makes a connection, `metrics` shows the counters, `recurrence` finds a relay that
+//!   reaches itself.
 
 mod client;
 mod counters;

@@ -11,8 +11,8 @@ use crate::perf::{Dtls, PerfError};
 /// The DCCP service of an encrypted relay; for private use (RFC 5595, section 2.3).
 pub const SERVICE: ServiceCode = ServiceCode::from_bytes(*b"?FwR");
 
-/// The service of a relay in clear text. RFC 5238, 3.6: it is another one. So two relays of which only one encrypts part
-/// at once.
+/// The service of a relay in clear text. RFC 5238, 3.6: it is another one. So two relays of which only one encrypts
+/// part at once.
 pub const CLEAR_SERVICE: ServiceCode = ServiceCode::from_bytes(*b"?FwC");
 
 /// How long a peer may leave a packet unanswered, and after what silence it is asked for an answer.

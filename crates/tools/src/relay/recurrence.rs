@@ -3,8 +3,8 @@
 //! A far relay that sends to the near one's UDP port makes a new client there with each session, so that one datagram
 //! opens sessions without end. A datagram has no header that would tell. So when many clients of one address begin with
 //! the same datagram within a short time, and none of them has had an answer, the near relay sends random bytes back to
-//! the newest of them. If they arrive on a connection, the client is a far relay, and the loop is certain. Programs that
-//! begin alike, such as iperf3, have answers, and those that never have any do not wait for one.
+//! the newest of them. If they arrive on a connection, the client is a far relay, and the loop is certain. Programs
+//! that begin alike, such as iperf3, have answers, and those that never have any do not wait for one.
 
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -41,8 +41,8 @@ struct Client {
 }
 
 impl Recurrence {
-    /// Notes a new client, its first datagram, and where it is noted that it had an answer. Returns what to send back to
-    /// it if it looks like a loop.
+    /// Notes a new client, its first datagram, and where it is noted that it had an answer. Returns what to send back
+    /// to it if it looks like a loop.
     pub(super) fn began(
         &mut self,
         at: Instant,

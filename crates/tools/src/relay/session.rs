@@ -101,8 +101,8 @@ impl Session {
         }
     }
 
-    /// Notes that there is no connection any more, or none came about: what waited is lost. If `has_failed`, the next one
-    /// has to wait for a pause, which grows.
+    /// Notes that there is no connection any more, or none came about: what waited is lost. If `has_failed`, the next
+    /// one has to wait for a pause, which grows.
     pub(super) fn closed(&self, now: Instant, has_failed: bool, counters: &Counters) {
         let mut state = self.lock();
         let until = if has_failed {
