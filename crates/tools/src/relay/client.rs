@@ -16,7 +16,7 @@ use super::counters::Reason;
 use super::dial::Dialer;
 use super::lines::Lines;
 use super::metrics::{Metrics, prometheus};
-use super::options::Options;
+use super::options::{Options, reaches_itself};
 use super::recurrence::Recurrence;
 use super::report::Summary;
 use super::session::Session;
@@ -78,8 +78,7 @@ impl Client {
         let local = local.map_err(|error| PerfError::Local(error.to_string()))?;
         let dialer = Dialer::bind(&options, config)?;
         if let Ok(remotes) = dialer.resolve().await
-            && let Some(own) =
-                (remotes.into_iter()).find(|addr| options.reaches_itself(local, *addr))
+            && let Some(own) = (remotes.into_iter()).find(|addr| reaches_itself(local, *addr))
         {
             let text = format!("the relay would reach itself: --to {own} is where it listens");
             return Err(PerfError::Usage(text));
@@ -129,7 +128,7 @@ impl Client {
         console.announce(&options.first_line(self.local));
         let mut lines = Lines::new(options.interval);
         if let Some(first) = &self.first {
-            lines.trouble(&shared.later(first), console);
+            lines.trouble(&later(first), console);
         }
         let mut ticks = lines.ticks();
         let mut tasks = JoinSet::new();
@@ -324,11 +323,7 @@ impl Shared {
 
     fn trouble(&self, text: &str) {
         // If many sessions have trouble at the same time, one of them is enough.
-        let _ = self.news.try_send(News::Trouble(self.later(text)));
-    }
-
-    fn later(&self, text: &str) -> String {
-        format!("no session: {text}; the next datagram tries again")
+        let _ = self.news.try_send(News::Trouble(later(text)));
     }
 
     fn sessions(&self) -> MutexGuard<'_, BTreeMap<SocketAddr, Arc<Session>>> {
@@ -339,4 +334,9 @@ impl Shared {
         let locked = self.recurrence.lock();
         locked.unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Returns the note about a session that has no connection.
+fn later(text: &str) -> String {
+    format!("no session: {text}; the next datagram tries again")
 }

@@ -180,13 +180,13 @@ impl Options {
             self.to, self.sessions
         )
     }
+}
 
-    /// Returns whether what goes to `addr`, which is where the datagrams go, would arrive at the listening socket.
-    pub(super) fn reaches_itself(&self, listen: SocketAddr, addr: SocketAddr) -> bool {
-        let (ip, own) = (addr.ip().to_canonical(), listen.ip().to_canonical());
-        let same = ip == own || (own.is_unspecified() && (ip.is_unspecified() || is_local(ip)));
-        addr.port() == listen.port() && same
-    }
+/// Returns whether what goes to `addr` would arrive at a socket that listens on `listen`.
+pub(super) fn reaches_itself(listen: SocketAddr, addr: SocketAddr) -> bool {
+    let (ip, own) = (addr.ip().to_canonical(), listen.ip().to_canonical());
+    let same = ip == own || (own.is_unspecified() && (ip.is_unspecified() || is_local(ip)));
+    addr.port() == listen.port() && same
 }
 
 /// Returns whether this host has the address: whether a socket can have it.

@@ -1,5 +1,6 @@
 //! Lines and the summary, as text and JSON.
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use fairwire_measure::counted;
@@ -75,18 +76,16 @@ impl Summary {
             ("to the peer", totals.to_peer),
             ("from the peer", totals.from_peer),
         ] {
-            text.push_str(&format!(
-                "  {name}: {}, {}\n",
+            let _ = writeln!(
+                text,
+                "  {name}: {}, {}",
                 counted(traffic.datagrams, "datagram"),
                 counted(traffic.bytes, "byte")
-            ));
+            );
         }
-        text.push_str(&format!(
-            "  dropped: {}\n",
-            drops(totals, &Totals::default())
-        ));
+        let _ = writeln!(text, "  dropped: {}", drops(totals, &Totals::default()));
         if let Some(note) = largest(totals) {
-            text.push_str(&format!("  {note}\n"));
+            let _ = writeln!(text, "  {note}");
         }
         text
     }

@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::counters::{Counters, Reason};
 use super::lines::Lines;
 use super::metrics::{Metrics, prometheus};
-use super::options::Options;
+use super::options::{Options, reaches_itself};
 use super::report::Summary;
 use super::socket::{self, BATCH, Buffer, SOCKET_BUFFER};
 use super::uplink::{Uplink, Uplinks};
@@ -55,7 +55,7 @@ impl Server {
         let (security, fingerprint) = options.dtls.server()?;
         let to = socket::resolve_one(&options.to).await;
         let to = to.map_err(PerfError::Local)?;
-        if options.reaches_itself(options.listen, to) {
+        if reaches_itself(options.listen, to) {
             let text = format!("the relay would reach itself: --to {to} is where it listens");
             return Err(PerfError::Usage(text));
         }

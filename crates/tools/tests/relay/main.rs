@@ -173,7 +173,7 @@ async fn each_program_has_its_own_socket() {
     }
     let (first, _) = &programs[0];
     first
-        .send_to(&[7; 65_507], client.addr)
+        .send_to(&vec![7; 65_507], client.addr)
         .await
         .expect("sent");
     ask(first, client.addr, b"").await;
