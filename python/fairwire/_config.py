@@ -70,6 +70,7 @@ Keys = TypedDict("Keys", {
     "receive_queue_packets": int | str,
     "receive_queue_policy": Literal["drop-newest", "drop-oldest"],
     "report_fates": bool,
+    "request_timeout": float | str | timedelta,
     "resend": bool,
     "send_ccids": list[int],
     "send_queue.age": float | str | timedelta | None,

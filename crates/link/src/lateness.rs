@@ -71,7 +71,7 @@ mod tests {
             late.note(Duration::from_micros(us));
         }
         assert_eq!(late.quantile(0.5), Some(Duration::from_micros(510)));
-        assert_eq!(late.quantile(0.99), Some(Duration::from_micros(1_000)));
+        assert_eq!(late.quantile(0.99), Some(Duration::from_millis(1)));
         late.note(Duration::from_secs(7));
         assert_eq!(late.most(), Duration::from_secs(7));
     }
