@@ -28,8 +28,10 @@ pub(super) struct Moving {
     changes: Option<Box<dyn Changes>>,
     /// Whether there was a change since the last look.
     is_changed: bool,
-    /// When the next look may be.
+    /// When the next look may be, because of a change and because of a refusal: an address often goes just after another
+    /// one came.
     next_at: Instant,
+    refused_at: Instant,
 }
 
 impl Moving {
@@ -74,7 +76,7 @@ impl Moving {
                 | io::ErrorKind::HostUnreachable
         );
         let now = shared.clock.now();
-        if !is_about_address || now < self.next_at || !shared.lock().proto.has_mobile() {
+        if !is_about_address || now < self.refused_at || !shared.lock().proto.has_mobile() {
             return false;
         }
         let here = outbox.batch.path();
@@ -96,6 +98,9 @@ impl Moving {
         let gone = look(shared, refused);
         let ended = shared.clock.now();
         self.next_at = ended + PAUSE.max(ended.saturating_since(began) * REST);
+        if refused.is_some() {
+            self.refused_at = self.next_at;
+        }
         self.is_changed &= refused.is_some();
         gone
     }
