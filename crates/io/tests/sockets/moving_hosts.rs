@@ -56,6 +56,10 @@ fn a_player_moves() {
     let test = std::env::current_exe().expect("a test has a path");
     let target = test.parent().and_then(Path::parent).expect("target");
     let game = target.join("examples/game-server");
+    assert!(
+        game.exists(),
+        "{game:?} is missing: cargo test without --test builds it, or cargo build -p fairwire --example game-server"
+    );
     run(&format!("'{}' '[::]:7000'", game.display()), "game");
     let source = include_str!("../../examples/game-server.rs");
     assert!(source.lines().count() < 40);

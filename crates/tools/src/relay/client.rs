@@ -189,6 +189,7 @@ impl Shared {
     /// Gives a datagram to the session of its sender, or begins one.
     fn offer(self: &Arc<Self>, client: SocketAddr, datagram: Bytes, tasks: &mut JoinSet<()>) {
         let (now, counters) = (Instant::now(), &self.uplinks.counters);
+        self.recurrence().came_from_a_client(now, &datagram);
         let mut sessions = self.sessions();
         if let Some(session) = sessions.get(&client) {
             session.offer(now, datagram, self.options.waiting, counters);

@@ -161,6 +161,10 @@ impl Options {
         // What is old is of less use than what is new; and a program that sends UDP expects no back pressure.
         config.send_queue.policy = QueuePolicy::DropOldest;
         config.send_queue.packets = self.queue;
+        config.send_queue.bytes = config
+            .send_queue
+            .bytes
+            .max(self.queue.saturating_mul(1_500));
         config.send_queue.age = self.within;
         let mut settings = self.settings.iter();
         let applied = settings.try_for_each(|setting| config.apply(setting));

@@ -22,6 +22,9 @@ const SUSPICIOUS: usize = 16;
 /// Within what time.
 const WITHIN: Duration = Duration::from_secs(10);
 
+/// How long nobody is asked after a client has shown that it reads what it is asked.
+const QUIET: Duration = Duration::from_secs(60);
+
 /// How many clients are remembered.
 const REMEMBERED: usize = 64;
 
@@ -30,6 +33,7 @@ const REMEMBERED: usize = 64;
 pub(super) struct Recurrence {
     recent: VecDeque<Client>,
     question: Option<Bytes>,
+    quiet_until: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -65,7 +69,17 @@ impl Recurrence {
             first: first.clone(),
             answered,
         });
-        looks_like_loop.then(|| self.question.get_or_insert_with(question).clone())
+        let may_ask = self.quiet_until.is_none_or(|until| at >= until);
+        (looks_like_loop && may_ask).then(|| self.question.get_or_insert_with(question).clone())
+    }
+
+    /// Takes the question back if a client sends it: it has read it, and so is a program and no relay. In a loop the
+    /// question arrives on a connection first, and goes no further.
+    pub(super) fn came_from_a_client(&mut self, at: Instant, datagram: &[u8]) {
+        if self.is_question(datagram) {
+            self.question = None;
+            self.quiet_until = Some(at + QUIET);
+        }
     }
 
     /// Returns whether a datagram of a connection is the question.
@@ -123,6 +137,10 @@ mod tests {
         );
         answered.store(false, Ordering::Relaxed);
         assert!(began(start, client(1, 97), &alike).is_some(), "none had");
+        recurrence.came_from_a_client(start, &question);
+        assert!(!recurrence.is_question(&question), "it is worth nothing");
+        let mut began = |at, client, first| recurrence.began(at, client, first, answered.clone());
+        assert_eq!(began(start, client(1, 96), &alike), None, "it was no loop");
         let later = start + Duration::from_secs(11);
         assert_eq!(began(later, client(1, 100), &alike), None, "later");
     }

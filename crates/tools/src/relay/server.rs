@@ -26,6 +26,9 @@ use crate::perf::{Console, PerfError};
 /// How long the connections may take to close at the end.
 const CLOSING: Duration = Duration::from_secs(3);
 
+/// How long a connection may take until its first datagram: a near relay connects when it has one.
+const FIRST: Duration = Duration::from_secs(10);
+
 /// The far side of a relay.
 #[derive(Debug)]
 pub(super) struct Server {
@@ -181,7 +184,8 @@ impl Shared {
     async fn first(&self, uplink: &Uplink) -> Option<Result<(), ConnectionClosed>> {
         let mut batch = Vec::with_capacity(BATCH);
         let receiving = uplink.connection.recv_many(&mut batch, BATCH);
-        if !matches!(timeout(self.options.idle, receiving).await, Ok(Ok(_))) {
+        let patience = self.options.idle.min(FIRST);
+        if !matches!(timeout(patience, receiving).await, Ok(Ok(_))) {
             let _ = uplink.connection.close().await;
             return None;
         }
@@ -241,7 +245,7 @@ impl Shared {
         let mut buffer = self.buffer.lock().unwrap_or_else(PoisonError::into_inner);
         for _ in 0..BATCH {
             match buffer.read(socket) {
-                Ok((datagram, _)) => uplink.send(datagram),
+                Ok((datagram, _)) => uplink.send(datagram, None),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
                 Err(_) => self.uplinks.counters.refused_after_all(),
             }

@@ -19,6 +19,9 @@ use super::uplink::Uplink;
 /// The pauses between attempts that fail: the first, and the longest.
 const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 
+/// The most bytes of datagrams that wait for a connection: 64 that fit into packets of 1,500.
+const WAITING_BYTES: usize = 96 << 10;
+
 /// A client and where its datagrams go.
 #[derive(Debug)]
 pub(super) struct Session {
@@ -68,8 +71,12 @@ impl Session {
         let mut state = self.lock();
         state.last = now;
         match &mut state.way {
-            Way::Open(uplink) => uplink.send(datagram),
-            Way::Connecting(waiting) if waiting.len() < limit => waiting.push_back((now, datagram)),
+            Way::Open(uplink) => uplink.send(datagram, None),
+            Way::Connecting(waiting)
+                if waiting.len() < limit && bytes_of(waiting) + datagram.len() <= WAITING_BYTES =>
+            {
+                waiting.push_back((now, datagram));
+            }
             Way::Connecting(_) => counters.drop_one(Reason::WaitingFull),
             Way::Closed(until) if now < *until => counters.drop_one(Reason::SessionLost),
             Way::Closed(_) => {
@@ -93,10 +100,12 @@ impl Session {
             return;
         };
         for (at, datagram) in waiting {
-            if within.is_some_and(|within| now.duration_since(at) > within) {
-                counters.drop_one(Reason::Expired);
-            } else {
-                uplink.send(datagram);
+            let left = within.map(|within| within.checked_sub(now.duration_since(at)));
+            match left {
+                Some(None) => counters.drop_one(Reason::Expired),
+                // It has waited for a part of its time.
+                Some(left) => uplink.send(datagram, left),
+                None => uplink.send(datagram, None),
             }
         }
     }
@@ -132,6 +141,10 @@ impl Session {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn bytes_of(waiting: &VecDeque<(Instant, Bytes)>) -> usize {
+    waiting.iter().map(|(_, datagram)| datagram.len()).sum()
 }
 
 #[cfg(test)]

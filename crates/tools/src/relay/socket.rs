@@ -16,6 +16,9 @@ const LARGEST: usize = 65_536;
 /// The size of a socket's receive buffer, bytes; the system may give less.
 pub(super) const SOCKET_BUFFER: usize = 4 << 20;
 
+/// The same for the socket of one session at the far side.
+const SESSION_BUFFER: usize = 1 << 20;
+
 /// How many datagrams are read before other tasks have a turn.
 pub(super) const BATCH: usize = 64;
 
@@ -75,6 +78,8 @@ pub(super) async fn connected(to: SocketAddr) -> io::Result<UdpSocket> {
         (Ipv6Addr::UNSPECIFIED, 0).into()
     };
     let socket = UdpSocket::bind(any).await?;
+    // Best effort, as above. A burst of a video's key frame is longer than the usual 200 kB.
+    let _ = socket2::SockRef::from(&socket).set_recv_buffer_size(SESSION_BUFFER);
     socket.connect(to).await?;
     Ok(socket)
 }

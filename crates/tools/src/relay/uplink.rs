@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use fairwire::{Connection, SendError, TrySendError};
+use fairwire::{Connection, SendError, SendOptions, TrySendError};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -37,10 +37,13 @@ impl Seen {
 }
 
 impl Uplink {
-    /// Sends a datagram, or counts why it was not sent.
-    pub(super) fn send(&self, datagram: Bytes) {
+    /// Sends a datagram, or counts why it was not sent. It leaves `within` this time, if it is given and no shorter one
+    /// is set.
+    pub(super) fn send(&self, datagram: Bytes, within: Option<Duration>) {
         let bytes = datagram.len();
-        match self.connection.try_send(datagram) {
+        let options =
+            within.map_or_else(SendOptions::new, |within| SendOptions::new().within(within));
+        match self.connection.try_send_with(datagram, options) {
             Ok(_) => {
                 self.counters.taken(bytes);
                 let mut seen = self.seen();
