@@ -83,7 +83,7 @@ impl Connection {
     pub(crate) fn invite(now: Instant, origin: Origin) -> Self {
         let mut channel = Channel::new(&origin);
         // The application asked for it and has its id.
-        channel.known = Visibility::Announced;
+        channel.known = Visibility::Invited;
         Self::new(channel, Subflow::invite(now, origin))
     }
 

@@ -80,6 +80,8 @@ pub(super) enum Visibility {
     Unknown,
     /// It does not; the client waits for a place in the accept queue.
     AwaitingAccept,
+    /// It has invited the client, and so knows the connection's id, but not that the client has come (RFC 5596).
+    Invited,
     /// It knows the connection's id, so it will release the connection.
     Announced,
 }
@@ -173,7 +175,7 @@ impl Channel {
 
     /// Returns whether the application knows the connection and will release it.
     pub(crate) fn is_announced(&self) -> bool {
-        self.known == Visibility::Announced
+        matches!(self.known, Visibility::Invited | Visibility::Announced)
     }
 
     /// Tells the application, if it knows the connection.

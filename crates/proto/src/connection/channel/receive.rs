@@ -3,7 +3,7 @@
 use fairwire_wire::{DropCode, Seq};
 
 use super::parts::receive_queue::Datagram;
-use super::{Channel, Context};
+use super::{Channel, Context, Visibility};
 use crate::connection::footprint;
 use crate::event::{Event, Received};
 
@@ -16,7 +16,10 @@ impl Channel {
             .secure
             .as_ref()
             .is_some_and(|secure| secure.session().is_none());
-        if is_raw { None } else { self.received.pop() }
+        if is_raw || self.known == Visibility::Invited {
+            return None;
+        }
+        self.received.pop()
     }
 
     /// Notes that the data of packet `seq` does not reach the application. The subflow on which it came reports it.
@@ -31,6 +34,13 @@ impl Channel {
         self.give_up_messages();
         while let Some(seq) = self.received.discard() {
             self.drop_data(seq, DropCode::NotListening);
+        }
+    }
+
+    /// Discards the data of a Request whose client never came, at the end: the connection was never open.
+    pub(in crate::connection) fn discard_unopened(&mut self) {
+        if self.known == Visibility::Invited {
+            self.stop_reading();
         }
     }
 
@@ -88,7 +98,8 @@ impl Channel {
         if let Some(number) = number {
             self.delivered(seq, number, resent);
         }
-        if self.received.len() == 1 {
+        // Data of an invited client's Request is read once the connection is open, which is told then.
+        if self.received.len() == 1 && self.known != Visibility::Invited {
             self.emit(ctx, Event::Readable);
         }
         true

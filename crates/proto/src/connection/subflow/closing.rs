@@ -276,6 +276,7 @@ impl Subflow {
         call.channel.kept = None;
         call.channel.give_up_messages();
         call.channel.discard_early();
+        call.channel.discard_unopened();
         self.state = State::Closed;
         self.ended = Some(time_wait);
         let reason = match reason {

@@ -246,7 +246,7 @@ impl Subflow {
             self.make_halves(call);
             // RFC 5596: an application that invited its client knows the connection already.
             let known = std::mem::replace(&mut call.channel.known, Visibility::Announced);
-            let event = if known == Visibility::Announced {
+            let event = if known == Visibility::Invited {
                 Event::Connected
             } else {
                 let port = self.flow.local_port;
