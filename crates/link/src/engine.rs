@@ -265,7 +265,7 @@ impl Engine {
     pub(crate) fn offer(&mut self, now: Instant, datagram: Datagram, headers: u32) {
         let direction = datagram.direction;
         let way = self.way(direction);
-        let (duplicate, corrupt, is_down) = (way.duplicate(), way.corrupt(), way.is_down);
+        let (duplicate, corrupt, is_down) = (way.duplicate, way.corrupt, way.is_down);
         let side = &mut self.sides[direction as usize];
         side.offered += 1;
         if is_down {

@@ -22,7 +22,9 @@ pub struct Way {
     pub(crate) delay: Duration,
     pub(crate) jitter: Option<Jitter>,
     pub(crate) losses: Losses,
+    /// The share of packets that are sent twice.
     pub(crate) duplicate: f64,
+    /// The share of packets that are damaged, so that their receiver drops them.
     pub(crate) corrupt: f64,
     pub(crate) reorder: f64,
     pub(crate) gap: u32,
@@ -110,16 +112,6 @@ impl Loss for Marks {
 }
 
 impl Way {
-    /// Returns the probability with which a packet is sent twice.
-    pub(crate) fn duplicate(&self) -> f64 {
-        self.duplicate
-    }
-
-    /// Returns the probability with which a packet is damaged, so that its receiver drops it.
-    pub(crate) fn corrupt(&self) -> f64 {
-        self.corrupt
-    }
-
     /// Returns what does not go together.
     pub(crate) fn check(&self) -> Result<(), String> {
         if self.gap > 1 && self.reorder == 0.0 {
